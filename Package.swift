@@ -1,0 +1,95 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+// The modules and the arrows between them are drawn in Sources/photod/photod.docc/Architecture.md;
+// scripts/check-imports holds the sources to that table.
+
+let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let collections: Target.Dependency = .product(name: "Collections", package: "swift-collections")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+
+let package = Package(
+  name: "photod",
+  products: [
+    .executable(name: "photod", targets: ["photod"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
+  ],
+  targets: [
+    // What Swift can't say.
+    .target(name: "CPhotodJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+    .target(name: "CPhotodSystem"),
+    .target(name: "CPhotodKernels"),
+    .systemLibrary(
+      name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
+
+    // The house.
+    library("PhotoModel"),
+    library("Telemetry", [logging]),
+    library("HTTPCore"),
+    library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
+    library("ImageCodec", ["PhotoModel", "CPhotodJPEG", "CPhotodPNG", "CLibExif"]),
+    library("ImageRender", ["PhotoModel", "ImageCodec", "CPhotodKernels"]),
+    library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
+    library(
+      "AssetLibrary", ["PhotoModel", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
+    library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
+    library(
+      "ImageService",
+      ["PhotoModel", "ImageRender", "OriginalStore", "Telemetry", collections, crypto, logging]),
+    .target(
+      name: "PhotoAPI",
+      dependencies: [
+        "PhotoModel", "Telemetry", "HTTPCore", "HTTPServer", "ImageCodec", "ImageRender", "AssetLibrary",
+        "OriginalStore", "ImageService", crypto, logging,
+      ],
+      resources: [.embedInCode("Resources/openapi.json")],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "photod",
+      dependencies: [
+        "PhotoModel", "Telemetry", "HTTPServer", "AssetLibrary", "LibraryFolder", "OriginalStore", "ImageService",
+        "PhotoAPI",
+        "CPhotodSystem", "ImageCodec", argumentParser, configuration, crypto, logging, systemPackage,
+      ],
+      swiftSettings: strict),
+
+    // Pictures made from nothing, for the demo library, the benchmarks and the tests.
+    .target(
+      name: "CPhotoFixtures", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z")]),
+    library("PhotoFixtures", ["CPhotoFixtures"]),
+    .executableTarget(
+      name: "photod-demo", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
+
+    tests("PhotoModelTests", ["PhotoModel"]),
+    tests("HTTPCoreTests", ["HTTPCore"]),
+    tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
+    tests("AssetLibraryTests", ["AssetLibrary", "PhotoModel", "PhotoFixtures"]),
+    tests("EndToEndTests", ["PhotoFixtures", "photod"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

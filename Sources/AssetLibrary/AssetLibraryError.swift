@@ -1,0 +1,29 @@
+import LibraryFolder
+
+/// Why the library could not be opened or scanned.
+package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The folder is not there or can't be entered.
+  case libraryUnavailable(path: String, SystemError)
+  /// The data folder can't be made or written.
+  case dataFolderUnusable(path: String, SystemError)
+  /// The catalogue was written by a newer photod.
+  case catalogueTooNew(path: String)
+  case catalogueFailed(String)
+  /// A scan found so much missing that something else must be wrong; nothing was removed.
+  case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
+  case unknownTimeZone(String)
+
+  package var description: String {
+    switch self {
+    case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
+    case .dataFolderUnusable(let path, let error): "the data folder \(path) can't be used (\(error))"
+    case .catalogueTooNew(let path):
+      "the catalogue \(path) was written by a newer photod; use that one, or another --data"
+    case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
+    case .tooMuchMissing(let missing, let known, let limit):
+      "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
+        + "if they are really gone, scan with scan.maximumRemovalPercent=100"
+    case .unknownTimeZone(let name): "\(name) is not a time zone"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import GRDB
+import PhotoModel
+
+/// An asset's columns and how they become an ``Asset``.
+enum AssetRow {
+  /// What `asset(_:)` reads, in this order.
+  static let columns = """
+    asset.localIdentifier, asset.contentVersion, asset.revision, asset.mediaType, asset.uniformTypeIdentifier, \
+    asset.pixelWidth, asset.pixelHeight, asset.orientation, asset.hasAlpha, asset.creationDate, \
+    asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
+    asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
+    file.modified, file.thumbnailOffset, file.thumbnailLength
+    """
+
+  static func asset(_ row: Row, for principal: Principal) throws -> Asset {
+    let latitude: Double? = row[12]
+    let longitude: Double? = row[13]
+    let maySeePlaces = principal.may(.location)
+    let thumbnailOffset: Int64? = row[23]
+    let path: [UInt8] = try row.withUnsafeData(atIndex: 19) { $0.map { [UInt8]($0) } ?? [] }
+    return Asset(
+      localIdentifier: LocalIdentifier(row[0]),
+      contentVersion: ContentVersion(row[1]),
+      revision: String(row[2] as Int64),
+      mediaType: MediaType(rawValue: row[3]) ?? .unknown,
+      uniformTypeIdentifier: row[4],
+      pixelSize: PixelSize(width: row[5], height: row[6]),
+      orientation: Orientation(rawValue: row[7]) ?? .topLeft,
+      hasAlpha: row[8],
+      creationDate: Timestamp(milliseconds: row[9]),
+      creationDateSource: DateSource(rawValue: row[10]) ?? .file,
+      modificationDate: Timestamp(milliseconds: row[11]),
+      location: maySeePlaces
+        ? latitude.flatMap { latitude in
+          longitude.map { Location(latitude: latitude, longitude: $0, altitude: row[14]) }
+        } : nil,
+      cameraMake: row[15],
+      cameraModel: row[16],
+      isFavorite: row[17],
+      isHidden: row[18],
+      original: OriginalFile(
+        path: path,
+        identity: FileIdentity(
+          inode: UInt64(bitPattern: row[20] as Int64), size: row[21], modified: row[22]),
+        embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[24]) }))
+  }
+}

@@ -1,0 +1,58 @@
+// The catalogue: one SQLite database in the data folder, one writer, pooled readers (WAL). What it holds of the files is
+// a copy of what the files say and can be made anew by a scan; the identifiers can't, so nothing here deletes lightly.
+
+import Foundation
+import GRDB
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package final class Catalogue: Sendable {
+  /// How long a reader or writer waits for another process's lock.
+  private static let busyTimeout: TimeInterval = 10
+  private static let readerCount = 4
+
+  let pool: DatabasePool
+
+  /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
+  package init(dataFolder: String) throws(AssetLibraryError) {
+    guard Self.makeFolder(dataFolder) else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
+    let path = dataFolder + "/catalogue.sqlite"
+    var configuration = Configuration()
+    configuration.label = "catalogue"
+    configuration.maximumReaderCount = Self.readerCount
+    configuration.busyMode = .timeout(Self.busyTimeout)
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864")
+    }
+    do {
+      pool = try DatabasePool(path: path, configuration: configuration)
+      let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
+      if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
+      try CatalogueSchema.migrator.migrate(pool)
+    } catch let error as AssetLibraryError {
+      throw error
+    } catch {
+      throw .catalogueFailed("\(path): \(error)")
+    }
+  }
+
+  /// Reads, with the catalogue's own error.
+  func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
+    do { return try pool.read(body) } catch { throw Self.translated(error) }
+  }
+
+  static func translated(_ error: any Error) -> AssetSourceError {
+    error as? AssetSourceError ?? .catalogueFailed("\(error)")
+  }
+
+  /// The folder and those above it, for this user alone.
+  private static func makeFolder(_ path: String) -> Bool {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
+    return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+  }
+}

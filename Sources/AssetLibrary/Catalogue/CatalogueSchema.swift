@@ -1,0 +1,83 @@
+import GRDB
+
+/// The catalogue's tables, as named steps that are never edited once released.
+enum CatalogueSchema {
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1: files and assets") { db in
+      try db.execute(sql: filesAndAssets)
+    }
+    return migrator
+  }
+
+  private static let filesAndAssets = """
+    -- Single values: the token of the last change, the key of content versions, whether a scan was ever complete.
+    CREATE TABLE library (
+      key TEXT PRIMARY KEY,
+      value ANY
+    ) STRICT;
+    INSERT INTO library VALUES ('token', 0), ('contentKey', randomblob(32)), ('isFirstScanComplete', 0);
+
+    CREATE TABLE asset (
+      id INTEGER PRIMARY KEY,
+      localIdentifier TEXT NOT NULL UNIQUE,
+      contentVersion TEXT NOT NULL,
+      revision INTEGER NOT NULL,
+      mediaType TEXT NOT NULL,
+      uniformTypeIdentifier TEXT NOT NULL,
+      -- Of the upright picture.
+      pixelWidth INTEGER NOT NULL,
+      pixelHeight INTEGER NOT NULL,
+      orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
+      hasAlpha INTEGER NOT NULL,
+      -- Milliseconds since 1970.
+      creationDate INTEGER NOT NULL,
+      creationDateSource TEXT NOT NULL,
+      modificationDate INTEGER NOT NULL,
+      latitude REAL,
+      longitude REAL,
+      altitude REAL,
+      cameraMake TEXT,
+      cameraModel TEXT,
+      isFavorite INTEGER NOT NULL DEFAULT 0,
+      isHidden INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX assetByDate ON asset (creationDate DESC, localIdentifier);
+    CREATE INDEX visibleAssetByDate ON asset (creationDate DESC, localIdentifier) WHERE isHidden = 0;
+
+    -- Every regular file that a scan met: an asset's, or one that is none, with the reason.
+    CREATE TABLE file (
+      id INTEGER PRIMARY KEY,
+      asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
+      -- Bytes below the library's root.
+      path BLOB NOT NULL UNIQUE,
+      inode INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      -- Nanoseconds since 1970.
+      modified INTEGER NOT NULL,
+      thumbnailOffset INTEGER,
+      thumbnailLength INTEGER,
+      unreadableReason TEXT
+    ) STRICT;
+    CREATE INDEX fileByAsset ON file (asset);
+    CREATE INDEX fileByIdentity ON file (inode, size, modified);
+
+    -- Counting a million rows takes a tenth of a second; these are kept instead.
+    CREATE TABLE counter (
+      name TEXT PRIMARY KEY,
+      value INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO counter VALUES ('assets', 0), ('hiddenAssets', 0);
+    CREATE TRIGGER countInsertedAsset AFTER INSERT ON asset BEGIN
+      UPDATE counter SET value = value + 1 WHERE name = 'assets';
+      UPDATE counter SET value = value + NEW.isHidden WHERE name = 'hiddenAssets' AND NEW.isHidden;
+    END;
+    CREATE TRIGGER countDeletedAsset AFTER DELETE ON asset BEGIN
+      UPDATE counter SET value = value - 1 WHERE name = 'assets';
+      UPDATE counter SET value = value - OLD.isHidden WHERE name = 'hiddenAssets' AND OLD.isHidden;
+    END;
+    CREATE TRIGGER countHiddenAsset AFTER UPDATE OF isHidden ON asset WHEN NEW.isHidden <> OLD.isHidden BEGIN
+      UPDATE counter SET value = value + NEW.isHidden - OLD.isHidden WHERE name = 'hiddenAssets';
+    END;
+    """
+}

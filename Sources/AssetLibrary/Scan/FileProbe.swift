@@ -1,0 +1,55 @@
+// What a file says of itself: its header and its EXIF block, never a pixel.
+
+import Foundation
+import ImageCodec
+import LibraryFolder
+import PhotoModel
+
+struct FileProbe: Sendable {
+  let root: LibraryFolder
+  let limits: CodecLimits
+  /// For dates that name no offset.
+  let timeZone: TimeZone
+
+  /// Opens and reads one file. Whatever is wrong with it becomes its finding.
+  func probe(_ file: WalkedFile, known: KnownFile?) -> ProbedFile {
+    // The identity of what was read, should it have been replaced since it was walked past.
+    var identity = file.identity
+    let finding: ProbedFile.Finding
+    do {
+      let opened = try root.open(file.path)
+      identity = opened.identity
+      finding =
+        opened.isRegularFile
+        ? .image(image(try ImageHeader.read(from: opened, limits: limits), identity))
+        : .unreadable("not a regular file")
+    } catch {
+      finding = .unreadable("\(error)")
+    }
+    return ProbedFile(path: file.path, identity: identity, known: known, finding: finding)
+  }
+
+  private func image(_ header: ImageHeader, _ identity: FileIdentity) -> ProbedImage {
+    let modified = Timestamp(milliseconds: identity.modified / 1_000_000)
+    let (date, source) = header.metadata.date.map(timestamp) ?? (modified, .file)
+    return ProbedImage(
+      uniformTypeIdentifier: header.format.uniformTypeIdentifier, pixelSize: header.uprightSize,
+      orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: date, creationDateSource: source,
+      modificationDate: modified, location: header.metadata.location, cameraMake: header.metadata.make,
+      cameraModel: header.metadata.model, thumbnail: header.embeddedThumbnail)
+  }
+
+  private func timestamp(_ date: EXIFDate) -> (Timestamp, DateSource) {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = date.offsetMinutes.flatMap { TimeZone(secondsFromGMT: $0 * 60) } ?? timeZone
+    let components = DateComponents(
+      year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
+    guard let moment = calendar.date(from: components) else {
+      return (Timestamp(milliseconds: 0), .metadataInLibraryZone)
+    }
+    return (
+      Timestamp(milliseconds: Int64(moment.timeIntervalSince1970) * 1000 + Int64(date.millisecond)),
+      date.offsetMinutes == nil ? .metadataInLibraryZone : .metadata
+    )
+  }
+}

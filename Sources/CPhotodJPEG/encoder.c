@@ -1,0 +1,108 @@
+// Encoding rows to a baseline JPEG in memory.
+
+#include <stdlib.h>
+
+#include "shared.h"
+
+#define FIRST_CAPACITY (32 * 1024)
+
+struct photod_jpeg_encoder {
+  struct jpeg_compress_struct info;
+  photod_jpeg_errors errors;
+  struct jpeg_destination_mgr destination;
+  uint8_t *bytes;
+  size_t capacity;
+};
+
+static photod_jpeg_encoder *encoder_of(j_compress_ptr info) { return (photod_jpeg_encoder *)info->client_data; }
+
+static void grow(photod_jpeg_encoder *encoder, size_t used) {
+  size_t capacity = encoder->capacity ? encoder->capacity * 2 : FIRST_CAPACITY;
+  uint8_t *bytes = realloc(encoder->bytes, capacity);
+  if (!bytes) {
+    encoder->errors.status = PHOTOD_JPEG_NO_MEMORY;
+    longjmp(encoder->errors.escape, 1);
+  }
+  encoder->bytes = bytes;
+  encoder->capacity = capacity;
+  encoder->destination.next_output_byte = bytes + used;
+  encoder->destination.free_in_buffer = capacity - used;
+}
+
+static void init_destination(j_compress_ptr info) { grow(encoder_of(info), 0); }
+
+static boolean empty_output_buffer(j_compress_ptr info) {
+  // libjpeg calls this with the buffer full, whatever free_in_buffer says.
+  grow(encoder_of(info), encoder_of(info)->capacity);
+  return TRUE;
+}
+
+static void term_destination(j_compress_ptr info) { (void)info; }
+
+photod_jpeg_encoder *photod_jpeg_encoder_create(void) {
+  photod_jpeg_encoder *encoder = calloc(1, sizeof *encoder);
+  if (!encoder) return NULL;
+  photod_jpeg_errors_install((j_common_ptr)&encoder->info, &encoder->errors);
+  if (setjmp(encoder->errors.escape)) {
+    free(encoder);
+    return NULL;
+  }
+  jpeg_create_compress(&encoder->info);
+  encoder->info.client_data = encoder;
+  encoder->destination.init_destination = init_destination;
+  encoder->destination.empty_output_buffer = empty_output_buffer;
+  encoder->destination.term_destination = term_destination;
+  encoder->info.dest = &encoder->destination;
+  return encoder;
+}
+
+void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder) {
+  if (!encoder) return;
+  jpeg_destroy_compress(&encoder->info);
+  free(encoder->bytes);
+  free(encoder);
+}
+
+photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options) {
+  j_compress_ptr info = &encoder->info;
+  if (setjmp(encoder->errors.escape)) return encoder->errors.status;
+  info->image_width = options.width;
+  info->image_height = options.height;
+  info->input_components = options.components;
+  info->in_color_space = options.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(info);
+  jpeg_set_quality(info, options.quality, TRUE);
+  if (options.components == 3) {
+    int factor = options.subsample_chroma ? 2 : 1;
+    info->comp_info[0].h_samp_factor = factor;
+    info->comp_info[0].v_samp_factor = factor;
+  }
+  jpeg_start_compress(info, TRUE);
+  if (options.icc_profile && options.icc_profile_length > 0)
+    jpeg_write_icc_profile(info, options.icc_profile, (unsigned)options.icc_profile_length);
+  return PHOTOD_JPEG_OK;
+}
+
+photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const uint8_t *rows, size_t stride,
+                                          uint32_t count) {
+  if (setjmp(encoder->errors.escape)) return encoder->errors.status;
+  for (uint32_t i = 0; i < count; i++) {
+    JSAMPROW row = (JSAMPROW)(rows + i * stride);
+    jpeg_write_scanlines(&encoder->info, &row, 1);
+  }
+  return PHOTOD_JPEG_OK;
+}
+
+photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder, const uint8_t **bytes, size_t *length) {
+  if (setjmp(encoder->errors.escape)) return encoder->errors.status;
+  jpeg_finish_compress(&encoder->info);
+  *bytes = encoder->bytes;
+  *length = encoder->capacity - encoder->destination.free_in_buffer;
+  return PHOTOD_JPEG_OK;
+}
+
+void photod_jpeg_encoder_report(const photod_jpeg_encoder *encoder, photod_jpeg_report *report) {
+  memset(report, 0, sizeof *report);
+  report->warnings = encoder->errors.base.num_warnings;
+  memcpy(report->message, encoder->errors.message, sizeof report->message);
+}

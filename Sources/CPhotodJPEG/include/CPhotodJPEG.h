@@ -1,0 +1,106 @@
+// libjpeg-turbo for Swift: only what Swift can't say itself (setjmp, macros, structs with function pointers).
+//
+// Every entry point holds one setjmp of its own; libjpeg's longjmp begins and ends inside one call from here.
+// The callbacks (fill, should_stop) return normally before libjpeg goes on, so no longjmp ever crosses a Swift frame.
+// A handle is used by one thread at a time. After PHOTOD_JPEG_FAILED or PHOTOD_JPEG_STOPPED only the error text
+// and destroy are allowed.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+  PHOTOD_JPEG_OK = 0,
+  // The source had nothing for now: call the same function again later. Only with `may_wait`.
+  PHOTOD_JPEG_NEEDS_INPUT = 1,
+  PHOTOD_JPEG_STOPPED = 2,
+  PHOTOD_JPEG_FAILED = 3,
+  PHOTOD_JPEG_TOO_MANY_SCANS = 4,
+  PHOTOD_JPEG_NO_MEMORY = 5,
+} photod_jpeg_status;
+
+typedef struct {
+  // Copies at most `capacity` bytes to `into`; returns how many, 0 at the end, -1 for "not yet" (only with may_wait),
+  // -2 for a read error (`failed` tells it apart from the codec's own errors).
+  long (*fill)(void *context, uint8_t *into, size_t capacity);
+  // Asked about once an MCU row while libjpeg works on its own (progressive input); non-zero ends the call.
+  int (*should_stop)(void *context);
+  void *context;
+  // Whether `fill` may ever answer "not yet". Without it libjpeg reads straight through, a little faster, and rows
+  // may be skipped.
+  bool may_wait;
+} photod_jpeg_source;
+
+typedef struct {
+  uint32_t width, height;
+  int components;
+  // J_COLOR_SPACE of the file: 1 gray, 2 RGB, 3 YCbCr, 4 CMYK, 5 YCCK.
+  int color_space;
+  bool progressive;
+  bool saw_adobe_marker;
+} photod_jpeg_header;
+
+typedef struct {
+  // Numerator of the DCT scale, of 8: 1, 2, 4 or 8.
+  int scale;
+  // Show the first scan of a progressive file only.
+  bool first_scan_only;
+} photod_jpeg_decode_options;
+
+typedef struct {
+  uint32_t width, height;
+  // 1 gray, 3 RGB, 4 CMYK as stored.
+  int components;
+} photod_jpeg_output;
+
+typedef struct {
+  // libjpeg's own count of recoverable oddities, and the first of them.
+  long warnings;
+  // The file ended before its picture did.
+  bool truncated;
+  // The source itself failed (fill returned -2).
+  bool read_failed;
+  char message[200];
+} photod_jpeg_report;
+
+typedef struct photod_jpeg_decoder photod_jpeg_decoder;
+
+photod_jpeg_decoder *photod_jpeg_decoder_create(photod_jpeg_source source, int maximum_scans);
+void photod_jpeg_decoder_destroy(photod_jpeg_decoder *decoder);
+photod_jpeg_status photod_jpeg_read_header(photod_jpeg_decoder *decoder, photod_jpeg_header *header);
+photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder, photod_jpeg_decode_options options,
+                                     photod_jpeg_output *output);
+// Narrows what is decoded to the columns around [*x, *x + *width), rounded outwards to whole MCUs; both come back as
+// what will really arrive. After start, before the first row. Not with may_wait.
+photod_jpeg_status photod_jpeg_crop(photod_jpeg_decoder *decoder, uint32_t *x, uint32_t *width);
+// Passes over `count` rows without delivering them. Not with may_wait.
+photod_jpeg_status photod_jpeg_skip_rows(photod_jpeg_decoder *decoder, uint32_t count);
+// Decodes up to `count` rows, row i to rows + i * stride; `*decoded` says how many arrived (with OK, at least one).
+photod_jpeg_status photod_jpeg_read_rows(photod_jpeg_decoder *decoder, uint8_t *rows, size_t stride, uint32_t count,
+                                         uint32_t *decoded);
+void photod_jpeg_decoder_report(const photod_jpeg_decoder *decoder, photod_jpeg_report *report);
+
+typedef struct {
+  uint32_t width, height;
+  // 1 gray or 3 RGB.
+  int components;
+  // 1...100, libjpeg's scale.
+  int quality;
+  // Halve the chroma in both directions (4:2:0).
+  bool subsample_chroma;
+  // An ICC profile to carry, or NULL.
+  const uint8_t *icc_profile;
+  size_t icc_profile_length;
+} photod_jpeg_encode_options;
+
+typedef struct photod_jpeg_encoder photod_jpeg_encoder;
+
+photod_jpeg_encoder *photod_jpeg_encoder_create(void);
+void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder);
+photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options);
+photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const uint8_t *rows, size_t stride,
+                                          uint32_t count);
+// Ends the file. The bytes belong to the encoder and live until it is destroyed.
+photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder, const uint8_t **bytes, size_t *length);
+void photod_jpeg_encoder_report(const photod_jpeg_encoder *encoder, photod_jpeg_report *report);

@@ -1,0 +1,28 @@
+// The inner loops of resampling, written for the vector unit. They know nothing of pictures: rows in, rows out.
+//
+// Two families. Integer, for opaque 8-bit pictures: coefficients are Q14 (16384 = 1.0) and sum to 16384; the row
+// between the two passes is Q6 in 16 bits, so that overshoot survives until the final clamp. Float, for pictures with
+// alpha (premultiplied) or 16 bits a channel: four interleaved channels.
+// Callers own every buffer. `taps` is even and at least 2 in the integer family (pad with a zero coefficient).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Bytes that the integer kernels may read beyond the last sample of a row; rows are allocated with this much slack.
+#define PHOTOD_KERNEL_SLACK 64
+
+// out[i] = sum over k of coefficients[k] * rows[k][i], 0 <= i < count, Q14 * 8 bit -> Q6.
+void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out, size_t count);
+
+// Pixel x of the output: sum over k of coefficients[x * taps + k] * row[(starts[x] + k) * channels + c], clamped to
+// 0...255. channels is 1 or 3.
+void photod_horizontal_u8(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
+                          int channels, uint8_t *out, size_t width);
+
+// out[i] = sum over k of coefficients[k] * rows[k][i].
+void photod_vertical_f32(const float *const *rows, const float *coefficients, int taps, float *out, size_t count);
+
+// As photod_horizontal_u8 with four channels and no clamp.
+void photod_horizontal_f32x4(const float *row, const int32_t *starts, const float *coefficients, int taps, float *out,
+                             size_t width);

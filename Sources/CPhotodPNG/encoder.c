@@ -1,0 +1,85 @@
+// Encoding rows to a PNG in memory.
+
+#include "shared.h"
+
+struct photod_png_encoder {
+  png_structp png;
+  png_infop info;
+  photod_png_errors errors;
+  uint8_t *bytes;
+  size_t length, capacity;
+};
+
+static void write_bytes(png_structp png, png_bytep data, size_t count) {
+  photod_png_encoder *encoder = png_get_io_ptr(png);
+  if (encoder->capacity - encoder->length < count) {
+    size_t capacity = encoder->capacity ? encoder->capacity : 32 * 1024;
+    while (capacity - encoder->length < count) capacity *= 2;
+    uint8_t *bytes = realloc(encoder->bytes, capacity);
+    if (!bytes) png_error(png, "out of memory");
+    encoder->bytes = bytes;
+    encoder->capacity = capacity;
+  }
+  memcpy(encoder->bytes + encoder->length, data, count);
+  encoder->length += count;
+}
+
+static void flush_nothing(png_structp png) { (void)png; }
+
+photod_png_encoder *photod_png_encoder_create(void) {
+  photod_png_encoder *encoder = calloc(1, sizeof *encoder);
+  if (!encoder) return NULL;
+  encoder->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &encoder->errors, photod_png_on_error,
+                                         photod_png_on_warning);
+  if (encoder->png) encoder->info = png_create_info_struct(encoder->png);
+  if (!encoder->info) {
+    photod_png_encoder_destroy(encoder);
+    return NULL;
+  }
+  png_set_write_fn(encoder->png, encoder, write_bytes, flush_nothing);
+  return encoder;
+}
+
+void photod_png_encoder_destroy(photod_png_encoder *encoder) {
+  if (!encoder) return;
+  if (encoder->png) png_destroy_write_struct(&encoder->png, &encoder->info);
+  free(encoder->bytes);
+  free(encoder);
+}
+
+photod_png_status photod_png_encoder_start(photod_png_encoder *encoder, photod_png_encode_options options) {
+  static const int color_types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                    PNG_COLOR_TYPE_RGB_ALPHA};
+  if (setjmp(png_jmpbuf(encoder->png))) return encoder->errors.status;
+  png_set_IHDR(encoder->png, encoder->info, options.width, options.height, 8, color_types[options.channels],
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_compression_level(encoder->png, options.compression_level);
+  if (options.icc_profile && options.icc_profile_length > 0) {
+    png_set_benign_errors(encoder->png, 1);
+    png_set_iCCP(encoder->png, encoder->info, "icc", PNG_COMPRESSION_TYPE_BASE, options.icc_profile,
+                 (png_uint_32)options.icc_profile_length);
+  }
+  png_write_info(encoder->png, encoder->info);
+  return PHOTOD_PNG_OK;
+}
+
+photod_png_status photod_png_write_rows(photod_png_encoder *encoder, const uint8_t *rows, size_t stride,
+                                        uint32_t count) {
+  if (setjmp(png_jmpbuf(encoder->png))) return encoder->errors.status;
+  for (uint32_t i = 0; i < count; i++) png_write_row(encoder->png, rows + i * stride);
+  return PHOTOD_PNG_OK;
+}
+
+photod_png_status photod_png_encoder_finish(photod_png_encoder *encoder, const uint8_t **bytes, size_t *length) {
+  if (setjmp(png_jmpbuf(encoder->png))) return encoder->errors.status;
+  png_write_end(encoder->png, NULL);
+  *bytes = encoder->bytes;
+  *length = encoder->length;
+  return PHOTOD_PNG_OK;
+}
+
+void photod_png_encoder_report(const photod_png_encoder *encoder, photod_png_report *report) {
+  memset(report, 0, sizeof *report);
+  report->warnings = encoder->errors.warnings;
+  memcpy(report->message, encoder->errors.message, sizeof report->message);
+}

@@ -1,0 +1,38 @@
+// The Linux calls that Swift's Glibc module does not show, or shows only as varargs.
+// Each returns what its system call returns: -1 with errno set on failure.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+// accept4(2) with SOCK_NONBLOCK | SOCK_CLOEXEC. `address` may be NULL.
+int photod_accept(int listener, struct sockaddr *address, socklen_t *length);
+
+// One registration with an epoll descriptor; `identifier` comes back as the event's data.
+int photod_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t identifier);
+int photod_epoll_modify(int epoll, int descriptor, uint32_t events, uint64_t identifier);
+int photod_epoll_remove(int epoll, int descriptor);
+uint64_t photod_epoll_identifier(const struct epoll_event *event);
+int photod_eventfd(void);
+
+typedef struct {
+  uint64_t device, inode;
+  int64_t size;
+  // Nanoseconds since 1970.
+  int64_t modified;
+  bool is_regular_file;
+  bool is_directory;
+} photod_file_status;
+
+// Opens a path (bytes, relative, NUL-terminated) beneath a directory: never through "..", a magic link or a symbolic
+// link that leaves it, and never waiting on a FIFO or a device. A link that is absolute but points inside is followed.
+// openat2(2), RESOLVE_BENEATH. errno EXDEV: it would leave the directory.
+int photod_open_beneath(int directory, const char *path, bool directory_wanted);
+int photod_file_status_of(int descriptor, photod_file_status *status);
+
+// Gives glibc's malloc fewer arenas and a low threshold for mmap, so that memory comes back after a burst of renders.
+void photod_tame_malloc(void);
+void photod_trim_malloc(void);

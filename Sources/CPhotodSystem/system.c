@@ -1,0 +1,89 @@
+#define _GNU_SOURCE
+#include "CPhotodSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int photod_accept(int listener, struct sockaddr *address, socklen_t *length) {
+  return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static int control(int epoll, int operation, int descriptor, uint32_t events, uint64_t identifier) {
+  struct epoll_event event = {.events = events, .data = {.u64 = identifier}};
+  return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+int photod_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t identifier) {
+  return control(epoll, EPOLL_CTL_ADD, descriptor, events, identifier);
+}
+
+int photod_epoll_modify(int epoll, int descriptor, uint32_t events, uint64_t identifier) {
+  return control(epoll, EPOLL_CTL_MOD, descriptor, events, identifier);
+}
+
+int photod_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0); }
+
+uint64_t photod_epoll_identifier(const struct epoll_event *event) { return event->data.u64; }
+
+int photod_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+static int open_resolved(int directory, const char *path, bool directory_wanted, uint64_t resolve) {
+  struct open_how how = {
+      .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (directory_wanted ? O_DIRECTORY : 0),
+      .resolve = resolve,
+  };
+  for (;;) {
+    int descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    // EAGAIN: a rename raced with the check of "..", and the kernel asks to try again (openat2(2)).
+    if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) return descriptor;
+  }
+}
+
+int photod_open_beneath(int directory, const char *path, bool directory_wanted) {
+  int descriptor = open_resolved(directory, path, directory_wanted, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+  if (descriptor >= 0 || errno != EXDEV) return descriptor;
+  // RESOLVE_BENEATH refuses every absolute link, also one that points inside. Where the resolved path lies beneath the
+  // directory it is opened again from there, link-free, so that a race can only make it fail.
+  char link[64], root[PATH_MAX], whole[PATH_MAX * 2], resolved[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+  ssize_t length = readlink(link, root, sizeof root - 1);
+  if (length <= 0) return -1;
+  root[length] = 0;
+  snprintf(whole, sizeof whole, "%s/%s", root, path);
+  if (!realpath(whole, resolved)) return -1;
+  if (strncmp(resolved, root, (size_t)length) != 0 || resolved[length] != '/') {
+    errno = EXDEV;
+    return -1;
+  }
+  return open_resolved(directory, resolved + length + 1, directory_wanted, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+}
+
+int photod_file_status_of(int descriptor, photod_file_status *status) {
+  struct stat s;
+  if (fstat(descriptor, &s) != 0) return -1;
+  status->device = s.st_dev;
+  status->inode = s.st_ino;
+  status->size = s.st_size;
+  status->modified = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
+  status->is_regular_file = S_ISREG(s.st_mode);
+  status->is_directory = S_ISDIR(s.st_mode);
+  return 0;
+}
+
+void photod_tame_malloc(void) {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
+void photod_trim_malloc(void) { malloc_trim(0); }

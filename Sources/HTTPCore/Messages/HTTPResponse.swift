@@ -1,0 +1,30 @@
+/// A response's status and header fields. `Date`, `Connection` and the framing are the server's to add.
+package struct ResponseHead: Sendable {
+  package var status: HTTPStatus
+  /// In the order in which they are sent.
+  package var fields: [(name: String, value: String)]
+
+  package init(_ status: HTTPStatus, _ fields: [(name: String, value: String)] = []) {
+    self.status = status
+    self.fields = fields
+  }
+
+  package subscript(name: String) -> String? {
+    get { fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+    set {
+      fields.removeAll { $0.name.lowercased() == name.lowercased() }
+      if let newValue { fields.append((name, newValue)) }
+    }
+  }
+}
+
+/// A response whose body is whole.
+package struct HTTPResponse: Sendable {
+  package var head: ResponseHead
+  package var body: [UInt8]
+
+  package init(_ status: HTTPStatus, _ fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.head = ResponseHead(status, fields)
+    self.body = body
+  }
+}

@@ -1,0 +1,110 @@
+/// What a request is about: a path of decoded segments, its query, and the authority it was sent to.
+package struct RequestTarget: Sendable, Hashable {
+  /// `*`, as in `OPTIONS *` (RFC 9112 §3.2.4).
+  package let isAsterisk: Bool
+  /// The path as it came, still encoded.
+  package let path: String
+  /// The path's segments, decoded: `/v1/assets/a%20b` is `["v1", "assets", "a b"]`. Never `.`, `..`, or empty, and
+  /// never with a slash or a NUL in one.
+  package let segments: [String]
+  /// The query as it came, without its question mark.
+  package let query: String?
+  /// Host and port, from the absolute form or the Host field; lowercase.
+  package let authority: String?
+
+  /// Reads origin-form, absolute-form or asterisk-form (RFC 9112 §3.2). `nil` for anything else, for CONNECT's
+  /// authority-form, and for a path that would leave its root.
+  package init?(_ target: String, method: HTTPMethod, host: String?) {
+    var rest = Substring(target)
+    var authority = host
+    if target == "*" {
+      guard method == .options else { return nil }
+      self.init(isAsterisk: true, path: "*", segments: [], query: nil, authority: authority?.lowercased())
+      return
+    }
+    if !rest.hasPrefix("/") {
+      let lowered = rest.lowercased()
+      guard lowered.hasPrefix("http://") || lowered.hasPrefix("https://"), let slashes = rest.firstRange(of: "//")
+      else {
+        return nil
+      }
+      rest = rest[slashes.upperBound...]
+      let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+      // RFC 9112 §3.2.2: the Host field is overruled.
+      authority = String(rest[..<end])
+      guard let authority, Self.isHost(authority) else { return nil }
+      rest = rest[end...]
+      if !rest.hasPrefix("/") { rest = "/" + rest }
+    }
+    if rest.utf8.contains(UInt8(ascii: "#")) { return nil }
+    let mark = rest.firstIndex(of: "?")
+    let path = rest[..<(mark ?? rest.endIndex)]
+    let query = mark.map { String(rest[rest.index(after: $0)...]) }
+    guard let segments = Self.segments(of: path) else { return nil }
+    self.init(
+      isAsterisk: false, path: String(path), segments: segments, query: query, authority: authority?.lowercased())
+  }
+
+  private init(isAsterisk: Bool, path: String, segments: [String], query: String?, authority: String?) {
+    self.isAsterisk = isAsterisk
+    self.path = path
+    self.segments = segments
+    self.query = query
+    self.authority = authority
+  }
+
+  /// The query's parameters in their order, decoded by the rules of HTML forms: `+` is a space. `nil` if an escape is
+  /// malformed or does not decode to UTF-8.
+  package var parameters: [(name: String, value: String)]? {
+    guard let query else { return [] }
+    var parameters: [(name: String, value: String)] = []
+    for pair in query.split(separator: "&") {
+      let equals = pair.firstIndex(of: "=")
+      guard let name = Self.decoded(pair[..<(equals ?? pair.endIndex)], plusIsSpace: true),
+        let value = equals.map({ Self.decoded(pair[pair.index(after: $0)...], plusIsSpace: true) }) ?? ""
+      else { return nil }
+      parameters.append((name, value))
+    }
+    return parameters
+  }
+
+  /// uri-host [":" port] (RFC 9110 §7.2), loosely: the characters that a host, an IP literal and a port are made of.
+  package static func isHost(_ text: String) -> Bool {
+    text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "A")...UInt8(ascii: "Z"):
+        true
+      default: "-._~:[]%".utf8.contains(byte)
+      }
+    }
+  }
+
+  private static func segments(of path: Substring) -> [String]? {
+    var segments: [String] = []
+    for raw in path.split(separator: "/", omittingEmptySubsequences: true) {
+      guard let segment = decoded(raw, plusIsSpace: false) else { return nil }
+      if segment == "." || segment == ".." || segment.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) { return nil }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    var rest = text.utf8.makeIterator()
+    while let byte = rest.next() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = rest.next().flatMap(Text.hexValue), let low = rest.next().flatMap(Text.hexValue) else {
+          return nil
+        }
+        bytes.append(high << 4 | low)
+      case UInt8(ascii: "+") where plusIsSpace: bytes.append(0x20)
+      default: bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

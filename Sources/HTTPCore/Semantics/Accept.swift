@@ -1,0 +1,78 @@
+/// A parsed `Accept` field (RFC 9110 §12.5.1).
+package struct Accept: Sendable {
+  private struct Range: Sendable {
+    let type: String
+    let subtype: String
+    /// 0...1000.
+    let quality: Int
+
+    /// How closely it names a media type: 0 not at all, 1 by `*/*`, 2 by `type/*`, 3 by name.
+    func precision(type: String, subtype: String) -> Int {
+      if self.type == "*" { return 1 }
+      guard self.type == type else { return 0 }
+      if self.subtype == "*" { return 2 }
+      return self.subtype == subtype ? 3 : 0
+    }
+  }
+
+  private let ranges: [Range]
+
+  /// A missing field accepts everything. A malformed element is passed over, as if it were not there.
+  package init(_ value: String?) {
+    guard let value else {
+      ranges = [Range(type: "*", subtype: "*", quality: 1000)]
+      return
+    }
+    ranges = Text.elements(of: value).compactMap { element in
+      let parts = Text.elements(of: element, separatedBy: ";")
+      guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
+      var quality = 1000
+      for parameter in parts.dropFirst() {
+        let pair = parameter.split(separator: "=", maxSplits: 1)
+        guard pair.count == 2, Text.trimmed(pair[0]).lowercased() == "q" else { continue }
+        guard let value = Self.quality(Text.trimmed(pair[1])) else { return nil }
+        quality = value
+      }
+      return Range(type: String(names[0]), subtype: String(names[1]), quality: quality)
+    }
+  }
+
+  /// The quality that the field gives a media type, 0...1000: that of the most precise range which covers it.
+  package func quality(of mediaType: String) -> Int {
+    let names = mediaType.split(separator: "/")
+    guard names.count == 2 else { return 0 }
+    var best = (precision: 0, quality: 0)
+    for range in ranges {
+      let precision = range.precision(type: String(names[0]), subtype: String(names[1]))
+      if precision > best.precision { best = (precision, range.quality) }
+    }
+    return best.quality
+  }
+
+  /// Whether a media type is named, not merely covered by a wildcard, and not with q=0.
+  package func names(_ mediaType: String) -> Bool {
+    let names = mediaType.split(separator: "/")
+    return ranges.contains { $0.quality > 0 && $0.type == names[0] && $0.subtype == names[1] }
+  }
+
+  /// Whether any type of a family is named, as by `image/*` or `image/webp`.
+  package func namesFamily(_ type: String) -> Bool {
+    ranges.contains { $0.quality > 0 && $0.type == type }
+  }
+
+  /// Whether everything is accepted and nothing is named.
+  package var isOnlyWildcard: Bool {
+    !ranges.isEmpty && ranges.allSatisfy { $0.type == "*" && $0.quality > 0 }
+  }
+
+  /// qvalue (RFC 9110 §12.4.2) in thousandths.
+  private static func quality(_ text: String) -> Int? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard let whole = parts.first, whole == "0" || whole == "1", parts.count <= 2 else { return nil }
+    let decimals = parts.count == 2 ? String(parts[1]) : ""
+    guard decimals.utf8.count <= 3, decimals.utf8.allSatisfy(Text.isDigit) else { return nil }
+    let thousandths = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count)) ?? 0
+    let value = (whole == "1" ? 1000 : 0) + thousandths
+    return value <= 1000 ? value : nil
+  }
+}

@@ -1,0 +1,41 @@
+/// HTTP's dates (RFC 9110 §5.6.7), without a formatter: seconds since 1970 and the proleptic Gregorian calendar.
+package enum HTTPDate {
+  private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+  /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  package static func string(secondsSince1970 seconds: Int64) -> String {
+    let date = CalendarDate(secondsSince1970: seconds)
+    let weekday = days[Int(((date.daysSince1970 % 7) + 7) % 7)]
+    return "\(weekday), \(two(date.day)) \(months[date.month - 1]) \(four(date.year)) "
+      + "\(two(date.hour)):\(two(date.minute)):\(two(date.second)) GMT"
+  }
+
+  /// Reads IMF-fixdate and the two obsolete forms; `nil` for anything else.
+  package static func seconds(_ text: String) -> Int64? {
+    let parts = text.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "-" }).map(String.init)
+    let fields: (day: String, month: String, year: String, time: String)
+    if parts.count == 6, parts[5] == "GMT" {
+      fields = (parts[1], parts[2], parts[3], parts[4])
+    } else if parts.count == 5 {
+      fields = (parts[2], parts[1], parts[4], parts[3])
+    } else {
+      return nil
+    }
+    let clock = fields.time.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+    guard let month = months.firstIndex(of: fields.month), let day = Int(fields.day), var year = Int(fields.year),
+      clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
+      (1...31).contains(day), (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
+    else { return nil }
+    // RFC 850's two digits: more than 50 years ahead means the past century (RFC 9110 §5.6.7).
+    if fields.year.count == 2 { year += year < 70 ? 2000 : 1900 }
+    return CalendarDate(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+      .secondsSince1970
+  }
+
+  private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+  private static func four(_ value: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}

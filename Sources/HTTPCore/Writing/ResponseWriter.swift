@@ -1,0 +1,59 @@
+/// How a response's body is delimited (RFC 9112 §6).
+package enum BodyFraming: Sendable, Hashable {
+  /// Content-Length.
+  case length(Int)
+  /// Transfer-Encoding: chunked.
+  case chunked
+  /// By the end of the connection: for HTTP/1.0, which has no chunks.
+  case close
+  /// There is none: 204, 304, or the answer to HEAD with no length to tell.
+  case none
+}
+
+/// Turns response heads and pieces of body into bytes.
+package enum ResponseWriter {
+  /// The head, ready to send. `date` is an HTTP date.
+  ///
+  /// A field value that would break the line it stands in is a bug of ours and traps.
+  package static func head(
+    _ head: ResponseHead, framing: BodyFraming, date: String, keepsAlive: Bool, version: HTTPVersion
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(512)
+    func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    func field(_ name: String, _ value: String) {
+      precondition(!value.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }, "a field value with a line end")
+      add(name)
+      add(": ")
+      add(value)
+      add("\r\n")
+    }
+    add("HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n")
+    field("Date", date)
+    for (name, value) in head.fields { field(name, value) }
+    switch framing {
+    case .length(let length): field("Content-Length", String(length))
+    case .chunked: field("Transfer-Encoding", "chunked")
+    case .close, .none: break
+    }
+    if !keepsAlive {
+      field("Connection", "close")
+    } else if version == .http10 {
+      field("Connection", "keep-alive")
+    }
+    add("\r\n")
+    return bytes
+  }
+
+  /// 100 Continue (RFC 9110 §15.2.1).
+  package static let continueResponse = [UInt8]("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+  /// What stands before a chunk of so many bytes (RFC 9112 §7.1); after it comes `chunkEnd`. `size` is not 0.
+  package static func chunkStart(_ size: Int) -> [UInt8] {
+    precondition(size > 0, "an empty chunk would end the body")
+    return [UInt8]("\(String(size, radix: 16))\r\n".utf8)
+  }
+
+  package static let chunkEnd = [UInt8]("\r\n".utf8)
+  package static let lastChunk = [UInt8]("0\r\n\r\n".utf8)
+}

@@ -1,0 +1,85 @@
+import HTTPCore
+import Synchronization
+
+/// The one way to answer a request. Usable from any thread; the calls for one answer come from one thread at a time.
+///
+/// Either `send`, or `start`, any number of `write` and `finish`.
+package final class Responder: Sendable {
+  private struct State {
+    var hasStarted = false
+    var isClosed = false
+    var onClose: (@Sendable () -> Void)?
+  }
+
+  private let connection: Connection
+  private let loop: EventLoop
+  private let state = Mutex(State())
+  /// The request was HEAD: heads are sent as they are, bodies are not.
+  private let isHead: Bool
+
+  init(connection: Connection, loop: EventLoop, isHead: Bool) {
+    self.connection = connection
+    self.loop = loop
+    self.isHead = isHead
+  }
+
+  /// The whole answer.
+  package func send(_ response: HTTPResponse) {
+    guard begin() else { return }
+    loop.queue.async { [self] in connection.respond(response, isHead: isHead, for: self) }
+  }
+
+  /// The head of an answer whose body comes in pieces: chunked, or ended by closing for HTTP/1.0.
+  package func start(_ head: ResponseHead) {
+    guard begin() else { return }
+    loop.queue.async { [self] in connection.respondInPieces(head, isHead: isHead, for: self) }
+  }
+
+  /// A piece of body; what is in one piece is sent at once and together. Empty pieces are nothing.
+  package func write(_ pieces: [[UInt8]]) {
+    guard !isHead else { return }
+    loop.queue.async { [self] in connection.write(pieces, for: self) }
+  }
+
+  /// The end of the body.
+  package func finish() {
+    loop.queue.async { [self] in connection.finish(for: self) }
+  }
+
+  /// Calls `handler` once if the client goes before its answer is complete, at once if it has already gone.
+  package func onClose(_ handler: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      if !state.isClosed { state.onClose = handler }
+      return state.isClosed
+    }
+    if isLate { handler() }
+  }
+
+  /// The client is gone. On the loop's queue.
+  func connectionClosed() {
+    let handler = state.withLock { state in
+      state.isClosed = true
+      return state.onClose.take()
+    }
+    handler?()
+  }
+
+  /// The answer is complete: whoever waits for the client to go can stop.
+  func completed() { state.withLock { $0.onClose = nil } }
+
+  /// An answer begins once; a second is a bug of ours that is dropped in release builds.
+  private func begin() -> Bool {
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
+    }
+    assert(isFirst, "a request was answered twice")
+    return isFirst
+  }
+
+  deinit {
+    guard !state.withLock({ $0.hasStarted || $0.isClosed }) else { return }
+    let connection = connection
+    loop.queue.async { connection.abandoned() }
+  }
+}

@@ -1,0 +1,35 @@
+import HTTPCore
+
+/// What clients may take of the server, and for how long they may keep it waiting.
+package struct ServerLimits: Sendable {
+  package var parser: ParserLimits
+  /// Open connections in all; at the limit, accepting pauses until one closes.
+  package var connections: Int
+  /// Requests on one connection before it is closed.
+  package var requestsPerConnection: Int
+  /// From a connection's first byte of a head to its last.
+  package var headerDeadline: Duration
+  /// From the end of the head to the end of the body.
+  package var bodyDeadline: Duration
+  /// Between two requests.
+  package var idleDeadline: Duration
+  /// Without one byte of a waiting answer being taken.
+  package var writeDeadline: Duration
+  /// Connections that the kernel holds before they are accepted.
+  package var backlog: Int32
+
+  package init(
+    parser: ParserLimits = ParserLimits(), connections: Int = 16_384, requestsPerConnection: Int = 100_000,
+    headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
+    idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30), backlog: Int32 = 1024
+  ) {
+    self.parser = parser
+    self.connections = connections
+    self.requestsPerConnection = requestsPerConnection
+    self.headerDeadline = headerDeadline
+    self.bodyDeadline = bodyDeadline
+    self.idleDeadline = idleDeadline
+    self.writeDeadline = writeDeadline
+    self.backlog = backlog
+  }
+}

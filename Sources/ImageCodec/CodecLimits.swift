@@ -1,0 +1,20 @@
+/// What a picture may ask for before it is refused by name.
+package struct CodecLimits: Sendable, Hashable {
+  /// Pixels of a source, width times height.
+  package var sourcePixels: Int
+  /// Scans of a progressive JPEG.
+  package var jpegScans: Int
+  /// What one text or profile chunk of a PNG may inflate to, and what a JPEG's ICC profile may add up to.
+  package var profileBytes: Int
+  /// Marker segments or chunks before the pixels.
+  package var headerSegments: Int
+
+  package init(
+    sourcePixels: Int = 250_000_000, jpegScans: Int = 200, profileBytes: Int = 8 << 20, headerSegments: Int = 4096
+  ) {
+    self.sourcePixels = sourcePixels
+    self.jpegScans = jpegScans
+    self.profileBytes = profileBytes
+    self.headerSegments = headerSegments
+  }
+}

@@ -1,0 +1,118 @@
+import PhotoModel
+
+/// A format that originals come in.
+package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
+  case jpeg, png
+
+  package var uniformTypeIdentifier: String {
+    switch self {
+    case .jpeg: "public.jpeg"
+    case .png: "public.png"
+    }
+  }
+
+  /// What the first bytes of a file say it is, whatever its name says.
+  package init?(firstBytes bytes: some Collection<UInt8>) {
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
+      self = .jpeg
+    } else if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+      self = .png
+    } else {
+      return nil
+    }
+  }
+}
+
+/// What a file says of its picture before the first pixel.
+package struct ImageHeader: Sendable, Hashable {
+  package var format: SourceFormat
+  /// As the rows are stored, before the orientation is applied.
+  package var storedSize: PixelSize
+  /// Colour channels as stored: 1, 3 or 4 (CMYK) for JPEG; for PNG as they will be decoded, alpha not counted.
+  package var colorChannels: Int
+  package var hasAlpha: Bool
+  /// 8 or 16, as decoded.
+  package var bitsPerChannel: Int
+  /// A progressive JPEG or an interlaced PNG: a decoder holds more than a few rows of it.
+  package var isProgressive: Bool
+  package var metadata: EXIFSummary
+  /// Where the EXIF thumbnail's JPEG lies in the file.
+  package var embeddedThumbnail: ByteRange?
+  /// The parts of an ICC profile in a JPEG, in their order. A PNG's comes from its decoder.
+  package var profileParts: [ByteRange]
+
+  package var orientation: Orientation { metadata.orientation }
+
+  /// The size of the upright picture.
+  package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
+
+  /// Reads a header without touching a pixel.
+  ///
+  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early.
+  package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+    var reader = HeaderReader(source: source)
+    let start = try reader.bytes(at: 0, count: 16)
+    guard !start.isEmpty else { throw .truncated(offset: 0) }
+    guard let format = SourceFormat(firstBytes: start) else { throw .unsupported("neither a JPEG nor a PNG") }
+    let header =
+      switch format {
+      case .jpeg: try JPEGHeader.read(&reader, limits: limits)
+      case .png: try PNGHeader.read(&reader, limits: limits)
+      }
+    guard header.storedSize.width > 0, header.storedSize.height > 0 else {
+      throw .malformed("a picture without pixels", offset: nil)
+    }
+    let (pixels, overflows) = header.storedSize.width.multipliedReportingOverflow(by: header.storedSize.height)
+    if overflows || pixels > limits.sourcePixels {
+      throw .limitExceeded("the number of pixels", limit: limits.sourcePixels, found: overflows ? .max : pixels)
+    }
+    return header
+  }
+}
+
+/// Reads a header's bytes through a window, so that a walk over many small segments costs a few reads.
+struct HeaderReader {
+  private static let windowBytes = 65_536
+
+  private let source: any ByteSource
+  private var window: [UInt8] = []
+  private var windowStart: Int64 = 0
+
+  init(source: any ByteSource) {
+    self.source = source
+  }
+
+  var size: Int64 { source.size }
+
+  /// Up to `count` bytes; fewer only at the end of the file.
+  mutating func bytes(at offset: Int64, count: Int) throws(CodecError) -> ArraySlice<UInt8> {
+    let end = min(offset + Int64(count), source.size)
+    guard offset >= 0, offset < end else { return [] }
+    if offset < windowStart || end > windowStart + Int64(window.count) {
+      do throws(ByteSourceError) {
+        window = try source.bytes(at: offset, count: max(count, Self.windowBytes))
+      } catch {
+        switch error {
+        case .readFailed(let code): throw .readFailed(code: code)
+        }
+      }
+      windowStart = offset
+    }
+    let start = Int(offset - windowStart)
+    return window[start..<min(start + count, window.count)]
+  }
+
+  /// Exactly `count` bytes.
+  mutating func wholeBytes(at offset: Int64, count: Int) throws(CodecError) -> ArraySlice<UInt8> {
+    let bytes = try bytes(at: offset, count: count)
+    if bytes.count < count { throw .truncated(offset: offset + Int64(bytes.count)) }
+    return bytes
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The big-endian number of so many bytes, from a position relative to the slice's start.
+  func bigEndian(at position: Int, bytes: Int) -> Int {
+    self[(startIndex + position)..<(startIndex + position + bytes)].reduce(0) { $0 << 8 | Int($1) }
+  }
+}

@@ -1,0 +1,50 @@
+import CPhotodJPEG
+import PhotoModel
+
+/// libjpeg-turbo behind ``RowEncoder``: baseline JPEG, gray or 4:2:0 colour.
+package final class JPEGEncoder: RowEncoder {
+  /// What is taken where a request names no quality.
+  package static let defaultQuality = 82
+
+  private let handle: OpaquePointer
+
+  /// - Parameters:
+  ///   - channels: 1 gray or 3 RGB, 8 bits each.
+  ///   - quality: 1...100.
+  ///   - profile: an ICC profile to carry.
+  package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?) throws(CodecError) {
+    guard let handle = photod_jpeg_encoder_create() else { throw .outOfMemory }
+    self.handle = handle
+    let status = (profile ?? []).withUnsafeBufferPointer { profile in
+      photod_jpeg_encoder_start(
+        handle,
+        photod_jpeg_encode_options(
+          width: UInt32(size.width), height: UInt32(size.height), components: Int32(channels), quality: Int32(quality),
+          // Above 90 somebody wants every edge of the colours.
+          subsample_chroma: quality <= 90, icc_profile: profile.baseAddress, icc_profile_length: profile.count))
+    }
+    try check(status)
+  }
+
+  deinit { photod_jpeg_encoder_destroy(handle) }
+
+  package func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) throws(CodecError) {
+    try check(photod_jpeg_write_rows(handle, rows.assumingMemoryBound(to: UInt8.self), strideBytes, UInt32(count)))
+  }
+
+  package func finish() throws(CodecError) -> [UInt8] {
+    var bytes: UnsafePointer<UInt8>?
+    var length = 0
+    try check(photod_jpeg_encoder_finish(handle, &bytes, &length))
+    return Array(UnsafeBufferPointer(start: bytes, count: length))
+  }
+
+  private func check(_ status: photod_jpeg_status) throws(CodecError) {
+    if status == PHOTOD_JPEG_OK { return }
+    if status == PHOTOD_JPEG_NO_MEMORY { throw .outOfMemory }
+    var report = photod_jpeg_report()
+    photod_jpeg_encoder_report(handle, &report)
+    let message = withUnsafeBytes(of: report.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    throw .malformed(message, offset: nil)
+  }
+}

@@ -1,0 +1,90 @@
+import PhotoModel
+
+/// The marker segments of a JPEG up to its first scan (T.81 §B.2).
+enum JPEGHeader {
+  private static let startOfScan: UInt8 = 0xDA
+  private static let endOfImage: UInt8 = 0xD9
+
+  static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+    var frame: (size: PixelSize, components: Int, isProgressive: Bool)?
+    var metadata = EXIFSummary()
+    var thumbnail: ByteRange?
+    var profile: [Int: ByteRange] = [:]
+    var profileBytes = 0
+    var position: Int64 = 2
+
+    for _ in 0..<limits.headerSegments {
+      let marker = try self.marker(&reader, &position)
+      if marker == startOfScan {
+        guard let frame else { throw .malformed("a scan before its frame", offset: position) }
+        return ImageHeader(
+          format: .jpeg, storedSize: frame.size, colorChannels: frame.components, hasAlpha: false, bitsPerChannel: 8,
+          isProgressive: frame.isProgressive, metadata: metadata, embeddedThumbnail: thumbnail,
+          profileParts: profile.sorted { $0.key < $1.key }.map(\.value))
+      }
+      if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }
+      // TEM and RSTn stand alone (T.81 table B.1).
+      if marker == 0x01 || (0xD0...0xD7).contains(marker) { continue }
+
+      let length = try reader.wholeBytes(at: position, count: 2).bigEndian(at: 0, bytes: 2)
+      guard length >= 2 else { throw .malformed("a marker segment shorter than its length", offset: position) }
+      let content = position + 2
+      let contentLength = length - 2
+      switch marker {
+      case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+        let bytes = try reader.wholeBytes(at: content, count: 6)
+        let precision = bytes.bigEndian(at: 0, bytes: 1)
+        guard precision == 8 else { throw .unsupported("a JPEG with \(precision) bits a sample") }
+        // SOF3 and SOF11 are lossless, SOF5...7 and SOF13...15 hierarchical (T.81 table B.1).
+        guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
+          throw .unsupported("a lossless or hierarchical JPEG")
+        }
+        frame = (
+          PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2)),
+          bytes.bigEndian(at: 5, bytes: 1), marker == 0xC2 || marker == 0xCA
+        )
+      case 0xE1 where metadata.isEmpty:
+        let block = try reader.bytes(at: content, count: contentLength)
+        guard block.starts(with: EXIFSummary.signature) else { break }
+        let parsed = EXIFSummary.parse(Array(block))
+        metadata = parsed.summary
+        thumbnail = parsed.thumbnail.map {
+          ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
+        }
+      case 0xE2:
+        // ICC.1 annex B.4: "ICC_PROFILE" NUL, number of this part from 1, number of parts.
+        let head = try reader.bytes(at: content, count: min(14, contentLength))
+        guard head.count == 14, head.starts(with: Array("ICC_PROFILE".utf8) + [0]) else { break }
+        profileBytes += contentLength - 14
+        if profileBytes > limits.profileBytes {
+          throw .limitExceeded("the size of the colour profile", limit: limits.profileBytes, found: profileBytes)
+        }
+        profile[head.bigEndian(at: 12, bytes: 1)] = ByteRange(offset: content + 14, length: contentLength - 14)
+      default: break
+      }
+      position = content + Int64(contentLength)
+    }
+    throw .limitExceeded(
+      "the number of header segments", limit: limits.headerSegments, found: limits.headerSegments + 1)
+  }
+
+  /// The next marker's code; afterwards `position` is behind it. Any number of fill bytes may come before (§B.1.1.2).
+  private static func marker(_ reader: inout HeaderReader, _ position: inout Int64) throws(CodecError) -> UInt8 {
+    guard try reader.wholeBytes(at: position, count: 1).first == 0xFF else {
+      throw .malformed("no marker where one is due", offset: position)
+    }
+    var fill = 0
+    while true {
+      position += 1
+      guard let byte = try reader.wholeBytes(at: position, count: 1).first else { continue }
+      if byte == 0xFF {
+        fill += 1
+        if fill > 65_536 { throw .malformed("endless fill bytes", offset: position) }
+        continue
+      }
+      if byte == 0 { throw .malformed("a stuffed byte where a marker is due", offset: position) }
+      position += 1
+      return byte
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import CPhotodPNG
+import PhotoModel
+
+/// libpng behind ``RowDecoder``. Rows above a region are inflated, for there is no way around, and passed over.
+package final class PNGDecoder: RowDecoder {
+  /// What libpng's callbacks are given: the cursor, and who takes the rows.
+  private final class Context {
+    let cursor: SourceCursor
+    var consumer: (any RowConsumer)?
+    var rowBytes = 0
+    /// Rows that are handed over.
+    var rows = 0..<Int.max
+
+    init(cursor: SourceCursor) { self.cursor = cursor }
+
+    /// True to go on.
+    func rowArrived(_ y: Int, _ row: UnsafePointer<UInt8>) -> Bool {
+      guard let consumer, y >= rows.lowerBound else { return true }
+      consumer.space(forRow: y).copyMemory(from: row, byteCount: rowBytes)
+      return consumer.rowArrived(y) && y + 1 < rows.upperBound
+    }
+  }
+
+  private let handle: OpaquePointer
+  private let context: Context
+  package let layout: RowLayout
+  package let profile: [UInt8]?
+  package let isTruncated = false
+
+  /// Reads the header. Blocks for as long as the source does: a source that may wait is to have its header there.
+  ///
+  /// - Parameter rows: the rows that are wanted; `nil` is all of them.
+  package init(
+    source: any ByteSource, rows: Range<Int>? = nil, limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) {
+    let context = Context(cursor: SourceCursor(source: source, range: nil, stop: stop))
+    let callbacks = photod_png_source(
+      fill: { context, into, capacity in
+        Unmanaged<Context>.fromOpaque(context!).takeUnretainedValue().cursor.fill(into!, capacity)
+      },
+      should_stop: { context in
+        Unmanaged<Context>.fromOpaque(context!).takeUnretainedValue().cursor.isStopped ? 1 : 0
+      },
+      row: { context, y, row in
+        Unmanaged<Context>.fromOpaque(context!).takeUnretainedValue().rowArrived(Int(y), row!) ? 0 : 1
+      },
+      // Unretained: this object owns both the context and the handle that calls it.
+      context: Unmanaged.passUnretained(context).toOpaque())
+    guard let handle = photod_png_decoder_create(callbacks, limits.profileBytes) else { throw .outOfMemory }
+    var header = photod_png_header()
+    let status = photod_png_read_header(handle, &header)
+    guard status == PHOTOD_PNG_OK else {
+      let error = Self.error(status, handle, context.cursor)
+      photod_png_decoder_destroy(handle)
+      throw error
+    }
+    self.handle = handle
+    self.context = context
+    context.rowBytes = header.row_bytes
+    if let rows { context.rows = rows }
+    layout = RowLayout(
+      imageSize: PixelSize(width: Int(header.width), height: Int(header.height)), firstColumn: 0,
+      width: Int(header.width), channels: Int(header.channels), bitsPerChannel: Int(header.bits_per_channel))
+    profile = header.icc_profile.map { Array(UnsafeBufferPointer(start: $0, count: header.icc_profile_length)) }
+  }
+
+  deinit { photod_png_decoder_destroy(handle) }
+
+  package var readTime: Duration { context.cursor.readTime }
+
+  package var warning: String? {
+    var report = photod_png_report()
+    photod_png_decoder_report(handle, &report)
+    return report.warnings > 0 ? Self.message(report) : nil
+  }
+
+  package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
+    context.consumer = consumer
+    defer { context.consumer = nil }
+    let status = photod_png_decode(handle)
+    switch status {
+    case PHOTOD_PNG_OK: return .finished
+    case PHOTOD_PNG_NEEDS_INPUT: return .needsInput
+    default: throw Self.error(status, handle, context.cursor)
+    }
+  }
+
+  private static func error(_ status: photod_png_status, _ handle: OpaquePointer, _ cursor: SourceCursor) -> CodecError
+  {
+    switch status {
+    case PHOTOD_PNG_STOPPED: return .stopped
+    case PHOTOD_PNG_NO_MEMORY: return .outOfMemory
+    case PHOTOD_PNG_TRUNCATED: return .truncated(offset: cursor.position)
+    case PHOTOD_PNG_NEEDS_INPUT: return .malformed("the header is not there yet", offset: cursor.position)
+    default:
+      var report = photod_png_report()
+      photod_png_decoder_report(handle, &report)
+      if report.read_failed { return .readFailed(code: cursor.failure ?? 0) }
+      return .malformed(message(report), offset: cursor.position)
+    }
+  }
+
+  private static func message(_ report: photod_png_report) -> String {
+    withUnsafeBytes(of: report.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+}

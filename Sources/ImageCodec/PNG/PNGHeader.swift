@@ -1,0 +1,53 @@
+import PhotoModel
+
+/// The chunks of a PNG up to its first IDAT (PNG third edition §5).
+enum PNGHeader {
+  static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+    // §11.2.1: IHDR comes first, 13 bytes.
+    let start = try reader.wholeBytes(at: 8, count: 8 + 13)
+    guard start.bigEndian(at: 0, bytes: 4) == 13, Array(start.dropFirst(4).prefix(4)) == Array("IHDR".utf8) else {
+      throw .malformed("a PNG that does not begin with IHDR", offset: 8)
+    }
+    let width = start.bigEndian(at: 8, bytes: 4)
+    let height = start.bigEndian(at: 12, bytes: 4)
+    let depth = start.bigEndian(at: 16, bytes: 1)
+    let colorType = start.bigEndian(at: 17, bytes: 1)
+    let interlace = start.bigEndian(at: 20, bytes: 1)
+    guard [0, 2, 3, 4, 6].contains(colorType), width <= Int32.max, height <= Int32.max else {
+      throw .malformed("an impossible IHDR", offset: 16)
+    }
+    var hasAlpha = colorType >= 4
+    var metadata = EXIFSummary()
+    var thumbnail: ByteRange?
+    var position: Int64 = 8 + 12 + 13
+
+    for _ in 0..<limits.headerSegments {
+      let head = try reader.wholeBytes(at: position, count: 8)
+      let length = head.bigEndian(at: 0, bytes: 4)
+      let content = position + 8
+      guard length <= Int32.max else { throw .malformed("a chunk longer than PNG allows", offset: position) }
+      switch String(decoding: head.dropFirst(4), as: UTF8.self) {
+      case "IDAT":
+        return ImageHeader(
+          format: .png, storedSize: PixelSize(width: width, height: height),
+          colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
+          bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, metadata: metadata,
+          embeddedThumbnail: thumbnail, profileParts: [])
+      case "tRNS": hasAlpha = true
+      case "IEND": throw .malformed("a PNG without pixels", offset: position)
+      case "eXIf" where length <= limits.profileBytes:
+        // PNG third edition §11.3.5.4: the TIFF block without the signature that JPEG puts before it.
+        let block = EXIFSummary.signature + Array(try reader.bytes(at: content, count: length))
+        let parsed = EXIFSummary.parse(block)
+        metadata = parsed.summary
+        thumbnail = parsed.thumbnail.map {
+          ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
+        }
+      default: break
+      }
+      position = content + Int64(length) + 4
+    }
+    throw .limitExceeded(
+      "the number of header segments", limit: limits.headerSegments, found: limits.headerSegments + 1)
+  }
+}

@@ -1,0 +1,109 @@
+import PhotoModel
+
+/// What the rows of a decode look like.
+package struct RowLayout: Sendable, Hashable {
+  /// The size of the whole picture at the scale it is decoded at.
+  package var imageSize: PixelSize
+  /// The column that a row's first pixel belongs to: after a crop rows begin further right.
+  package var firstColumn: Int
+  /// Pixels in a row.
+  package var width: Int
+  /// 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA; interleaved. Alpha is not premultiplied.
+  package var channels: Int
+  /// 8, or 16 in the machine's byte order.
+  package var bitsPerChannel: Int
+
+  package var hasAlpha: Bool { channels == 2 || channels == 4 }
+  package var rowBytes: Int { width * channels * bitsPerChannel / 8 }
+}
+
+/// What takes the rows of a decode, top to bottom.
+package protocol RowConsumer: AnyObject {
+  /// Where row `y` is to be put: room for `rowBytes`, good until `rowArrived`.
+  func space(forRow y: Int) -> UnsafeMutableRawPointer
+
+  /// Row `y` is there. False ends the decode: no further row is wanted.
+  func rowArrived(_ y: Int) -> Bool
+}
+
+/// How a decode came to its end.
+package enum DecodeOutcome: Sendable, Hashable {
+  case finished
+  /// The source had nothing for now: call again later.
+  case needsInput
+}
+
+/// A decoder of one picture. One thread at a time.
+package protocol RowDecoder: AnyObject {
+  var layout: RowLayout { get }
+
+  /// The ICC profile that the pixels are meant in.
+  var profile: [UInt8]? { get }
+
+  /// Hands over the rows of the region in order, until the last, until the consumer wants no more, or until input lacks.
+  func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome
+
+  /// The file ended before its picture did; what was missing is gray.
+  var isTruncated: Bool { get }
+
+  /// Time spent waiting for the source, as part of what decoding took.
+  var readTime: Duration { get }
+
+  /// The codec's first complaint that did not stop it, for the log.
+  var warning: String? { get }
+}
+
+/// An encoder of one picture. One thread at a time.
+package protocol RowEncoder: AnyObject {
+  /// Takes rows, top to bottom: row i at `i * strideBytes`.
+  func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) throws(CodecError)
+
+  /// The finished file.
+  func finish() throws(CodecError) -> [UInt8]
+}
+
+/// A reading position in a source, with what the C codecs' callbacks need beside it.
+final class SourceCursor {
+  private let source: any ByteSource
+  private let stop: StopFlag
+  private var offset: Int64
+  private let end: Int64
+  private(set) var failure: Int32?
+
+  /// - Parameter range: the part of the source that is the picture's file; all of it by default.
+  init(source: any ByteSource, range: ByteRange?, stop: StopFlag) {
+    self.source = source
+    self.stop = stop
+    offset = range?.offset ?? 0
+    end = range.map { min($0.offset + Int64($0.length), source.size) } ?? source.size
+  }
+
+  /// Time spent in the source's `read`.
+  private(set) var readTime = Duration.zero
+
+  var mayWait: Bool { source.mayWait }
+  var isStopped: Bool { stop.isRaised }
+  var position: Int64 { offset }
+
+  /// The `fill` of the C shims: bytes copied, 0 at the end, -1 not yet, -2 on failure.
+  func fill(_ into: UnsafeMutablePointer<UInt8>, _ capacity: Int) -> Int {
+    let count = min(capacity, Int(clamping: end - offset))
+    guard count > 0 else { return 0 }
+    let started = ContinuousClock.now
+    defer { readTime += ContinuousClock.now - started }
+    do throws(ByteSourceError) {
+      switch try source.read(into: UnsafeMutableRawBufferPointer(start: into, count: count), at: offset) {
+      case .bytes(let got):
+        offset += Int64(got)
+        return got
+      case .end: return 0
+      case .notYet: return -1
+      }
+    } catch {
+      switch error {
+      case .readFailed(let code): failure = code
+      }
+      return -2
+    }
+  }
+}

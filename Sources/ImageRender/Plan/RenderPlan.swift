@@ -1,0 +1,53 @@
+import ImageCodec
+import PhotoModel
+
+/// How a picture gets from its original to its output: decided from the header alone, before a pixel is decoded.
+package struct RenderPlan: Sendable, Hashable {
+  package let header: ImageHeader
+  /// What is shown, in pixels of the stored picture at full size; fractional where a thumbnail stands for it.
+  package let region: Region
+  /// The size of the output before it is turned upright.
+  package let storedOutput: PixelSize
+  package let orientation: Orientation
+  /// For JPEG, the DCT scale in eighths; 8 for everything else.
+  package let eighths: Int
+  package let firstScanOnly: Bool
+  package let horizontal: ResampleAxis
+  package let vertical: ResampleAxis
+  package let format: OutputFormat
+  package let quality: Int
+  /// Memory that the render takes at its height, over-estimated rather than under-.
+  package let peakBytes: Int
+
+  /// A rectangle in pixels of the stored picture, at full size.
+  package struct Region: Sendable, Hashable {
+    package var x, y, width, height: Double
+
+    package init(x: Double, y: Double, width: Double, height: Double) {
+      self.x = x
+      self.y = y
+      self.width = width
+      self.height = height
+    }
+
+    package init(_ rect: PixelRect) {
+      self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
+    }
+  }
+
+  /// The size of the finished, upright picture.
+  package var outputSize: PixelSize { orientation.apply(to: storedOutput) }
+
+  /// The pixels that are decoded, at the DCT scale: what is shown and the kernel's reach around it.
+  package var decodedRegion: PixelRect {
+    let columns = horizontal.inputRange
+    let rows = vertical.inputRange
+    return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
+  }
+
+  /// Output channels: what the source has, less what the format can't carry.
+  package var outputChannels: Int {
+    let color = header.colorChannels == 1 ? 1 : 3
+    return header.hasAlpha && format.carriesAlpha ? color + 1 : color
+  }
+}

@@ -1,0 +1,116 @@
+import ImageCodec
+import PhotoModel
+
+/// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
+package struct RenderPlanner: Sendable {
+  /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
+  package static let epoch = 1
+
+  package init() {}
+
+  /// The plan of a final frame.
+  package func plan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan {
+    let (region, output) = stored(header, request)
+    return plan(
+      header, region: region, storedOutput: output, orientation: header.orientation,
+      eighths: eighths(header, region, output), request: request)
+  }
+
+  /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, for a progressive file of its first
+  /// scan alone. `nil` where that would not be quicker than the final frame.
+  package func degradedPlan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan? {
+    guard header.format == .jpeg else { return nil }
+    let (region, output) = stored(header, request)
+    guard header.isProgressive || eighths(header, region, output) > 1 else { return nil }
+    let available = (width: region.width / 8, height: region.height / 8)
+    return plan(
+      header, region: region, storedOutput: Self.shrunk(output, into: available), orientation: header.orientation,
+      eighths: 1, firstScanOnly: header.isProgressive, request: request)
+  }
+
+  /// The plan of a degraded frame from the thumbnail that stands for a picture.
+  ///
+  /// - Parameters:
+  ///   - thumbnail: the thumbnail's own header.
+  ///   - content: the part of the thumbnail that shows the picture, without bars.
+  package func thumbnailPlan(
+    _ thumbnail: ImageHeader, content: RenderPlan.Region, of header: ImageHeader, _ request: ImageRequest
+  ) -> RenderPlan {
+    let (region, output) = stored(header, request)
+    let across = content.width / Double(header.storedSize.width)
+    let down = content.height / Double(header.storedSize.height)
+    let part = RenderPlan.Region(
+      x: content.x + region.x * across, y: content.y + region.y * down, width: region.width * across,
+      height: region.height * down)
+    return plan(
+      thumbnail, region: part, storedOutput: Self.shrunk(output, into: (part.width, part.height)),
+      orientation: header.orientation, eighths: 8, request: request)
+  }
+
+  /// What the size rules give, turned to the way the picture is stored.
+  private func stored(_ header: ImageHeader, _ request: ImageRequest) -> (RenderPlan.Region, PixelSize) {
+    let rules = SizeRules(request, upright: header.uprightSize)
+    let region = header.orientation.stored(rules.crop, ofUpright: header.uprightSize)
+    return (RenderPlan.Region(region), header.orientation.apply(to: rules.output))
+  }
+
+  private func plan(
+    _ header: ImageHeader, region: RenderPlan.Region, storedOutput: PixelSize, orientation: Orientation, eighths: Int,
+    firstScanOnly: Bool = false, request: ImageRequest
+  ) -> RenderPlan {
+    let scale = Double(eighths) / 8
+    // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s).
+    func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
+    let horizontal = ResampleAxis(
+      inputLength: decoded(header.storedSize.width), position: region.x * scale, length: region.width * scale,
+      outputLength: storedOutput.width, sharpening: Self.sharpening(eighths))
+    let vertical = ResampleAxis(
+      inputLength: decoded(header.storedSize.height), position: region.y * scale, length: region.height * scale,
+      outputLength: storedOutput.height, sharpening: Self.sharpening(eighths))
+    return RenderPlan(
+      header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,
+      firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, format: request.format,
+      quality: request.quality ?? JPEGEncoder.defaultQuality,
+      peakBytes: Self.peakBytes(header, horizontal, vertical, storedOutput, orientation))
+  }
+
+  /// The smallest of the scales with SIMD (1, 2, 4, 8 of 8) that still has the output's pixels to give.
+  private func eighths(_ header: ImageHeader, _ region: RenderPlan.Region, _ output: PixelSize) -> Int {
+    guard header.format == .jpeg else { return 8 }
+    let ratio = min(region.width / Double(output.width), region.height / Double(output.height))
+    return ratio >= 8 ? 1 : ratio >= 4 ? 2 : ratio >= 2 ? 4 : 8
+  }
+
+  /// A scaled decode averages, and so dulls what is near its limit; this much of it is put back.
+  private static func sharpening(_ eighths: Int) -> Double { 0 }
+
+  /// The largest size of the same aspect ratio as `size` that needs no enlarging; at least one pixel each way.
+  private static func shrunk(_ size: PixelSize, into available: (width: Double, height: Double)) -> PixelSize {
+    let share = min(1, available.width / Double(size.width), available.height / Double(size.height))
+    return PixelSize(
+      width: max(1, Int((Double(size.width) * share + 0.5).rounded(.down))),
+      height: max(1, Int((Double(size.height) * share + 0.5).rounded(.down))))
+  }
+
+  private static func peakBytes(
+    _ header: ImageHeader, _ horizontal: ResampleAxis, _ vertical: ResampleAxis, _ output: PixelSize,
+    _ orientation: Orientation
+  ) -> Int {
+    let pixel = header.hasAlpha || header.bitsPerChannel == 16 ? 16 : 4
+    // The codecs' own rows, tables and 64 KiB buffers.
+    var bytes = 512 * 1024 + header.storedSize.width * 64
+    bytes += RowRing.byteCount(rowBytes: horizontal.inputLength * pixel, capacity: vertical.taps + 3)
+    // An output that waits to be turned, and the file that grows: at worst as large as its pixels.
+    bytes += output.pixelCount * 4 * (OutputWriter.streams(orientation) ? 1 : 2)
+    if header.isProgressive {
+      let pixels = header.storedSize.pixelCount
+      switch header.format {
+      // Every coefficient in 16 bits, chroma at worst unsampled.
+      case .jpeg: bytes += pixels * max(1, header.colorChannels) * 2
+      case .png:
+        bytes += pixels * (header.colorChannels + (header.hasAlpha ? 1 : 0)) * header.bitsPerChannel / 8
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,173 @@
+// PHImageManager: asked for a picture of an asset, it delivers a frame, or a degraded frame and then the final one.
+//
+//     request -> line of the render workers -> look: open, read the header, plan; a thumbnail frame goes out here
+//             -> memory for the plan, waited for if need be
+//             -> render: a degraded frame if none went out yet, then the final one
+//
+// This is the plain path: each task renders for itself.
+
+import ImageCodec
+import ImageRender
+import Logging
+import OriginalStore
+import PhotoModel
+import Telemetry
+
+package final class ImageManager: Sendable {
+  private let store: OriginalStore
+  private let queue: WorkQueue
+  private let budget: MemoryBudget
+  private let limits: CodecLimits
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - queue: where codec work runs, and nothing else does.
+  ///   - budget: what all renders together may hold.
+  package init(store: OriginalStore, queue: WorkQueue, budget: MemoryBudget, limits: CodecLimits, logger: Logger) {
+    self.store = store
+    self.queue = queue
+    self.budget = budget
+    self.limits = limits
+    self.logger = logger
+  }
+
+  /// Starts work on a picture. `deliver` is called on a worker, in order, the last time with `.final` or `.failed`.
+  package func requestImage(
+    for asset: Asset, _ request: ImageRequest, requestID: String, deliver: @escaping @Sendable (ImageDelivery) -> Void
+  ) -> ImageTask {
+    let task = ImageTask(requestID: requestID, asset: asset, request: request)
+    let isAccepted = queue.submit { [self] in look(task, deliver) }
+    if !isAccepted { deliver(.failed(.queueFull)) }
+    return task
+  }
+
+  /// The first step: what is there, and what will it take?
+  private func look(_ task: ImageTask, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
+    let waited = ContinuousClock.now - task.created
+    attempt(task, deliver) { () throws(ImageServiceError) in
+      let source = try open(task.asset)
+      let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
+      var render = Render(task: task, source: source, header: header, waited: waited)
+      if task.request.deliveryMode != .highQualityFormat, let frame = thumbnailFrame(render) {
+        if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
+        deliver(.degraded(frame))
+        render.hasDegradedFrame = true
+      }
+      let planner = RenderPlanner()
+      render.final = planner.plan(header, task.request)
+      render.degraded = render.hasDegradedFrame ? nil : planner.degradedPlan(header, task.request)
+      let needed = max(render.final?.peakBytes ?? 0, render.degraded?.peakBytes ?? 0)
+      let prepared = render
+      let fits = budget.reserve(needed) { [self] reservation in
+        queue.proceed { [self] in
+          carryOut(prepared, deliver)
+          reservation.release()
+        }
+      }
+      if !fits { throw .overBudget(needed: needed, budget: budget.capacityBytes) }
+    }
+  }
+
+  /// The second step, with memory in hand.
+  private func carryOut(_ render: Render, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
+    let task = render.task
+    attempt(task, deliver) { () throws(ImageServiceError) in
+      if let plan = render.degraded, task.request.deliveryMode != .highQualityFormat {
+        let frame = try frame(plan, render, isDegraded: true)
+        if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
+        deliver(.degraded(frame))
+      }
+      guard let plan = render.final else { preconditionFailure("a render without a plan") }
+      deliver(.final(try frame(plan, render, isDegraded: false)))
+    }
+  }
+
+  /// The camera's own thumbnail as a frame; `nil` where there is none, or none of this picture.
+  private func thumbnailFrame(_ render: Render) -> ImageFrame? {
+    guard let range = render.header.embeddedThumbnail else { return nil }
+    do throws(CodecError) {
+      let thumbnail = try EmbeddedThumbnail(
+        at: range, in: render.source, of: render.header, limits: limits, stop: render.task.stop)
+      let image = try thumbnail?.render(
+        for: render.task.request, of: render.header, limits: limits, stop: render.task.stop)
+      return image.map { render.frame($0, isDegraded: true, source: .embedded) }
+    } catch {
+      logger.debug(
+        "a thumbnail was not used",
+        metadata: ["asset": "\(render.task.asset.localIdentifier)", "reason": "\(error)"])
+      return nil
+    }
+  }
+
+  private func frame(_ plan: RenderPlan, _ render: Render, isDegraded: Bool) throws(ImageServiceError) -> ImageFrame {
+    let image = try codec { () throws(CodecError) in
+      let renderer = try Renderer(plan, source: render.source, limits: limits, stop: render.task.stop)
+      guard let image = try renderer.resume() else { throw .truncated(offset: render.source.size) }
+      return image
+    }
+    if let warning = image.warning {
+      logger.info(
+        "decoded with a warning",
+        metadata: ["asset": "\(render.task.asset.localIdentifier)", "warning": "\(warning)"])
+    }
+    return render.frame(image, isDegraded: isDegraded, source: .original)
+  }
+
+  private func open(_ asset: Asset) throws(ImageServiceError) -> any ByteSource {
+    do throws(OriginalStoreError) {
+      return try store.open(asset.original)
+    } catch {
+      switch error {
+      case .notFound: throw .originalMissing
+      case .changed: throw .originalChanged
+      case .failed(let error): throw .failed("\(error)")
+      }
+    }
+  }
+
+  private func codec<Value>(_ body: () throws(CodecError) -> Value) throws(ImageServiceError) -> Value {
+    do throws(CodecError) {
+      return try body()
+    } catch {
+      throw error == .stopped ? .cancelled : .codec(error)
+    }
+  }
+
+  /// One step of a task: not begun when nobody waits any more, and ended by an error that is delivered.
+  private func attempt(
+    _ task: ImageTask, _ deliver: (ImageDelivery) -> Void, _ step: () throws(ImageServiceError) -> Void
+  ) {
+    do throws(ImageServiceError) {
+      if task.stop.isRaised { throw .cancelled }
+      try step()
+    } catch {
+      deliver(.failed(error))
+    }
+  }
+}
+
+/// What is known of a render between its steps.
+private struct Render: Sendable {
+  let task: ImageTask
+  let source: any ByteSource
+  let header: ImageHeader
+  let waited: Duration
+  var hasDegradedFrame = false
+  var degraded: RenderPlan?
+  var final: RenderPlan?
+
+  func frame(_ image: RenderedImage, isDegraded: Bool, source: ImageResult.Source) -> ImageFrame {
+    var timings = StageTimings()
+    timings[.queue] = waited
+    timings[.read] = image.readTime
+    timings[.decode] = image.decodeTime
+    timings[.resize] = image.resizeTime
+    timings[.encode] = image.encodeTime
+    return ImageFrame(
+      bytes: image.bytes, format: image.format,
+      result: ImageResult(
+        requestID: task.requestID, isDegraded: isDegraded, isIncomplete: image.isIncomplete, size: image.size,
+        source: source),
+      timings: timings)
+  }
+}

@@ -1,0 +1,18 @@
+import ImageCodec
+
+/// Why there is no picture.
+package enum ImageServiceError: Error, Sendable, Hashable {
+  /// The file behind the asset is gone.
+  case originalMissing
+  /// The file is no longer what the catalogue knew; a scan will bring it up to date.
+  case originalChanged
+  /// The original is damaged, or of a kind without a decoder, or over a limit.
+  case codec(CodecError)
+  /// The render would need more memory than all renders together may have.
+  case overBudget(needed: Int, budget: Int)
+  /// As many requests wait as may.
+  case queueFull
+  case cancelled
+  /// The environment failed; the text is for the log.
+  case failed(String)
+}

@@ -1,0 +1,37 @@
+import Crypto
+import ImageCodec
+import ImageRender
+import PhotoModel
+
+/// What makes two frames the same bytes: the asset's content, what is shown of it and how, and the code that shows it.
+///
+/// Requests that come to the same picture have the same key, however they were put: the size rules' result is in it, not
+/// the target. It is the same for every principal.
+package struct RenditionKey: Sendable, Hashable {
+  private let contentVersion: ContentVersion
+  private let rules: SizeRules
+  private let format: OutputFormat
+  private let quality: Int?
+  private let source: ImageResult.Source
+
+  package init(_ asset: Asset, _ request: ImageRequest, source: ImageResult.Source) {
+    contentVersion = asset.contentVersion
+    rules = SizeRules(request, upright: asset.pixelSize)
+    format = request.format
+    quality = request.format == .jpeg ? request.quality ?? JPEGEncoder.defaultQuality : nil
+    self.source = source
+  }
+
+  /// A strong entity tag, with its quotes: 128 bits of SHA-256.
+  package var entityTag: String {
+    let crop = rules.crop
+    let text =
+      "\(RenderPlanner.epoch)|\(contentVersion)|\(crop.x),\(crop.y),\(crop.width),\(crop.height)"
+      + "|\(rules.output.width)x\(rules.output.height)|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(source.rawValue)"
+    let digits = Array("0123456789abcdef".utf8)
+    let digest = SHA256.hash(data: Array(text.utf8)).prefix(16).flatMap {
+      [digits[Int($0 >> 4)], digits[Int($0 & 15)]]
+    }
+    return "\"\(String(decoding: digest, as: UTF8.self))\""
+  }
+}

@@ -1,0 +1,74 @@
+import Collections
+import Dispatch
+import Synchronization
+
+/// A fixed number of workers and a bounded line in front of them.
+///
+/// Dispatch would make a thread for each block that blocks, up to hundreds; codec work and SQLite get as many at a time
+/// as are of use.
+package final class WorkQueue: Sendable {
+  package typealias Work = @Sendable () -> Void
+
+  private struct State {
+    var running = 0
+    var waiting: Deque<Work> = []
+  }
+
+  private let workers: Int
+  private let limit: Int
+  private let queue: DispatchQueue
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - workers: how many run at once.
+  ///   - limit: how many may wait; one more is refused.
+  package init(label: String, workers: Int, limit: Int, qos: DispatchQoS) {
+    self.workers = max(1, workers)
+    self.limit = limit
+    queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent)
+  }
+
+  package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+  /// Runs `work` on a worker, now or in its turn. False: the line is full, and it will not run.
+  package func submit(_ work: @escaping Work) -> Bool {
+    let decision = state.withLock { state -> (accepted: Bool, starts: Bool) in
+      if state.running < workers {
+        state.running += 1
+        return (true, true)
+      }
+      if state.waiting.count >= limit { return (false, false) }
+      state.waiting.append(work)
+      return (true, false)
+    }
+    if decision.starts { start(work) }
+    return decision.accepted
+  }
+
+  /// Runs the next step of work that was admitted before: at the head of the line, whatever its length.
+  package func proceed(_ work: @escaping Work) {
+    let starts = state.withLock { state in
+      if state.running < workers {
+        state.running += 1
+        return true
+      }
+      state.waiting.prepend(work)
+      return false
+    }
+    if starts { start(work) }
+  }
+
+  private func start(_ work: @escaping Work) {
+    queue.async { [self] in
+      var next: Work? = work
+      while let current = next {
+        current()
+        next = state.withLock { state in
+          if let waiting = state.waiting.popFirst() { return waiting }
+          state.running -= 1
+          return nil
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// The folder with the photographs, as the one place from which its files are opened: beneath its root or not at all.
+
+import CPhotodSystem
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A system call's error number.
+package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let code: Int32
+
+  package init(code: Int32) { self.code = code }
+
+  package var description: String { String(cString: strerror(code)) }
+}
+
+/// An open library folder. It owns its descriptor.
+package final class LibraryFolder: Sendable {
+  private let descriptor: Int32
+
+  /// Opens a folder. Throws ``SystemError``.
+  package init(path: String) throws(SystemError) {
+    descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Opens a file or a folder inside: never through `..`, never by a link that leaves the library (EXDEV), never waiting
+  /// on a FIFO.
+  ///
+  /// - Parameter path: bytes below the root, without a leading slash; empty is the root itself.
+  package func open(_ path: [UInt8], isFolder: Bool = false) throws(SystemError) -> LibraryFile {
+    let name = path.isEmpty ? [UInt8(ascii: "."), 0] : path + [0]
+    let descriptor = name.withUnsafeBytes {
+      photod_open_beneath(self.descriptor, $0.assumingMemoryBound(to: CChar.self).baseAddress, isFolder)
+    }
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    return try LibraryFile(owning: descriptor)
+  }
+}

@@ -1,0 +1,69 @@
+import HTTPCore
+
+/// Reads a query's parameters one by one, and in the end refuses those that nobody asked for: a typing mistake must
+/// never silently give another answer.
+struct QueryReader {
+  private var values: [String: String] = [:]
+  private var known: [String] = []
+
+  /// - Throws: 400 where the query is malformed or names a parameter twice.
+  init(_ target: RequestTarget) throws(Problem) {
+    guard let parameters = target.parameters else {
+      throw Problem(400, "malformed-request", "Bad Request", detail: "The query holds a malformed percent escape.")
+    }
+    for (name, value) in parameters {
+      if values.updateValue(value, forKey: name) != nil {
+        throw Self.invalid(name, "is given more than once")
+      }
+    }
+  }
+
+  /// The value of a parameter, or `nil` if it is not there.
+  mutating func text(_ name: String) -> String? {
+    known.append(name)
+    return values[name]
+  }
+
+  /// One of the words of an enumeration.
+  mutating func word<Word: RawRepresentable & CaseIterable>(
+    _ name: String, default standard: Word
+  ) throws(Problem) -> Word where Word.RawValue == String {
+    guard let text = text(name) else { return standard }
+    guard let word = Word(rawValue: text) else {
+      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Self.invalid(name, "is one of \(words)")
+    }
+    return word
+  }
+
+  mutating func flag(_ name: String, default standard: Bool = false) throws(Problem) -> Bool {
+    switch text(name) {
+    case nil: standard
+    case "true": true
+    case "false": false
+    default: throw Self.invalid(name, "is true or false")
+    }
+  }
+
+  mutating func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+    guard let text = text(name) else { return nil }
+    guard text.utf8.allSatisfy(Text.isDigit), let number = Int(text), range.contains(number) else {
+      throw Self.invalid(name, "is a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// Refuses what was not read.
+  func finish() throws(Problem) {
+    guard let stranger = values.keys.filter({ !known.contains($0) }).min() else { return }
+    let names = known.isEmpty ? "none" : known.joined(separator: ", ")
+    throw Problem(
+      400, "unknown-parameter", "Unknown parameter",
+      detail: "There is no parameter of that name here; there are: \(names).",
+      parameter: stranger)
+  }
+
+  static func invalid(_ name: String, _ rule: String) -> Problem {
+    Problem(400, "invalid-parameter", "Invalid parameter", detail: "\(name) \(rule).", parameter: name)
+  }
+}

@@ -1,0 +1,73 @@
+import HTTPCore
+import PhotoModel
+
+/// An asset as clients see it.
+struct AssetJSON: Encodable {
+  struct Place: Encodable {
+    let latitude: Double
+    let longitude: Double
+    let altitude: Double?
+  }
+
+  private let asset: Asset
+
+  init(_ asset: Asset) {
+    self.asset = asset
+  }
+
+  private enum Key: String, CodingKey {
+    case localIdentifier, mediaType, mediaSubtypes, sourceType, pixelWidth, pixelHeight, creationDate
+    case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
+    case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
+    case fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)
+    try object.encode(asset.mediaType.rawValue, forKey: .mediaType)
+    try object.encode([String](), forKey: .mediaSubtypes)
+    try object.encode("typeUserLibrary", forKey: .sourceType)
+    try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
+    try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
+    try object.encode(RFC3339.string(asset.creationDate), forKey: .creationDate)
+    try object.encode(asset.creationDateSource.rawValue, forKey: .creationDateSource)
+    try object.encode(RFC3339.string(asset.modificationDate), forKey: .modificationDate)
+    try object.encode(
+      asset.location.map { Place(latitude: $0.latitude, longitude: $0.longitude, altitude: $0.altitude) },
+      forKey: .location)
+    try object.encode(0, forKey: .duration)
+    try object.encode(asset.isFavorite, forKey: .isFavorite)
+    try object.encode(asset.isHidden, forKey: .isHidden)
+    try object.encode(false, forKey: .hasAdjustments)
+    try object.encode(false, forKey: .representsBurst)
+    try object.encodeNil(forKey: .burstIdentifier)
+    try object.encode([String](), forKey: .burstSelectionTypes)
+    try object.encode(asset.uniformTypeIdentifier, forKey: .uniformTypeIdentifier)
+    try object.encode(asset.original.displayName, forKey: .originalFilename)
+    try object.encode(asset.original.displayPath, forKey: .relativePath)
+    try object.encode(asset.original.identity.size, forKey: .fileSize)
+    try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
+    try object.encode(asset.revision, forKey: .revision)
+    try object.encodeNil(forKey: .placeholder)
+    try object.encode(false, forKey: .isInCloud)
+    try object.encode(asset.cameraMake, forKey: .cameraMake)
+    try object.encode(asset.cameraModel, forKey: .cameraModel)
+  }
+}
+
+/// Dates in JSON (RFC 3339), in UTC, with milliseconds where there are some.
+enum RFC3339 {
+  static func string(_ timestamp: Timestamp) -> String {
+    let seconds = Int64((Double(timestamp.milliseconds) / 1000).rounded(.down))
+    let milliseconds = Int(timestamp.milliseconds - seconds * 1000)
+    let date = CalendarDate(secondsSince1970: seconds)
+    func padded(_ value: Int, _ width: Int) -> String {
+      let digits = String(value)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
+      + "T\(padded(date.hour, 2)):\(padded(date.minute, 2)):\(padded(date.second, 2))"
+      + (milliseconds == 0 ? "Z" : ".\(padded(milliseconds, 3))Z")
+  }
+}

@@ -1,0 +1,81 @@
+// The one place where errors of the modules below become problems for clients. Causes go to the log, not to the client.
+
+import HTTPCore
+import ImageCodec
+import ImageService
+import PhotoModel
+
+extension Problem {
+  static let assetNotFound = Problem(
+    404, "asset-not-found", "No such asset",
+    detail: "There is no asset of that name; GET /v1/assets lists those there are.")
+
+  init(_ error: ParseError) {
+    self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
+  }
+
+  init(_ error: AssetSourceError) {
+    switch error {
+    case .malformedCursor:
+      self.init(
+        400, "invalid-parameter", "Invalid parameter",
+        detail: "The cursor is not one that this daemon gave out; start again without it.", parameter: "cursor")
+    case .catalogueFailed:
+      self.init(
+        500, "catalogue-failed", "The catalogue failed",
+        detail: "The catalogue could not be read; the daemon's log says why.")
+    }
+  }
+
+  init(_ error: ImageServiceError) {
+    switch error {
+    case .originalMissing:
+      self.init(
+        404, "original-missing", "The original is gone",
+        detail: "The file behind this asset is no longer where it was; the next scan will notice.")
+    case .originalChanged:
+      self.init(
+        503, "original-changed", "The original has changed",
+        detail: "The file behind this asset was changed and is not indexed anew yet; ask again after the next scan.",
+        fields: ["Retry-After": "5"])
+    case .codec(let error): self.init(error)
+    case .overBudget(let needed, let budget):
+      self.init(
+        422, "image-too-large", "The image is too large",
+        detail: "Rendering it would take \(needed) bytes of memory; the budget is \(budget). Ask for a smaller size, "
+          + "or raise memoryBudget.")
+    case .queueFull:
+      self.init(
+        503, "overloaded", "Too many requests are waiting", detail: "Ask again in a moment.",
+        fields: ["Retry-After": "1"])
+    case .cancelled:
+      self.init(
+        409, "request-cancelled", "The request was cancelled", detail: "It was cancelled before it was answered.")
+    case .failed:
+      self.init(
+        500, "original-unreadable", "The original can't be read",
+        detail: "The file system refused to read the file behind this asset; the daemon's log says why.")
+    }
+  }
+
+  private init(_ error: CodecError) {
+    switch error {
+    case .unsupported(let what):
+      self.init(
+        415, "format-unsupported", "The format is not supported",
+        detail: "The original is \(what); there is no decoder for it.")
+    case .limitExceeded(let name, let limit, let found):
+      self.init(
+        422, "image-too-large", "The image is too large",
+        detail: "For this image \(name) is \(found == .max ? "beyond counting" : String(found)); the limit is \(limit)."
+      )
+    case .malformed, .truncated:
+      self.init(
+        422, "image-unreadable", "The image can't be read", detail: "The original is damaged: \(error.description).")
+    case .readFailed, .outOfMemory, .stopped:
+      self.init(
+        500, "original-unreadable", "The original can't be read",
+        detail: "Reading the file behind this asset failed; the daemon's log says why.")
+    }
+  }
+}

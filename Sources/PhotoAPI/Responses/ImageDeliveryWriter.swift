@@ -1,0 +1,94 @@
+// Frames become bytes on the wire here, in one of three forms.
+//
+// What travels together is chosen for the reader at the other end. A program's multipart parser ends a part at the
+// delimiter behind it, so that goes with the part. Chromium paints a part of x-mixed-replace only once the header block
+// of the next one is complete, so the delimiter and the next part's head go out with the first frame.
+
+import HTTPCore
+import HTTPServer
+import ImageService
+import Logging
+import PhotoModel
+import Synchronization
+
+/// Writes what an image task delivers. Deliveries come one after the other, from any thread.
+final class ImageDeliveryWriter: Sendable {
+  private let form: DeliveryForm
+  private let headers: ImageHeaders
+  private let responder: Responder
+  private let logger: Logger
+  private let writer = MultipartWriter(boundary: Boundary.make())
+  private let hasStarted = Atomic<Bool>(false)
+
+  init(form: DeliveryForm, headers: ImageHeaders, responder: Responder, logger: Logger) {
+    self.form = form
+    self.headers = headers
+    self.responder = responder
+    self.logger = logger
+  }
+
+  func deliver(_ delivery: ImageDelivery) {
+    switch delivery {
+    case .degraded(let frame): degraded(frame)
+    case .final(let frame): final(frame)
+    case .failed(let error): failed(error)
+    }
+  }
+
+  private func degraded(_ frame: ImageFrame) {
+    guard form != .single else { return }
+    start()
+    switch form {
+    case .single: break
+    case .mixed:
+      responder.write([
+        writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
+      ])
+    case .replace:
+      responder.write([
+        writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
+        nextReplacement,
+      ])
+    }
+  }
+
+  private func final(_ frame: ImageFrame) {
+    guard form != .single else {
+      return responder.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
+    }
+    let isFirst = start()
+    let head = writer.partHead(headers.part(frame, isFinal: true))
+    switch (isFirst, form) {
+    case (true, _): responder.write([writer.opening, head, frame.bytes, writer.closing])
+    // The head of this part went out with the frame before it.
+    case (false, .replace): responder.write([frame.bytes, writer.closing])
+    case (false, _): responder.write([head, frame.bytes, writer.closing])
+    }
+    responder.finish()
+  }
+
+  private func failed(_ error: ImageServiceError) {
+    if case .failed(let reason) = error { logger.error("an image could not be made", metadata: ["error": "\(reason)"]) }
+    let problem = Problem(error)
+    guard hasStarted.load(ordering: .relaxed) else { return responder.send(problem.response) }
+    if form == .mixed {
+      let head = writer.partHead([("Content-Type", Problem.mediaType), ("Content-Length", String(problem.body.count))])
+      responder.write([head, problem.body, writer.closing])
+    } else {
+      // The frame that is shown stays; cutting the connection would blank it.
+      responder.write([writer.closing])
+    }
+    responder.finish()
+  }
+
+  /// The head of the part that will take the first one's place: its type, which is all that can be known of it yet.
+  private var nextReplacement: [UInt8] { writer.partHead([("Content-Type", headers.mediaType)]) }
+
+  /// Sends the response's head before the first part. True for the first.
+  @discardableResult
+  private func start() -> Bool {
+    guard !hasStarted.exchange(true, ordering: .relaxed) else { return false }
+    responder.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary)))
+    return true
+  }
+}

@@ -1,0 +1,83 @@
+import HTTPCore
+import ImageService
+import PhotoModel
+
+/// The header fields of an image answer.
+struct ImageHeaders: Sendable {
+  private let asset: Asset
+  private let request: ImageRequest
+  private let isVersioned: Bool
+  private let isNegotiated: Bool
+  private let entityTag: String
+
+  init(asset: Asset, query: ImageQuery, request: ImageRequest) {
+    self.asset = asset
+    self.request = request
+    isVersioned = query.version != nil
+    isNegotiated = query.format == .auto
+    entityTag = RenditionKey(asset, request, source: .original).entityTag
+  }
+
+  var mediaType: String { request.format.mediaType }
+
+  var validators: Validators { Validators(entityTag: entityTag, lastModified: modifiedSeconds) }
+
+  /// What a final, complete frame may be kept by; also the fields of a 304.
+  var validation: [(name: String, value: String)] {
+    [
+      ("ETag", entityTag),
+      ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
+      ("Cache-Control", isVersioned ? "private, max-age=31536000, immutable" : "private, max-age=0, must-revalidate"),
+    ] + vary
+  }
+
+  /// The head of an answer that is this one frame.
+  func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
+    let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
+    var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
+    fields += isFinal ? validation : uncacheable
+    fields += [("Image-Result", frame.result.fieldValue), ("Server-Timing", frame.timings.serverTiming)]
+    return fields + Self.nosniff
+  }
+
+  /// The head of a multipart answer.
+  func multipart(_ form: DeliveryForm, boundary: String) -> [(name: String, value: String)] {
+    let type = form == .replace ? "multipart/x-mixed-replace" : "multipart/mixed"
+    return [("Content-Type", "\(type); boundary=\(boundary)")] + uncacheable + Self.nosniff
+  }
+
+  /// The head of a part of `multipart/mixed`.
+  func part(_ frame: ImageFrame, isFinal: Bool) -> [(name: String, value: String)] {
+    var fields = [
+      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)),
+      ("Image-Result", frame.result.fieldValue),
+    ]
+    if isFinal && !frame.result.isIncomplete { fields.append(("ETag", entityTag)) }
+    return fields
+  }
+
+  /// What HEAD answers: all that can be said without rendering.
+  func announcing(_ form: DeliveryForm, requestID: String) -> [(name: String, value: String)] {
+    guard form == .single else { return multipart(form, boundary: Boundary.make()) }
+    var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
+    if request.deliveryMode == .fastFormat { return fields + uncacheable + Self.nosniff }
+    let size = SizeRules(request, upright: asset.pixelSize).output
+    let result = ImageResult(requestID: requestID, isDegraded: false, size: size, source: .original)
+    fields += validation
+    fields.append(("Image-Result", result.fieldValue))
+    return fields + Self.nosniff
+  }
+
+  private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
+
+  private var uncacheable: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
+
+  private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
+
+  private var modifiedSeconds: Int64 { asset.original.identity.modified / 1_000_000_000 }
+}
+
+/// A multipart boundary that no picture holds by chance.
+enum Boundary {
+  static func make() -> String { "photod-\(RequestID.make())" }
+}

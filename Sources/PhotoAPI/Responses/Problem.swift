@@ -1,0 +1,49 @@
+import FoundationEssentials
+import HTTPCore
+
+/// An error as clients are told of it (RFC 9457).
+package struct Problem: Error, Sendable, Hashable {
+  package var status: Int
+  /// The last part of the type's path: `asset-not-found` for `/problems/asset-not-found`. Stable.
+  package var kind: String
+  package var title: String
+  /// What to change, in a sentence.
+  package var detail: String
+  /// The request parameter at fault.
+  package var parameter: String?
+  /// Header fields that belong to this answer, such as `Allow` and `Retry-After`.
+  package var fields: [String: String] = [:]
+
+  package init(
+    _ status: Int, _ kind: String, _ title: String, detail: String, parameter: String? = nil,
+    fields: [String: String] = [:]
+  ) {
+    self.status = status
+    self.kind = kind
+    self.title = title
+    self.detail = detail
+    self.parameter = parameter
+    self.fields = fields
+  }
+
+  static let mediaType = "application/problem+json"
+
+  /// The JSON object.
+  var body: [UInt8] {
+    struct Shape: Encodable {
+      let type: String
+      let title: String
+      let status: Int
+      let detail: String
+      let parameter: String?
+    }
+    return JSONBody.encode(
+      Shape(type: "/problems/\(kind)", title: title, status: status, detail: detail, parameter: parameter))
+  }
+
+  var response: HTTPResponse {
+    var all = [("Content-Type", Self.mediaType), ("Cache-Control", "no-store")]
+    all += fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    return HTTPResponse(HTTPStatus(status), all, body: body)
+  }
+}

@@ -1,0 +1,88 @@
+import HTTPCore
+import Logging
+import PhotoModel
+
+/// `GET /v1/assets` and `GET /v1/assets/{localIdentifier}`.
+struct AssetRoutes: Sendable {
+  private static let pageSizes = 1...1000
+
+  let library: any AssetSource
+  let logger: Logger
+
+  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    var query = try QueryReader(request.target)
+    let asked = AssetQuery(
+      limit: try query.number("limit", in: Self.pageSizes) ?? 100, cursor: query.text("cursor"),
+      includesHidden: try query.flag("includeHiddenAssets"), countsAll: try query.flag("count"))
+    try query.finish()
+    struct Shape: Encodable {
+      let changeToken: String
+      let assets: [AssetJSON]
+      let next: String?
+      let count: Int?
+
+      private enum Key: String, CodingKey { case changeToken, assets, next, count }
+
+      // `next` is null on the last page; `count` is there only where it was asked for.
+      func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Key.self)
+        try object.encode(changeToken, forKey: .changeToken)
+        try object.encode(assets, forKey: .assets)
+        try object.encode(next, forKey: .next)
+        try object.encodeIfPresent(count, forKey: .count)
+      }
+    }
+    do throws(AssetSourceError) {
+      let page = try library.assets(asked, for: principal)
+      let next = page.nextCursor.map { cursor in
+        var link = "/v1/assets?cursor=\(cursor)&limit=\(asked.limit)"
+        if asked.includesHidden { link += "&includeHiddenAssets=true" }
+        if asked.countsAll { link += "&count=true" }
+        return link
+      }
+      let count = asked.countsAll ? try library.assetCount(asked, for: principal) : nil
+      let body = JSONBody.encode(
+        Shape(changeToken: page.changeToken, assets: page.assets.map(AssetJSON.init), next: next, count: count))
+      return conditional(request, tag: RepresentationTag.of(body), body, link: next)
+    } catch {
+      throw failed(error)
+    }
+  }
+
+  func one(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
+    -> HTTPResponse
+  {
+    try QueryReader(request.target).finish()
+    let asset: Asset?
+    do throws(AssetSourceError) { asset = try library.asset(identifier, for: principal) } catch { throw failed(error) }
+    guard let asset else { throw .assetNotFound }
+    // The same revision reads differently to one who may see places.
+    let tag = "\"\(asset.revision)\(principal.may(.location) ? "-l" : "")\""
+    return conditional(request, tag: tag, JSONBody.encode(AssetJSON(asset)), link: nil)
+  }
+
+  private func conditional(_ request: HTTPRequest, tag: String, _ body: [UInt8], link: String?) -> HTTPResponse {
+    var fields = [
+      ("Content-Type", JSONBody.mediaType), ("Cache-Control", "private, max-age=0, must-revalidate"), ("ETag", tag),
+    ]
+    if let link { fields.append(("Link", "<\(link)>; rel=\"next\"")) }
+    switch Preconditions.evaluate(request.head, Validators(entityTag: tag)) {
+    case .proceed: return HTTPResponse(.ok, fields, body: body)
+    case .notModified: return HTTPResponse(.notModified, fields)
+    case .failed: return Problem.preconditionFailed.response
+    }
+  }
+
+  private func failed(_ error: AssetSourceError) -> Problem {
+    if case .catalogueFailed(let reason) = error {
+      logger.error("the catalogue can't be read", metadata: ["error": "\(reason)"])
+    }
+    return Problem(error)
+  }
+}
+
+extension Problem {
+  static let preconditionFailed = Problem(
+    412, "precondition-failed", "Precondition failed",
+    detail: "The resource is not what the request's conditions ask for; get it anew.")
+}

@@ -1,0 +1,50 @@
+import HTTPCore
+import Logging
+import PhotoModel
+
+/// `/healthz`, `/readyz` and `/openapi.json`.
+struct HealthRoutes: Sendable {
+  private static let openAPITag = RepresentationTag.of(PackageResources.openapi_json)
+
+  let library: any AssetSource
+  let logger: Logger
+
+  /// The process answers; nothing more is asked.
+  func health() -> HTTPResponse {
+    HTTPResponse(
+      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
+      body: Array("{\"status\":\"ok\"}".utf8))
+  }
+
+  /// Whether requests can be served, and how far the first scan has come.
+  func readiness(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    struct Shape: Encodable {
+      struct FirstScan: Encodable {
+        let complete: Bool
+        let indexed: Int
+      }
+      let ready: Bool
+      var reason: String?
+      var firstScan: FirstScan?
+    }
+    try QueryReader(request.target).finish()
+    let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")]
+    do throws(AssetSourceError) {
+      let state = try library.scanState()
+      let scan = Shape.FirstScan(complete: state.isFirstScanComplete, indexed: state.indexedCount)
+      return HTTPResponse(.ok, fields, body: JSONBody.encode(Shape(ready: true, firstScan: scan)))
+    } catch {
+      logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+      return HTTPResponse(
+        503, fields, body: JSONBody.encode(Shape(ready: false, reason: "the catalogue can't be read")))
+    }
+  }
+
+  func openAPI(_ request: HTTPRequest) -> HTTPResponse {
+    let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-cache"), ("ETag", Self.openAPITag)]
+    if Preconditions.evaluate(request.head, Validators(entityTag: Self.openAPITag)) == .notModified {
+      return HTTPResponse(.notModified, fields)
+    }
+    return HTTPResponse(.ok, fields, body: PackageResources.openapi_json)
+  }
+}

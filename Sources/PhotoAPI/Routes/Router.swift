@@ -1,0 +1,26 @@
+import HTTPCore
+
+/// Which resource a request is about.
+enum Route: Sendable, Hashable {
+  case health, readiness, openAPI
+  case assets
+  case asset(String)
+  case image(asset: String)
+
+  /// The resource of a path. `nil`: there is none.
+  init?(_ segments: [String]) {
+    switch segments.count {
+    case 1 where segments == ["healthz"]: self = .health
+    case 1 where segments == ["readyz"]: self = .readiness
+    case 1 where segments == ["openapi.json"]: self = .openAPI
+    case 2 where segments == ["v1", "assets"]: self = .assets
+    case 3 where segments[0] == "v1" && segments[1] == "assets": self = .asset(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "image":
+      self = .image(asset: segments[2])
+    default: return nil
+    }
+  }
+
+  /// The methods that the resource knows, for 405's `Allow`.
+  var methods: [HTTPMethod] { [.get, .head] }
+}

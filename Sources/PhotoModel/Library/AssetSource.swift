@@ -1,0 +1,64 @@
+/// A page of assets and where the next one starts.
+package struct AssetPage: Sendable {
+  package var assets: [Asset]
+  /// Opaque; `nil` on the last page.
+  package var nextCursor: String?
+  /// The library's state that the page was read from.
+  package var changeToken: String
+
+  package init(assets: [Asset], nextCursor: String?, changeToken: String) {
+    self.assets = assets
+    self.nextCursor = nextCursor
+    self.changeToken = changeToken
+  }
+}
+
+/// What a listing is asked for.
+package struct AssetQuery: Sendable, Hashable {
+  /// At most this many assets, 1...1000.
+  package var limit: Int
+  /// Where the page before this one ended.
+  package var cursor: String?
+  package var includesHidden: Bool
+  package var countsAll: Bool
+
+  package init(limit: Int = 100, cursor: String? = nil, includesHidden: Bool = false, countsAll: Bool = false) {
+    self.limit = limit
+    self.cursor = cursor
+    self.includesHidden = includesHidden
+    self.countsAll = countsAll
+  }
+}
+
+/// Why the library could not answer.
+package enum AssetSourceError: Error, Sendable, Equatable {
+  /// The cursor is not one that this library gave out.
+  case malformedCursor
+  /// The catalogue itself failed; the text is for the log.
+  case catalogueFailed(String)
+}
+
+/// How far the first scan has come.
+package struct ScanState: Sendable, Hashable {
+  package var isFirstScanComplete: Bool
+  package var indexedCount: Int
+
+  package init(isFirstScanComplete: Bool, indexedCount: Int) {
+    self.isFirstScanComplete = isFirstScanComplete
+    self.indexedCount = indexedCount
+  }
+}
+
+/// The library as the rest of the daemon sees it. Calls block for as long as SQLite does: never on a connection's queue.
+package protocol AssetSource: Sendable {
+  /// The asset of that name, or `nil` where there is none that the principal may see. Logarithmic in the library's size.
+  func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset?
+
+  /// A page of assets, newest first, ties by identifier. Its cost does not depend on how far in it lies.
+  func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage
+
+  /// How many assets a listing with this query runs through in all.
+  func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int
+
+  func scanState() throws(AssetSourceError) -> ScanState
+}

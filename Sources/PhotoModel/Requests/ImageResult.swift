@@ -1,0 +1,29 @@
+/// PHImageManager's info dictionary: what a frame is, beside its pixels.
+package struct ImageResult: Sendable, Hashable {
+  /// Where a frame's pixels came from.
+  package enum Source: String, Sendable, Hashable {
+    case memory, disk, derivative, embedded, original, network
+  }
+
+  package var requestID: String
+  package var isDegraded: Bool
+  package var isInCloud: Bool
+  package var isCancelled: Bool
+  /// The original ended before its picture did; what was there is shown.
+  package var isIncomplete: Bool
+  package var size: PixelSize
+  package var source: Source
+
+  package init(
+    requestID: String, isDegraded: Bool, isInCloud: Bool = false, isCancelled: Bool = false,
+    isIncomplete: Bool = false, size: PixelSize, source: Source
+  ) {
+    self.requestID = requestID
+    self.isDegraded = isDegraded
+    self.isInCloud = isInCloud
+    self.isCancelled = isCancelled
+    self.isIncomplete = isIncomplete
+    self.size = size
+    self.source = source
+  }
+}

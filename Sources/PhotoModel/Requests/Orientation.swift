@@ -1,0 +1,37 @@
+/// How a picture's rows are stored, by EXIF's numbers (CIPA DC-008 §4.6.4.A, tag 0x0112).
+///
+/// The name says where the stored row 0 and column 0 lie in the upright picture, as in the standard.
+package enum Orientation: Int, Sendable, Hashable, CaseIterable {
+  case topLeft = 1
+  case topRight = 2
+  case bottomRight = 3
+  case bottomLeft = 4
+  case leftTop = 5
+  case rightTop = 6
+  case rightBottom = 7
+  case leftBottom = 8
+
+  /// Stored rows are columns of the upright picture.
+  package var swapsSides: Bool { rawValue >= 5 }
+
+  /// After swapping sides where needed, x counts from the right.
+  package var mirrorsX: Bool { [.topRight, .bottomRight, .rightTop, .rightBottom].contains(self) }
+
+  /// After swapping sides where needed, y counts from the bottom.
+  package var mirrorsY: Bool { [.bottomRight, .bottomLeft, .rightBottom, .leftBottom].contains(self) }
+
+  /// The size of the upright picture that is stored with `size`, and the other way round.
+  package func apply(to size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
+
+  /// Where an upright rectangle lies in the stored picture.
+  ///
+  /// An upright pixel (X, Y) is stored at (x, y) where, with x and y swapped first if `swapsSides`, X = mirrored or
+  /// plain x and Y = mirrored or plain y.
+  package func stored(_ rect: PixelRect, ofUpright upright: PixelSize) -> PixelRect {
+    let x = mirrorsX ? upright.width - rect.x - rect.width : rect.x
+    let y = mirrorsY ? upright.height - rect.y - rect.height : rect.y
+    return swapsSides
+      ? PixelRect(x: y, y: x, width: rect.height, height: rect.width)
+      : PixelRect(x: x, y: y, width: rect.width, height: rect.height)
+  }
+}

@@ -1,0 +1,68 @@
+/// What one read brought.
+package enum ByteRead: Sendable, Equatable {
+  /// This many bytes, at least one.
+  case bytes(Int)
+  /// There is nothing at or after that offset.
+  case end
+  /// The bytes are still on their way: ask again later. Only from a source with `mayWait`.
+  case notYet
+}
+
+/// Why bytes could not be read. The code is `errno`'s.
+package enum ByteSourceError: Error, Sendable, Equatable {
+  case readFailed(code: Int32)
+}
+
+/// The bytes of an original, read by position. One reader at a time.
+package protocol ByteSource: AnyObject, Sendable {
+  /// The length in bytes.
+  var size: Int64 { get }
+
+  /// Whether `read` may ever answer `.notYet`.
+  var mayWait: Bool { get }
+
+  /// Copies what is at `offset` into the buffer: as much as is there at once, not always as much as fits.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead
+}
+
+extension ByteSource {
+  /// Up to `count` bytes at `offset`: fewer only where the source ends, or has no more for now.
+  package func bytes(at offset: Int64, count: Int) throws(ByteSourceError) -> [UInt8] {
+    let wanted = max(0, min(count, Int(clamping: size - offset)))
+    var failure: ByteSourceError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
+      do throws(ByteSourceError) {
+        while filled < wanted {
+          let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled..<wanted])
+          guard case .bytes(let got) = try read(into: rest, at: offset + Int64(filled)) else { break }
+          filled += got
+        }
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+}
+
+/// Bytes that are already in memory, as a source.
+package final class MemoryByteSource: ByteSource {
+  private let bytes: [UInt8]
+
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  package var size: Int64 { Int64(bytes.count) }
+  package var mayWait: Bool { false }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    guard offset >= 0, offset < size else { return .end }
+    let count = min(buffer.count, bytes.count - Int(offset))
+    bytes.withUnsafeBytes {
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
+    }
+    return .bytes(count)
+  }
+}

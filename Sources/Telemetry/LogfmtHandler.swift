@@ -1,0 +1,74 @@
+import Logging
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// swift-log's handler for standard error: one line an event, `key=value` pairs that a person and a program can read.
+///
+///     time=2026-11-21T10:00:00.123Z level=info label=library msg="scan complete" assets=12
+package struct LogfmtHandler: LogHandler {
+  private let label: String
+  package var logLevel: Logger.Level
+  package var metadata: Logger.Metadata = [:]
+  package var metadataProvider: Logger.MetadataProvider?
+
+  package init(label: String, level: Logger.Level) {
+    self.label = label
+    self.logLevel = level
+  }
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  package func log(event: LogEvent) {
+    var line =
+      "time=\(Self.timestamp()) level=\(event.level.rawValue) label=\(label) msg=\(Self.quoted(event.message.description))"
+    let all = metadata.merging(metadataProvider?.get() ?? [:]) { own, _ in own }
+      .merging(event.metadata ?? [:]) { _, later in later }
+    for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+      line += " \(key)=\(Self.quoted(value.description))"
+    }
+    line += "\n"
+    // One write a line, so that lines of several threads do not mix.
+    line.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+  }
+
+  /// A value as it is where it is plain, else in double quotes; control characters can't forge a line.
+  private static func quoted(_ text: String) -> String {
+    let isPlain =
+      !text.isEmpty
+      && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+    if isPlain { return text }
+    var out = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": out += "\\\""
+      case "\\": out += "\\\\"
+      case "\n": out += "\\n"
+      case "\r": out += "\\r"
+      case "\t": out += "\\t"
+      case let other where other.value < 0x20 || (0x7F...0x9F).contains(other.value):
+        out += "\\u{\(String(other.value, radix: 16))}"
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out + "\""
+  }
+
+  private static func timestamp() -> String {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    var parts = tm()
+    gmtime_r(&now.tv_sec, &parts)
+    func padded(_ value: some BinaryInteger, _ width: Int) -> String {
+      let digits = String(value)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
+      + "T\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2)).\(padded(now.tv_nsec / 1_000_000, 3))Z"
+  }
+}

@@ -1,0 +1,61 @@
+/// The stages that a picture goes through, in their order; their names are those of `Server-Timing`.
+package enum Stage: Int, Sendable, CaseIterable {
+  case queue, read, decode, resize, encode
+
+  package var name: String {
+    switch self {
+    case .queue: "queue"
+    case .read: "read"
+    case .decode: "decode"
+    case .resize: "resize"
+    case .encode: "encode"
+    }
+  }
+}
+
+/// How long each stage took. A value without allocation, so that carrying it costs nothing.
+package struct StageTimings: Sendable, Equatable {
+  private var nanoseconds: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+
+  package init() {}
+
+  package subscript(stage: Stage) -> Duration {
+    get { .nanoseconds(Int64(self[nanosecondsOf: stage])) }
+    set { self[nanosecondsOf: stage] = UInt64(max(0, newValue / .nanoseconds(1))) }
+  }
+
+  /// The `Server-Timing` field (W3C Server Timing §3): milliseconds, stages that took no time left out.
+  package var serverTiming: String {
+    Stage.allCases.compactMap { stage in
+      let value = self[nanosecondsOf: stage]
+      guard value > 0 else { return nil }
+      let microseconds = value / 1000
+      let fraction = String(microseconds % 1000)
+      return "\(stage.name);dur=\(microseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
+    }
+    .joined(separator: ", ")
+  }
+
+  package static func == (lhs: StageTimings, rhs: StageTimings) -> Bool { lhs.nanoseconds == rhs.nanoseconds }
+
+  private subscript(nanosecondsOf stage: Stage) -> UInt64 {
+    get {
+      switch stage {
+      case .queue: nanoseconds.0
+      case .read: nanoseconds.1
+      case .decode: nanoseconds.2
+      case .resize: nanoseconds.3
+      case .encode: nanoseconds.4
+      }
+    }
+    set {
+      switch stage {
+      case .queue: nanoseconds.0 = newValue
+      case .read: nanoseconds.1 = newValue
+      case .decode: nanoseconds.2 = newValue
+      case .resize: nanoseconds.3 = newValue
+      case .encode: nanoseconds.4 = newValue
+      }
+    }
+  }
+}

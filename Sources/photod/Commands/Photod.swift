@@ -1,0 +1,10 @@
+import ArgumentParser
+
+@main
+struct Photod: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "photod",
+    abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
+    version: "0.1.0",
+    subcommands: [Serve.self, Scan.self, Health.self, ShowSettings.self])
+}

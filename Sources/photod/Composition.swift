@@ -1,0 +1,110 @@
+// The one place that knows every module: settings go in, a daemon or a scanner comes out.
+
+import AssetLibrary
+import CPhotodSystem
+import Crypto
+import Foundation
+import HTTPServer
+import ImageService
+import LibraryFolder
+import Logging
+import OriginalStore
+import PhotoAPI
+import PhotoModel
+import Telemetry
+
+struct Composition: Sendable {
+  private let settings: Settings
+  private let addresses: [ListenAddress]
+  private let libraryPath: String
+  private let dataFolder: String
+
+  /// Checks what the settings name. Throws ``CommandFailure`` with what to change.
+  init(_ settings: Settings) throws {
+    self.settings = settings
+    addresses = try settings.listen.map { text in
+      guard let address = ListenAddress(text) else {
+        throw CommandFailure(description: "\(text) is no address to listen at; write ADDRESS:PORT or unix:PATH")
+      }
+      return address
+    }
+    guard !settings.library.isEmpty else {
+      throw CommandFailure(description: "no library: name the folder with --library or PHOTOD_LIBRARY")
+    }
+    // One library has one name, however it is written.
+    guard let resolved = realpath(settings.library, nil) else {
+      throw CommandFailure(description: "the library \(settings.library): \(SystemError(code: errno))")
+    }
+    defer { free(resolved) }
+    libraryPath = String(cString: resolved)
+    dataFolder = settings.data.isEmpty ? try Self.standardDataFolder(for: libraryPath) : settings.data
+    let level = settings.logLevel
+    LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: level) }
+  }
+
+  func scanner() throws -> LibraryScanner {
+    try scanner(Catalogue(dataFolder: dataFolder))
+  }
+
+  func daemon() throws -> Daemon {
+    if let open = addresses.first(where: { !$0.isLoopback }), !settings.allowAnonymous {
+      throw CommandFailure(
+        description: "\(open.text) can be reached from other machines, and there is nothing yet that would ask who is "
+          + "calling. Listen on 127.0.0.1, or start with --allow-anonymous to serve anybody.")
+    }
+    photod_tame_malloc()
+    let folder: LibraryFolder
+    do {
+      folder = try LibraryFolder(path: libraryPath)
+    } catch {
+      throw CommandFailure(description: "the library \(libraryPath): \(error)")
+    }
+    let catalogue = try Catalogue(dataFolder: dataFolder)
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let images = ImageManager(
+      store: OriginalStore(folder: folder),
+      queue: WorkQueue(
+        label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
+        limit: settings.renderQueue, qos: .utility),
+      budget: MemoryBudget(capacityBytes: memoryBudget), limits: settings.codec, logger: Logger(label: "images"))
+    let api = PhotoAPI(
+      library: catalogue, images: images,
+      lookups: WorkQueue(label: "photod.lookup", workers: cores, limit: settings.renderQueue * 4, qos: .userInitiated),
+      allowedHosts: settings.allowedHosts, logger: Logger(label: "api"))
+    return Daemon(
+      server: Server(handler: api, limits: settings.server, loopCount: cores, logger: Logger(label: "http")),
+      addresses: addresses, scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
+      drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath)
+  }
+
+  private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
+    try LibraryScanner(
+      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
+      maximumRemovalPercent: settings.scanMaximumRemovalPercent, limits: settings.codec,
+      logger: Logger(label: "scan"))
+  }
+
+  /// As set, or the smaller of 512 MiB and a quarter of the machine's memory.
+  private var memoryBudget: Int {
+    if settings.memoryBudget > 0 { return settings.memoryBudget }
+    return min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
+  }
+
+  /// A folder of its own for each library: two libraries must never share a catalogue by accident.
+  private static func standardDataFolder(for library: String) throws -> String {
+    let environment = ProcessInfo.processInfo.environment
+    let base: String
+    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+      base = data
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      base = home + "/.local/share"
+    } else {
+      throw CommandFailure(description: "no place for the catalogue: name one with --data or PHOTOD_DATA")
+    }
+    let digest = SHA256.hash(data: Data(library.utf8)).prefix(4).map {
+      String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+    }
+    let name = library.split(separator: "/").last.map(String.init) ?? "root"
+    return "\(base)/photod/\(name)-\(digest.joined())"
+  }
+}

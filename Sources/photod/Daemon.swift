@@ -1,0 +1,124 @@
+// The daemon's life: start, scan in the background again and again, and end when a signal says so.
+
+import AssetLibrary
+import Dispatch
+import HTTPServer
+import Logging
+import PhotoModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+final class Daemon: Sendable {
+  private let server: Server
+  private let addresses: [ListenAddress]
+  private let scanner: LibraryScanner
+  private let scanInterval: Int
+  private let drainDeadline: Duration
+  private let libraryPath: String
+  private let logger = Logger(label: "photod")
+  private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
+  private let stopScanning = StopFlag()
+  /// Sources live as long as they are held.
+  private let sources = Mutex<[Source]>([])
+
+  init(
+    server: Server, addresses: [ListenAddress], scanner: LibraryScanner, scanInterval: Int, drainDeadline: Duration,
+    libraryPath: String
+  ) {
+    self.server = server
+    self.addresses = addresses
+    self.scanner = scanner
+    self.scanInterval = scanInterval
+    self.drainDeadline = drainDeadline
+    self.libraryPath = libraryPath
+  }
+
+  /// Serves until SIGTERM or SIGINT, then finishes what is under way.
+  func run() async throws {
+    Self.raiseDescriptorLimit()
+    let bound: [ListenAddress]
+    do {
+      bound = try server.start(at: addresses)
+    } catch {
+      throw CommandFailure(description: "\(error)")
+    }
+    for address in bound {
+      logger.info("listening", metadata: ["url": "\(address.url)", "library": "\(libraryPath)"])
+      print("photod serves \(libraryPath) at \(address.url)")
+    }
+    fflush(nil)
+    scanQueue.async { [self] in scan() }
+    if scanInterval > 0 { scanRegularly() }
+    on(SIGHUP) { [self] in scanQueue.async { [self] in scan() } }
+    let name = await firstOf([SIGTERM, SIGINT])
+    logger.info("draining", metadata: ["signal": "\(name)"])
+    stopScanning.raise()
+    await withCheckedContinuation { continuation in
+      server.drain(deadline: drainDeadline) { continuation.resume() }
+    }
+    // What a scan has begun to write, it finishes.
+    await withCheckedContinuation { continuation in scanQueue.async { continuation.resume() } }
+    logger.info("stopped")
+  }
+
+  /// `@unchecked Sendable` because a dispatch source may be used from any thread; it is only not declared so.
+  private struct Source: @unchecked Sendable {
+    let source: any DispatchSourceProtocol
+
+    init(_ source: any DispatchSourceProtocol) { self.source = source }
+  }
+
+  private func keep(_ source: Source) { sources.withLock { $0.append(source) } }
+
+  private func scan() {
+    guard !stopScanning.isRaised else { return }
+    do {
+      let progress = try scanner.scan(stop: stopScanning)
+      let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
+      logger.log(
+        level: hasNews ? .info : .debug, "scanned",
+        metadata: [
+          "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
+          "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
+        ])
+    } catch {
+      logger.error("the scan failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func scanRegularly() {
+    let timer = DispatchSource.makeTimerSource(queue: scanQueue)
+    timer.setEventHandler { [self] in scan() }
+    timer.schedule(
+      deadline: .now() + .seconds(scanInterval), repeating: .seconds(scanInterval), leeway: .seconds(1))
+    timer.activate()
+    keep(Source(timer))
+  }
+
+  private func on(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
+    // The default action would end the process before Dispatch hears of the signal.
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler(handler: handler)
+    source.activate()
+    keep(Source(source))
+  }
+
+  /// Waits for the first of these signals; a second one changes nothing.
+  private func firstOf(_ numbers: [Int32]) async -> Int32 {
+    let (signals, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(1))
+    for number in numbers { on(number) { continuation.yield(number) } }
+    return await signals.first { _ in true } ?? SIGTERM
+  }
+
+  /// Connections, files and SQLite all want descriptors; the soft limit of 1,024 is a default from another time.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

@@ -1,0 +1,194 @@
+// The settings: built-in defaults, then the file, then PHOTOD_*, then flags, each overruling the one before.
+//
+// Every key is listed once, here, with its default; config/photod.json documents each, and a test holds the two together.
+
+import Configuration
+import Foundation
+import HTTPServer
+import ImageCodec
+import Logging
+import SystemPackage
+
+/// What is wrong with the settings, for the operator.
+struct SettingsError: Error, CustomStringConvertible {
+  let description: String
+}
+
+struct Settings: Sendable {
+  var listen: [String]
+  var library: String
+  var data: String
+  var allowAnonymous: Bool
+  var allowedHosts: [String]
+  var timeZone: String
+  var logLevel: Logger.Level
+  var memoryBudget: Int
+  var renderWorkers: Int
+  var renderQueue: Int
+  var codec: CodecLimits
+  var scanInterval: Int
+  var scanMaximumRemovalPercent: Int
+  var server: ServerLimits
+  var drainSeconds: Int
+
+  /// Every key and its default. 0 and "" stand for what can only be known at start: see `config/photod.json`.
+  static let defaults: [(key: String, value: ConfigContent)] = [
+    ("listen", .stringArray(["127.0.0.1:8080"])),
+    ("library", .string("")),
+    ("data", .string("")),
+    ("allowAnonymous", .bool(false)),
+    ("allowedHosts", .stringArray([])),
+    ("timeZone", .string("UTC")),
+    ("logLevel", .string("info")),
+    ("memoryBudget", .int(0)),
+    ("drainSeconds", .int(20)),
+    ("render.workers", .int(0)),
+    ("render.queue", .int(1024)),
+    ("limits.sourcePixels", .int(250_000_000)),
+    ("limits.jpegScans", .int(200)),
+    ("limits.profileBytes", .int(8 << 20)),
+    ("limits.headerSegments", .int(4096)),
+    ("scan.intervalSeconds", .int(60)),
+    ("scan.maximumRemovalPercent", .int(50)),
+    ("http.connections", .int(16_384)),
+    ("http.requestsPerConnection", .int(100_000)),
+    ("http.requestLineBytes", .int(8192)),
+    ("http.headerBytes", .int(32_768)),
+    ("http.headerFields", .int(100)),
+    ("http.bodyBytes", .int(1 << 20)),
+    ("http.headerSeconds", .int(15)),
+    ("http.bodySeconds", .int(60)),
+    ("http.idleSeconds", .int(75)),
+    ("http.writeSeconds", .int(30)),
+    ("http.backlog", .int(1024)),
+  ]
+
+  /// Reads all sources. Nothing is taken silently: an unknown key in the file, a number that is none, and a value out of
+  /// range are errors that name the key.
+  ///
+  /// - Parameters:
+  ///   - file: the file named by `--config`; else the one that `PHOTOD_CONFIG` names; else none.
+  ///   - flags: keys and values from the command line, the values as text.
+  static func load(file: String?, flags: [String: String]) async throws -> Settings {
+    for key in flags.keys where !defaults.contains(where: { $0.key == key }) {
+      throw SettingsError(description: "\(key) is not a setting; config/photod.json lists them")
+    }
+    var providers: [any ConfigProvider] = [
+      EnvironmentVariablesProvider(
+        environmentVariables: Dictionary(uniqueKeysWithValues: flags.map { (environmentName($0.key), $0.value) })
+      ).prefixKeys(with: "photod"),
+      EnvironmentVariablesProvider().prefixKeys(with: "photod"),
+    ]
+    if let file = file ?? ProcessInfo.processInfo.environment["PHOTOD_CONFIG"] {
+      try rejectUnknownKeys(in: file)
+      providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
+    }
+    let values = defaults.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue($0.value, isSecret: false)) }
+    providers.append(InMemoryProvider(name: "defaults", values: Dictionary(uniqueKeysWithValues: values)))
+    return try Settings(Reader(config: ConfigReader(providers: providers)))
+  }
+
+  /// `scan.intervalSeconds` is PHOTOD_SCAN_INTERVAL_SECONDS.
+  static func environmentName(_ key: String) -> String {
+    var name = "PHOTOD_"
+    for character in key {
+      if character == "." {
+        name += "_"
+      } else {
+        if character.isUppercase { name += "_" }
+        name += character.uppercased()
+      }
+    }
+    return name
+  }
+
+  private init(_ reader: Reader) throws {
+    listen = try reader.list("listen")
+    library = try reader.text("library")
+    data = try reader.text("data")
+    allowAnonymous = try reader.flag("allowAnonymous")
+    allowedHosts = try reader.list("allowedHosts")
+    timeZone = try reader.text("timeZone")
+    let level = try reader.text("logLevel")
+    guard let logLevel = Logger.Level(rawValue: level) else {
+      let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+      throw SettingsError(description: "logLevel is one of \(names), not \(level)")
+    }
+    self.logLevel = logLevel
+    memoryBudget = try reader.number("memoryBudget", in: 0...(1 << 50))
+    drainSeconds = try reader.number("drainSeconds", in: 0...86_400)
+    renderWorkers = try reader.number("render.workers", in: 0...1024)
+    renderQueue = try reader.number("render.queue", in: 0...1_000_000)
+    codec = CodecLimits(
+      sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
+      jpegScans: try reader.number("limits.jpegScans", in: 1...100_000),
+      profileBytes: try reader.number("limits.profileBytes", in: 0...(1 << 30)),
+      headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000))
+    scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
+    scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
+    server = ServerLimits()
+    server.parser.requestLineBytes = try reader.number("http.requestLineBytes", in: 64...1_048_576)
+    server.parser.headerBytes = try reader.number("http.headerBytes", in: 256...1_048_576)
+    server.parser.headerFields = try reader.number("http.headerFields", in: 4...10_000)
+    server.parser.bodyBytes = try reader.number("http.bodyBytes", in: 0...(1 << 32))
+    server.connections = try reader.number("http.connections", in: 1...1_000_000)
+    server.requestsPerConnection = try reader.number("http.requestsPerConnection", in: 1...(1 << 40))
+    server.headerDeadline = .seconds(try reader.number("http.headerSeconds", in: 1...86_400))
+    server.bodyDeadline = .seconds(try reader.number("http.bodySeconds", in: 1...86_400))
+    server.idleDeadline = .seconds(try reader.number("http.idleSeconds", in: 1...86_400))
+    server.writeDeadline = .seconds(try reader.number("http.writeSeconds", in: 1...86_400))
+    server.backlog = Int32(try reader.number("http.backlog", in: 1...65_535))
+  }
+
+  private static func rejectUnknownKeys(in file: String) throws {
+    guard let data = FileManager.default.contents(atPath: file) else {
+      throw SettingsError(description: "the settings file \(file) can't be read")
+    }
+    let object: Any
+    do {
+      object = try JSONSerialization.jsonObject(with: data)
+    } catch {
+      throw SettingsError(description: "the settings file \(file) is no JSON: \(error.localizedDescription)")
+    }
+    func check(_ value: Any, _ path: String) throws {
+      if let object = value as? [String: Any] {
+        // A key that begins with // explains the one after it.
+        for (key, value) in object where !key.hasPrefix("//") {
+          try check(value, path.isEmpty ? key : "\(path).\(key)")
+        }
+      } else if !defaults.contains(where: { $0.key == path }) {
+        throw SettingsError(description: "\(file): there is no setting \(path.isEmpty ? "without a name" : path)")
+      }
+    }
+    try check(object, "")
+  }
+}
+
+/// Typed access that names the key when a value is of the wrong kind.
+private struct Reader {
+  let config: ConfigReader
+
+  func text(_ key: String) throws -> String { try value(key, "text") { try config.requiredString(forKey: $0) } }
+  func flag(_ key: String) throws -> Bool { try value(key, "true or false") { try config.requiredBool(forKey: $0) } }
+
+  func list(_ key: String) throws -> [String] {
+    try value(key, "a list of texts") { try config.requiredStringArray(forKey: $0) }.filter { !$0.isEmpty }
+  }
+
+  func number(_ key: String, in range: ClosedRange<Int>) throws -> Int {
+    let number = try value(key, "a whole number") { try config.requiredInt(forKey: $0) }
+    guard range.contains(number) else {
+      throw SettingsError(
+        description: "\(key) is \(number), but must lie from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  private func value<Value>(_ key: String, _ kind: String, _ read: (ConfigKey) throws -> Value) throws -> Value {
+    do {
+      return try read(ConfigKey(key))
+    } catch {
+      throw SettingsError(description: "\(key) (\(Settings.environmentName(key))) is not \(kind)")
+    }
+  }
+}
