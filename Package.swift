@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 
 import PackageDescription
 
@@ -83,12 +83,14 @@ let package = Package(
       name: "CPhotoFixtures", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z")]),
     library("PhotoFixtures", ["CPhotoFixtures"]),
     .executableTarget(
+      name: "photod-bench", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
+    .executableTarget(
       name: "photod-demo", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
 
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
-    tests("AssetLibraryTests", ["AssetLibrary", "PhotoModel", "PhotoFixtures"]),
+    tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
     tests("EndToEndTests", ["PhotoFixtures", "photod"]),
   ],
   swiftLanguageModes: [.v6]

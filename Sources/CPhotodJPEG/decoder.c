@@ -17,7 +17,6 @@ struct photod_jpeg_decoder {
   int maximum_scans;
   size_t pending_skip;
   bool first_scan_only;
-  bool started;
   bool output_started;
   bool truncated;
   bool read_failed;
@@ -181,24 +180,31 @@ photod_jpeg_status photod_jpeg_read_header(photod_jpeg_decoder *decoder, photod_
   return PHOTOD_JPEG_OK;
 }
 
-photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder, photod_jpeg_decode_options options,
-                                     photod_jpeg_output *output) {
+photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg_decode_options options,
+                                       photod_jpeg_output *output) {
   j_decompress_ptr info = &decoder->info;
   if (setjmp(decoder->errors.escape)) return decoder->errors.status;
-  if (!decoder->started) {
-    info->scale_num = (unsigned)options.scale;
-    info->scale_denom = 8;
-    decoder->first_scan_only = options.first_scan_only && info->progressive_mode;
-    info->buffered_image = decoder->first_scan_only;
-    if (decoder->first_scan_only) info->do_block_smoothing = FALSE;
-    switch (info->jpeg_color_space) {
-      case JCS_GRAYSCALE: info->out_color_space = JCS_GRAYSCALE; break;
-      case JCS_CMYK:
-      case JCS_YCCK: info->out_color_space = JCS_CMYK; break;
-      default: info->out_color_space = JCS_RGB; break;
-    }
-    decoder->started = true;
+  info->scale_num = (unsigned)options.scale;
+  info->scale_denom = 8;
+  decoder->first_scan_only = options.first_scan_only && info->progressive_mode;
+  info->buffered_image = decoder->first_scan_only;
+  if (decoder->first_scan_only) info->do_block_smoothing = FALSE;
+  switch (info->jpeg_color_space) {
+    case JCS_GRAYSCALE: info->out_color_space = JCS_GRAYSCALE; break;
+    case JCS_CMYK:
+    case JCS_YCCK: info->out_color_space = JCS_CMYK; break;
+    default: info->out_color_space = JCS_RGB; break;
   }
+  jpeg_calc_output_dimensions(info);
+  output->width = info->output_width;
+  output->height = info->output_height;
+  output->components = info->out_color_components;
+  return PHOTOD_JPEG_OK;
+}
+
+photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder) {
+  j_decompress_ptr info = &decoder->info;
+  if (setjmp(decoder->errors.escape)) return decoder->errors.status;
   if (!decoder->output_started) {
     while (!jpeg_start_decompress(info)) {
       photod_jpeg_status status = refill(decoder);
@@ -212,9 +218,6 @@ photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder, photod_jpeg_d
       if (status != PHOTOD_JPEG_OK) return status;
     }
   }
-  output->width = info->output_width;
-  output->height = info->output_height;
-  output->components = info->output_components;
   return PHOTOD_JPEG_OK;
 }
 

@@ -10,8 +10,8 @@ import PhotoModel
 package struct EmbeddedThumbnail: Sendable {
   /// Thumbnails are small by the standard (a whole EXIF block is at most 64 KiB, DC-008 §4.5.4).
   package static let maximumBytes = 65_536
-  /// Bars are black; JPEG leaves them a little noise.
-  private static let darkestPicture = 32
+  /// Bars are black, but a bright picture rings into them, as far as a block of 8 reaches.
+  private static let brightestBar = 48
 
   private let bytes: [UInt8]
   private let header: ImageHeader
@@ -44,7 +44,9 @@ package struct EmbeddedThumbnail: Sendable {
       : RenderPlan.Region(x: bars, y: 0, width: width - 2 * bars, height: height)
     if bars == 0 { return }
     guard min(content.width, content.height) >= 16, Self.hasFourThirds(header.storedSize) else { return nil }
-    guard try Self.barsAreDark(bytes, header, Int(bars), isLetterbox: isLetterbox, limits, stop) else { return nil }
+    guard try Self.barsAreDark(bytes, header, max(1, Int(bars) / 2), isLetterbox: isLetterbox, limits, stop) else {
+      return nil
+    }
   }
 
   /// The frame for a request: the thumbnail's own bytes where they serve, else trimmed, turned and encoded anew.
@@ -82,6 +84,7 @@ package struct EmbeddedThumbnail: Sendable {
     abs(max(size.width, size.height) * 3 - min(size.width, size.height) * 4) <= 4
   }
 
+  /// - Parameter bars: how many rows (or columns) from the edge are looked at.
   private static func barsAreDark(
     _ bytes: [UInt8], _ header: ImageHeader, _ bars: Int, isLetterbox: Bool, _ limits: CodecLimits, _ stop: StopFlag
   ) throws(CodecError) -> Bool {
@@ -89,7 +92,7 @@ package struct EmbeddedThumbnail: Sendable {
       source: MemoryByteSource(bytes), options: JPEGDecoder.Options(eighths: 8), limits: limits, stop: stop)
     let probe = BarProbe(layout: decoder.layout, bars: bars, isLetterbox: isLetterbox)
     _ = try decoder.decode(into: probe)
-    return probe.count > 0 && probe.sum / probe.count < darkestPicture
+    return probe.count > 0 && probe.sum / probe.count < brightestBar
   }
 }
 

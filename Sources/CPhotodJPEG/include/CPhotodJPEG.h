@@ -69,8 +69,11 @@ typedef struct photod_jpeg_decoder photod_jpeg_decoder;
 photod_jpeg_decoder *photod_jpeg_decoder_create(photod_jpeg_source source, int maximum_scans);
 void photod_jpeg_decoder_destroy(photod_jpeg_decoder *decoder);
 photod_jpeg_status photod_jpeg_read_header(photod_jpeg_decoder *decoder, photod_jpeg_header *header);
-photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder, photod_jpeg_decode_options options,
-                                     photod_jpeg_output *output);
+// Decides how to decode and tells what will arrive. Needs no input.
+photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg_decode_options options,
+                                       photod_jpeg_output *output);
+// Reads up to the first row: for a progressive file that is all of it.
+photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder);
 // Narrows what is decoded to the columns around [*x, *x + *width), rounded outwards to whole MCUs; both come back as
 // what will really arrive. After start, before the first row. Not with may_wait.
 photod_jpeg_status photod_jpeg_crop(photod_jpeg_decoder *decoder, uint32_t *x, uint32_t *width);

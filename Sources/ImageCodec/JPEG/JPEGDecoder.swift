@@ -24,6 +24,7 @@ package final class JPEGDecoder: RowDecoder {
   private let options: Options
   private let maximumScans: Int
   private var header = photod_jpeg_header()
+  private var hasStarted = false
   private var nextRow = 0
   private var rowLimit = 0
   /// A row of CMYK before it is made RGB; empty otherwise.
@@ -60,7 +61,7 @@ package final class JPEGDecoder: RowDecoder {
     layout = RowLayout(
       imageSize: PixelSize(width: 0, height: 0), firstColumn: 0, width: 0, channels: 3, bitsPerChannel: 8)
     try check(photod_jpeg_read_header(handle, &header))
-    try begin()
+    try prepare()
   }
 
   deinit { photod_jpeg_decoder_destroy(handle) }
@@ -74,6 +75,7 @@ package final class JPEGDecoder: RowDecoder {
   }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
+    guard try start() else { return .needsInput }
     while nextRow < rowLimit {
       if cursor.isStopped { throw .stopped }
       let space = consumer.space(forRow: nextRow)
@@ -97,12 +99,12 @@ package final class JPEGDecoder: RowDecoder {
     return .finished
   }
 
-  private func begin() throws(CodecError) {
+  /// Decides what will arrive. What is decoded in part is also started here, for only then is the part known.
+  private func prepare() throws(CodecError) {
     var output = photod_jpeg_output()
-    try check(
-      photod_jpeg_start(
-        handle,
-        photod_jpeg_decode_options(scale: Int32(options.eighths), first_scan_only: options.firstScanOnly), &output))
+    let choices = photod_jpeg_decode_options(
+      scale: Int32(options.eighths), first_scan_only: options.firstScanOnly)
+    try check(photod_jpeg_prepare(handle, choices, &output))
     let size = PixelSize(width: Int(output.width), height: Int(output.height))
     layout = RowLayout(
       imageSize: size, firstColumn: 0, width: size.width, channels: Int(output.components), bitsPerChannel: 8)
@@ -117,9 +119,20 @@ package final class JPEGDecoder: RowDecoder {
     }
   }
 
+  /// False: input lacks.
+  private func start() throws(CodecError) -> Bool {
+    if hasStarted { return true }
+    let status = photod_jpeg_start(handle)
+    if status == PHOTOD_JPEG_NEEDS_INPUT { return false }
+    try check(status)
+    hasStarted = true
+    return true
+  }
+
   /// libjpeg-turbo decodes only the MCU columns and rows around the region. It can't while input may lack.
   private func skipWhatIsNotShown(_ region: PixelRect) throws(CodecError) {
     if region.x > 0 || region.x + region.width < layout.imageSize.width {
+      _ = try start()
       var x = UInt32(region.x)
       var width = UInt32(min(region.width, layout.imageSize.width - region.x))
       try check(photod_jpeg_crop(handle, &x, &width))
@@ -127,6 +140,7 @@ package final class JPEGDecoder: RowDecoder {
       layout.width = Int(width)
     }
     if region.y > 0 {
+      _ = try start()
       try check(photod_jpeg_skip_rows(handle, UInt32(region.y)))
       nextRow = region.y
     }

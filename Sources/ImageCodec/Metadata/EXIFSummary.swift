@@ -12,6 +12,20 @@ package struct EXIFDate: Sendable, Hashable {
   package var year, month, day, hour, minute, second: Int
   package var millisecond: Int
   package var offsetMinutes: Int?
+
+  package init(
+    year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int = 0,
+    offsetMinutes: Int? = nil
+  ) {
+    self.year = year
+    self.month = month
+    self.day = day
+    self.hour = hour
+    self.minute = minute
+    self.second = second
+    self.millisecond = millisecond
+    self.offsetMinutes = offsetMinutes
+  }
 }
 
 package struct EXIFSummary: Sendable, Hashable {

@@ -7,7 +7,7 @@
 /// Output sample o is the sum over k in 0..<taps of `weights[o * taps + k]` times input sample `starts[o] + k`. Weights
 /// of one output sum to 1. Samples are areas: input sample i covers [i, i + 1).
 package struct ResampleAxis: Sendable, Hashable {
-  /// Even, at least 2 unless `isIdentity`; the same for every output sample, padded with zero weights.
+  /// Even, at least 2; the same for every output sample, padded with zero weights.
   package let taps: Int
   package let starts: [Int32]
   package let weights: [Float]
@@ -30,9 +30,9 @@ package struct ResampleAxis: Sendable, Hashable {
     let scale = length / Double(outputLength)
     if abs(scale - 1) < 1e-9, abs(position - position.rounded()) < 1e-9, sharpening == 0 {
       isIdentity = true
-      taps = 1
+      taps = 2
       starts = (0..<outputLength).map { Int32($0 + Int(position.rounded())) }
-      weights = [Float](repeating: 1, count: outputLength)
+      weights = (0..<outputLength * 2).map { $0 % 2 == 0 ? 1 : 0 }
       return
     }
     isIdentity = false
@@ -68,7 +68,7 @@ package struct ResampleAxis: Sendable, Hashable {
   /// The input samples that are looked at.
   package var inputRange: Range<Int> {
     guard let first = starts.min(), let last = starts.max() else { return 0..<0 }
-    return Int(first)..<min(inputLength, Int(last) + taps)
+    return Int(first)..<min(inputLength, Int(last) + (isIdentity ? 1 : taps))
   }
 
   /// The weights as Q14 integers, each output's summing to exactly 16384: the rounding goes to its largest.

@@ -1,0 +1,103 @@
+#include <stddef.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "CPhotoFixtures.h"
+#include "decode.h"
+
+typedef struct {
+  struct jpeg_error_mgr base;
+  jmp_buf escape;
+} errors;
+
+static void on_error(j_common_ptr info) { longjmp(((errors *)info->err)->escape, 1); }
+static void on_message(j_common_ptr info) { (void)info; }
+
+static void install(j_common_ptr info, errors *errors) {
+  info->err = jpeg_std_error(&errors->base);
+  errors->base.error_exit = on_error;
+  errors->base.output_message = on_message;
+}
+
+uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, fixture_jpeg_options options,
+                             size_t *length) {
+  struct jpeg_compress_struct info;
+  errors errors;
+  uint8_t *volatile bytes = NULL;
+  unsigned char *out = NULL;
+  unsigned long size = 0;
+  install((j_common_ptr)&info, &errors);
+  if (setjmp(errors.escape)) {
+    jpeg_destroy_compress(&info);
+    free(out);
+    return NULL;
+  }
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &out, &size);
+  static const int channels[] = {1, 3, 3, 4, 4};
+  static const J_COLOR_SPACE in[] = {JCS_GRAYSCALE, JCS_RGB, JCS_RGB, JCS_CMYK, JCS_CMYK};
+  static const J_COLOR_SPACE stored[] = {JCS_GRAYSCALE, JCS_YCbCr, JCS_RGB, JCS_CMYK, JCS_YCCK};
+  info.image_width = width;
+  info.image_height = height;
+  info.input_components = channels[options.color];
+  info.in_color_space = in[options.color];
+  jpeg_set_defaults(&info);
+  jpeg_set_colorspace(&info, stored[options.color]);
+  jpeg_set_quality(&info, options.quality, TRUE);
+  if (options.horizontal_sampling) {
+    info.comp_info[0].h_samp_factor = options.horizontal_sampling;
+    info.comp_info[0].v_samp_factor = options.vertical_sampling;
+    if (options.color == FIXTURE_JPEG_YCCK) {
+      info.comp_info[3].h_samp_factor = options.horizontal_sampling;
+      info.comp_info[3].v_samp_factor = options.vertical_sampling;
+    }
+  }
+  info.arith_code = options.arithmetic;
+  info.restart_in_rows = options.restart_rows;
+  if (options.progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  if (options.app1) jpeg_write_marker(&info, JPEG_APP0 + 1, options.app1, (unsigned)options.app1_length);
+  if (options.icc_profile)
+    jpeg_write_icc_profile(&info, options.icc_profile, (unsigned)options.icc_profile_length);
+  for (uint32_t y = 0; y < height; y++) {
+    JSAMPROW row = (JSAMPROW)(pixels + (size_t)y * width * (size_t)channels[options.color]);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  bytes = out;
+  *length = size;
+  return bytes;
+}
+
+uint8_t *fixture_decode_jpeg(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels) {
+  struct jpeg_decompress_struct info;
+  errors errors;
+  uint8_t *volatile pixels = NULL;
+  install((j_common_ptr)&info, &errors);
+  if (setjmp(errors.escape)) {
+    jpeg_destroy_decompress(&info);
+    free(pixels);
+    return NULL;
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, bytes, length);
+  jpeg_read_header(&info, TRUE);
+  *channels = info.num_components;
+  info.out_color_space = JCS_EXT_RGBA;
+  jpeg_start_decompress(&info);
+  *width = info.output_width;
+  *height = info.output_height;
+  pixels = malloc((size_t)info.output_width * info.output_height * 4);
+  while (pixels && info.output_scanline < info.output_height) {
+    JSAMPROW row = pixels + (size_t)info.output_scanline * info.output_width * 4;
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  return pixels;
+}

@@ -1,0 +1,160 @@
+import CPhotoFixtures
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A JPEG file of any kind that libjpeg can write.
+package struct JPEGFile: Sendable {
+  package enum Color: Sendable {
+    case gray, ycbcr, rgb, cmyk, ycck
+  }
+
+  package var color = Color.ycbcr
+  package var quality = 90
+  /// Luma samples for one of chroma, across and down: (2, 2) is 4:2:0, (1, 1) is 4:4:4, (4, 1) is 4:1:1.
+  package var sampling = (horizontal: 2, vertical: 2)
+  package var isProgressive = false
+  package var isArithmetic = false
+  package var restartRows = 0
+  package var exif: EXIFBlock?
+  package var profile: [UInt8]?
+
+  package init() {}
+
+  package init(_ change: (inout JPEGFile) -> Void) { change(&self) }
+
+  /// - Parameter pixels: 1 channel for gray, else RGB, which becomes ink where the file wants it.
+  package func encoded(_ pixels: Pixels) -> [UInt8] {
+    let colors: fixture_jpeg_color =
+      switch color {
+      case .gray: FIXTURE_JPEG_GRAY
+      case .ycbcr: FIXTURE_JPEG_YCBCR
+      case .rgb: FIXTURE_JPEG_RGB
+      case .cmyk: FIXTURE_JPEG_CMYK
+      case .ycck: FIXTURE_JPEG_YCCK
+      }
+    let source = color == .cmyk || color == .ycck ? Self.inks(pixels) : pixels.bytes
+    let subsamples = color == .ycbcr || color == .ycck
+    let app1 = exif?.bytes ?? []
+    var length = 0
+    let memory = app1.withUnsafeBufferPointer { app1 in
+      (profile ?? []).withUnsafeBufferPointer { profile in
+        fixture_encode_jpeg(
+          source, UInt32(pixels.width), UInt32(pixels.height),
+          fixture_jpeg_options(
+            color: colors, quality: Int32(quality), horizontal_sampling: subsamples ? Int32(sampling.horizontal) : 1,
+            vertical_sampling: subsamples ? Int32(sampling.vertical) : 1, progressive: isProgressive,
+            arithmetic: isArithmetic, restart_rows: Int32(restartRows), app1: app1.isEmpty ? nil : app1.baseAddress,
+            app1_length: app1.count, icc_profile: profile.isEmpty ? nil : profile.baseAddress,
+            icc_profile_length: profile.count), &length)
+      }
+    }
+    guard let memory else { fatalError("libjpeg refused to write a fixture") }
+    defer { free(memory) }
+    return Array(UnsafeBufferPointer(start: memory, count: length))
+  }
+
+  /// RGB as the inks that Adobe stores: the complement of cyan, magenta and yellow, and no black.
+  private static func inks(_ pixels: Pixels) -> [UInt8] {
+    (0..<pixels.width * pixels.height).flatMap { i in pixels.bytes[i * 3..<i * 3 + 3] + [255] }
+  }
+}
+
+/// A PNG file of any colour type and depth.
+package struct PNGFile: Sendable {
+  package enum Kind: Sendable, Hashable {
+    case gray(depth: Int)
+    case rgb(depth: Int)
+    /// Up to 256 colours of a 6x6x6 cube.
+    case palette(depth: Int)
+    case grayAlpha(depth: Int)
+    case rgba(depth: Int)
+  }
+
+  package var kind: Kind
+  package var isInterlaced = false
+  /// Make black (gray, rgb) or the first entry (palette) transparent by a tRNS chunk.
+  package var hasTransparentBlack = false
+  package var profile: [UInt8]?
+
+  package init(_ kind: Kind, _ change: (inout PNGFile) -> Void = { _ in }) {
+    self.kind = kind
+    change(&self)
+  }
+
+  /// - Parameter pixels: RGB or RGBA; gray is made of the green channel.
+  package func encoded(_ pixels: Pixels) -> [UInt8] {
+    let (type, depth, channels): (Int, Int, Int) =
+      switch kind {
+      case .gray(let depth): (0, depth, 1)
+      case .rgb(let depth): (2, depth, 3)
+      case .palette(let depth): (3, depth, 1)
+      case .grayAlpha(let depth): (4, depth, 2)
+      case .rgba(let depth): (6, depth, 4)
+      }
+    let rowBytes = (pixels.width * channels * depth + 7) / 8
+    var rows = [UInt8](repeating: 0, count: rowBytes * pixels.height)
+    for y in 0..<pixels.height {
+      for x in 0..<pixels.width {
+        for c in 0..<channels {
+          let value = sample(pixels[x, y], c, type, depth)
+          let bit = (x * channels + c) * depth
+          if depth == 16 {
+            rows[y * rowBytes + bit / 8] = UInt8(value >> 8)
+            rows[y * rowBytes + bit / 8 + 1] = UInt8(value & 255)
+          } else {
+            rows[y * rowBytes + bit / 8] |= UInt8(value << (8 - depth - bit % 8))
+          }
+        }
+      }
+    }
+    let palette = type == 3 ? Self.palette(depth) : []
+    let alpha = hasTransparentBlack && type == 3 ? [0] + [UInt8](repeating: 255, count: palette.count / 3 - 1) : []
+    let key: Int32 = hasTransparentBlack && type != 3 ? 0 : -1
+    var length = 0
+    let memory = palette.withUnsafeBufferPointer { palette in
+      alpha.withUnsafeBufferPointer { alpha in
+        (profile ?? []).withUnsafeBufferPointer { profile in
+          fixture_encode_png(
+            rows, rowBytes, UInt32(pixels.width), UInt32(pixels.height),
+            fixture_png_options(
+              color_type: Int32(type), bit_depth: Int32(depth), interlaced: isInterlaced,
+              palette: palette.isEmpty ? nil : palette.baseAddress, palette_count: Int32(palette.count / 3),
+              palette_alpha: alpha.isEmpty ? nil : alpha.baseAddress, transparent: (key, key, key),
+              icc_profile: profile.isEmpty ? nil : profile.baseAddress, icc_profile_length: profile.count), &length)
+        }
+      }
+    }
+    guard let memory else { fatalError("libpng refused to write a fixture") }
+    defer { free(memory) }
+    return Array(UnsafeBufferPointer(start: memory, count: length))
+  }
+
+  private func sample(_ pixel: ArraySlice<UInt8>, _ channel: Int, _ type: Int, _ depth: Int) -> Int {
+    let p = Array(pixel)
+    if type == 3 { return Self.paletteIndex(p, depth) }
+    let isAlpha = (type == 4 && channel == 1) || channel == 3
+    let value = isAlpha ? Int(p.count == 4 ? p[3] : 255) : Int(type == 0 || type == 4 ? p[1] : p[channel])
+    return depth == 16 ? value * 257 : (value * ((1 << depth) - 1) + 127) / 255
+  }
+
+  /// Grays below 8 bits, the cube at 8.
+  private static func palette(_ depth: Int) -> [UInt8] {
+    if depth < 8 {
+      let count = 1 << depth
+      return (0..<count * 3).map { UInt8($0 / 3 * 255 / (count - 1)) }
+    }
+    var cube: [UInt8] = []
+    for i in 0..<216 {
+      for step in [i / 36, i / 6 % 6, i % 6] { cube.append(UInt8(step * 51)) }
+    }
+    return cube
+  }
+
+  private static func paletteIndex(_ p: [UInt8], _ depth: Int) -> Int {
+    if depth < 8 { return (Int(p[1]) * ((1 << depth) - 1) + 127) / 255 }
+    func step(_ value: UInt8) -> Int { (Int(value) + 25) / 51 }
+    return step(p[0]) * 36 + step(p[1]) * 6 + step(p[2])
+  }
+}

@@ -1,0 +1,143 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A landscape that never was: sky, sun, clouds, ranges of hills and a lake, with some grain, made from a seed. It has
+/// what a photograph has for a codec: soft gradients, hard edges, texture and noise.
+package struct Scene: Sendable {
+  private let seed: UInt32
+  private let horizon: Double
+  private let sun: (x: Double, y: Double)
+  private let warmth: Double
+  private let grain: Double
+
+  /// - Parameter grain: how strong the noise is, in 8-bit steps.
+  package init(seed: Int, grain: Double = 6) {
+    self.seed = UInt32(truncatingIfNeeded: seed) &* 0x9E37_79B9
+    func unit(_ i: UInt32) -> Double { Self.hash(UInt32(truncatingIfNeeded: seed) &* 31 &+ i, 7) }
+    horizon = 0.5 + 0.15 * unit(1)
+    sun = (0.2 + 0.6 * unit(2), 0.12 + 0.25 * unit(3))
+    warmth = unit(4)
+    self.grain = grain
+  }
+
+  /// The picture at a size: 8-bit RGB. The scene's height is 1, whatever the size.
+  package func pixels(width: Int, height: Int) -> Pixels {
+    let channels = 3
+    let bytes = [UInt8](unsafeUninitializedCapacity: width * height * channels) { buffer, filled in
+      for y in 0..<height {
+        for x in 0..<width {
+          let color = color(
+            Double(x) / Double(height), Double(y) / Double(height), aspect: Double(width) / Double(height))
+          let noise = (Self.hash(UInt32(x) ^ seed, UInt32(y)) - 0.5) * grain
+          let i = (y * width + x) * channels
+          buffer[i] = Self.byte(color.r * 255 + noise)
+          buffer[i + 1] = Self.byte(color.g * 255 + noise * 0.8)
+          buffer[i + 2] = Self.byte(color.b * 255 + noise)
+        }
+      }
+      filled = width * height * channels
+    }
+    return Pixels(width: width, height: height, channels: channels, bytes: bytes)
+  }
+
+  private typealias Color = (r: Double, g: Double, b: Double)
+
+  private func color(_ x: Double, _ y: Double, aspect: Double) -> Color {
+    let lake = horizon + 0.22
+    if y > lake {
+      // The lake shows the sky upside down, darker, broken by ripples.
+      let depth = y - lake
+      let ripple = (noise(x * 40, depth * 260) - 0.5) * 0.05 * (1 + depth * 6)
+      let mirrored = above(x + ripple, lake - depth * 1.4 + ripple, aspect: aspect)
+      let shade = 0.82 - depth * 0.6
+      return (mirrored.r * shade, mirrored.g * shade, mirrored.b * shade + 0.04)
+    }
+    return above(x, y, aspect: aspect)
+  }
+
+  /// Sky, and four ranges of hills before it, the nearer the darker.
+  private func above(_ x: Double, _ y: Double, aspect: Double) -> Color {
+    var color = sky(x, y, aspect: aspect)
+    for range in 0..<4 {
+      let near = Double(range) / 3
+      let ridge =
+        horizon + near * 0.16 - 0.2 * (1 - near * 0.6)
+        * fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
+      guard y > ridge else { continue }
+      let texture = 0.75 + 0.5 * fractal(x * 30 + near * 5, y * 45, octaves: 3)
+      let haze = (1 - near) * 0.55
+      let green = (0.10 + 0.05 * warmth, 0.22 - 0.05 * near, 0.12)
+      color = (
+        green.0 * texture * (1 - haze) + color.r * haze, green.1 * texture * (1 - haze) + color.g * haze,
+        green.2 * texture * (1 - haze) + color.b * haze
+      )
+    }
+    return color
+  }
+
+  private func sky(_ x: Double, _ y: Double, aspect: Double) -> Color {
+    let height = max(0, min(1, y / horizon))
+    let (dx, dy) = (x - sun.x * aspect, y - sun.y)
+    let glow = exp(-(dx * dx + dy * dy) * 16) * 0.4 + (dx * dx + dy * dy < 0.0016 ? 1 : 0)
+    let cloud = max(0, fractal(x * 3, y * 7, octaves: 5) - 0.5) * 1.8 * (1 - height * 0.5)
+    return (
+      0.25 + 0.55 * height * (0.6 + 0.5 * warmth) + glow + cloud, 0.45 + 0.25 * height + glow * 0.85 + cloud,
+      0.85 - 0.25 * height * warmth + glow * 0.5 + cloud
+    )
+  }
+
+  private func fractal(_ x: Double, _ y: Double, octaves: Int) -> Double {
+    var (sum, weight, total, scale) = (0.0, 0.5, 0.0, 1.0)
+    for _ in 0..<octaves {
+      sum += weight * noise(x * scale, y * scale)
+      total += weight
+      weight *= 0.5
+      scale *= 2.03
+    }
+    return sum / total
+  }
+
+  /// Smoothed noise between the points of a grid, 0...1.
+  private func noise(_ x: Double, _ y: Double) -> Double {
+    let (fx, fy) = (x.rounded(.down), y.rounded(.down))
+    let (tx, ty) = (x - fx, y - fy)
+    let (sx, sy) = (tx * tx * (3 - 2 * tx), ty * ty * (3 - 2 * ty))
+    let (ix, iy) = (UInt32(bitPattern: Int32(fx)) ^ seed, UInt32(bitPattern: Int32(fy)))
+    let top = Self.hash(ix, iy) * (1 - sx) + Self.hash(UInt32(bitPattern: Int32(fx) + 1) ^ seed, iy) * sx
+    let bottom = Self.hash(ix, iy &+ 1) * (1 - sx) + Self.hash(UInt32(bitPattern: Int32(fx) + 1) ^ seed, iy &+ 1) * sx
+    return top * (1 - sy) + bottom * sy
+  }
+
+  /// A number in 0...1 that looks random and depends on both.
+  private static func hash(_ x: UInt32, _ y: UInt32) -> Double {
+    var h = x &* 0x85EB_CA6B ^ (y &* 0xC2B2_AE35 &+ 0x27D4_EB2F)
+    h = (h ^ h >> 15) &* 0x2C1B_3C6D
+    h = (h ^ h >> 12) &* 0x297A_2D39
+    return Double((h ^ h >> 15) >> 8) / Double(1 << 24)
+  }
+
+  private static func byte(_ value: Double) -> UInt8 { UInt8(min(max(value + 0.5, 0), 255)) }
+}
+
+extension Pixels {
+  /// A card whose four corners can't be mistaken: red top left, green top right, blue bottom left, white bottom right,
+  /// with a dark bar along the top.
+  package static func orientationCard(width: Int, height: Int) -> Pixels {
+    var card = Pixels(width: width, height: height, channels: 3)
+    for y in 0..<height {
+      for x in 0..<width {
+        let corner: [UInt8] =
+          switch (x < width / 2, y < height / 2) {
+          case (true, true): [220, 30, 30]
+          case (false, true): [30, 200, 40]
+          case (true, false): [30, 50, 220]
+          case (false, false): [240, 240, 240]
+          }
+        let color = y < height / 8 ? corner.map { $0 / 3 } : corner
+        card.bytes.replaceSubrange((y * width + x) * 3..<(y * width + x) * 3 + 3, with: color)
+      }
+    }
+    return card
+  }
+}

@@ -1,0 +1,8 @@
+import ArgumentParser
+
+/// Measures the daemon beside its peers: interleaved in one run, medians, CPU time.
+@main
+struct PhotodBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "photod-bench", abstract: "Measure photod beside its peers.", subcommands: [RenderBench.self])
+}

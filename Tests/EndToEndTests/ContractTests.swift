@@ -1,0 +1,99 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// Holds the daemon to the OpenAPI document that it serves, and its settings file to the settings that it knows.
+@Suite("The documents are true")
+struct ContractTests {
+  private typealias Object = [String: Any]
+
+  @Test("every documented path, parameter and property is there, and no other")
+  func openAPI() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48)), "a.jpg")
+    }
+    let document = try daemon.get("/openapi.json").json
+    let identifier = try daemon.identifier("a.jpg")
+    let paths = try #require(document["paths"] as? [String: Object])
+    #expect(paths.count == 6)
+    for (path, item) in paths {
+      let operation = try #require(item["get"] as? Object)
+      let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)
+      let plain = try daemon.get(target)
+      let responses = try #require(operation["responses"] as? Object)
+      #expect(plain.status == 200 && responses["200"] != nil, "\(path)")
+      let query = (operation["parameters"] as? [Object] ?? []).filter { $0["in"] as? String == "query" }
+      for parameter in query {
+        let name = try #require(parameter["name"] as? String)
+        for value in try Self.values(parameter, identifier: identifier, daemon) {
+          let answer = try daemon.get("\(target)?\(name)=\(value)")
+          #expect(answer.status == 200, "\(path) \(name)=\(value)")
+        }
+        let refused = try daemon.get("\(target)?\(name)=%00")
+        #expect([400, 404].contains(refused.status) && responses[String(refused.status)] != nil, "\(path) \(name)")
+        #expect(refused.json["parameter"] as? String == name)
+      }
+      if path.hasPrefix("/v1/") {
+        let stranger = try daemon.get("\(target)?stranger=1")
+        #expect(stranger.status == 400 && stranger.json["parameter"] as? String == "stranger")
+        let names = query.compactMap { $0["name"] as? String }
+        let detail = try #require(stranger.json["detail"] as? String)
+        #expect(names.allSatisfy { detail.contains($0) }, "the parameters it lists are those documented")
+        #expect(detail.filter { $0 == "," }.count == max(0, names.count - 1), "\(detail)")
+      }
+    }
+    let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
+    let asset = try daemon.get("/v1/assets/\(identifier)").json
+    #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["properties"] as? Object).keys))
+    #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["required"] as? [String])))
+    let problem = try daemon.get("/v1/assets/x?y=1").json
+    #expect(Set(problem.keys) == Set(try #require(schemas["Problem"]?["properties"] as? Object).keys))
+  }
+
+  /// Values that a parameter's schema allows.
+  private static func values(_ parameter: Object, identifier: String, _ daemon: TestDaemon) throws -> [String] {
+    let schema = try #require(parameter["schema"] as? Object)
+    if let words = schema["enum"] as? [String] { return words }
+    if schema["type"] as? String == "boolean" { return ["true", "false"] }
+    if let low = schema["minimum"] as? Int, let high = schema["maximum"] as? Int { return [String(low), String(high)] }
+    if let example = parameter["example"] as? String { return [example] }
+    if parameter["name"] as? String == "v" {
+      return [try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)]
+    }
+    return []
+  }
+
+  @Test("config/photod.json holds every setting with its default, explained, and the daemon takes it")
+  func settings() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let path = root.appending(path: "config/photod.json").path
+    let data = try #require(FileManager.default.contents(atPath: path))
+    let file = try #require(try JSONSerialization.jsonObject(with: data) as? Object)
+    var found: [String: String] = [:]
+    func collect(_ object: Object, _ prefix: String) {
+      for (key, value) in object where !key.hasPrefix("//") {
+        if let inner = value as? Object {
+          collect(inner, prefix + key + ".")
+        } else {
+          #expect((object["//" + key] as? String)?.isEmpty == false, "\(prefix + key) is not explained")
+          let isFlag = isBoolean(value)
+          found[prefix + key] =
+            (value as? [String])?.joined(separator: ",") ?? (isFlag ? "\(value as? Bool ?? false)" : "\(value)")
+        }
+      }
+    }
+    collect(file, "")
+    let listed = try TestDaemon.run(["settings"])
+    let entries = try #require(try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: String]])
+    let known = Dictionary(uniqueKeysWithValues: entries.map { ($0["key"] ?? "", $0["default"] ?? "") })
+    #expect(found == known)
+    let run = try TestDaemon.run(["scan", "--config", path])
+    #expect(run.error.contains("no library"), "it is read without complaint, and leaves the library to be named")
+  }
+
+  /// JSON's true and false, which NSNumber can't tell from 1 and 0 otherwise.
+  private func isBoolean(_ value: Any) -> Bool {
+    (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? (value is Bool)
+  }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+@Suite("Images over real sockets")
+struct ImageTests {
+  private static let scene = Scene(seed: 6, grain: 2).pixels(width: 1200, height: 800)
+
+  private static func daemon() throws -> TestDaemon {
+    try TestDaemon { files in
+      let thumbnail = DemoLibrary.thumbnail(of: scene)
+      try files.put(JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(scene), "with thumbnail.jpg")
+      try files.put(JPEGFile { _ in }.encoded(scene), "plain.jpg")
+      let turned = scene.stored(orientation: 6)
+      let exif = EXIFBlock {
+        $0.orientation = 6
+        $0.thumbnail = DemoLibrary.thumbnail(of: turned)
+      }
+      try files.put(JPEGFile { $0.exif = exif }.encoded(turned), "turned.jpg")
+      try files.put(PNGFile(.rgb(depth: 8)).encoded(scene), "opaque.png")
+      var cutOut = Pixels(width: 100, height: 80, channels: 4)
+      for i in 0..<8000 {
+        cutOut.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: [200, 100, 50, i % 100 < 50 ? 0 : 255])
+      }
+      try files.put(PNGFile(.rgba(depth: 8)).encoded(cutOut), "cut-out.png")
+      try files.put(Array(JPEGFile { _ in }.encoded(scene).dropLast(20_000)), "truncated.jpg")
+      var corrupt = JPEGFile { _ in }.encoded(scene)
+      // A frame header that asks for 99 components.
+      if let frame = corrupt.firstRange(of: [0xFF, 0xC0]) { corrupt[frame.lowerBound + 9] = 99 }
+      try files.put(corrupt, "corrupt.jpg")
+      try files.put(Array(PNGFile(.rgb(depth: 8)).encoded(scene).prefix(4000)), "truncated.png")
+      try files.put([], "empty.jpg")
+      try files.put(PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 64, height: 48)), "mislabelled.jpg")
+    }
+  }
+
+  private func reference(_ answer: [UInt8]) throws -> Double {
+    let pixels = try #require(Pixels.decoded(answer)).pixels.channels(3)
+    return try #require(pixels.meanDifference(from: Self.scene.averaged(width: pixels.width, height: pixels.height)))
+  }
+
+  @Test("sizes, formats, orientation and negotiation")
+  func single() throws {
+    let daemon = try Self.daemon()
+    for name in ["plain.jpg", "turned.jpg", "opaque.png"] {
+      let answer = try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400")
+      #expect(answer.status == 200 && answer["Content-Type"] == "image/jpeg" && answer["Vary"] == "Accept")
+      #expect(answer.result("width") == "400" && answer.result("height") == "267" && answer.result("degraded") == "?0")
+      #expect(try reference(answer.body) < 4, "\(name)")
+    }
+    let plain = "/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=90x90&contentMode=aspectFill"
+    let filled = try daemon.get(plain)
+    #expect(filled.result("width") == "90" && filled.result("height") == "90")
+    #expect(try daemon.get(plain, ["Accept: image/png"])["Content-Type"] == "image/png")
+    #expect(try daemon.get(plain, ["Accept: image/png;q=0.5, image/jpeg;q=0.4"])["Content-Type"] == "image/png")
+    #expect(try daemon.get(plain + "&format=jpeg", ["Accept: image/png"])["Content-Type"] == "image/jpeg")
+    #expect(try daemon.get(plain, ["Accept: text/html"]).status == 406)
+    let cutOut = "/v1/assets/\(try daemon.identifier("cut-out.png"))/image?targetSize=50x50"
+    #expect(try daemon.get(cutOut)["Content-Type"] == "image/png", "alpha is never lost silently")
+    #expect(try daemon.get(cutOut, ["Accept: image/jpeg"]).status == 406)
+    #expect(try daemon.get(cutOut + "&format=jpeg")["Content-Type"] == "image/jpeg", "but it may be asked for")
+    let (coarse, fine) = (try daemon.get(plain + "&quality=30"), try daemon.get(plain + "&quality=95"))
+    #expect(coarse.body.count < fine.body.count)
+  }
+
+  @Test("a strong tag, 304, and versions")
+  func caching() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("plain.jpg")
+    let target = "/v1/assets/\(identifier)/image?targetSize=100x100"
+    let first = try daemon.get(target)
+    let tag = try #require(first["ETag"])
+    #expect(first["Cache-Control"] == "private, max-age=0, must-revalidate" && first["Last-Modified"] != nil)
+    #expect(tag.hasPrefix("\""))
+    #expect(try daemon.get(target + "&quality=50")["ETag"] != tag)
+    #expect(
+      try daemon.get("/v1/assets/\(identifier)/image?targetSize=100x900")["ETag"] == tag,
+      "the same picture, the same tag")
+    let again = try daemon.get(target, ["If-None-Match: \(tag)"])
+    #expect(again.status == 304 && again.body.isEmpty && again["ETag"] == tag && again["Vary"] == "Accept")
+    #expect(try daemon.get(target, ["If-Match: \"other\""]).status == 412)
+    let version = try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
+    let immutable = try daemon.get(target + "&v=\(version)")
+    #expect(immutable["Cache-Control"] == "private, max-age=31536000, immutable" && immutable["ETag"] == tag)
+    let gone = try daemon.get(target + "&v=old")
+    #expect(gone.status == 404 && gone.json["type"] as? String == "/problems/version-gone")
+    let head = try daemon.get(target, method: "HEAD")
+    #expect(head.status == 200 && head["ETag"] == tag && head.body.isEmpty && head.result("width") == "100")
+  }
+
+  @Test(
+    "opportunistic, for programs: two parts, the first from the thumbnail",
+    arguments: ["with thumbnail.jpg", "turned.jpg"])
+  func mixed(_ name: String) throws {
+    let daemon = try Self.daemon()
+    let answer = try daemon.get(
+      "/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400&deliveryMode=opportunistic")
+    #expect(answer["Transfer-Encoding"] == "chunked" && answer["Cache-Control"] == "no-store" && answer["ETag"] == nil)
+    let multipart = try Multipart(answer)
+    #expect(multipart.type == "multipart/mixed" && multipart.parts.count == 2)
+    let (degraded, final) = (multipart.parts[0], multipart.parts[1])
+    #expect(degraded.fields["image-result"]?.contains("degraded=?1") == true)
+    #expect(degraded.fields["image-result"]?.contains("source=embedded") == true)
+    #expect(degraded.fields["etag"] == nil && final.fields["etag"] != nil)
+    #expect(final.fields["image-result"]?.contains("degraded=?0") == true)
+    for part in multipart.parts {
+      #expect(part.fields["content-type"] == "image/jpeg" && part.fields["content-length"] == String(part.body.count))
+    }
+    #expect(try reference(degraded.body) < 8)
+    #expect(try reference(final.body) < 4)
+    let small = try #require(Pixels.decoded(degraded.body)).pixels
+    let whole = try #require(Pixels.decoded(final.body)).pixels
+    #expect(small.width < whole.width)
+    #expect(abs(Double(small.width) / Double(small.height) - Double(whole.width) / Double(whole.height)) < 0.02)
+  }
+
+  @Test("opportunistic without a thumbnail: the first frame from the coefficients")
+  func mixedFromCoefficients() throws {
+    let daemon = try Self.daemon()
+    let multipart = try Multipart(
+      try daemon.get(
+        "/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=600x600&deliveryMode=opportunistic"))
+    #expect(multipart.parts.count == 2)
+    #expect(multipart.parts[0].fields["image-result"]?.contains("degraded=?1") == true)
+    #expect(multipart.parts[0].fields["image-result"]?.contains("source=original") == true)
+    #expect(multipart.parts[0].fields["image-result"]?.contains("width=150, height=100") == true)
+    #expect(try reference(multipart.parts[0].body) < 8)
+  }
+
+  @Test(
+    "opportunistic where nothing is quicker: one final part",
+    arguments: ["opaque.png?targetSize=400x400", "plain.jpg?targetSize=100x100"])
+  func mixedWithOnePart(_ text: String) throws {
+    let daemon = try Self.daemon()
+    let parts = text.split(separator: "?")
+    let multipart = try Multipart(
+      try daemon.get(
+        "/v1/assets/\(try daemon.identifier(String(parts[0])))/image?\(parts[1])&deliveryMode=opportunistic"))
+    #expect(multipart.parts.count == 1)
+    #expect(multipart.parts[0].fields["image-result"]?.contains("degraded=?0") == true)
+  }
+
+  @Test("opportunistic, for an <img>: the head of the second part comes with the first")
+  func replace() throws {
+    let daemon = try Self.daemon()
+    let target =
+      "/v1/assets/\(try daemon.identifier("with thumbnail.jpg"))/image?targetSize=400x400&deliveryMode=opportunistic"
+    let answer = try daemon.get(target, ["Accept: image/avif,image/webp,image/*,*/*;q=0.8"])
+    let multipart = try Multipart(answer)
+    #expect(multipart.type == "multipart/x-mixed-replace" && multipart.parts.count == 2)
+    #expect(multipart.parts[1].fields == ["content-type": "image/jpeg"])
+    #expect(try reference(multipart.parts[1].body) < 4)
+    // The first chunk on the wire ends with that head.
+    let body = try #require(answer.raw.firstRange(of: Array("\r\n\r\n".utf8)))
+    let rest = answer.raw[body.upperBound...]
+    let line = try #require(rest.firstRange(of: [13, 10]))
+    let size = try #require(Int(String(decoding: rest[..<line.lowerBound], as: UTF8.self), radix: 16))
+    #expect(Array(rest[line.upperBound...].prefix(size)).suffix(28) == Array("Content-Type: image/jpeg\r\n\r\n".utf8))
+    #expect(try Multipart(try daemon.get(target + "&multipart=mixed", ["Accept: image/*"])).type == "multipart/mixed")
+    #expect(try Multipart(try daemon.get(target + "&multipart=replace")).type == "multipart/x-mixed-replace")
+  }
+
+  @Test("opportunistic for HTTP/1.0: the same parts, ended by closing")
+  func oldClient() throws {
+    let daemon = try Self.daemon()
+    let answer = try daemon.get(
+      "/v1/assets/\(try daemon.identifier("with thumbnail.jpg"))/image?targetSize=400x400&deliveryMode=opportunistic",
+      version: "1.0")
+    #expect(answer["Transfer-Encoding"] == nil && answer["Connection"] == "close")
+    #expect(try Multipart(answer).parts.count == 2)
+  }
+
+  @Test("fastFormat: one frame that may be degraded, and is not kept")
+  func fast() throws {
+    let daemon = try Self.daemon()
+    let answer = try daemon.get(
+      "/v1/assets/\(try daemon.identifier("turned.jpg"))/image?targetSize=400x400&deliveryMode=fastFormat")
+    #expect(answer.result("degraded") == "?1" && answer.result("source") == "embedded")
+    #expect(answer["Cache-Control"] == "no-store" && answer["ETag"] == nil)
+    #expect(try reference(answer.body) < 8)
+  }
+
+  @Test("damaged files give their problems, and the daemon goes on serving")
+  func damaged() throws {
+    let daemon = try Self.daemon()
+    let truncated = try daemon.get("/v1/assets/\(try daemon.identifier("truncated.jpg"))/image?targetSize=400x400")
+    #expect(truncated.status == 200 && truncated.result("incomplete") == "?1")
+    #expect(truncated["ETag"] == nil && truncated["Cache-Control"] == "no-store", "half a picture is not kept")
+    for (name, type) in [("corrupt.jpg", "image-unreadable"), ("truncated.png", "image-unreadable")] {
+      let answer = try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400")
+      #expect(answer.status == 422 && answer["Content-Type"] == "application/problem+json")
+      #expect(answer.json["type"] as? String == "/problems/\(type)" && answer.json["status"] as? Int == 422)
+      let multipart = try daemon.get(
+        "/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400&deliveryMode=opportunistic")
+      #expect(multipart.status == 422, "without a frame before it, a failure is a plain answer")
+    }
+    // An empty file is no asset; a PNG by another name is one.
+    let paths = (try daemon.get("/v1/assets").json["assets"] as? [[String: Any]])?.compactMap {
+      $0["relativePath"] as? String
+    }
+    #expect(paths?.contains("empty.jpg") == false)
+    let mislabelled = try daemon.get(
+      "/v1/assets/\(try daemon.identifier("mislabelled.jpg"))/image?targetSize=32x32&format=png")
+    #expect(mislabelled.status == 200)
+    #expect(try daemon.get("/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=50x50").status == 200)
+  }
+
+  @Test("a file that went or changed since the scan is never served as what it was")
+  func changedBehindItsBack() throws {
+    let daemon = try Self.daemon()
+    let (gone, changed) = (try daemon.identifier("plain.jpg"), try daemon.identifier("opaque.png"))
+    try FileManager.default.removeItem(atPath: daemon.library + "/plain.jpg")
+    try TestDaemon.Files(root: daemon.library).put(Array("no picture".utf8), "opaque.png")
+    let first = try daemon.get("/v1/assets/\(gone)/image?targetSize=50x50")
+    #expect(first.status == 404 && first.json["type"] as? String == "/problems/original-missing")
+    let second = try daemon.get("/v1/assets/\(changed)/image?targetSize=50x50")
+    #expect(second.status == 503 && second["Retry-After"] != nil)
+  }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("The service over real sockets")
+struct ServiceTests {
+  private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        let exif = EXIFBlock {
+          $0.latitude = 48.2082
+          $0.longitude = 16.3738
+          $0.dateTimeOriginal = "2024:05:06 07:08:09"
+          $0.offsetTimeOriginal = "+02:00"
+        }
+        for i in 0..<5 {
+          try files.put(
+            JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: 48)), "folder/\(i).jpg")
+        }
+      }, arguments: arguments)
+  }
+
+  @Test("health, readiness and the document")
+  func health() throws {
+    let daemon = try Self.daemon()
+    #expect(try daemon.get("/healthz").status == 200)
+    let ready = try daemon.get("/readyz")
+    #expect(ready.status == 200 && ready.json["ready"] as? Bool == true)
+    let scan = ready.json["firstScan"] as? [String: Any]
+    #expect(scan?["complete"] as? Bool == true && scan?["indexed"] as? Int == 5)
+    let health = try TestDaemon.run(["health", "--library", "/", "--listen", "127.0.0.1:\(daemon.port)"])
+    #expect(health.status == 0)
+    #expect(try TestDaemon.run(["health", "--listen", "127.0.0.1:1"]).status != 0)
+  }
+
+  @Test("assets are listed by pages and told one by one")
+  func assets() throws {
+    let daemon = try Self.daemon()
+    var next: String? = "/v1/assets?limit=2&count=true"
+    var seen: [String] = []
+    while let target = next {
+      let page = try daemon.get(target)
+      #expect(page.status == 200 && page.json["count"] as? Int == 5 && page.json["changeToken"] is String)
+      let assets = try #require(page.json["assets"] as? [[String: Any]])
+      seen += assets.compactMap { $0["localIdentifier"] as? String }
+      next = page.json["next"] as? String
+      #expect(page["Link"] == next.map { "<\($0)>; rel=\"next\"" })
+    }
+    #expect(Set(seen).count == 5)
+    let answer = try daemon.get("/v1/assets/\(seen[0])")
+    let asset = answer.json
+    #expect(asset["pixelWidth"] as? Int == 64 && asset["mediaType"] as? String == "image")
+    #expect(
+      asset["creationDate"] as? String == "2024-05-06T05:08:09Z" && asset["creationDateSource"] as? String == "metadata"
+    )
+    let place = asset["location"] as? [String: Any]
+    #expect(abs((place?["latitude"] as? Double ?? 0) - 48.2082) < 1e-4)
+    let tag = try #require(answer["ETag"])
+    #expect(try daemon.get("/v1/assets/\(seen[0])", ["If-None-Match: \(tag)"]).status == 304)
+  }
+
+  @Test("one who was forwarded sees no places")
+  func places() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("folder/1.jpg")
+    for field in ["X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1", "Via: 1.1 proxy"] {
+      let answer = try daemon.get("/v1/assets/\(identifier)", [field])
+      #expect(answer.status == 200 && answer.json["location"] is NSNull)
+      #expect(!String(decoding: try daemon.get("/v1/assets", [field]).raw, as: UTF8.self).contains("48.2"))
+    }
+  }
+
+  @Test(
+    "a mistake is a 400 that names it",
+    arguments: [
+      ("image?targetsize=10x10", "targetsize"), ("image?targetSize=10", "targetSize"),
+      ("image?targetSize=0x10", "targetSize"),
+      ("image?targetSize=16385x1", "targetSize"), ("image?targetSize=-1x1", "targetSize"),
+      ("image?targetSize=+1x1", "targetSize"),
+      ("image?targetSize=1x1x1", "targetSize"), ("image?contentMode=fit", "contentMode"),
+      ("image?resizeMode=Exact", "resizeMode"),
+      ("image?deliveryMode=", "deliveryMode"), ("image?format=gif", "format"), ("image?quality=0", "quality"),
+      ("image?quality=101", "quality"), ("image?quality=1e1", "quality"), ("image?multipart=both", "multipart"),
+      ("image?version=newest", "version"), ("image?networkAccessAllowed=yes", "networkAccessAllowed"),
+      ("image?normalizedCropRect=0,0,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=0,0,2,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=nan,0,1,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=0,0,0,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=0,0,1,1&resizeMode=fast", "normalizedCropRect"),
+      ("image?quality=1&quality=2", "quality"),
+      ("image?x", "x"),
+    ])
+  func mistakes(_ query: String, _ parameter: String) throws {
+    let answer = try Self.shared.get("/v1/assets/any/\(query)")
+    #expect(answer.status == 400 && answer["Content-Type"] == "application/problem+json")
+    #expect(answer.json["parameter"] as? String == parameter)
+    #expect((answer.json["detail"] as? String)?.isEmpty == false)
+  }
+
+  @Test(
+    "mistakes in a listing",
+    arguments: [
+      ("limit=0", "limit"), ("limit=1001", "limit"), ("cursor=x", "cursor"), ("count=1", "count"),
+      ("predicate=x", "predicate"),
+    ])
+  func listingMistakes(_ query: String, _ parameter: String) throws {
+    let answer = try Self.shared.get("/v1/assets?\(query)")
+    #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter)
+  }
+
+  /// One daemon for all that only asks.
+  private static let shared: TestDaemon = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  @Test(
+    "what there is not",
+    arguments: [
+      ("/v1/assets/none", 404, "asset-not-found"), ("/v1/assets/none/image", 404, "asset-not-found"),
+      ("/nothing", 404, "not-found"), ("/", 404, "not-found"), ("/v1/assets/x/image/y", 404, "not-found"),
+    ])
+  func missing(_ target: String, _ status: Int, _ type: String) throws {
+    let answer = try Self.shared.get(target)
+    #expect(answer.status == status && answer.json["type"] as? String == "/problems/\(type)")
+  }
+
+  @Test("methods that a resource does not know", arguments: ["POST", "DELETE", "PUT", "PATCH", "BREW"])
+  func methods(_ method: String) throws {
+    let answer = try Self.shared.get("/v1/assets", method: method)
+    #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD")
+  }
+
+  @Test(
+    "a name that is not ours is refused; addresses and loopback names are not",
+    arguments: [
+      ("evil.example", 421), ("localhost:80", 200), ("127.0.0.1", 200), ("[::1]:8080", 200), ("photos.localhost", 200),
+      ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421),
+    ])
+  func hosts(_ host: String, _ status: Int) throws {
+    let raw = try Self.shared.send("GET /healthz HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+    #expect(try TestDaemon.parsed(raw).status == status)
+  }
+
+  @Test("pipelined requests are answered in their order")
+  func pipelining() throws {
+    let identifier = try Self.shared.identifier("folder/1.jpg")
+    let raw = try Self.shared.send(
+      "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        + "HEAD /v1/assets HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        + "GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    let text = String(decoding: raw, as: UTF8.self)
+    let statuses = text.components(separatedBy: "HTTP/1.1 ").dropFirst().map { String($0.prefix(3)) }
+    #expect(statuses == ["200", "200", "200", "404"])
+    #expect(text.contains("{\"status\":\"ok\"}"))
+  }
+
+  @Test("a client that has said all it will say still gets its picture")
+  func halfClosed() throws {
+    let identifier = try Self.shared.identifier("folder/1.jpg")
+    let raw = try Self.shared.send(
+      "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n", closingOurSide: true)
+    let text = String(decoding: raw, as: UTF8.self)
+    #expect(text.contains("HTTP/1.1 200 OK"))
+  }
+
+  @Test(
+    "what is no request gets its status and a closed connection",
+    arguments: [
+      ("GET / HTTP/1.1\r\n\r\n", 400), ("nonsense\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505),
+      ("GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+      ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", 413),
+    ])
+  func malformed(_ message: String, _ status: Int) throws {
+    let answer = try TestDaemon.parsed(try Self.shared.send(message))
+    #expect(
+      answer.status == status && answer["Connection"] == "close" && answer["Content-Type"] == "application/problem+json"
+    )
+  }
+
+  @Test("it refuses to be reached from elsewhere unless told to")
+  func loopbackOnly() throws {
+    let refused = try TestDaemon.run([
+      "serve", "--library", "/tmp", "--data", "/tmp/photod-unused", "--listen", "0.0.0.0:0",
+    ])
+    #expect(refused.status != 0 && refused.error.contains("--allow-anonymous"))
+  }
+
+  @Test("it ends with 0 when it is told to end")
+  func termination() throws {
+    let daemon = try Self.daemon()
+    #expect(try daemon.get("/healthz").status == 200)
+    #expect(daemon.terminate() == 0)
+  }
+
+  @Test("settings: a mistake is named, and weights rise from file to environment to flag")
+  func settings() throws {
+    for (arguments, environment, word) in [
+      (["--set", "nonsense=1"], [:], "nonsense"), (["--set", "http.headerBytes=many"], [:], "http.headerBytes"),
+      ([], ["PHOTOD_SCAN_INTERVAL_SECONDS": "-1"], "scan.intervalSeconds"), (["--log-level", "loud"], [:], "logLevel"),
+      (["--config", "/nowhere.json"], [:], "/nowhere.json"), (["--set", "timeZone=Mars/Olympus"], [:], "Mars/Olympus"),
+    ] as [([String], [String: String], String)] {
+      let run = try TestDaemon.run(
+        ["scan", "--library", "/tmp", "--data", "/tmp/photod-unused"] + arguments, environment: environment)
+      #expect(run.status != 0 && run.error.contains(word), "\(run.error)")
+    }
+  }
+}

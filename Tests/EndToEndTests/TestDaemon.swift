@@ -1,0 +1,254 @@
+import Foundation
+import PhotoFixtures
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The built binary, serving a folder of a test's own on a port of the system's choosing.
+///
+/// `@unchecked Sendable` because its fields are constants, and `Process` is only ended, once.
+final class TestDaemon: @unchecked Sendable {
+  let library: String
+  let port: UInt16
+  private let process: Process
+  private let base: String
+
+  /// - Parameter fill: puts files into the library before the daemon starts.
+  init(_ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = []) throws {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-e2e-XXXXXX").utf8CString)
+    base = String(cString: try #require(mkdtemp(&template)))
+    library = base + "/library"
+    try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+    try fill(Files(root: library))
+    let scan = try Self.run(["scan", "--library", library, "--data", base + "/data"])
+    #expect(scan.status == 0, "\(scan.error)")
+    process = Process()
+    process.executableURL = URL(filePath: Self.binary)
+    process.arguments =
+      ["serve", "--library", library, "--data", base + "/data", "--listen", "127.0.0.1:0"] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // It says where it listens as soon as it does; nothing has to be waited for by the clock.
+    var line = Data()
+    while !line.contains(UInt8(ascii: "\n")) {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { break }
+      line += more
+    }
+    let text = String(decoding: line, as: UTF8.self)
+    Self.endAtExit(process.processIdentifier)
+    port = try #require(text.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) }, "\(text)")
+  }
+
+  deinit {
+    process.terminate()
+    process.waitUntilExit()
+    Self.running.withLock { $0.removeAll { [process] in $0 == process.processIdentifier } }
+    try? FileManager.default.removeItem(atPath: base)
+  }
+
+  /// One that the whole run shares has no owner to end it.
+  private static func endAtExit(_ identifier: Int32) {
+    let isFirst = running.withLock { running in
+      running.append(identifier)
+      return running.count == 1
+    }
+    if isFirst { atexit { TestDaemon.running.withLock { $0.forEach { kill($0, SIGKILL) } } } }
+  }
+
+  private static let running = Mutex<[Int32]>([])
+
+  struct Files {
+    let root: String
+
+    func put(_ bytes: [UInt8], _ path: String) throws {
+      let whole = root + "/" + path
+      try FileManager.default.createDirectory(
+        atPath: (whole as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      try Data(bytes).write(to: URL(filePath: whole))
+    }
+  }
+
+  /// Ends it as an operator would; its exit status.
+  func terminate() -> Int32 {
+    process.terminate()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  /// The built binary, beside the tests that run.
+  static let binary: String = {
+    if let path = ProcessInfo.processInfo.environment["PHOTOD_BINARY"] { return path }
+    let tests = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+    return tests.appending(path: "photod").path
+  }()
+
+  static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> (
+    status: Int32, output: String, error: String
+  ) {
+    let process = Process()
+    process.executableURL = URL(filePath: binary)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let (output, error) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = error
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text, complaint)
+  }
+
+  // MARK: Asking
+
+  /// What came back on a connection of its own.
+  struct Answer {
+    let status: Int
+    let fields: [String: String]
+    let body: [UInt8]
+    /// Everything, as it came.
+    let raw: [UInt8]
+
+    subscript(name: String) -> String? { fields[name.lowercased()] }
+
+    var json: [String: Any] {
+      (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
+    }
+
+    /// A member of Image-Result.
+    func result(_ key: String) -> String? {
+      self["Image-Result"]?.components(separatedBy: ", ").first { $0.hasPrefix(key + "=") }
+        .map { String($0.dropFirst(key.count + 1)) }
+    }
+  }
+
+  func get(_ target: String, _ fields: [String] = [], method: String = "GET", version: String = "1.1") throws -> Answer
+  {
+    var request = "\(method) \(target) HTTP/\(version)\r\nHost: localhost\r\nConnection: close\r\n"
+    for field in fields { request += field + "\r\n" }
+    return try Self.parsed(send(request + "\r\n"), isHead: method == "HEAD")
+  }
+
+  /// Sends bytes and reads until the daemon closes.
+  func send(_ text: String, closingOurSide: Bool = false) throws -> [UInt8] {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var timeout = timeval(tv_sec: 30, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(connected == 0)
+    let bytes = Array(text.utf8)
+    try #require(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+    if closingOurSide { shutdown(descriptor, Int32(SHUT_WR)) }
+    var answer: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      guard count > 0 else { break }
+      answer += chunk[..<count]
+    }
+    return answer
+  }
+
+  static func parsed(_ raw: [UInt8], isHead: Bool = false) throws -> Answer {
+    let end = try #require(raw.firstRange(of: Array("\r\n\r\n".utf8)), "no head in \(raw.count) bytes")
+    var lines = String(decoding: raw[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+    let status = Int(lines.removeFirst().split(separator: " ")[1]) ?? 0
+    var fields: [String: String] = [:]
+    for line in lines {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+    var body = Array(raw[end.upperBound...])
+    if fields["transfer-encoding"] == "chunked", !isHead { body = try unchunked(body) }
+    if let length = fields["content-length"].flatMap({ Int($0) }), !isHead { #expect(body.count == length) }
+    return Answer(status: status, fields: fields, body: body, raw: raw)
+  }
+
+  private static func unchunked(_ bytes: [UInt8]) throws -> [UInt8] {
+    var rest = bytes[...]
+    var out: [UInt8] = []
+    while true {
+      let end = try #require(rest.firstRange(of: [13, 10]), "a chunk without an end")
+      let size = try #require(Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16))
+      rest = rest[end.upperBound...]
+      if size == 0 { return out }
+      out += rest.prefix(size)
+      rest = rest.dropFirst(size + 2)
+    }
+  }
+
+  /// The identifier of the asset with that path.
+  func identifier(_ path: String) throws -> String {
+    let assets = try #require(try get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
+    let asset = assets.first { $0["relativePath"] as? String == path }
+    return try #require(asset?["localIdentifier"] as? String, "no asset \(path)")
+  }
+}
+
+/// A multipart answer as Python's email package understands it: an independent parser.
+struct Multipart {
+  struct Part {
+    let fields: [String: String]
+    let body: [UInt8]
+  }
+
+  let type: String
+  let parts: [Part]
+
+  init(_ answer: TestDaemon.Answer) throws {
+    let contentType = try #require(answer["Content-Type"])
+    let script = """
+      import sys, json, email, email.policy
+      data = b"Content-Type: " + sys.argv[1].encode() + b"\\r\\n\\r\\n" + sys.stdin.buffer.read()
+      message = email.message_from_bytes(data, policy=email.policy.HTTP)
+      assert not message.defects, message.defects
+      print(json.dumps({"type": message.get_content_type(), "parts": [
+        {"fields": {k.lower(): v for k, v in part.items()}, "body": part.get_payload(decode=True).hex()}
+        for part in message.iter_parts()]}))
+      """
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", script, contentType]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    DispatchQueue.global().async {
+      try? input.fileHandleForWriting.write(contentsOf: Data(answer.body))
+      try? input.fileHandleForWriting.close()
+    }
+    struct Shape: Decodable {
+      struct Part: Decodable {
+        let fields: [String: String]
+        let body: String
+      }
+      let type: String
+      let parts: [Part]
+    }
+    let shape = try JSONDecoder().decode(Shape.self, from: output.fileHandleForReading.readDataToEndOfFile())
+    process.waitUntilExit()
+    type = shape.type
+    parts = shape.parts.map { part in
+      let digits = Array(part.body.utf8)
+      let body = stride(from: 0, to: digits.count, by: 2).map {
+        UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0
+      }
+      return Part(fields: part.fields, body: body)
+    }
+  }
+}

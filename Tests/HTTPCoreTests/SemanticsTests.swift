@@ -1,0 +1,72 @@
+import HTTPCore
+import Testing
+
+@Suite("Dates")
+struct HTTPDateTests {
+  @Test(
+    "the three forms of RFC 9110 are one moment",
+    arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
+  func forms(_ text: String) { #expect(HTTPDate.seconds(text) == 784_111_777) }
+
+  @Test(
+    "written as IMF-fixdate",
+    arguments: [
+      (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+      (1_709_164_800, "Thu, 29 Feb 2024 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+    ])
+  func written(_ seconds: Int, _ text: String) { #expect(HTTPDate.string(secondsSince1970: Int64(seconds)) == text) }
+
+  @Test("what is written is read back")
+  func roundTrip() {
+    for seconds in stride(from: Int64(-2_000_000_000), to: 4_000_000_000, by: 12_345_677) {
+      #expect(HTTPDate.seconds(HTTPDate.string(secondsSince1970: seconds)) == seconds)
+    }
+  }
+
+  @Test(
+    "nonsense is no date",
+    arguments: ["", "yesterday", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Abc 1994 08:49:37 GMT"])
+  func nonsense(_ text: String) { #expect(HTTPDate.seconds(text) == nil) }
+}
+
+@Suite("Accept")
+struct AcceptTests {
+  @Test(
+    "the most precise range decides",
+    arguments: [
+      (nil, 1000), ("*/*", 1000), ("image/*;q=0.5, */*;q=0.1", 500), ("image/jpeg;q=0, image/*", 0),
+      ("text/html", 0), ("image/jpeg ; q=0.25 , */*", 250), ("IMAGE/JPEG", 1000), ("image/jpeg;q=2", 0), ("", 0),
+    ] as [(String?, Int)])
+  func quality(_ field: String?, _ expected: Int) { #expect(Accept(field).quality(of: "image/jpeg") == expected) }
+}
+
+@Suite("Preconditions")
+struct PreconditionTests {
+  private static let tag = "\"abc\""
+  private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+  @Test(
+    "in the order of RFC 9110",
+    arguments: [
+      ("", PreconditionOutcome.proceed), ("If-None-Match: \"abc\"", .notModified),
+      ("If-None-Match: W/\"abc\"", .notModified),
+      ("If-None-Match: \"x\", \"abc\"", .notModified), ("If-None-Match: *", .notModified),
+      ("If-None-Match: \"x\"", .proceed),
+      ("If-Match: \"abc\"", .proceed), ("If-Match: W/\"abc\"", .failed), ("If-Match: \"x\"", .failed),
+      ("If-Match: *", .proceed),
+      ("If-Modified-Since: \(date)", .notModified), ("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT", .proceed),
+      ("If-None-Match: \"x\"\r\nIf-Modified-Since: \(date)", .proceed), ("If-Unmodified-Since: \(date)", .proceed),
+      ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT", .failed), ("If-Modified-Since: nonsense", .proceed),
+    ])
+  func table(_ fields: String, _ expected: PreconditionOutcome) throws {
+    var parser = RequestParser(limits: ParserLimits())
+    let message = "GET / HTTP/1.1\r\nHost: a\r\n" + (fields.isEmpty ? "" : fields + "\r\n") + "\r\n"
+    Array(message.utf8).withUnsafeBytes { parser.append($0) }
+    guard case .request(let request) = try parser.next() else {
+      Issue.record("no request")
+      return
+    }
+    let validators = Validators(entityTag: Self.tag, lastModified: 784_111_777)
+    #expect(Preconditions.evaluate(request.head, validators) == expected)
+  }
+}

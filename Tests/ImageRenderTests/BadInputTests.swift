@@ -1,0 +1,86 @@
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("Bad input")
+struct BadInputTests {
+  @Test("a truncated JPEG shows what is there, and says so")
+  func truncatedJPEG() throws {
+    let scene = Scene(seed: 9).pixels(width: 400, height: 300)
+    let file = JPEGFile { _ in }.encoded(scene)
+    let (image, pixels, _) = try render(Array(file[..<(file.count / 2)]), request(400, 300))
+    #expect(image.isIncomplete)
+    let top = scene.cropped(x: 0, y: 0, width: 400, height: 60)
+    #expect(try #require(pixels.channels(3).cropped(x: 0, y: 0, width: 400, height: 60).meanDifference(from: top)) < 6)
+  }
+
+  @Test("a truncated PNG is refused, and says where it ends")
+  func truncatedPNG() throws {
+    let file = PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 9).pixels(width: 100, height: 100))
+    #expect(throws: CodecError.truncated(offset: Int64(file.count / 2))) {
+      try render(Array(file[..<(file.count / 2)]), request(50, 50))
+    }
+  }
+
+  @Test("every shorter file is a picture or an error, never worse", arguments: [true, false])
+  func prefixes(_ isJPEG: Bool) {
+    let scene = Scene(seed: 9).pixels(width: 48, height: 40)
+    let exif = EXIFBlock {
+      $0.orientation = 6
+      $0.thumbnail = DemoLibrary.thumbnail(of: scene)
+    }
+    let file = isJPEG ? JPEGFile { $0.exif = exif }.encoded(scene) : PNGFile(.rgba(depth: 8)).encoded(scene)
+    for length in 0..<file.count { _ = try? render(Array(file[..<length]), request(20, 20)) }
+  }
+
+  @Test("every file with one byte turned is a picture or an error, never worse", arguments: 0..<4)
+  func flips(_ kind: Int) {
+    let scene = Scene(seed: 9).pixels(width: 40, height: 40)
+    let files = [
+      JPEGFile { _ in }.encoded(scene), JPEGFile { $0.isProgressive = true }.encoded(scene),
+      PNGFile(.palette(depth: 4)) { $0.isInterlaced = true }.encoded(scene),
+      JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = DemoLibrary.thumbnail(of: scene) } }.encoded(scene),
+    ]
+    for i in files[kind].indices {
+      var file = files[kind]
+      file[i] ^= 0xFF
+      guard
+        let header = try? ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits(sourcePixels: 1_000_000))
+      else { continue }
+      let plan = RenderPlanner().plan(header, request(20, 20))
+      _ = try? Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag()).resume()
+    }
+  }
+
+  @Test("too many pixels are refused by name, before any memory is taken")
+  func pixelLimit() {
+    let file = PNGFile(.gray(depth: 1)).encoded(Pixels(width: 300, height: 300, channels: 3))
+    #expect(throws: CodecError.limitExceeded("the number of pixels", limit: 1000, found: 90_000)) {
+      try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits(sourcePixels: 1000))
+    }
+  }
+
+  @Test("a scan bomb is refused by name")
+  func scanBomb() throws {
+    let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))
+    let limits = CodecLimits(jpegScans: 3)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: limits)
+    #expect(throws: CodecError.limitExceeded("the number of scans", limit: 3, found: 4)) {
+      _ = try Renderer(
+        RenderPlanner().plan(header, request(20, 20)), source: MemoryByteSource(file), limits: limits, stop: StopFlag()
+      ).resume()
+    }
+  }
+
+  @Test(
+    "what is no picture says so",
+    arguments: [
+      ("", CodecError.truncated(offset: 0)), ("hello", .unsupported("neither a JPEG nor a PNG")),
+      ("GIF89a", .unsupported("neither a JPEG nor a PNG")),
+    ])
+  func strangers(_ text: String, _ error: CodecError) {
+    #expect(throws: error) { try ImageHeader.read(from: MemoryByteSource(Array(text.utf8)), limits: CodecLimits()) }
+  }
+}

@@ -1,0 +1,285 @@
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Renders a file in memory as the image manager does, and reads the result back with libjpeg and libpng directly.
+func render(
+  _ file: [UInt8], _ request: ImageRequest, source: ((any ByteSource) -> any ByteSource)? = nil
+) throws -> (image: RenderedImage, pixels: Pixels, channels: Int) {
+  let source = source.map { $0(MemoryByteSource(file)) } ?? MemoryByteSource(file)
+  let limits = CodecLimits()
+  let header = try ImageHeader.read(from: MemoryByteSource(file), limits: limits)
+  let plan = RenderPlanner().plan(header, request)
+  let renderer = try Renderer(plan, source: source, limits: limits, stop: StopFlag())
+  var image: RenderedImage?
+  while image == nil { image = try renderer.resume() }
+  let rendered = try #require(image)
+  let decoded = try #require(Pixels.decoded(rendered.bytes))
+  #expect(rendered.size == PixelSize(width: decoded.pixels.width, height: decoded.pixels.height))
+  return (rendered, decoded.pixels, decoded.fileChannels)
+}
+
+func request(
+  _ width: Int, _ height: Int, _ contentMode: ContentMode = .aspectFit, _ format: OutputFormat = .png,
+  crop: UnitRect? = nil
+) -> ImageRequest {
+  ImageRequest(
+    targetSize: .size(PixelSize(width: width, height: height)), contentMode: contentMode, normalizedCropRect: crop,
+    format: format)
+}
+
+@Suite("Rendering")
+struct RenderTests {
+  @Test("every orientation comes out upright, fitted", arguments: 1...8)
+  func orientation(_ number: Int) throws {
+    let upright = Pixels.orientationCard(width: 320, height: 240)
+    let file = JPEGFile {
+      $0.sampling = (1, 1)
+      $0.exif = EXIFBlock { $0.orientation = number }
+    }.encoded(upright.stored(orientation: number))
+    let (_, pixels, _) = try render(file, request(80, 80))
+    let difference = try #require(pixels.channels(3).meanDifference(from: upright.averaged(width: 80, height: 60)))
+    #expect(difference < 3)
+  }
+
+  @Test("every orientation comes out upright, filled and cropped", arguments: 1...8)
+  func orientationWithCrop(_ number: Int) throws {
+    let upright = Pixels.orientationCard(width: 320, height: 200)
+    let file = JPEGFile {
+      $0.sampling = (1, 1)
+      $0.exif = EXIFBlock { $0.orientation = number }
+    }.encoded(upright.stored(orientation: number))
+    // The right half: its left edge is the middle of the card.
+    let (_, pixels, _) = try render(
+      file, request(50, 50, .aspectFill, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 1)))
+    let part = upright.cropped(x: 160, y: 20, width: 160, height: 160).averaged(width: 50, height: 50)
+    let difference = try #require(pixels.channels(3).meanDifference(from: part))
+    #expect(difference < 3)
+  }
+
+  struct Kind: CustomTestStringConvertible {
+    let testDescription: String
+    let file: JPEGFile
+
+    init(_ name: String, _ change: (inout JPEGFile) -> Void) {
+      testDescription = name
+      file = JPEGFile(change)
+    }
+  }
+
+  static let jpegs = [
+    Kind("4:2:0") { _ in }, Kind("4:4:4") { $0.sampling = (1, 1) }, Kind("4:2:2") { $0.sampling = (2, 1) },
+    Kind("4:4:0") { $0.sampling = (1, 2) }, Kind("4:1:1") { $0.sampling = (4, 1) },
+    Kind("progressive") { $0.isProgressive = true }, Kind("arithmetic") { $0.isArithmetic = true },
+    Kind("arithmetic, progressive") {
+      $0.isArithmetic = true
+      $0.isProgressive = true
+    }, Kind("restart markers") { $0.restartRows = 1 }, Kind("RGB") { $0.color = .rgb },
+    Kind("CMYK") { $0.color = .cmyk },
+    Kind("YCCK") { $0.color = .ycck }, Kind("gray") { $0.color = .gray },
+  ]
+
+  @Test("every kind of JPEG, at sizes that take each DCT scale", arguments: jpegs)
+  func jpegKinds(_ kind: Kind) throws {
+    let scene = Scene(seed: 5, grain: 2).pixels(width: 645, height: 431)
+    let source = kind.file.color == .gray ? Self.gray(scene) : scene
+    let file = kind.file.encoded(source)
+    for width in [60, 130, 300, 645] {
+      let (_, pixels, channels) = try render(file, request(width, 1000))
+      let reference = source.averaged(width: pixels.width, height: pixels.height)
+      #expect(channels == source.channels)
+      let difference = try #require(pixels.channels(source.channels).meanDifference(from: reference))
+      #expect(difference < 4, "at \(width)")
+    }
+  }
+
+  static let pngs: [PNGFile.Kind] =
+    [1, 2, 4, 8, 16].map { .gray(depth: $0) } + [8, 16].map { .rgb(depth: $0) }
+    + [1, 2, 4, 8].map { .palette(depth: $0) }
+    + [8, 16].map { .grayAlpha(depth: $0) } + [8, 16].map { .rgba(depth: $0) }
+
+  @Test(
+    "every colour type and depth of PNG, plain and interlaced, against an average of what libpng reads",
+    arguments: pngs, [false, true])
+  func pngKinds(_ kind: PNGFile.Kind, _ isInterlaced: Bool) throws {
+    var scene = Self.withAlpha(Scene(seed: 8, grain: 0).pixels(width: 203, height: 151))
+    if case .gray = kind { scene = scene.channels(3) }
+    let file = PNGFile(kind) { $0.isInterlaced = isInterlaced }.encoded(scene)
+    let whole = try #require(Pixels.decoded(file)).pixels
+    let (_, same, _) = try render(file, ImageRequest(format: .png))
+    #expect(try #require(same.meanDifference(from: whole)) < 0.6, "at its own size")
+    let (_, small, _) = try render(file, request(61, 61))
+    #expect(
+      try #require(
+        Self.overGray(small).meanDifference(
+          from: Self.overGray(whole).averaged(width: small.width, height: small.height))) < 4)
+  }
+
+  @Test(
+    "a transparent colour is alpha, and alpha survives",
+    arguments: [PNGFile.Kind.gray(depth: 8), .rgb(depth: 8), .palette(depth: 8)])
+  func transparency(_ kind: PNGFile.Kind) throws {
+    var card = Pixels(width: 64, height: 64, channels: 3, bytes: [UInt8](repeating: 255, count: 64 * 64 * 3))
+    for y in 0..<64 {
+      for x in 0..<32 { card.bytes.replaceSubrange((y * 64 + x) * 3..<(y * 64 + x) * 3 + 3, with: [0, 0, 0]) }
+    }
+    let file = PNGFile(kind) { $0.hasTransparentBlack = true }.encoded(card)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.hasAlpha)
+    let (_, pixels, channels) = try render(file, request(16, 16))
+    #expect(channels == 2 || channels == 4)
+    #expect(pixels[2, 8].last == 0)
+    #expect(pixels[13, 8].last == 255)
+    let (_, flattened, _) = try render(file, request(16, 16, .aspectFit, .jpeg))
+    #expect(flattened[2, 8].allSatisfy { $0 > 245 }, "a JPEG shows it over white")
+  }
+
+  @Test("what can't be seen does not bleed: averages are premultiplied")
+  func premultiplied() throws {
+    var card = Pixels(width: 64, height: 64, channels: 4)
+    for i in 0..<64 * 64 {
+      // Opaque blue beside a red that nobody can see.
+      card.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: (i % 64) / 8 % 2 == 0 ? [0, 0, 255, 255] : [255, 0, 0, 0])
+    }
+    let (_, pixels, _) = try render(PNGFile(.rgba(depth: 8)).encoded(card), request(10, 10))
+    for x in 0..<10 where pixels[x, 5].last ?? 0 > 40 { #expect(pixels[x, 5].first ?? 255 < 12) }
+  }
+
+  @Test("a crop shows what a crop of the whole would", arguments: [(0.0, 0.0), (0.31, 0.17), (0.6, 0.55)])
+  func crops(_ x: Double, _ y: Double) throws {
+    let scene = Scene(seed: 21, grain: 1).pixels(width: 800, height: 600)
+    for file in [JPEGFile { $0.sampling = (1, 1) }.encoded(scene), PNGFile(.rgb(depth: 8)).encoded(scene)] {
+      let (_, pixels, _) = try render(file, request(100, 100, crop: UnitRect(x: x, y: y, width: 0.4, height: 0.4)))
+      let part = scene.cropped(x: Int(x * 800 + 0.5), y: Int(y * 600 + 0.5), width: 320, height: 240)
+      let difference = try #require(pixels.channels(3).meanDifference(from: part.averaged(width: 100, height: 75)))
+      #expect(difference < 4)
+    }
+  }
+
+  @Test("the size it has is the picture it is: no resampling at full size")
+  func identity() throws {
+    let scene = Scene(seed: 2).pixels(width: 123, height: 77)
+    let (_, pixels, _) = try render(PNGFile(.rgb(depth: 8)).encoded(scene), ImageRequest(format: .png))
+    #expect(pixels.channels(3) == scene)
+  }
+
+  @Test("bytes that come bit by bit, with waits, give the same picture", arguments: [false, true])
+  func waiting(_ isProgressive: Bool) throws {
+    let scene = Scene(seed: 4).pixels(width: 300, height: 200)
+    for file in [JPEGFile { $0.isProgressive = isProgressive }.encoded(scene), PNGFile(.rgb(depth: 8)).encoded(scene)] {
+      let whole = try render(file, request(77, 77)).image.bytes
+      let trickled = try render(file, request(77, 77)) { TrickleSource($0, headerBytes: 1024) }.image.bytes
+      #expect(whole == trickled)
+    }
+  }
+
+  @Test("an embedded profile goes with the pixels", arguments: [OutputFormat.jpeg, .png])
+  func profile(_ format: OutputFormat) throws {
+    let profile = Self.profile
+    let scene = Scene(seed: 4).pixels(width: 64, height: 64)
+    #expect(PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(scene).firstRange(of: Array("iCCP".utf8)) != nil)
+    for file in [
+      JPEGFile { $0.profile = profile }.encoded(scene), PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(scene),
+    ] {
+      let image = try render(file, request(32, 32, .aspectFit, format)).image
+      let header = try ImageHeader.read(from: MemoryByteSource(image.bytes), limits: CodecLimits())
+      switch format {
+      case .jpeg: #expect(header.profileParts.map(\.length) == [profile.count])
+      case .png: #expect(image.bytes.firstRange(of: Array("iCCP".utf8)) != nil)
+      }
+    }
+  }
+
+  @Test("a raised flag stops a render")
+  func stop() throws {
+    let file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 200, height: 200))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let flag = StopFlag()
+    flag.raise()
+    #expect(throws: CodecError.stopped) {
+      let renderer = try Renderer(
+        RenderPlanner().plan(header, request(50, 50)), source: MemoryByteSource(file), limits: CodecLimits(), stop: flag
+      )
+      _ = try renderer.resume()
+    }
+  }
+
+  /// A small RGB profile: a header of 128 bytes, a table of one tag, and what it points at, which must not compress
+  /// well: libpng takes a chunk of under 92 bytes for a broken one.
+  private static let profile: [UInt8] = {
+    var bytes = [UInt8](repeating: 0, count: 400)
+    func put(_ text: String, at offset: Int) { bytes.replaceSubrange(offset..<offset + 4, with: Array(text.utf8)) }
+    bytes[2] = 1
+    bytes[3] = 144
+    bytes[8] = 2
+    put("mntr", at: 12)
+    put("RGB ", at: 16)
+    put("XYZ ", at: 20)
+    put("acsp", at: 36)
+    // D50, as ICC.1 §7.2.16 wants it.
+    bytes.replaceSubrange(68..<80, with: [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D])
+    bytes[131] = 1
+    put("cprt", at: 132)
+    bytes[139] = 144
+    bytes[142] = 1
+    put("text", at: 144)
+    var generator = SystemRandomNumberGenerator()
+    for i in 152..<400 { bytes[i] = UInt8.random(in: 32...126, using: &generator) }
+    return bytes
+  }()
+
+  private static func gray(_ scene: Pixels) -> Pixels {
+    Pixels(
+      width: scene.width, height: scene.height, channels: 1,
+      bytes: (0..<scene.width * scene.height).map { scene.bytes[$0 * 3 + 1] })
+  }
+
+  /// With alpha that fades from left to right.
+  private static func withAlpha(_ scene: Pixels) -> Pixels {
+    var out = Pixels(width: scene.width, height: scene.height, channels: 4)
+    for i in 0..<scene.width * scene.height {
+      let alpha = UInt8(255 - i % scene.width * 255 / scene.width)
+      out.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: Array(scene.bytes[i * 3..<i * 3 + 3]) + [alpha])
+    }
+    return out
+  }
+
+  /// What is seen over a gray ground, so that pictures with alpha can be compared.
+  private static func overGray(_ picture: Pixels) -> Pixels {
+    var out = Pixels(width: picture.width, height: picture.height, channels: 3)
+    for i in 0..<picture.width * picture.height {
+      let alpha = Int(picture.bytes[i * 4 + 3])
+      for c in 0..<3 {
+        out.bytes[i * 3 + c] = UInt8((Int(picture.bytes[i * 4 + c]) * alpha + 128 * (255 - alpha)) / 255)
+      }
+    }
+    return out
+  }
+}
+
+/// A source that has its header at once and the rest a few bytes at a time, with "not yet" in between.
+final class TrickleSource: ByteSource, @unchecked Sendable {
+  // Because: one reader at a time, in one test.
+  private let source: any ByteSource
+  private let headerBytes: Int64
+  private var isDue = false
+
+  init(_ source: any ByteSource, headerBytes: Int64) {
+    self.source = source
+    self.headerBytes = headerBytes
+  }
+
+  var size: Int64 { source.size }
+  var mayWait: Bool { true }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
+    if offset >= headerBytes {
+      isDue.toggle()
+      if isDue { return .notYet }
+    }
+    let count = offset < headerBytes ? min(buffer.count, Int(headerBytes - offset)) : min(buffer.count, 97)
+    return try source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+  }
+}

@@ -1,0 +1,109 @@
+import PhotoModel
+import Testing
+
+@Suite("Size rules")
+struct SizeRulesTests {
+  struct Case: CustomTestStringConvertible {
+    let name: String
+    let upright: (Int, Int)
+    let request: ImageRequest
+    let crop: (Int, Int, Int, Int)
+    let output: (Int, Int)
+
+    var testDescription: String { name }
+
+    init(
+      _ name: String, _ width: Int, _ height: Int, _ target: (Int, Int)?, _ contentMode: ContentMode = .aspectFit,
+      _ resizeMode: ResizeMode = .exact, rect: UnitRect? = nil, crop: (Int, Int, Int, Int)? = nil, is output: (Int, Int)
+    ) {
+      self.name = name
+      upright = (width, height)
+      request = ImageRequest(
+        targetSize: target.map { .size(PixelSize(width: $0.0, height: $0.1)) } ?? .maximum, contentMode: contentMode,
+        resizeMode: resizeMode, normalizedCropRect: rect)
+      self.crop = crop ?? (0, 0, width, height)
+      self.output = output
+    }
+  }
+
+  static let cases = [
+    Case("fit: the width decides", 4000, 3000, (400, 400), is: (400, 300)),
+    Case("fit: the height decides", 3000, 4000, (400, 400), is: (300, 400)),
+    Case("fit: sides are rounded to nearest", 1001, 667, (400, 400), is: (400, 267)),
+    Case("fit: a half is rounded up", 200, 101, (100, 100), is: (100, 51)),
+    Case("fit: never less than one pixel", 10_000, 3, (100, 100), is: (100, 1)),
+    Case("fit: nothing is enlarged", 300, 200, (400, 400), is: (300, 200)),
+    Case("fit: the same size is the same size", 400, 300, (400, 300), is: (400, 300)),
+    Case("fit: a target with one short side", 4000, 3000, (4000, 30), is: (40, 30)),
+    Case("fill: cropped at the sides", 4000, 3000, (300, 300), .aspectFill, crop: (500, 0, 3000, 3000), is: (300, 300)),
+    Case(
+      "fill: cropped above and below", 3000, 4000, (300, 300), .aspectFill, crop: (0, 500, 3000, 3000), is: (300, 300)),
+    Case("fill: an odd rest goes right", 1001, 600, (600, 600), .aspectFill, crop: (200, 0, 600, 600), is: (600, 600)),
+    Case(
+      "fill: one side too small is cropped at its own scale", 1000, 200, (400, 400), .aspectFill,
+      crop: (400, 0, 200, 200), is: (200, 200)),
+    Case("fill: both sides too small", 100, 80, (400, 200), .aspectFill, crop: (0, 15, 100, 50), is: (100, 50)),
+    Case("fill: the same aspect ratio needs no crop", 4000, 3000, (400, 300), .aspectFill, is: (400, 300)),
+    Case("fast: the smallest eighth that covers the fit", 4000, 3000, (400, 400), .aspectFit, .fast, is: (500, 375)),
+    Case("fast: just too large for an eighth", 4000, 3000, (501, 501), .aspectFit, .fast, is: (1000, 750)),
+    Case("fast: fill is covered, not cropped", 4000, 3000, (400, 400), .aspectFill, .fast, is: (1000, 750)),
+    Case("fast: the full size when asked for more", 4000, 3000, (5000, 5000), .aspectFit, .fast, is: (4000, 3000)),
+    Case("none: the target is ignored", 4000, 3000, (10, 10), .aspectFill, .none, is: (4000, 3000)),
+    Case("max: the resize mode is ignored", 4000, 3000, nil, .aspectFill, .fast, is: (4000, 3000)),
+    Case(
+      "crop: a quarter", 4000, 3000, nil, rect: UnitRect(x: 0.5, y: 0.5, width: 0.5, height: 0.5),
+      crop: (2000, 1500, 2000, 1500), is: (2000, 1500)),
+    Case(
+      "crop: then the size rules", 4000, 3000, (200, 200), rect: UnitRect(x: 0.25, y: 0, width: 0.5, height: 1),
+      crop: (1000, 0, 2000, 3000), is: (133, 200)),
+    Case(
+      "crop: then a centre crop inside it", 4000, 3000, (100, 100), .aspectFill,
+      rect: UnitRect(x: 0, y: 0, width: 1, height: 0.5), crop: (1250, 0, 1500, 1500), is: (100, 100)),
+    Case(
+      "crop: at least one pixel", 10, 10, nil, rect: UnitRect(x: 0.999, y: 0.999, width: 0.001, height: 0.001),
+      crop: (9, 9, 1, 1), is: (1, 1)),
+  ]
+
+  @Test("the table", arguments: cases)
+  func table(_ row: Case) {
+    let rules = SizeRules(row.request, upright: PixelSize(width: row.upright.0, height: row.upright.1))
+    #expect(rules.crop == PixelRect(x: row.crop.0, y: row.crop.1, width: row.crop.2, height: row.crop.3))
+    #expect(rules.output == PixelSize(width: row.output.0, height: row.output.1))
+  }
+
+  @Test("whatever is asked: inside the picture, never enlarged, never empty, and inside the target")
+  func properties() {
+    var generator = Lehmer(seed: 42)
+    for _ in 0..<20_000 {
+      let upright = PixelSize(width: generator.int(1...9000), height: generator.int(1...9000))
+      let target = PixelSize(width: generator.int(1...2000), height: generator.int(1...2000))
+      let request = ImageRequest(
+        targetSize: .size(target), contentMode: generator.pick([.aspectFit, .aspectFill]),
+        resizeMode: generator.pick([.exact, .fast, .none]))
+      let rules = SizeRules(request, upright: upright)
+      #expect(rules.crop.x >= 0 && rules.crop.y >= 0)
+      #expect(rules.crop.x + rules.crop.width <= upright.width && rules.crop.y + rules.crop.height <= upright.height)
+      #expect(rules.output.width >= 1 && rules.output.height >= 1)
+      #expect(rules.output.width <= rules.crop.width && rules.output.height <= rules.crop.height)
+      if request.resizeMode == .exact {
+        #expect(rules.output.width <= target.width && rules.output.height <= target.height)
+      }
+    }
+  }
+}
+
+/// A small generator with a seed, so that a failure can be had again.
+struct Lehmer {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 2 &+ 1 }
+
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return state >> 33
+  }
+
+  mutating func int(_ range: ClosedRange<Int>) -> Int { range.lowerBound + Int(next() % UInt64(range.count)) }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[int(0...elements.count - 1)] }
+}
