@@ -15,7 +15,8 @@ package struct EmbeddedThumbnail: Sendable {
 
   private let bytes: [UInt8]
   private let header: ImageHeader
-  private let content: RenderPlan.Region
+  /// The part of the thumbnail that shows the picture: whole pixels, none of which are bar.
+  private let content: PixelRect
   private let isWhole: Bool
 
   /// Reads and judges the thumbnail. `nil`: it is no thumbnail of this picture.
@@ -35,16 +36,15 @@ package struct EmbeddedThumbnail: Sendable {
     self.header = header
     let bars = Self.bars(header.storedSize, picture.storedSize)
     isWhole = bars == 0
-    let width = Double(header.storedSize.width)
-    let height = Double(header.storedSize.height)
+    let (width, height) = (header.storedSize.width, header.storedSize.height)
     let isLetterbox = Self.isWider(picture.storedSize, than: header.storedSize)
     content =
       isLetterbox
-      ? RenderPlan.Region(x: 0, y: bars, width: width, height: height - 2 * bars)
-      : RenderPlan.Region(x: bars, y: 0, width: width - 2 * bars, height: height)
+      ? PixelRect(x: 0, y: bars, width: width, height: height - 2 * bars)
+      : PixelRect(x: bars, y: 0, width: width - 2 * bars, height: height)
     if bars == 0 { return }
     guard min(content.width, content.height) >= 16, Self.hasFourThirds(header.storedSize) else { return nil }
-    guard try Self.barsAreDark(bytes, header, max(1, Int(bars) / 2), isLetterbox: isLetterbox, limits, stop) else {
+    guard try Self.barsAreDark(bytes, header, max(1, bars / 2), isLetterbox: isLetterbox, limits, stop) else {
       return nil
     }
   }
@@ -67,14 +67,15 @@ package struct EmbeddedThumbnail: Sendable {
     return image
   }
 
-  /// How high (or wide) each of the two bars must be for the rest to have the picture's aspect ratio. 0: no bars.
-  private static func bars(_ thumbnail: PixelSize, _ picture: PixelSize) -> Double {
+  /// How high (or wide) each of the two bars must be for the rest to have the picture's aspect ratio, rounded up.
+  /// 0: no bars.
+  private static func bars(_ thumbnail: PixelSize, _ picture: PixelSize) -> Int {
     let width = Double(thumbnail.width)
     let height = Double(thumbnail.height)
     let aspect = Double(picture.width) / Double(picture.height)
     let bars = isWider(picture, than: thumbnail) ? (height - width / aspect) / 2 : (width - height * aspect) / 2
     // Less than a row a side is rounding.
-    return bars < 1 ? 0 : bars
+    return bars < 1 ? 0 : Int(bars.rounded(.up))
   }
 
   private static func isWider(_ a: PixelSize, than b: PixelSize) -> Bool { a.width * b.height > b.width * a.height }

@@ -39,7 +39,7 @@ package enum DemoLibrary {
       path: "2024/日本/湖.jpg", width: 2400, height: 1600, orientation: 1, date: "2024:11:03 16:02:11", offset: "+09:00",
       place: (35.4837, 138.7950), camera: camera),
     Shot(
-      path: "2025/panorama.jpg", width: 4800, height: 1200, orientation: 1, date: "2025:02:20 10:10:10",
+      path: "2022/panorama.jpg", width: 4800, height: 1200, orientation: 1, date: "2022:02:20 10:10:10",
       offset: "+00:00", place: (-33.9628, 18.4098), camera: camera),
   ]
 
@@ -75,6 +75,9 @@ package enum DemoLibrary {
       }
     }
     try save(PNGFile(.rgba(depth: 8)).encoded(rgba), "graphics/cut-out.png", below: folder)
+    // It has no date of its own; a photograph is to be the newest.
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_640_995_200)], ofItemAtPath: folder + "/graphics/cut-out.png")
     return paths + ["graphics/cut-out.png"]
   }
 

@@ -155,7 +155,9 @@ private struct EXIFReader {
       let side = text(EXIF_IFD_GPS, ExifTag(rawValue: reference))
     else { return nil }
     let value = degrees + (parts.count > 1 ? parts[1] / 60 : 0) + (parts.count > 2 ? parts[2] / 3600 : 0)
-    return side.uppercased().hasPrefix(negative) ? -value : value
+    // To a millimetre: what lies beyond comes from adding fractions up, not from a satellite.
+    let rounded = (value * 1e8).rounded() / 1e8
+    return side.uppercased().hasPrefix(negative) ? -rounded : rounded
   }
 
   private func rationals(_ tag: UInt32) -> [Double]? {

@@ -34,17 +34,17 @@ package struct RenderPlanner: Sendable {
   ///   - thumbnail: the thumbnail's own header.
   ///   - content: the part of the thumbnail that shows the picture, without bars.
   package func thumbnailPlan(
-    _ thumbnail: ImageHeader, content: RenderPlan.Region, of header: ImageHeader, _ request: ImageRequest
+    _ thumbnail: ImageHeader, content: PixelRect, of header: ImageHeader, _ request: ImageRequest
   ) -> RenderPlan {
     let (region, output) = stored(header, request)
-    let across = content.width / Double(header.storedSize.width)
-    let down = content.height / Double(header.storedSize.height)
+    let across = Double(content.width) / Double(header.storedSize.width)
+    let down = Double(content.height) / Double(header.storedSize.height)
     let part = RenderPlan.Region(
-      x: content.x + region.x * across, y: content.y + region.y * down, width: region.width * across,
+      x: Double(content.x) + region.x * across, y: Double(content.y) + region.y * down, width: region.width * across,
       height: region.height * down)
     return plan(
       thumbnail, region: part, storedOutput: Self.shrunk(output, into: (part.width, part.height)),
-      orientation: header.orientation, eighths: 8, request: request)
+      orientation: header.orientation, eighths: 8, bounds: content, request: request)
   }
 
   /// What the size rules give, turned to the way the picture is stored.
@@ -56,16 +56,18 @@ package struct RenderPlanner: Sendable {
 
   private func plan(
     _ header: ImageHeader, region: RenderPlan.Region, storedOutput: PixelSize, orientation: Orientation, eighths: Int,
-    firstScanOnly: Bool = false, request: ImageRequest
+    firstScanOnly: Bool = false, bounds: PixelRect? = nil, request: ImageRequest
   ) -> RenderPlan {
     let scale = Double(eighths) / 8
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s).
     func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
     let horizontal = ResampleAxis(
-      inputLength: decoded(header.storedSize.width), position: region.x * scale, length: region.width * scale,
+      inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
+      position: region.x * scale, length: region.width * scale,
       outputLength: storedOutput.width, sharpening: Self.sharpening(eighths))
     let vertical = ResampleAxis(
-      inputLength: decoded(header.storedSize.height), position: region.y * scale, length: region.height * scale,
+      inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
+      position: region.y * scale, length: region.height * scale,
       outputLength: storedOutput.height, sharpening: Self.sharpening(eighths))
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,

@@ -20,11 +20,16 @@ package struct ResampleAxis: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - inputLength: how many samples there are.
+  ///   - bounds: those of them that belong to the picture; what lies outside is never looked at. By default all.
   ///   - position: where the part that is shown begins, in input samples.
   ///   - length: how long it is, in input samples.
   ///   - sharpening: how much of the second difference is taken off, to undo the droop of an input that was itself made
   ///     by averaging; 0 is none.
-  package init(inputLength: Int, position: Double, length: Double, outputLength: Int, sharpening: Double = 0) {
+  package init(
+    inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int,
+    sharpening: Double = 0
+  ) {
+    let bounds = bounds ?? 0..<inputLength
     self.inputLength = inputLength
     self.outputLength = outputLength
     let scale = length / Double(outputLength)
@@ -42,12 +47,12 @@ package struct ResampleAxis: Sendable, Hashable {
     windows.reserveCapacity(outputLength)
     for o in 0..<outputLength {
       let centre = position + (Double(o) + 0.5) * scale
-      let low = max(0, Int((centre - support).rounded(.down)))
-      let high = min(inputLength, Int((centre + support).rounded(.up)))
+      let low = max(bounds.lowerBound, Int((centre - support).rounded(.down)))
+      let high = min(bounds.upperBound, Int((centre + support).rounded(.up)))
       var window = (low..<high).map { Self.lanczos((Double($0) + 0.5 - centre) / stretch) }
       let sum = window.reduce(0, +)
       for i in window.indices { window[i] /= sum }
-      windows.append(sharpening == 0 ? (low, window) : Self.sharpened(window, at: low, sharpening, inputLength))
+      windows.append(sharpening == 0 ? (low, window) : Self.sharpened(window, at: low, sharpening, bounds))
     }
     for i in windows.indices { Self.trim(&windows[i]) }
     let widest = windows.map(\.weights.count).max() ?? 1
@@ -95,18 +100,18 @@ package struct ResampleAxis: Sendable, Hashable {
     return 3 * sin(a) * sin(a / 3) / (a * a)
   }
 
-  /// The window convolved with (-s, 1 + 2s, -s); what would fall outside the input stays on its edge.
+  /// The window convolved with (-s, 1 + 2s, -s); what would fall outside the bounds stays on their edge.
   private static func sharpened(
-    _ window: [Double], at start: Int, _ sharpening: Double, _ inputLength: Int
+    _ window: [Double], at start: Int, _ sharpening: Double, _ bounds: Range<Int>
   ) -> (start: Int, weights: [Double]) {
-    let low = max(0, start - 1)
-    let high = min(inputLength, start + window.count + 1)
+    let low = max(bounds.lowerBound, start - 1)
+    let high = min(bounds.upperBound, start + window.count + 1)
     var out = [Double](repeating: 0, count: high - low)
     for (k, weight) in window.enumerated() {
       let i = start + k
       out[i - low] += weight * (1 + 2 * sharpening)
-      out[max(i - 1, 0) - low] -= weight * sharpening
-      out[min(i + 1, inputLength - 1) - low] -= weight * sharpening
+      out[max(i - 1, bounds.lowerBound) - low] -= weight * sharpening
+      out[min(i + 1, bounds.upperBound - 1) - low] -= weight * sharpening
     }
     return (low, out)
   }
