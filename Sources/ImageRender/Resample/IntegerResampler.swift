@@ -36,10 +36,9 @@ final class IntegerResampler: ResizingConsumer {
 
   func rowArrived(_ y: Int) -> Bool {
     while nextOutput < vertical.outputLength {
-      let start = Int(vertical.starts[nextOutput])
-      guard min(start + vertical.taps, vertical.inputLength) - 1 <= y else { return true }
+      guard vertical.lastInput(of: nextOutput) <= y else { return true }
       let started = ContinuousClock.now
-      makeRow(start: start)
+      makeRow(start: Int(vertical.starts[nextOutput]))
       resizeTime += ContinuousClock.now - started
       nextOutput += 1
       if !writer.rowArrived() { return false }

@@ -70,10 +70,15 @@ package struct ResampleAxis: Sendable, Hashable {
     self.weights = weights
   }
 
+  /// The last input sample that an output sample needs; what its weights cover beyond that is multiplied by zero.
+  package func lastInput(of output: Int) -> Int {
+    min(Int(starts[output]) + (isIdentity ? 1 : taps), inputLength) - 1
+  }
+
   /// The input samples that are looked at.
   package var inputRange: Range<Int> {
-    guard let first = starts.min(), let last = starts.max() else { return 0..<0 }
-    return Int(first)..<min(inputLength, Int(last) + (isIdentity ? 1 : taps))
+    guard let first = starts.first, outputLength > 0 else { return 0..<0 }
+    return Int(first)..<lastInput(of: outputLength - 1) + 1
   }
 
   /// The weights as Q14 integers, each output's summing to exactly 16384: the rounding goes to its largest.
