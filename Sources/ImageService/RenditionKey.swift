@@ -24,10 +24,10 @@ package struct RenditionKey: Sendable, Hashable {
 
   /// A strong entity tag, with its quotes: 128 bits of SHA-256.
   package var entityTag: String {
-    let crop = rules.crop
+    func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     let text =
-      "\(RenderPlanner.epoch)|\(contentVersion)|\(crop.x),\(crop.y),\(crop.width),\(crop.height)"
-      + "|\(rules.output.width)x\(rules.output.height)|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(source.rawValue)"
+      "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.frame))|\(rules.scaled.width)x\(rules.scaled.height)"
+      + "|\(text(rules.window))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(source.rawValue)"
     let digits = Array("0123456789abcdef".utf8)
     let digest = SHA256.hash(data: Array(text.utf8)).prefix(16).flatMap {
       [digits[Int($0 >> 4)], digits[Int($0 & 15)]]

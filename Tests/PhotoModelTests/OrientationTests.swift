@@ -13,14 +13,18 @@ struct OrientationTests {
     ])
   func firstPixel(_ orientation: Orientation, right: Int, bottom: Int) {
     let upright = orientation.apply(to: PixelSize(width: 3, height: 2))
-    let corner = PixelRect(x: right * (upright.width - 1), y: bottom * (upright.height - 1), width: 1, height: 1)
-    #expect(orientation.stored(corner, ofUpright: upright) == PixelRect(x: 0, y: 0, width: 1, height: 1))
+    let corner = PixelRegion(
+      x: Double(right * (upright.width - 1)), y: Double(bottom * (upright.height - 1)), width: 1, height: 1)
+    #expect(orientation.stored(corner, ofUpright: upright) == PixelRegion(x: 0, y: 0, width: 1, height: 1))
   }
 
   @Test("a whole upright picture is a whole stored picture", arguments: Orientation.allCases)
   func whole(_ orientation: Orientation) {
     let stored = PixelSize(width: 40, height: 30)
     let upright = orientation.apply(to: stored)
-    #expect(orientation.stored(PixelRect(upright), ofUpright: upright) == PixelRect(stored))
+    func whole(_ size: PixelSize) -> PixelRegion {
+      PixelRegion(x: 0, y: 0, width: Double(size.width), height: Double(size.height))
+    }
+    #expect(orientation.stored(whole(upright), ofUpright: upright) == whole(stored))
   }
 }

@@ -4,25 +4,30 @@ import Testing
 @Suite("Size rules")
 struct SizeRulesTests {
   struct Case: CustomTestStringConvertible {
-    let name: String
-    let upright: (Int, Int)
+    let testDescription: String
+    let upright: PixelSize
     let request: ImageRequest
-    let crop: (Int, Int, Int, Int)
-    let output: (Int, Int)
+    let frame: PixelRect
+    let scaled: PixelSize
+    let window: PixelRect
 
-    var testDescription: String { name }
-
+    /// - Parameters:
+    ///   - frame: where it is not the whole picture.
+    ///   - offset: where the window lies in the scaled frame, if not at its origin.
+    ///   - scaled: where the window is not all of it.
     init(
       _ name: String, _ width: Int, _ height: Int, _ target: (Int, Int)?, _ contentMode: ContentMode = .aspectFit,
-      _ resizeMode: ResizeMode = .exact, rect: UnitRect? = nil, crop: (Int, Int, Int, Int)? = nil, is output: (Int, Int)
+      _ resizeMode: ResizeMode = .exact, rect: UnitRect? = nil, frame: (Int, Int, Int, Int)? = nil,
+      scaled: (Int, Int)? = nil, offset: (Int, Int) = (0, 0), is output: (Int, Int)
     ) {
-      self.name = name
-      upright = (width, height)
+      testDescription = name
+      upright = PixelSize(width: width, height: height)
       request = ImageRequest(
         targetSize: target.map { .size(PixelSize(width: $0.0, height: $0.1)) } ?? .maximum, contentMode: contentMode,
         resizeMode: resizeMode, normalizedCropRect: rect)
-      self.crop = crop ?? (0, 0, width, height)
-      self.output = output
+      self.frame = frame.map { PixelRect(x: $0.0, y: $0.1, width: $0.2, height: $0.3) } ?? PixelRect(upright)
+      self.scaled = PixelSize(width: scaled?.0 ?? output.0, height: scaled?.1 ?? output.1)
+      window = PixelRect(x: offset.0, y: offset.1, width: output.0, height: output.1)
     }
   }
 
@@ -35,14 +40,23 @@ struct SizeRulesTests {
     Case("fit: nothing is enlarged", 300, 200, (400, 400), is: (300, 200)),
     Case("fit: the same size is the same size", 400, 300, (400, 300), is: (400, 300)),
     Case("fit: a target with one short side", 4000, 3000, (4000, 30), is: (40, 30)),
-    Case("fill: cropped at the sides", 4000, 3000, (300, 300), .aspectFill, crop: (500, 0, 3000, 3000), is: (300, 300)),
     Case(
-      "fill: cropped above and below", 3000, 4000, (300, 300), .aspectFill, crop: (0, 500, 3000, 3000), is: (300, 300)),
-    Case("fill: an odd rest goes right", 1001, 600, (600, 600), .aspectFill, crop: (200, 0, 600, 600), is: (600, 600)),
+      "fill: cropped at the sides", 4000, 3000, (300, 300), .aspectFill, scaled: (400, 300), offset: (50, 0),
+      is: (300, 300)),
     Case(
-      "fill: one side too small is cropped at its own scale", 1000, 200, (400, 400), .aspectFill,
-      crop: (400, 0, 200, 200), is: (200, 200)),
-    Case("fill: both sides too small", 100, 80, (400, 200), .aspectFill, crop: (0, 15, 100, 50), is: (100, 50)),
+      "fill: cropped above and below", 3000, 4000, (300, 300), .aspectFill, scaled: (300, 400), offset: (0, 50),
+      is: (300, 300)),
+    Case(
+      "fill: an odd rest goes right", 4000, 3000, (200, 200), .aspectFill, scaled: (267, 200), offset: (33, 0),
+      is: (200, 200)),
+    Case(
+      "fill: at the source's own scale", 1001, 600, (600, 600), .aspectFill, scaled: (1001, 600), offset: (200, 0),
+      is: (600, 600)),
+    Case(
+      "fill: one side too small is cropped at its own scale", 1000, 200, (400, 400), .aspectFill, scaled: (1000, 200),
+      offset: (400, 0), is: (200, 200)),
+    Case(
+      "fill: both sides too small", 100, 80, (400, 200), .aspectFill, scaled: (100, 80), offset: (0, 15), is: (100, 50)),
     Case("fill: the same aspect ratio needs no crop", 4000, 3000, (400, 300), .aspectFill, is: (400, 300)),
     Case("fast: the smallest eighth that covers the fit", 4000, 3000, (400, 400), .aspectFit, .fast, is: (500, 375)),
     Case("fast: just too large for an eighth", 4000, 3000, (501, 501), .aspectFit, .fast, is: (1000, 750)),
@@ -52,23 +66,25 @@ struct SizeRulesTests {
     Case("max: the resize mode is ignored", 4000, 3000, nil, .aspectFill, .fast, is: (4000, 3000)),
     Case(
       "crop: a quarter", 4000, 3000, nil, rect: UnitRect(x: 0.5, y: 0.5, width: 0.5, height: 0.5),
-      crop: (2000, 1500, 2000, 1500), is: (2000, 1500)),
+      frame: (2000, 1500, 2000, 1500), is: (2000, 1500)),
     Case(
       "crop: then the size rules", 4000, 3000, (200, 200), rect: UnitRect(x: 0.25, y: 0, width: 0.5, height: 1),
-      crop: (1000, 0, 2000, 3000), is: (133, 200)),
+      frame: (1000, 0, 2000, 3000), is: (133, 200)),
     Case(
       "crop: then a centre crop inside it", 4000, 3000, (100, 100), .aspectFill,
-      rect: UnitRect(x: 0, y: 0, width: 1, height: 0.5), crop: (1250, 0, 1500, 1500), is: (100, 100)),
+      rect: UnitRect(x: 0, y: 0, width: 1, height: 0.5), frame: (0, 0, 4000, 1500), scaled: (267, 100), offset: (83, 0),
+      is: (100, 100)),
     Case(
       "crop: at least one pixel", 10, 10, nil, rect: UnitRect(x: 0.999, y: 0.999, width: 0.001, height: 0.001),
-      crop: (9, 9, 1, 1), is: (1, 1)),
+      frame: (9, 9, 1, 1), is: (1, 1)),
   ]
 
   @Test("the table", arguments: cases)
   func table(_ row: Case) {
-    let rules = SizeRules(row.request, upright: PixelSize(width: row.upright.0, height: row.upright.1))
-    #expect(rules.crop == PixelRect(x: row.crop.0, y: row.crop.1, width: row.crop.2, height: row.crop.3))
-    #expect(rules.output == PixelSize(width: row.output.0, height: row.output.1))
+    let rules = SizeRules(row.request, upright: row.upright)
+    #expect(rules.frame == row.frame)
+    #expect(rules.scaled == row.scaled)
+    #expect(rules.window == row.window)
   }
 
   @Test("whatever is asked: inside the picture, never enlarged, never empty, and inside the target")
@@ -81,10 +97,12 @@ struct SizeRulesTests {
         targetSize: .size(target), contentMode: generator.pick([.aspectFit, .aspectFill]),
         resizeMode: generator.pick([.exact, .fast, .none]))
       let rules = SizeRules(request, upright: upright)
-      #expect(rules.crop.x >= 0 && rules.crop.y >= 0)
-      #expect(rules.crop.x + rules.crop.width <= upright.width && rules.crop.y + rules.crop.height <= upright.height)
-      #expect(rules.output.width >= 1 && rules.output.height >= 1)
-      #expect(rules.output.width <= rules.crop.width && rules.output.height <= rules.crop.height)
+      let (window, scaled, region) = (rules.window, rules.scaled, rules.region)
+      #expect(window.x >= 0 && window.y >= 0 && window.width >= 1 && window.height >= 1)
+      #expect(window.x + window.width <= scaled.width && window.y + window.height <= scaled.height)
+      #expect(scaled.width <= upright.width && scaled.height <= upright.height)
+      #expect(region.x >= 0 && region.x + region.width <= Double(upright.width) + 1e-6)
+      #expect(region.y >= 0 && region.y + region.height <= Double(upright.height) + 1e-6)
       if request.resizeMode == .exact {
         #expect(rules.output.width <= target.width && rules.output.height <= target.height)
       }

@@ -5,7 +5,7 @@ import PhotoModel
 package struct RenderPlan: Sendable, Hashable {
   package let header: ImageHeader
   /// What is shown, in pixels of the stored picture at full size; fractional where a thumbnail stands for it.
-  package let region: Region
+  package let region: PixelRegion
   /// The size of the output before it is turned upright.
   package let storedOutput: PixelSize
   package let orientation: Orientation
@@ -18,22 +18,6 @@ package struct RenderPlan: Sendable, Hashable {
   package let quality: Int
   /// Memory that the render takes at its height, over-estimated rather than under-.
   package let peakBytes: Int
-
-  /// A rectangle in pixels of the stored picture, at full size.
-  package struct Region: Sendable, Hashable {
-    package var x, y, width, height: Double
-
-    package init(x: Double, y: Double, width: Double, height: Double) {
-      self.x = x
-      self.y = y
-      self.width = width
-      self.height = height
-    }
-
-    package init(_ rect: PixelRect) {
-      self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
-    }
-  }
 
   /// The size of the finished, upright picture.
   package var outputSize: PixelSize { orientation.apply(to: storedOutput) }

@@ -39,7 +39,7 @@ package struct RenderPlanner: Sendable {
     let (region, output) = stored(header, request)
     let across = Double(content.width) / Double(header.storedSize.width)
     let down = Double(content.height) / Double(header.storedSize.height)
-    let part = RenderPlan.Region(
+    let part = PixelRegion(
       x: Double(content.x) + region.x * across, y: Double(content.y) + region.y * down, width: region.width * across,
       height: region.height * down)
     return plan(
@@ -48,14 +48,14 @@ package struct RenderPlanner: Sendable {
   }
 
   /// What the size rules give, turned to the way the picture is stored.
-  private func stored(_ header: ImageHeader, _ request: ImageRequest) -> (RenderPlan.Region, PixelSize) {
+  private func stored(_ header: ImageHeader, _ request: ImageRequest) -> (PixelRegion, PixelSize) {
     let rules = SizeRules(request, upright: header.uprightSize)
-    let region = header.orientation.stored(rules.crop, ofUpright: header.uprightSize)
-    return (RenderPlan.Region(region), header.orientation.apply(to: rules.output))
+    let region = header.orientation.stored(rules.region, ofUpright: header.uprightSize)
+    return (region, header.orientation.apply(to: rules.output))
   }
 
   private func plan(
-    _ header: ImageHeader, region: RenderPlan.Region, storedOutput: PixelSize, orientation: Orientation, eighths: Int,
+    _ header: ImageHeader, region: PixelRegion, storedOutput: PixelSize, orientation: Orientation, eighths: Int,
     firstScanOnly: Bool = false, bounds: PixelRect? = nil, request: ImageRequest
   ) -> RenderPlan {
     let scale = Double(eighths) / 8
@@ -77,7 +77,7 @@ package struct RenderPlanner: Sendable {
   }
 
   /// The smallest of the scales with SIMD (1, 2, 4, 8 of 8) that still has the output's pixels to give.
-  private func eighths(_ header: ImageHeader, _ region: RenderPlan.Region, _ output: PixelSize) -> Int {
+  private func eighths(_ header: ImageHeader, _ region: PixelRegion, _ output: PixelSize) -> Int {
     guard header.format == .jpeg else { return 8 }
     let ratio = min(region.width / Double(output.width), region.height / Double(output.height))
     return ratio >= 8 ? 1 : ratio >= 4 ? 2 : ratio >= 2 ? 4 : 8

@@ -27,11 +27,11 @@ package enum Orientation: Int, Sendable, Hashable, CaseIterable {
   ///
   /// An upright pixel (X, Y) is stored at (x, y) where, with x and y swapped first if `swapsSides`, X = mirrored or
   /// plain x and Y = mirrored or plain y.
-  package func stored(_ rect: PixelRect, ofUpright upright: PixelSize) -> PixelRect {
-    let x = mirrorsX ? upright.width - rect.x - rect.width : rect.x
-    let y = mirrorsY ? upright.height - rect.y - rect.height : rect.y
+  package func stored(_ region: PixelRegion, ofUpright upright: PixelSize) -> PixelRegion {
+    let x = mirrorsX ? Double(upright.width) - region.x - region.width : region.x
+    let y = mirrorsY ? Double(upright.height) - region.y - region.height : region.y
     return swapsSides
-      ? PixelRect(x: y, y: x, width: rect.height, height: rect.width)
-      : PixelRect(x: x, y: y, width: rect.width, height: rect.height)
+      ? PixelRegion(x: y, y: x, width: region.height, height: region.width)
+      : PixelRegion(x: x, y: y, width: region.width, height: region.height)
   }
 }

@@ -36,6 +36,21 @@ package struct PixelRect: Sendable, Hashable {
   package var size: PixelSize { PixelSize(width: width, height: height) }
 }
 
+/// A rectangle whose edges may lie between pixels.
+package struct PixelRegion: Sendable, Hashable {
+  package var x: Double
+  package var y: Double
+  package var width: Double
+  package var height: Double
+
+  package init(x: Double, y: Double, width: Double, height: Double) {
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+  }
+}
+
 /// A rectangle in the unit square, as `normalizedCropRect` gives it: every value 0...1, the far edges at most 1.
 package struct UnitRect: Sendable, Hashable {
   package var x: Double

@@ -1,36 +1,48 @@
 /// What the size rules of the contract make of a picture and a request: which part of it is shown, and how large.
 ///
-/// All arithmetic is in whole pixels of the upright picture, so that every caller and every platform gets the same
-/// numbers. Rounding is half up.
+/// The picture's `frame` is brought to the size `scaled`, and of that the `window` is shown. All three are whole pixels,
+/// so that every caller and every platform gets the same numbers. Rounding is half up.
 package struct SizeRules: Sendable, Hashable {
-  /// The part of the upright picture that is shown.
-  package let crop: PixelRect
-  /// The size it is shown at; never larger than `crop`.
-  package let output: PixelSize
+  /// The part of the upright picture that takes part at all: all of it, or `normalizedCropRect`.
+  package let frame: PixelRect
+  /// The size that the frame is brought to; never larger than the frame.
+  package let scaled: PixelSize
+  /// The part of the scaled frame that is shown: the output.
+  package let window: PixelRect
+
+  /// The size of the output.
+  package var output: PixelSize { window.size }
+
+  /// The window in pixels of the upright picture: fractional, for its edges lie between them.
+  package var region: PixelRegion {
+    let across = Double(frame.width) / Double(scaled.width)
+    let down = Double(frame.height) / Double(scaled.height)
+    return PixelRegion(
+      x: Double(frame.x) + Double(window.x) * across, y: Double(frame.y) + Double(window.y) * down,
+      width: Double(window.width) * across, height: Double(window.height) * down)
+  }
 
   /// - Parameter upright: the size of the upright picture, before any crop.
   package init(_ request: ImageRequest, upright: PixelSize) {
-    let frame = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)
+    frame = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)
     guard case .size(let target) = request.targetSize, request.resizeMode != .none else {
-      self.init(crop: frame, output: frame.size)
+      scaled = frame.size
+      window = PixelRect(scaled)
       return
     }
     switch (request.resizeMode, request.contentMode) {
     case (.exact, .aspectFill):
-      let crop = Self.centreCrop(of: frame, toAspectOf: target)
       let covers = frame.width >= target.width && frame.height >= target.height
-      self.init(crop: crop, output: covers ? target : crop.size)
+      scaled = covers ? Self.scaled(frame.size, to: target, covering: true) : frame.size
+      window = Self.centred(covers ? target : Self.largest(in: frame.size, withAspectOf: target), in: scaled)
     case (.fast, let contentMode):
       let wanted = Self.scaled(frame.size, to: target, covering: contentMode == .aspectFill)
-      self.init(crop: frame, output: Self.eighths(of: frame.size, notBelow: wanted))
+      scaled = Self.eighths(of: frame.size, notBelow: wanted)
+      window = PixelRect(scaled)
     case (_, _):
-      self.init(crop: frame, output: Self.scaled(frame.size, to: target, covering: false))
+      scaled = Self.scaled(frame.size, to: target, covering: false)
+      window = PixelRect(scaled)
     }
-  }
-
-  private init(crop: PixelRect, output: PixelSize) {
-    self.crop = crop
-    self.output = output
   }
 
   /// The size of the same aspect ratio that lies inside the target, or covers it; never larger than `size`.
@@ -46,17 +58,17 @@ package struct SizeRules: Sendable, Hashable {
     }
   }
 
-  /// The largest centred part with the target's aspect ratio.
-  private static func centreCrop(of frame: PixelRect, toAspectOf target: PixelSize) -> PixelRect {
-    var crop = frame
-    if frame.width * target.height > frame.height * target.width {
-      crop.width = max(1, divided(frame.height * target.width, by: target.height))
-    } else {
-      crop.height = max(1, divided(frame.width * target.height, by: target.width))
+  /// The largest size inside another that has the target's aspect ratio.
+  private static func largest(in size: PixelSize, withAspectOf target: PixelSize) -> PixelSize {
+    if size.width * target.height > size.height * target.width {
+      return PixelSize(width: max(1, divided(size.height * target.width, by: target.height)), height: size.height)
     }
-    crop.x += (frame.width - crop.width) / 2
-    crop.y += (frame.height - crop.height) / 2
-    return crop
+    return PixelSize(width: size.width, height: max(1, divided(size.width * target.height, by: target.width)))
+  }
+
+  private static func centred(_ size: PixelSize, in whole: PixelSize) -> PixelRect {
+    PixelRect(
+      x: (whole.width - size.width) / 2, y: (whole.height - size.height) / 2, width: size.width, height: size.height)
   }
 
   /// The smallest of the scales 1/8, 1/4, 1/2 and 1 that is not smaller than `wanted`.
