@@ -64,11 +64,11 @@ package struct RenderPlanner: Sendable {
     let horizontal = ResampleAxis(
       inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
       position: region.x * scale, length: region.width * scale,
-      outputLength: storedOutput.width, sharpening: Self.sharpening(eighths))
+      outputLength: storedOutput.width)
     let vertical = ResampleAxis(
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * scale, length: region.height * scale,
-      outputLength: storedOutput.height, sharpening: Self.sharpening(eighths))
+      outputLength: storedOutput.height)
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, format: request.format,
@@ -76,15 +76,18 @@ package struct RenderPlanner: Sendable {
       peakBytes: Self.peakBytes(header, horizontal, vertical, storedOutput, orientation))
   }
 
-  /// The smallest of the scales with SIMD (1, 2, 4, 8 of 8) that still has the output's pixels to give.
+  /// How many decoded pixels a side an output pixel is to have. A scaled decode cuts off what lies above its own limit
+  /// block by block, and what that folds down can't be taken out again by any linear filter: at 1.25 a least-squares
+  /// reconstruction gains 0.1 dB over Lanczos where 1 dB is missing. From about 1.5 on nothing is missing.
+  private static let oversampling = 1.5
+
+  /// The smallest of the scales with SIMD (1, 2, 4, 8 of 8) that leaves the kernel enough to work with.
   private func eighths(_ header: ImageHeader, _ region: PixelRegion, _ output: PixelSize) -> Int {
     guard header.format == .jpeg else { return 8 }
     let ratio = min(region.width / Double(output.width), region.height / Double(output.height))
-    return ratio >= 8 ? 1 : ratio >= 4 ? 2 : ratio >= 2 ? 4 : 8
+    for eighths in [1, 2, 4] where ratio * Double(eighths) / 8 >= Self.oversampling { return eighths }
+    return 8
   }
-
-  /// A scaled decode averages, and so dulls what is near its limit; this much of it is put back.
-  private static func sharpening(_ eighths: Int) -> Double { 0 }
 
   /// The largest size of the same aspect ratio as `size` that needs no enlarging; at least one pixel each way.
   private static func shrunk(_ size: PixelSize, into available: (width: Double, height: Double)) -> PixelSize {

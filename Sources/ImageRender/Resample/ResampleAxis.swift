@@ -23,17 +23,14 @@ package struct ResampleAxis: Sendable, Hashable {
   ///   - bounds: those of them that belong to the picture; what lies outside is never looked at. By default all.
   ///   - position: where the part that is shown begins, in input samples.
   ///   - length: how long it is, in input samples.
-  ///   - sharpening: how much of the second difference is taken off, to undo the droop of an input that was itself made
-  ///     by averaging; 0 is none.
   package init(
-    inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int,
-    sharpening: Double = 0
+    inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int
   ) {
     let bounds = bounds ?? 0..<inputLength
     self.inputLength = inputLength
     self.outputLength = outputLength
     let scale = length / Double(outputLength)
-    if abs(scale - 1) < 1e-9, abs(position - position.rounded()) < 1e-9, sharpening == 0 {
+    if abs(scale - 1) < 1e-9, abs(position - position.rounded()) < 1e-9 {
       isIdentity = true
       taps = 2
       starts = (0..<outputLength).map { Int32($0 + Int(position.rounded())) }
@@ -52,7 +49,7 @@ package struct ResampleAxis: Sendable, Hashable {
       var window = (low..<high).map { Self.lanczos((Double($0) + 0.5 - centre) / stretch) }
       let sum = window.reduce(0, +)
       for i in window.indices { window[i] /= sum }
-      windows.append(sharpening == 0 ? (low, window) : Self.sharpened(window, at: low, sharpening, bounds))
+      windows.append((low, window))
     }
     for i in windows.indices { Self.trim(&windows[i]) }
     let widest = windows.map(\.weights.count).max() ?? 1
@@ -103,22 +100,6 @@ package struct ResampleAxis: Sendable, Hashable {
     if abs(x) >= 3 { return 0 }
     let a = Double.pi * x
     return 3 * sin(a) * sin(a / 3) / (a * a)
-  }
-
-  /// The window convolved with (-s, 1 + 2s, -s); what would fall outside the bounds stays on their edge.
-  private static func sharpened(
-    _ window: [Double], at start: Int, _ sharpening: Double, _ bounds: Range<Int>
-  ) -> (start: Int, weights: [Double]) {
-    let low = max(bounds.lowerBound, start - 1)
-    let high = min(bounds.upperBound, start + window.count + 1)
-    var out = [Double](repeating: 0, count: high - low)
-    for (k, weight) in window.enumerated() {
-      let i = start + k
-      out[i - low] += weight * (1 + 2 * sharpening)
-      out[max(i - 1, bounds.lowerBound) - low] -= weight * sharpening
-      out[min(i + 1, bounds.upperBound - 1) - low] -= weight * sharpening
-    }
-    return (low, out)
   }
 
   /// Without the weights at both ends that are too small to matter.
