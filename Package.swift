@@ -74,7 +74,7 @@ let package = Package(
       dependencies: [
         "PhotoModel", "Telemetry", "HTTPServer", "AssetLibrary", "LibraryFolder", "OriginalStore", "ImageService",
         "PhotoAPI",
-        "CPhotodSystem", "ImageCodec", argumentParser, configuration, crypto, logging, systemPackage,
+        "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto, logging, systemPackage,
       ],
       swiftSettings: strict),
 

@@ -197,6 +197,28 @@ struct ServiceTests {
     #expect(daemon.terminate() == 0)
   }
 
+  @Test("one file from the command line, with its plan")
+  func renderCommand() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-render-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let files = TestDaemon.Files(root: folder)
+    try files.put(
+      JPEGFile { $0.exif = EXIFBlock { $0.orientation = 6 } }.encoded(Pixels.orientationCard(width: 640, height: 480)),
+      "in.jpg")
+    let run = try TestDaemon.run([
+      "render", folder + "/in.jpg", "--target-size", "100x100", "-o", folder + "/out.png", "--explain",
+    ])
+    #expect(run.status == 0 && run.output.isEmpty)
+    let plan = try JSONSerialization.jsonObject(with: Data(run.error.utf8)) as? [String: Any]
+    #expect(plan?["orientation"] as? Int == 6 && plan?["peakBytes"] is Int && plan?["dctScale"] as? String == "2/8")
+    let bytes = [UInt8](try #require(FileManager.default.contents(atPath: folder + "/out.png")))
+    let picture = try #require(Pixels.decoded(bytes)).pixels
+    #expect(picture.width == 75 && picture.height == 100)
+    let refused = try TestDaemon.run(["render", folder + "/none.jpg", "-o", folder + "/none.png"])
+    #expect(refused.status != 0 && refused.error.contains("No such file"))
+    #expect(!FileManager.default.fileExists(atPath: folder + "/none.png"))
+  }
+
   @Test("settings: a mistake is named, and weights rise from file to environment to flag")
   func settings() throws {
     for (arguments, environment, word) in [

@@ -6,5 +6,5 @@ struct Photod: AsyncParsableCommand {
     commandName: "photod",
     abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
     version: "0.1.0",
-    subcommands: [Serve.self, Scan.self, Health.self, ShowSettings.self])
+    subcommands: [Serve.self, Scan.self, Render.self, Health.self, ShowSettings.self])
 }

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import ImageCodec
+import ImageRender
+import LibraryFolder
+import PhotoModel
+
+/// The renderer without a library: the same plan and the same rows as behind `/image`.
+struct Render: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Render one file at a size, upright, without a library.")
+
+  @Argument(help: "The picture: a JPEG or a PNG.")
+  var input: String
+
+  @Option(help: "max, or WxH in pixels.")
+  var targetSize = "max"
+
+  @Option(help: "aspectFit or aspectFill.")
+  var contentMode = ContentMode.aspectFit
+
+  @Option(help: "exact, fast or none.")
+  var resizeMode = ResizeMode.exact
+
+  @Option(help: "jpeg or png; by default what the output's name says, else jpeg.")
+  var format: OutputFormat?
+
+  @Option(help: "1...100, for JPEG.")
+  var quality: Int?
+
+  @Option(name: .shortAndLong, help: "The file to write; it is replaced as a whole or not at all.")
+  var output: String
+
+  @Flag(help: "Print the plan as one JSON object on standard error.")
+  var explain = false
+
+  func run() async throws {
+    let request = ImageRequest(
+      targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
+      format: format ?? (output.lowercased().hasSuffix(".png") ? .png : .jpeg), quality: quality)
+    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality is 1...100, not \(quality)") }
+    do {
+      let parent = (input as NSString).deletingLastPathComponent
+      let folder = try LibraryFolder(path: parent.isEmpty ? "." : parent)
+      let file = try folder.open(Array((input as NSString).lastPathComponent.utf8))
+      let limits = CodecLimits()
+      let plan = RenderPlanner().plan(try ImageHeader.read(from: file, limits: limits), request)
+      if explain { try printPlan(plan) }
+      guard let image = try Renderer(plan, source: file, limits: limits, stop: StopFlag()).resume() else { return }
+      try Data(image.bytes).write(to: URL(filePath: output), options: .atomic)
+    } catch {
+      throw CommandFailure(description: "\(input): \(error)")
+    }
+  }
+
+  private func size() throws -> TargetSize {
+    if targetSize == "max" { return .maximum }
+    let sides = targetSize.split(separator: "x").map { Int($0) }
+    guard sides.count == 2, let width = sides[0], let height = sides[1],
+      (1...TargetSize.maximumSide).contains(width), (1...TargetSize.maximumSide).contains(height)
+    else { throw ValidationError("--target-size is max, or WxH with sides from 1 to \(TargetSize.maximumSide)") }
+    return .size(PixelSize(width: width, height: height))
+  }
+
+  private func printPlan(_ plan: RenderPlan) throws {
+    struct Shape: Encodable {
+      struct Size: Encodable {
+        let width: Int
+        let height: Int
+        init(_ size: PixelSize) { (width, height) = (size.width, size.height) }
+      }
+      struct Rect: Encodable {
+        let x, y, width, height: Double
+      }
+      let format: String
+      let storedSize: Size
+      let orientation: Int
+      let isProgressive: Bool
+      let region: Rect
+      let dctScale: String?
+      let decoded: Rect
+      let taps: Size
+      let output: Size
+      let outputFormat: String
+      let peakBytes: Int
+    }
+    let decoded = plan.decodedRegion
+    let shape = Shape(
+      format: plan.header.format.rawValue, storedSize: .init(plan.header.storedSize),
+      orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive,
+      region: .init(x: plan.region.x, y: plan.region.y, width: plan.region.width, height: plan.region.height),
+      dctScale: plan.header.format == .jpeg ? "\(plan.eighths)/8" : nil,
+      decoded: .init(
+        x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
+      taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)), output: .init(plan.outputSize),
+      outputFormat: plan.format.rawValue, peakBytes: plan.peakBytes)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    FileHandle.standardError.write(try encoder.encode(shape) + Data("\n".utf8))
+  }
+}
+
+extension ContentMode: ExpressibleByArgument {}
+extension ResizeMode: ExpressibleByArgument {}
+extension OutputFormat: ExpressibleByArgument {}
