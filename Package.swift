@@ -60,7 +60,7 @@ let package = Package(
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",
-      ["PhotoModel", "ImageRender", "OriginalStore", "Telemetry", collections, crypto, logging]),
+      ["PhotoModel", "ImageCodec", "ImageRender", "OriginalStore", "Telemetry", collections, crypto, logging]),
     .target(
       name: "PhotoAPI",
       dependencies: [

@@ -107,18 +107,23 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     guard now >= deadline else { return }
     if state == .reading, parser.isInsideRequest, !hasSentHead {
       keepsAlive = false
-      return respondNow(HTTPResponse(408))
+      return respondNow(handler.response(to: .timedOut))
     }
     close()
   }
 
-  /// The client shut down its side while its answer is under way. It may still be reading (RFC 9112 §9.6), or be gone:
-  /// an interim response tells, for one who is gone answers it with a reset. Once an answer has begun, going is gone.
+  /// The client shut down its side while its answer is under way. It may still be reading (RFC 9112 §9.6), or be gone.
+  ///
+  /// Before the answer an interim response tells, for one who is gone answers it with a reset. Between two pieces of an
+  /// answer nothing can, and going is taken for gone: what is still to be made would most likely be made for nobody.
+  /// What is made already is sent.
   private func peerStoppedSending() {
     peerHasClosed = true
     keepsAlive = false
-    if hasSentHead || version == .http10 { return close() }
-    watch(0)
+    watch(watched & ~EPOLLRDHUP.rawValue)
+    guard state == .answering else { return }
+    if hasSentHead { return close() }
+    if version == .http10 { return }
     output.append(ResponseWriter.continueResponse)
     flush()
   }

@@ -2,6 +2,8 @@
 package struct CodecLimits: Sendable, Hashable {
   /// Pixels of a source, width times height.
   package var sourcePixels: Int
+  /// The longer side of a source, and so of an output: weights and rows are as long.
+  package var sourceSide: Int
   /// Scans of a progressive JPEG.
   package var jpegScans: Int
   /// What one text or profile chunk of a PNG may inflate to, and what a JPEG's ICC profile may add up to.
@@ -10,9 +12,11 @@ package struct CodecLimits: Sendable, Hashable {
   package var headerSegments: Int
 
   package init(
-    sourcePixels: Int = 250_000_000, jpegScans: Int = 200, profileBytes: Int = 8 << 20, headerSegments: Int = 4096
+    sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 200, profileBytes: Int = 8 << 20,
+    headerSegments: Int = 4096
   ) {
     self.sourcePixels = sourcePixels
+    self.sourceSide = sourceSide
     self.jpegScans = jpegScans
     self.profileBytes = profileBytes
     self.headerSegments = headerSegments

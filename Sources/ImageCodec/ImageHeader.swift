@@ -62,6 +62,8 @@ package struct ImageHeader: Sendable, Hashable {
     guard header.storedSize.width > 0, header.storedSize.height > 0 else {
       throw .malformed("a picture without pixels", offset: nil)
     }
+    let side = max(header.storedSize.width, header.storedSize.height)
+    if side > limits.sourceSide { throw .limitExceeded("the longer side", limit: limits.sourceSide, found: side) }
     let (pixels, overflows) = header.storedSize.width.multipliedReportingOverflow(by: header.storedSize.height)
     if overflows || pixels > limits.sourcePixels {
       throw .limitExceeded("the number of pixels", limit: limits.sourcePixels, found: overflows ? .max : pixels)

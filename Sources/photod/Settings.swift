@@ -45,6 +45,7 @@ struct Settings: Sendable {
     ("render.workers", .int(0)),
     ("render.queue", .int(1024)),
     ("limits.sourcePixels", .int(250_000_000)),
+    ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(200)),
     ("limits.profileBytes", .int(8 << 20)),
     ("limits.headerSegments", .int(4096)),
@@ -121,6 +122,8 @@ struct Settings: Sendable {
     renderQueue = try reader.number("render.queue", in: 0...1_000_000)
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
+      // libjpeg itself writes no more than 65,500 a side.
+      sourceSide: try reader.number("limits.sourceSide", in: 1...65_500),
       jpegScans: try reader.number("limits.jpegScans", in: 1...100_000),
       profileBytes: try reader.number("limits.profileBytes", in: 0...(1 << 30)),
       headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000))

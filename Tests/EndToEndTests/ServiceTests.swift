@@ -159,13 +159,28 @@ struct ServiceTests {
     #expect(text.contains("{\"status\":\"ok\"}"))
   }
 
-  @Test("a client that has said all it will say still gets its picture")
-  func halfClosed() throws {
+  @Test("a client that has said all it will say still gets its picture", arguments: ["1.0", "1.1"])
+  func halfClosed(_ version: String) throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let raw = try Self.shared.send(
-      "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n", closingOurSide: true)
+      "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/\(version)\r\nHost: localhost\r\n\r\n",
+      closingOurSide: true)
     let text = String(decoding: raw, as: UTF8.self)
     #expect(text.contains("HTTP/1.1 200 OK"))
+  }
+
+  @Test("an answer larger than any socket's buffer reaches a client that has stopped sending")
+  func halfClosedAndLarge() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(
+        PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 1, grain: 80).pixels(width: 1600, height: 1200)), "a.png")
+    }
+    let identifier = try daemon.identifier("a.png")
+    let raw = try daemon.send(
+      "GET /v1/assets/\(identifier)/image?format=png HTTP/1.1\r\nHost: localhost\r\n\r\n", closingOurSide: true)
+    let start = try #require(raw.firstRange(of: Array("HTTP/1.1 200".utf8))).lowerBound
+    let answer = try TestDaemon.parsed(Array(raw[start...]))
+    #expect(answer.body.count > 3_000_000)
   }
 
   @Test(

@@ -62,6 +62,14 @@ struct BadInputTests {
     }
   }
 
+  @Test("a picture that is all side is refused by name: its weights alone would fill the memory")
+  func sideLimit() {
+    let file = PNGFile(.gray(depth: 1)).encoded(Pixels(width: 70_000, height: 1, channels: 3))
+    #expect(throws: CodecError.limitExceeded("the longer side", limit: 65_500, found: 70_000)) {
+      try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    }
+  }
+
   @Test("a scan bomb is refused by name")
   func scanBomb() throws {
     let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))

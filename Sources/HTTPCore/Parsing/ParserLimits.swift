@@ -30,6 +30,8 @@ package enum ParseError: Error, Sendable, Hashable {
   case malformedChunk
   case unknownExpectation
   case unsupportedVersion
+  /// The rest of the message did not come in time; the parser has no clock, its owner says so.
+  case timedOut
   case requestLineTooLong(limit: Int), headerTooLarge(limit: Int), tooManyFields(limit: Int), bodyTooLarge(limit: Int)
 
   package var status: HTTPStatus {
@@ -39,6 +41,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .bodyTooLarge: 413
     case .unknownTransferEncoding: 501
     case .unsupportedVersion: 505
+    case .timedOut: 408
     case .unknownExpectation: 417
     default: 400
     }
@@ -66,6 +69,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .malformedChunk: "The chunked body is malformed."
     case .unknownExpectation: "The only expectation understood is 100-continue."
     case .unsupportedVersion: "The versions spoken are HTTP/1.0 and HTTP/1.1."
+    case .timedOut: "The rest of the request did not come in time."
     case .requestLineTooLong(let limit): "The request line is longer than \(limit) bytes."
     case .headerTooLarge(let limit): "The header is larger than \(limit) bytes."
     case .tooManyFields(let limit): "There are more than \(limit) header fields."
