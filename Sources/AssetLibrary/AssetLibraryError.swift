@@ -12,6 +12,8 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
   /// A scan found so much missing that something else must be wrong; nothing was removed.
   case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
   case unknownTimeZone(String)
+  /// Another process, or this one, is scanning into the same catalogue.
+  case scanUnderWay
 
   package var description: String {
     switch self {
@@ -24,6 +26,7 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
         + "if they are really gone, scan with scan.maximumRemovalPercent=100"
     case .unknownTimeZone(let name): "\(name) is not a time zone"
+    case .scanUnderWay: "another scan of this library is under way"
     }
   }
 }

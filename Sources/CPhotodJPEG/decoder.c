@@ -257,7 +257,7 @@ photod_jpeg_status photod_jpeg_read_rows(photod_jpeg_decoder *decoder, uint8_t *
 void photod_jpeg_decoder_report(const photod_jpeg_decoder *decoder, photod_jpeg_report *report) {
   memset(report, 0, sizeof *report);
   report->warnings = decoder->errors.base.num_warnings;
-  report->truncated = decoder->truncated;
+  report->truncated = decoder->truncated || decoder->errors.data_ended;
   report->read_failed = decoder->read_failed;
   memcpy(report->message, decoder->errors.message, sizeof report->message);
 }

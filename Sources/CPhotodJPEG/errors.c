@@ -12,6 +12,7 @@ static void error_exit(j_common_ptr info) {
 static void emit_message(j_common_ptr info, int level) {
   photod_jpeg_errors *errors = (photod_jpeg_errors *)info->err;
   if (level >= 0) return;
+  if (info->err->msg_code == JWRN_HIT_MARKER) ((photod_jpeg_errors *)info->err)->data_ended = true;
   if (info->err->num_warnings++ == 0) {
     char text[JMSG_LENGTH_MAX];
     info->err->format_message(info, text);

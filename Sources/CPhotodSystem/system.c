@@ -42,11 +42,14 @@ static int open_resolved(int directory, const char *path, bool directory_wanted,
       .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (directory_wanted ? O_DIRECTORY : 0),
       .resolve = resolve,
   };
-  for (;;) {
-    int descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-    // EAGAIN: a rename raced with the check of "..", and the kernel asks to try again (openat2(2)).
-    if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) return descriptor;
+  // EAGAIN: a rename raced with the check of "..", and the kernel asks to try again (openat2(2)); but also a file that
+  // another machine holds a lease on, which may last. So a few times, and not for ever.
+  int descriptor = -1;
+  for (int attempt = 0; attempt < 8; attempt++) {
+    descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) break;
   }
+  return descriptor;
 }
 
 int photod_open_beneath(int directory, const char *path, bool directory_wanted) {
@@ -68,15 +71,30 @@ int photod_open_beneath(int directory, const char *path, bool directory_wanted) 
   return open_resolved(directory, resolved + length + 1, directory_wanted, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
+static void describe(const struct stat *s, photod_file_status *status) {
+  status->device = s->st_dev;
+  status->inode = s->st_ino;
+  status->size = s->st_size;
+  int64_t seconds;
+  if (__builtin_mul_overflow((int64_t)s->st_mtim.tv_sec, (int64_t)1000000000, &seconds) ||
+      __builtin_add_overflow(seconds, (int64_t)s->st_mtim.tv_nsec, &status->modified))
+    status->modified = s->st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+  status->is_regular_file = S_ISREG(s->st_mode);
+  status->is_directory = S_ISDIR(s->st_mode);
+  status->is_symbolic_link = S_ISLNK(s->st_mode);
+}
+
 int photod_file_status_of(int descriptor, photod_file_status *status) {
   struct stat s;
   if (fstat(descriptor, &s) != 0) return -1;
-  status->device = s.st_dev;
-  status->inode = s.st_ino;
-  status->size = s.st_size;
-  status->modified = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
-  status->is_regular_file = S_ISREG(s.st_mode);
-  status->is_directory = S_ISDIR(s.st_mode);
+  describe(&s, status);
+  return 0;
+}
+
+int photod_file_status_at(int directory, const char *name, photod_file_status *status) {
+  struct stat s;
+  if (fstatat(directory, name, &s, AT_SYMLINK_NOFOLLOW) != 0) return -1;
+  describe(&s, status);
   return 0;
 }
 

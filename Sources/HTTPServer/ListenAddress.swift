@@ -154,24 +154,26 @@ private func withAddress(
 extension Peer {
   /// The peer that `accept` told of.
   init(_ storage: inout sockaddr_storage) {
-    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let family = Int32(storage.ss_family)
-    let (result, isLoopback): (UnsafePointer<CChar>?, Bool) = withUnsafeBytes(of: &storage) { bytes in
+    self = withUnsafeBytes(of: &storage) { bytes in
+      guard let start = bytes.baseAddress else { return .unix }
+      let source: UnsafeRawPointer
+      let isLoopback: Bool
       switch family {
       case AF_INET:
-        let source = bytes.baseAddress! + MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!
-        return (inet_ntop(AF_INET, source, &text, socklen_t(text.count)), bytes[4] == 127)
+        source = start + MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!
+        isLoopback = source.load(as: UInt8.self) == 127
       case AF_INET6:
-        let source = bytes.baseAddress! + MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!
-        let isOne = (0..<15).allSatisfy { source.load(fromByteOffset: $0, as: UInt8.self) == 0 }
-        return (
-          inet_ntop(AF_INET6, source, &text, socklen_t(text.count)),
-          isOne && source.load(fromByteOffset: 15, as: UInt8.self) == 1
-        )
-      default: return (nil, false)
+        source = start + MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!
+        isLoopback = (0..<16).allSatisfy { source.load(fromByteOffset: $0, as: UInt8.self) == ($0 == 15 ? 1 : 0) }
+      default: return .unix
+      }
+      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+        guard inet_ntop(family, source, text.baseAddress, socklen_t(text.count)) != nil, let name = text.baseAddress
+        else { return .unix }
+        return .address(String(cString: name), isLoopback: isLoopback)
       }
     }
-    self = result.map { .address(String(cString: $0), isLoopback: isLoopback) } ?? .unix
   }
 }
 

@@ -33,8 +33,10 @@ package struct ImageHeader: Sendable, Hashable {
   package var hasAlpha: Bool
   /// 8 or 16, as decoded.
   package var bitsPerChannel: Int
-  /// A progressive JPEG or an interlaced PNG: a decoder holds more than a few rows of it.
+  /// A progressive JPEG or an interlaced PNG.
   package var isProgressive: Bool
+  /// A decoder holds the whole picture: what is progressive, and a JPEG in several scans.
+  package var isBuffered: Bool
   package var metadata: EXIFSummary
   /// Where the EXIF thumbnail's JPEG lies in the file.
   package var embeddedThumbnail: ByteRange?

@@ -10,6 +10,8 @@ import PhotoModel
 package struct EmbeddedThumbnail: Sendable {
   /// Thumbnails are small by the standard (a whole EXIF block is at most 64 KiB, DC-008 §4.5.4).
   package static let maximumBytes = 65_536
+  /// Nor are they large. Together with baseline coding this bounds what one takes, which is not reserved: under 1 MiB.
+  package static let maximumSide = 640
   /// Bars are black, but a bright picture rings into them, as far as a block of 8 reaches.
   private static let brightestBar = 48
 
@@ -31,7 +33,8 @@ package struct EmbeddedThumbnail: Sendable {
       case .readFailed(let code): throw .readFailed(code: code)
       }
     }
-    guard let header = try? ImageHeader.read(from: MemoryByteSource(bytes), limits: limits), header.format == .jpeg
+    guard let header = try? ImageHeader.read(from: MemoryByteSource(bytes), limits: limits), header.format == .jpeg,
+      !header.isBuffered, max(header.storedSize.width, header.storedSize.height) <= Self.maximumSide
     else { return nil }
     self.header = header
     let bars = Self.bars(header.storedSize, picture.storedSize)
@@ -90,7 +93,8 @@ package struct EmbeddedThumbnail: Sendable {
     _ bytes: [UInt8], _ header: ImageHeader, _ bars: Int, isLetterbox: Bool, _ limits: CodecLimits, _ stop: StopFlag
   ) throws(CodecError) -> Bool {
     let decoder = try JPEGDecoder(
-      source: MemoryByteSource(bytes), options: JPEGDecoder.Options(eighths: 8), limits: limits, stop: stop)
+      source: MemoryByteSource(bytes), size: header.storedSize, options: JPEGDecoder.Options(eighths: 8),
+      limits: limits, stop: stop)
     let probe = BarProbe(layout: decoder.layout, bars: bars, isLetterbox: isLetterbox)
     _ = try decoder.decode(into: probe)
     return probe.count > 0 && probe.sum / probe.count < brightestBar

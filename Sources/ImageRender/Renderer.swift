@@ -40,12 +40,13 @@ package final class Renderer {
     switch plan.header.format {
     case .jpeg:
       decoder = try JPEGDecoder(
-        source: source,
+        source: source, size: plan.header.storedSize,
         options: JPEGDecoder.Options(eighths: plan.eighths, region: region, firstScanOnly: plan.firstScanOnly),
         profileParts: plan.header.profileParts, limits: limits, stop: stop)
     case .png:
       decoder = try PNGDecoder(
-        source: source, rows: region.y..<region.y + region.height, limits: limits, stop: stop)
+        source: source, size: plan.header.storedSize, rows: region.y..<region.y + region.height, limits: limits,
+        stop: stop)
     }
     // A CMYK profile says nothing of the RGB that its pixels have become; a gray one nothing of RGB.
     let profile = plan.header.colorChannels == 4 ? nil : decoder.profile

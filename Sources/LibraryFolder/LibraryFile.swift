@@ -24,12 +24,28 @@ package final class LibraryFile: ByteSource {
       throw SystemError(code: code)
     }
     self.descriptor = descriptor
-    identity = FileIdentity(inode: status.inode, size: status.size, modified: status.modified)
+    identity = FileIdentity(status)
     device = status.device
     isRegularFile = status.is_regular_file
   }
 
   deinit { close(descriptor) }
+
+  package var isUnchanged: Bool {
+    var status = photod_file_status()
+    return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
+  }
+
+  /// An entry of this folder, without opening it.
+  package func entry(_ name: [UInt8]) throws(SystemError) -> FolderEntry {
+    var status = photod_file_status()
+    let result = (name + [0]).withUnsafeBytes {
+      photod_file_status_at(descriptor, $0.assumingMemoryBound(to: CChar.self).baseAddress, &status)
+    }
+    guard result == 0 else { throw SystemError(code: errno) }
+    let kind: FolderEntry.Kind = status.is_regular_file ? .file : status.is_symbolic_link ? .link : .other
+    return FolderEntry(kind: kind, identity: FileIdentity(status))
+  }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
     while true {
@@ -38,5 +54,21 @@ package final class LibraryFile: ByteSource {
       if count == 0 { return .end }
       if errno != EINTR { throw .readFailed(code: errno) }
     }
+  }
+}
+
+/// What stands in a folder under a name.
+package struct FolderEntry: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case file, link, other
+  }
+
+  package let kind: Kind
+  package let identity: FileIdentity
+}
+
+extension FileIdentity {
+  fileprivate init(_ status: photod_file_status) {
+    self.init(inode: status.inode, size: status.size, modified: status.modified)
   }
 }

@@ -118,7 +118,7 @@ final class Daemon: Sendable {
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

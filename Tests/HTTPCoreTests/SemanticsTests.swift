@@ -25,7 +25,11 @@ struct HTTPDateTests {
 
   @Test(
     "nonsense is no date",
-    arguments: ["", "yesterday", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Abc 1994 08:49:37 GMT"])
+    arguments: [
+      "", "yesterday", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Abc 1994 08:49:37 GMT",
+      "Sun, 06 Nov 9223372036854775807 08:49:37 GMT", "Sun, 06 Nov 199 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
+      "Sun, 06 Nov 1994 -8:49:37 GMT", "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
+    ])
   func nonsense(_ text: String) { #expect(HTTPDate.seconds(text) == nil) }
 }
 

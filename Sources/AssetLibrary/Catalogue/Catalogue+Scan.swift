@@ -12,6 +12,11 @@ struct KnownFile: Sendable {
   let identity: FileIdentity
 }
 
+extension FileIdentity {
+  /// What no file is: a row with it is looked at again by every scan.
+  static let unknown = FileIdentity(inode: 0, size: 0, modified: 0)
+}
+
 /// What a scan found out about one file.
 struct ProbedFile: Sendable {
   enum Finding: Sendable {
@@ -21,9 +26,8 @@ struct ProbedFile: Sendable {
   }
 
   let path: [UInt8]
+  /// What the file was when it was looked at; for one that could not be, an identity that no file has.
   let identity: FileIdentity
-  /// The row to bring up to date, if the path was known.
-  let known: KnownFile?
   let finding: Finding
 }
 
@@ -78,20 +82,39 @@ extension Catalogue {
     try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM file") ?? 0 }
   }
 
-  /// Files that were found under a new name keep their row, and so their asset.
+  /// Files that were found under another name keep their row, and so their asset. Whatever had that name loses it, until
+  /// it is found itself; so names may also be exchanged.
   func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
     guard !moves.isEmpty else { return }
-    try write { db, _ in
+    try write { db, token in
+      for (file, _) in moves {
+        try db.cachedStatement(sql: "UPDATE file SET path = ? WHERE id = ?").execute(arguments: [
+          Self.noPath(file.id), file.id,
+        ])
+      }
       for (file, path) in moves {
+        let previous = try Int64.fetchOne(
+          db.cachedStatement(sql: "SELECT id FROM file WHERE path = ?"), arguments: [Data(path)])
+        if let previous {
+          try db.cachedStatement(sql: "UPDATE file SET path = ? WHERE id = ?")
+            .execute(arguments: [Self.noPath(previous), previous])
+        }
         try db.cachedStatement(sql: "UPDATE file SET path = ? WHERE id = ?").execute(arguments: [Data(path), file.id])
+        try db.cachedStatement(sql: "UPDATE asset SET revision = ? WHERE id = (SELECT asset FROM file WHERE id = ?)")
+          .execute(arguments: [token, file.id])
       }
     }
   }
 
+  /// What stands for the path of a row that has none: no path holds a NUL.
+  private static func noPath(_ id: Int64) -> Data { Data([0]) + Data(String(id).utf8) }
+
   /// Puts a batch of findings into the catalogue, all or none.
   func store(_ files: [ProbedFile]) throws(AssetSourceError) {
     guard !files.isEmpty else { return }
-    try write { db, token in
+    // What can't be read is noted, but is no change of the library.
+    let changesLibrary = files.contains { if case .image = $0.finding { true } else { false } }
+    try write(takesToken: changesLibrary) { db, token in
       let key = SymmetricKey(
         data: try Data.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'contentKey'") ?? Data())
       for file in files { try Self.store(file, db, token: token, key: key) }
@@ -104,24 +127,48 @@ extension Catalogue {
     try write { db, _ in
       for file in files {
         let asset = try Int64.fetchOne(
-          db.cachedStatement(sql: "DELETE FROM file WHERE id = ? AND path = ? RETURNING asset"),
-          arguments: [file.id, Data(file.path)])
+          db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset"), arguments: [file.id])
         guard let asset else { continue }
         try db.cachedStatement(sql: "DELETE FROM asset WHERE id = ?").execute(arguments: [asset])
       }
     }
   }
 
-  func firstScanIsComplete() throws(AssetSourceError) {
-    try write { db, _ in try db.execute(sql: "UPDATE library SET value = 1 WHERE key = 'isFirstScanComplete'") }
+  /// What the last complete scan was made with; empty if there was none.
+  func probeMark() throws(AssetSourceError) -> String {
+    try read { try String.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'probe'") ?? "" }
+  }
+
+  /// Notes that a scan was complete. It is no change of the library, and takes no token; it writes only what is new.
+  func scanIsComplete(probeMark: String) throws(AssetSourceError) {
+    let isKnown = try read { db in
+      try Bool.fetchOne(
+        db,
+        sql:
+          "SELECT (SELECT value FROM library WHERE key = 'isFirstScanComplete') AND (SELECT value FROM library WHERE key = 'probe') = ?",
+        arguments: [probeMark]) ?? false
+    }
+    if isKnown { return }
+    do {
+      try pool.write { db in
+        try db.execute(sql: "UPDATE library SET value = 1 WHERE key = 'isFirstScanComplete'")
+        try db.execute(sql: "UPDATE library SET value = ? WHERE key = 'probe'", arguments: [probeMark])
+      }
+    } catch {
+      throw Self.translated(error)
+    }
   }
 
   /// One transaction with the token of the change that it is.
-  private func write(_ body: (Database, _ token: Int64) throws -> Void) throws(AssetSourceError) {
+  private func write(
+    takesToken: Bool = true, _ body: (Database, _ token: Int64) throws -> Void
+  ) throws(AssetSourceError) {
     do {
       try pool.write { db in
+        let step = takesToken ? 1 : 0
         let token =
-          try Int64.fetchOne(db, sql: "UPDATE library SET value = value + 1 WHERE key = 'token' RETURNING value") ?? 0
+          try Int64.fetchOne(
+            db, sql: "UPDATE library SET value = value + ? WHERE key = 'token' RETURNING value", arguments: [step]) ?? 0
         try body(db, token)
       }
     } catch {
@@ -130,20 +177,30 @@ extension Catalogue {
   }
 
   private static func store(_ file: ProbedFile, _ db: Database, token: Int64, key: SymmetricKey) throws {
-    var asset: Int64?
-    var reason: String?
+    // By path and now: what the scan knew when it walked past may have been moved since, also by this batch.
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT id, asset FROM file WHERE path = ?"), arguments: [Data(file.path)])
+    let previous: Int64? = row?[1]
+    let asset: Int64?
     var thumbnail: ByteRange?
-    let previous: Int64? = try file.known.flatMap {
-      try Int64.fetchOne(db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [$0.id])
-    }
     switch file.finding {
     case .image(let image):
       thumbnail = image.thumbnail
       let version = contentVersion(of: file.identity, key: key)
       asset = try previous.map { try update($0, image, version, token, db) } ?? insert(image, version, token, db)
-    case .unreadable(let text):
-      reason = text
+    case .unreadable(let reason):
+      if let previous {
+        // Being unreadable is no deletion: a photograph may be half copied, or its disk ill. It keeps its identity, which
+        // is not the file's, and so is looked at again by every scan until it can be read or is gone.
+        try db.cachedStatement(
+          sql: "UPDATE file SET unreadableReason = ?1 WHERE asset = ?2 AND unreadableReason IS NOT ?1"
+        )
+        .execute(arguments: [reason, previous])
+        return
+      }
+      asset = nil
     }
+    let reason: String? = if case .unreadable(let text) = file.finding { text } else { nil }
     try db.cachedStatement(
       sql: """
         INSERT INTO file (asset, path, inode, size, modified, thumbnailOffset, thumbnailLength, unreadableReason)
@@ -157,9 +214,6 @@ extension Catalogue {
       asset, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size, file.identity.modified,
       thumbnail?.offset, thumbnail?.length, reason,
     ])
-    if let previous, asset == nil {
-      try db.cachedStatement(sql: "DELETE FROM asset WHERE id = ?").execute(arguments: [previous])
-    }
   }
 
   private static let properties = [

@@ -16,11 +16,13 @@ package final class Catalogue: Sendable {
   private static let readerCount = 4
 
   let pool: DatabasePool
+  let dataFolder: String
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
   package init(dataFolder: String) throws(AssetLibraryError) {
     guard Self.makeFolder(dataFolder) else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
     let path = dataFolder + "/catalogue.sqlite"
+    self.dataFolder = dataFolder
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = Self.readerCount

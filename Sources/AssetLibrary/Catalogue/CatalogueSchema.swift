@@ -11,12 +11,13 @@ enum CatalogueSchema {
   }
 
   private static let filesAndAssets = """
-    -- Single values: the token of the last change, the key of content versions, whether a scan was ever complete.
+    -- Single values: the token of the last change, the key of content versions, whether a scan was ever complete, and
+    -- what the last complete scan was made with (limits, zone, code), for a scan made with something else reads anew.
     CREATE TABLE library (
       key TEXT PRIMARY KEY,
       value ANY
     ) STRICT;
-    INSERT INTO library VALUES ('token', 0), ('contentKey', randomblob(32)), ('isFirstScanComplete', 0);
+    INSERT INTO library VALUES ('token', 0), ('contentKey', randomblob(32)), ('isFirstScanComplete', 0), ('probe', '');
 
     CREATE TABLE asset (
       id INTEGER PRIMARY KEY,
@@ -49,7 +50,8 @@ enum CatalogueSchema {
     CREATE TABLE file (
       id INTEGER PRIMARY KEY,
       asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
-      -- Bytes below the library's root.
+      -- Bytes below the library's root. One that begins with a NUL, which no path can, stands for none: another file has
+      -- taken this one's place, and where it went is not known yet.
       path BLOB NOT NULL UNIQUE,
       inode INTEGER NOT NULL,
       size INTEGER NOT NULL,
@@ -59,7 +61,7 @@ enum CatalogueSchema {
       thumbnailLength INTEGER,
       unreadableReason TEXT
     ) STRICT;
-    CREATE INDEX fileByAsset ON file (asset);
+    CREATE UNIQUE INDEX fileByAsset ON file (asset);
     CREATE INDEX fileByIdentity ON file (inode, size, modified);
 
     -- Counting a million rows takes a tenth of a second; these are kept instead.

@@ -11,22 +11,32 @@ struct FileProbe: Sendable {
   /// For dates that name no offset.
   let timeZone: TimeZone
 
-  /// Opens and reads one file. Whatever is wrong with it becomes its finding.
-  func probe(_ file: WalkedFile, known: KnownFile?) -> ProbedFile {
-    // The identity of what was read, should it have been replaced since it was walked past.
-    var identity = file.identity
-    let finding: ProbedFile.Finding
+  /// Opens and reads one file. Whatever is wrong with it becomes its finding; what is wrong with its surroundings too,
+  /// but under an identity that makes the next scan try again.
+  func probe(_ file: WalkedFile) -> ProbedFile {
     do {
       let opened = try root.open(file.path)
-      identity = opened.identity
-      finding =
-        opened.isRegularFile
-        ? .image(image(try ImageHeader.read(from: opened, limits: limits), identity))
-        : .unreadable("not a regular file")
+      // The identity of what was read, should it have been replaced since it was walked past.
+      let identity = opened.identity
+      guard opened.isRegularFile else {
+        return ProbedFile(path: file.path, identity: identity, finding: .unreadable("not a regular file"))
+      }
+      do throws(CodecError) {
+        let header = try ImageHeader.read(from: opened, limits: limits)
+        return ProbedFile(path: file.path, identity: identity, finding: .image(image(header, identity)))
+      } catch {
+        let isPassing = if case .readFailed = error { true } else { error == .outOfMemory }
+        return ProbedFile(
+          path: file.path, identity: isPassing ? .unknown : identity, finding: .unreadable(error.description))
+      }
     } catch {
-      finding = .unreadable("\(error)")
+      return ProbedFile(path: file.path, identity: .unknown, finding: .unreadable("\(error)"))
     }
-    return ProbedFile(path: file.path, identity: identity, known: known, finding: finding)
+  }
+
+  /// What findings depend on beside the files: a scan with another mark reads every file anew.
+  var mark: String {
+    "1 \(timeZone.identifier) \(limits.sourcePixels) \(limits.sourceSide) \(limits.profileBytes) \(limits.headerSegments)"
   }
 
   private func image(_ header: ImageHeader, _ identity: FileIdentity) -> ProbedImage {

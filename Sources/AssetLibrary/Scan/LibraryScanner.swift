@@ -65,6 +65,8 @@ package struct LibraryScanner: Sendable {
     } catch {
       throw .libraryUnavailable(path: directory, error)
     }
+    let lock = try ScanLock(dataFolder: catalogue.dataFolder)
+    defer { withExtendedLifetime(lock) {} }
     let outcome: (progress: ScanProgress, refusal: AssetLibraryError?)
     do throws(AssetSourceError) {
       outcome = try merge(root, stop, progressed)
@@ -82,10 +84,11 @@ extension LibraryScanner {
   ) throws(AssetSourceError) -> (progress: ScanProgress, refusal: AssetLibraryError?) {
     var walk = LibraryWalk(root: root)
     var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: try catalogue.lastFileID())
-    var state = Batch(progress: ScanProgress())
+    let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
+    let readsAll = try catalogue.probeMark() != probe.mark
+    var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll)
     var missing: [KnownFile] = []
     var unreadableFolders: [[UInt8]] = []
-    let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
     var lastReport = ContinuousClock.now
 
     while !stop.isRaised, let item = walk.next() {
@@ -102,7 +105,7 @@ extension LibraryScanner {
       while let row = try known.next(before: path) { missing.append(row) }
       let row = try known.next(at: path)
       switch item {
-      case .file(let file): try state.add(file, known: row, root: root, catalogue)
+      case .file(let file): try state.add(file, known: row)
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
       }
@@ -115,11 +118,13 @@ extension LibraryScanner {
     try flush(&state, probe)
     guard !stop.isRaised else { return (state.progress, nil) }
     while let row = try known.next(before: nil) { missing.append(row) }
+    missing += state.displaced
     missing.removeAll { row in
-      state.movedIDs.contains(row.id) || unreadableFolders.contains { isPath(row.path, below: $0) }
+      state.claimedIDs.contains(row.id) || unreadableFolders.contains { isPath(row.path, below: $0) }
     }
     let refusal = try remove(missing, &state.progress)
-    if refusal == nil { try catalogue.firstScanIsComplete() }
+    // A root that could not be listed was not scanned.
+    if refusal == nil && !unreadableFolders.contains([]) { try catalogue.scanIsComplete(probeMark: probe.mark) }
     progressed(state.progress)
     return (state.progress, refusal)
   }
@@ -132,7 +137,7 @@ extension LibraryScanner {
     guard !waiting.isEmpty || !state.found.isEmpty else { return }
     let results = Mutex<[ProbedFile]>([])
     DispatchQueue.concurrentPerform(iterations: waiting.count) { i in
-      let result = probe.probe(waiting[i].file, known: waiting[i].known)
+      let result = probe.probe(waiting[i])
       results.withLock { $0.append(result) }
     }
     let found = state.found + results.withLock { $0 }
@@ -166,36 +171,58 @@ extension LibraryScanner {
 
 /// What a scan has gathered and not yet written.
 private struct Batch {
-  var progress: ScanProgress
-  var waiting: [(file: WalkedFile, known: KnownFile?)] = []
+  let root: LibraryFolder
+  let catalogue: Catalogue
+  /// Files are read although they did not change.
+  let readsAll: Bool
+  var progress = ScanProgress()
+  var waiting: [WalkedFile] = []
   /// Findings that needed no probe.
   var found: [ProbedFile] = []
   var moves: [(file: KnownFile, to: [UInt8])] = []
-  /// Every file that was moved in this scan, written or not: what it was called before is not missing.
-  var movedIDs: Set<Int64> = []
+  /// Every row that was moved or brought up to date in this scan: it is not missing, and nobody else's any more.
+  var claimedIDs: Set<Int64> = []
+  /// Rows whose name another file has taken. Those that nobody claims in the end are missing.
+  var displaced: [KnownFile] = []
 
-  mutating func add(
-    _ file: WalkedFile, known: KnownFile?, root: LibraryFolder, _ catalogue: Catalogue
-  ) throws(AssetSourceError) {
-    if let known {
-      if known.identity != file.identity { waiting.append((file, known)) }
+  init(root: LibraryFolder, catalogue: Catalogue, readsAll: Bool) {
+    self.root = root
+    self.catalogue = catalogue
+    self.readsAll = readsAll
+  }
+
+  mutating func add(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) {
+    let known = known.flatMap { claimedIDs.contains($0.id) ? nil : $0 }
+    if let known, known.identity == file.identity {
+      if readsAll { waiting.append(file) }
       return
     }
-    // A new path: the file may be an old one under another name. It is if the name it had is no longer its name.
-    for candidate in try catalogue.knownFiles(like: file.identity) {
-      if (try? root.open(candidate.path))?.identity == candidate.identity { continue }
-      guard movedIDs.insert(candidate.id).inserted else { continue }
+    // The file is new here, but it may be an old one under another name.
+    for candidate in try catalogue.knownFiles(like: file.identity)
+    where candidate.id != known?.id && !claimedIDs.contains(candidate.id) {
+      guard try hasLeft(candidate) else { continue }
       moves.append((candidate, file.path))
+      claimedIDs.insert(candidate.id)
+      if let known { displaced.append(known) }
       progress.moved += 1
+      if readsAll { waiting.append(file) }
       return
     }
-    waiting.append((file, nil))
+    if let known { claimedIDs.insert(known.id) }
+    waiting.append(file)
   }
 
   mutating func add(unreadable path: [UInt8], _ reason: String, known: KnownFile?) {
-    let identity = FileIdentity(inode: 0, size: 0, modified: 0)
-    if known?.identity == identity { return }
-    found.append(ProbedFile(path: path, identity: identity, known: known, finding: .unreadable(reason)))
+    if known?.identity == .unknown { return }
+    found.append(ProbedFile(path: path, identity: .unknown, finding: .unreadable(reason)))
+  }
+
+  /// Whether a known file is no longer where it was: its name is gone, or is now the name of another known file, as
+  /// when names are exchanged or counted up. A name with new content is an edited file, and stays the asset that it was.
+  private func hasLeft(_ file: KnownFile) throws(AssetSourceError) -> Bool {
+    guard file.path.first != 0, let now = (try? root.open(file.path))?.identity else { return true }
+    if now == file.identity { return false }
+    return try catalogue.knownFiles(like: now).contains { $0.id != file.id }
   }
 }
 

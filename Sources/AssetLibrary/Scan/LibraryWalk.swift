@@ -16,14 +16,6 @@ struct WalkedFile {
   let identity: FileIdentity
 }
 
-extension FileIdentity {
-  init(_ status: stat) {
-    self.init(
-      inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
-  }
-}
-
 struct LibraryWalk {
   enum Item {
     case file(WalkedFile)
@@ -132,16 +124,15 @@ struct LibraryWalk {
   }
 
   private func look(at path: [UInt8], _ name: [UInt8], in folder: LibraryFile) -> Item? {
-    var status = stat()
-    let result = (name + [0]).withUnsafeBytes {
-      fstatat(folder.descriptor, $0.assumingMemoryBound(to: CChar.self).baseAddress!, &status, AT_SYMLINK_NOFOLLOW)
+    let entry: FolderEntry
+    do throws(SystemError) {
+      entry = try folder.entry(name)
+    } catch {
+      return error.code == ENOENT ? nil : .unreadable(path: path, reason: error.description)
     }
-    guard result == 0 else {
-      return errno == ENOENT ? nil : .unreadable(path: path, reason: SystemError(code: errno).description)
-    }
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: return .file(WalkedFile(path: path, identity: FileIdentity(status)))
-    case S_IFLNK:
+    switch entry.kind {
+    case .file: return .file(WalkedFile(path: path, identity: entry.identity))
+    case .link:
       do throws(SystemError) {
         let target = try root.open(path)
         // A link to a device, or to a folder that went meanwhile: nothing of ours.
@@ -150,7 +141,7 @@ struct LibraryWalk {
         let reason = error.code == EXDEV ? "a symbolic link that leaves the library" : "a symbolic link: \(error)"
         return .unreadable(path: path, reason: reason)
       }
-    default: return nil
+    case .other: return nil
     }
   }
 }

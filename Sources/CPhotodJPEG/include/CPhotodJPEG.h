@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
   // libjpeg's own count of recoverable oddities, and the first of them.
   long warnings;
-  // The file ended before its picture did.
+  // The file, or the data of a scan in it, ended before its picture did.
   bool truncated;
   // The source itself failed (fill returned -2).
   bool read_failed;

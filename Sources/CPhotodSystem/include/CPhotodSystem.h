@@ -21,10 +21,11 @@ int photod_eventfd(void);
 typedef struct {
   uint64_t device, inode;
   int64_t size;
-  // Nanoseconds since 1970.
+  // Nanoseconds since 1970, as far as 64 bits reach: a time beyond the year 2262 is the last there is.
   int64_t modified;
   bool is_regular_file;
   bool is_directory;
+  bool is_symbolic_link;
 } photod_file_status;
 
 // Opens a path (bytes, relative, NUL-terminated) beneath a directory: never through "..", a magic link or a symbolic
@@ -32,6 +33,8 @@ typedef struct {
 // openat2(2), RESOLVE_BENEATH. errno EXDEV: it would leave the directory.
 int photod_open_beneath(int directory, const char *path, bool directory_wanted);
 int photod_file_status_of(int descriptor, photod_file_status *status);
+// The same of an entry of a directory; a symbolic link is told of itself.
+int photod_file_status_at(int directory, const char *name, photod_file_status *status);
 
 // Gives glibc's malloc fewer arenas and a low threshold for mmap, so that memory comes back after a burst of renders.
 void photod_tame_malloc(void);

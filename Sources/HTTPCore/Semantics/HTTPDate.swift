@@ -22,8 +22,9 @@ package enum HTTPDate {
     } else {
       return nil
     }
-    let clock = fields.time.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
-    guard let month = months.firstIndex(of: fields.month), let day = Int(fields.day), var year = Int(fields.year),
+    let clock = fields.time.split(separator: ":", omittingEmptySubsequences: false).map { number($0, digits: 2...2) }
+    guard let month = months.firstIndex(of: fields.month), let day = number(fields.day, digits: 1...2),
+      var year = number(fields.year, digits: 2...4), fields.year.utf8.count != 3,
       clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
       (1...31).contains(day), (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
     else { return nil }
@@ -31,6 +32,12 @@ package enum HTTPDate {
     if fields.year.count == 2 { year += year < 70 ? 2000 : 1900 }
     return CalendarDate(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
       .secondsSince1970
+  }
+
+  /// A number of so many digits and nothing else: no sign, and nothing that could overflow.
+  private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
+    guard digits.contains(text.utf8.count), text.utf8.allSatisfy(Text.isDigit) else { return nil }
+    return Int(text)
   }
 
   private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }

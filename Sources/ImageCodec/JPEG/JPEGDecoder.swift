@@ -37,9 +37,10 @@ package final class JPEGDecoder: RowDecoder {
   ///
   /// - Parameters:
   ///   - range: the part of the source that is the JPEG; all of it by default.
+  ///   - size: what the header that the caller planned with said; a file that says otherwise now was changed since.
   ///   - profileParts: where the parts of the ICC profile lie.
   package init(
-    source: any ByteSource, range: ByteRange? = nil, options: Options, profileParts: [ByteRange] = [],
+    source: any ByteSource, range: ByteRange? = nil, size: PixelSize, options: Options, profileParts: [ByteRange] = [],
     limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let cursor = SourceCursor(source: source, range: range, stop: stop)
@@ -61,6 +62,9 @@ package final class JPEGDecoder: RowDecoder {
     layout = RowLayout(
       imageSize: PixelSize(width: 0, height: 0), firstColumn: 0, width: 0, channels: 3, bitsPerChannel: 8)
     try check(photod_jpeg_read_header(handle, &header))
+    guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
+      throw .malformed("a size that its header did not have", offset: nil)
+    }
     try prepare()
   }
 

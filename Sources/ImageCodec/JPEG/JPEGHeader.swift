@@ -17,9 +17,12 @@ enum JPEGHeader {
       let marker = try self.marker(&reader, &position)
       if marker == startOfScan {
         guard let frame else { throw .malformed("a scan before its frame", offset: position) }
+        // T.81 §B.2.3: a scan that does not hold all components is one of several.
+        let scanComponents = try reader.wholeBytes(at: position, count: 3).bigEndian(at: 2, bytes: 1)
+        let isBuffered = frame.isProgressive || scanComponents < frame.components
         return ImageHeader(
           format: .jpeg, storedSize: frame.size, colorChannels: frame.components, hasAlpha: false, bitsPerChannel: 8,
-          isProgressive: frame.isProgressive, metadata: metadata, embeddedThumbnail: thumbnail,
+          isProgressive: frame.isProgressive, isBuffered: isBuffered, metadata: metadata, embeddedThumbnail: thumbnail,
           profileParts: profile.sorted { $0.key < $1.key }.map(\.value))
       }
       if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }

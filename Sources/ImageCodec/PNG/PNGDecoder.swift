@@ -8,6 +8,10 @@ package final class PNGDecoder: RowDecoder {
     let cursor: SourceCursor
     var consumer: (any RowConsumer)?
     var rowBytes = 0
+    /// Rows that were handed over.
+    var delivered = 0
+    /// The consumer wanted no more.
+    var isStopped = false
     /// Rows that are handed over.
     var rows = 0..<Int.max
 
@@ -17,7 +21,9 @@ package final class PNGDecoder: RowDecoder {
     func rowArrived(_ y: Int, _ row: UnsafePointer<UInt8>) -> Bool {
       guard let consumer, y >= rows.lowerBound else { return true }
       consumer.space(forRow: y).copyMemory(from: row, byteCount: rowBytes)
-      return consumer.rowArrived(y) && y + 1 < rows.upperBound
+      delivered += 1
+      isStopped = !consumer.rowArrived(y)
+      return !isStopped && y + 1 < rows.upperBound
     }
   }
 
@@ -29,9 +35,11 @@ package final class PNGDecoder: RowDecoder {
 
   /// Reads the header. Blocks for as long as the source does: a source that may wait is to have its header there.
   ///
-  /// - Parameter rows: the rows that are wanted; `nil` is all of them.
+  /// - Parameters:
+  ///   - size: what the header that the caller planned with said; a file that says otherwise now was changed since.
+  ///   - rows: the rows that are wanted; `nil` is all of them.
   package init(
-    source: any ByteSource, rows: Range<Int>? = nil, limits: CodecLimits, stop: StopFlag
+    source: any ByteSource, size: PixelSize, rows: Range<Int>? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let context = Context(cursor: SourceCursor(source: source, range: nil, stop: stop))
     let callbacks = photod_png_source(
@@ -54,10 +62,14 @@ package final class PNGDecoder: RowDecoder {
       photod_png_decoder_destroy(handle)
       throw error
     }
+    guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
+      photod_png_decoder_destroy(handle)
+      throw .malformed("a size that its header did not have", offset: nil)
+    }
     self.handle = handle
     self.context = context
     context.rowBytes = header.row_bytes
-    if let rows { context.rows = rows }
+    context.rows = (rows ?? 0..<size.height).clamped(to: 0..<size.height)
     layout = RowLayout(
       imageSize: PixelSize(width: Int(header.width), height: Int(header.height)), firstColumn: 0,
       width: Int(header.width), channels: Int(header.channels), bitsPerChannel: Int(header.bits_per_channel))
@@ -79,7 +91,12 @@ package final class PNGDecoder: RowDecoder {
     defer { context.consumer = nil }
     let status = photod_png_decode(handle)
     switch status {
-    case PHOTOD_PNG_OK: return .finished
+    case PHOTOD_PNG_OK:
+      // An IEND may come before the pixels are complete. A consumer that stops early has all that it wanted.
+      if context.delivered < context.rows.count && !context.isStopped {
+        throw .truncated(offset: context.cursor.position)
+      }
+      return .finished
     case PHOTOD_PNG_NEEDS_INPUT: return .needsInput
     default: throw Self.error(status, handle, context.cursor)
     }

@@ -31,7 +31,8 @@ enum PNGHeader {
         return ImageHeader(
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
-          bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, metadata: metadata,
+          bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
+          metadata: metadata,
           embeddedThumbnail: thumbnail, profileParts: [])
       case "tRNS": hasAlpha = true
       case "IEND": throw .malformed("a PNG without pixels", offset: position)

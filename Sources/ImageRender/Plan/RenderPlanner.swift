@@ -107,7 +107,7 @@ package struct RenderPlanner: Sendable {
     bytes += RowRing.byteCount(rowBytes: horizontal.inputLength * pixel, capacity: vertical.taps + 3)
     // An output that waits to be turned, and the file that grows: at worst as large as its pixels.
     bytes += output.pixelCount * 4 * (OutputWriter.streams(orientation) ? 1 : 2)
-    if header.isProgressive {
+    if header.isBuffered {
       let pixels = header.storedSize.pixelCount
       switch header.format {
       // Every coefficient in 16 bits, chroma at worst unsampled.

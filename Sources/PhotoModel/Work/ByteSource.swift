@@ -21,11 +21,16 @@ package protocol ByteSource: AnyObject, Sendable {
   /// Whether `read` may ever answer `.notYet`.
   var mayWait: Bool { get }
 
+  /// Whether the bytes are still those that were opened. Asks the file system; for after a render.
+  var isUnchanged: Bool { get }
+
   /// Copies what is at `offset` into the buffer: as much as is there at once, not always as much as fits.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead
 }
 
 extension ByteSource {
+  package var isUnchanged: Bool { true }
+
   /// Up to `count` bytes at `offset`: fewer only where the source ends, or has no more for now.
   package func bytes(at offset: Int64, count: Int) throws(ByteSourceError) -> [UInt8] {
     let wanted = max(0, min(count, Int(clamping: size - offset)))

@@ -1,0 +1,19 @@
+import LibraryFolder
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The right to scan into a catalogue: one process at a time has it, as long as this value lives. The kernel takes it
+/// back when a process dies.
+final class ScanLock {
+  private let descriptor: Int32
+
+  init(dataFolder: String) throws(AssetLibraryError) {
+    descriptor = open(dataFolder + "/scan.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .scanUnderWay }
+  }
+
+  deinit { close(descriptor) }
+}
