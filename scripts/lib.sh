@@ -37,7 +37,7 @@ install_missing() {
 need_swift() {
   command -v swift >/dev/null || fail "No Swift toolchain: install Swift 6.2 or later (swift.org/install), then start again."
   local version
-  version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | head -n 1 | grep -oE '[0-9]+\.[0-9]+')
+  version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | head -n 1 | grep -oE '[0-9]+\.[0-9]+' || true)
   [ -n "$version" ] || fail "The Swift toolchain does not say its version."
   [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -n 1)" = 6.2 ] || fail "Swift $version is too old: photod needs 6.2 or later."
 }

@@ -3,7 +3,7 @@
 // Requests of one connection are answered one after the other: while one is being answered nothing more is read, so
 // that a client that pipelines without reading fills its own socket and not our memory.
 //
-//     reading --head, body--> answering --last byte queued--> flushing --all sent--> reading | closed
+//     reading --head, body--> answering --last byte queued--> flushing --all sent--> reading | lingering | closed
 
 import CPhotodSystem
 import Dispatch
@@ -17,7 +17,10 @@ import HTTPCore
 /// connection to name it in a closure for that queue.
 final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private enum State {
-    case reading, answering, flushing, closed
+    case reading, answering, flushing
+    /// Our side is shut; what a refused client still sends is thrown away, so that it can read why (RFC 9112 §9.6).
+    case lingering
+    case closed
   }
 
   private enum Framing {
@@ -28,6 +31,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private let loop: EventLoop
   private let handler: any HTTPHandler
   private let limits: ServerLimits
+  private let commonFields: [(name: String, value: String)]
   private let peer: Peer
   private let closed: @Sendable () -> Void
 
@@ -43,6 +47,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private var hasSentHead = false
   private var keepsAlive = true
   private var isDraining = false
+  /// The client may be in the middle of a message that was refused.
+  private var wasRefused = false
   private var peerHasClosed = false
   private var requestCount = 0
   /// What is to be sent, and how many bytes of its first element are.
@@ -52,13 +58,14 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
-    closed: @escaping @Sendable () -> Void
+    commonFields: [(name: String, value: String)], closed: @escaping @Sendable () -> Void
   ) {
     self.descriptor = descriptor
     self.peer = peer
     self.loop = loop
     self.handler = handler
     self.limits = limits
+    self.commonFields = commonFields
     self.closed = closed
     self.parser = RequestParser(limits: limits.parser)
     self.deadline = .max
@@ -100,6 +107,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
     if events & EPOLLOUT.rawValue != 0 { flush() }
     if state == .reading, events & EPOLLIN.rawValue != 0 { return read() }
+    if state == .lingering { return discard() }
     if state == .answering || state == .flushing, events & EPOLLRDHUP.rawValue != 0 { peerStoppedSending() }
   }
 
@@ -119,7 +127,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   /// What is made already is sent.
   private func peerStoppedSending() {
     peerHasClosed = true
-    keepsAlive = false
     watch(watched & ~EPOLLRDHUP.rawValue)
     guard state == .answering else { return }
     if hasSentHead { return close() }
@@ -161,6 +168,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
         }
       } catch {
         keepsAlive = false
+        wasRefused = true
         respondNow(handler.response(to: error))
       }
     }
@@ -221,7 +229,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   func abandoned() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     guard state == .answering, !hasSentHead else { return }
-    respondNow(HTTPResponse(.internalServerError))
+    keepsAlive = false
+    respondNow(handler.responseToAbandonment())
   }
 
   private func isCurrent(_ responder: Responder) -> Bool {
@@ -240,6 +249,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private func sendHead(_ head: ResponseHead, _ framing: BodyFraming) {
     hasSentHead = true
     if isDraining { keepsAlive = false }
+    var head = head
+    head.fields += commonFields
     output.append(
       ResponseWriter.head(head, framing: framing, date: loop.date, keepsAlive: keepsAlive, version: version))
   }
@@ -259,7 +270,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       let sent = sendGathered()
       if sent >= 0 {
         consume(sent)
-        setDeadline(limits.writeDeadline)
+        // An interim response sent while a body is read has the body's deadline.
+        if state != .reading { setDeadline(limits.writeDeadline) }
       } else if errno == EAGAIN {
         watch(watched | EPOLLOUT.rawValue)
         if deadline == .max { setDeadline(limits.writeDeadline) }
@@ -272,29 +284,37 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     switch state {
     case .answering: deadline = .max
     case .flushing: answerIsSent()
-    case .reading, .closed: break
+    case .reading, .lingering, .closed: break
     }
   }
 
   private func answerIsSent() {
-    guard keepsAlive, !isDraining else { return closeGently() }
+    guard keepsAlive, !isDraining else { return wasRefused ? linger() : close() }
     state = .reading
     hasSentHead = false
-    watch(EPOLLIN.rawValue)
+    // From one who has stopped sending there may still be whole requests here, but nothing more will come.
+    watch(peerHasClosed ? 0 : EPOLLIN.rawValue)
     setDeadline(parser.isInsideRequest ? limits.headerDeadline : limits.idleDeadline)
     parse()
+    if peerHasClosed && state == .reading { close() }
   }
 
-  /// Our side first, so that a client still sending gets the answer before a reset (RFC 9112 §9.6).
-  private func closeGently() {
+  /// Our side first: closing outright would reset a client that is still sending, and it might never see the answer.
+  private func linger() {
+    state = .lingering
     shutdown(descriptor, Int32(SHUT_WR))
-    var discarded = 0
-    while discarded < 4 * loop.scratch.count {
+    watch(EPOLLIN.rawValue)
+    setDeadline(limits.lingerDeadline)
+    discard()
+  }
+
+  private func discard() {
+    // A batch at a time, so that one who sends without end does not hold the loop.
+    for _ in 0..<16 {
       let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
-      guard count > 0 else { break }
-      discarded += count
+      if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return close() }
+      if count < 0 { return }
     }
-    close()
   }
 
   private func consume(_ count: Int) {

@@ -24,4 +24,7 @@ package protocol HTTPHandler: Sendable {
 
   /// The answer to a message that is no request. The connection closes after it.
   func response(to error: ParseError) -> HTTPResponse
+
+  /// The answer to a request whose responder was let go without one.
+  func responseToAbandonment() -> HTTPResponse
 }

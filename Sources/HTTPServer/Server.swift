@@ -13,12 +13,15 @@ import Synchronization
 package final class Server: Sendable {
   private struct State {
     var connectionCount = 0
+    /// Open connections by address, for addresses that have some.
+    var connectionsByPeer: [Peer: Int] = [:]
     var isDraining = false
     var drained: (@Sendable () -> Void)?
   }
 
   private let limits: ServerLimits
   private let handler: any HTTPHandler
+  private let commonFields: [(name: String, value: String)]
   private let logger: Logger
   private let loops: [EventLoop]
   private let state = Mutex(State())
@@ -26,8 +29,14 @@ package final class Server: Sendable {
   /// Touched on the first loop's queue only; that loop does the accepting.
   private nonisolated(unsafe) var listeners: [Listener] = []
 
-  /// - Parameter loopCount: event loops; one a core is as many as are of use.
-  package init(handler: any HTTPHandler, limits: ServerLimits, loopCount: Int, logger: Logger) {
+  /// - Parameters:
+  ///   - commonFields: header fields that every answer carries.
+  ///   - loopCount: event loops; one a core is as many as are of use.
+  package init(
+    handler: any HTTPHandler, limits: ServerLimits, commonFields: [(name: String, value: String)], loopCount: Int,
+    logger: Logger
+  ) {
+    self.commonFields = commonFields
     self.handler = handler
     self.limits = limits
     self.logger = logger
@@ -80,20 +89,32 @@ package final class Server: Sendable {
   }
 
   private func adopt(_ descriptor: Int32, _ peer: Peer) {
-    state.withLock { $0.connectionCount += 1 }
+    let isAdmitted = state.withLock { state in
+      if peer != .unix {
+        if state.connectionsByPeer[peer, default: 0] >= limits.connectionsPerAddress { return false }
+        state.connectionsByPeer[peer, default: 0] += 1
+      }
+      state.connectionCount += 1
+      return true
+    }
+    guard isAdmitted else {
+      close(descriptor)
+      return
+    }
     let index = nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
     let loop = loops[Int(UInt(bitPattern: index) % UInt(loops.count))]
     loop.queue.async { [self] in
       let connection = Connection(
-        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits,
-        closed: { [self] in connectionClosed() })
+        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, commonFields: commonFields,
+        closed: { [self] in connectionClosed(peer) })
       connection.start()
       if state.withLock({ $0.isDraining }) { connection.drain() }
     }
   }
 
-  private func connectionClosed() {
+  private func connectionClosed(_ peer: Peer) {
     let wasFull = state.withLock { state in
+      if let count = state.connectionsByPeer[peer] { state.connectionsByPeer[peer] = count > 1 ? count - 1 : nil }
       state.connectionCount -= 1
       return state.connectionCount == limits.connections - 1
     }

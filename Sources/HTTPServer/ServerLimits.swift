@@ -5,6 +5,8 @@ package struct ServerLimits: Sendable {
   package var parser: ParserLimits
   /// Open connections in all; at the limit, accepting pauses until one closes.
   package var connections: Int
+  /// Open connections from one address; one more is closed at once. Socket files have no address.
+  package var connectionsPerAddress: Int
   /// Requests on one connection before it is closed.
   package var requestsPerConnection: Int
   /// From a connection's first byte of a head to its last.
@@ -15,21 +17,27 @@ package struct ServerLimits: Sendable {
   package var idleDeadline: Duration
   /// Without one byte of a waiting answer being taken.
   package var writeDeadline: Duration
+  /// How long a refused client may go on sending after it was told.
+  package var lingerDeadline: Duration
   /// Connections that the kernel holds before they are accepted.
   package var backlog: Int32
 
   package init(
-    parser: ParserLimits = ParserLimits(), connections: Int = 16_384, requestsPerConnection: Int = 100_000,
+    parser: ParserLimits = ParserLimits(), connections: Int = 16_384, connectionsPerAddress: Int = 1024,
+    requestsPerConnection: Int = 100_000,
     headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
-    idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30), backlog: Int32 = 1024
+    idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
+    lingerDeadline: Duration = .seconds(2), backlog: Int32 = 1024
   ) {
     self.parser = parser
     self.connections = connections
+    self.connectionsPerAddress = connectionsPerAddress
     self.requestsPerConnection = requestsPerConnection
     self.headerDeadline = headerDeadline
     self.bodyDeadline = bodyDeadline
     self.idleDeadline = idleDeadline
     self.writeDeadline = writeDeadline
+    self.lingerDeadline = lingerDeadline
     self.backlog = backlog
   }
 }

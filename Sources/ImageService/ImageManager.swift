@@ -11,6 +11,7 @@ import ImageRender
 import Logging
 import OriginalStore
 import PhotoModel
+import Synchronization
 import Telemetry
 
 package final class ImageManager: Sendable {
@@ -19,11 +20,19 @@ package final class ImageManager: Sendable {
   private let budget: MemoryBudget
   private let limits: CodecLimits
   private let logger: Logger
+  /// Tasks whose render has not begun, wherever they wait.
+  private let waiting = Atomic<Int>(0)
+  private let maximumWaiting: Int
 
   /// - Parameters:
-  ///   - queue: where codec work runs, and nothing else does.
+  ///   - queue: where codec work runs, and nothing else does. Its own line need have no limit.
+  ///   - maximumWaiting: tasks that may wait, for a worker or for memory; one more is refused.
   ///   - budget: what all renders together may hold.
-  package init(store: OriginalStore, queue: WorkQueue, budget: MemoryBudget, limits: CodecLimits, logger: Logger) {
+  package init(
+    store: OriginalStore, queue: WorkQueue, maximumWaiting: Int, budget: MemoryBudget, limits: CodecLimits,
+    logger: Logger
+  ) {
+    self.maximumWaiting = maximumWaiting
     self.store = store
     self.queue = queue
     self.budget = budget
@@ -36,14 +45,25 @@ package final class ImageManager: Sendable {
     for asset: Asset, _ request: ImageRequest, requestID: String, deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
     let task = ImageTask(requestID: requestID, asset: asset, request: request)
+    // One may always be on its way to a worker.
+    if waiting.add(1, ordering: .relaxed).newValue > max(1, maximumWaiting) {
+      waiting.subtract(1, ordering: .relaxed)
+      deliver(.failed(.queueFull))
+      return task
+    }
     let isAccepted = queue.submit { [self] in look(task, deliver) }
-    if !isAccepted { deliver(.failed(.queueFull)) }
+    if !isAccepted {
+      waiting.subtract(1, ordering: .relaxed)
+      deliver(.failed(.queueFull))
+    }
     return task
   }
 
   /// The first step: what is there, and what will it take?
   private func look(_ task: ImageTask, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
     let waited = ContinuousClock.now - task.created
+    var goesOn = false
+    defer { if !goesOn { waiting.subtract(1, ordering: .relaxed) } }
     attempt(task, deliver) { () throws(ImageServiceError) in
       let source = try open(task.asset)
       let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
@@ -65,11 +85,13 @@ package final class ImageManager: Sendable {
         }
       }
       if !fits { throw .overBudget(needed: needed, budget: budget.capacityBytes) }
+      goesOn = true
     }
   }
 
   /// The second step, with memory in hand.
   private func carryOut(_ render: Render, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
+    waiting.subtract(1, ordering: .relaxed)
     let task = render.task
     attempt(task, deliver) { () throws(ImageServiceError) in
       if let plan = render.degraded, task.request.deliveryMode != .highQualityFormat {
@@ -78,7 +100,10 @@ package final class ImageManager: Sendable {
         deliver(.degraded(frame))
       }
       guard let plan = render.final else { preconditionFailure("a render without a plan") }
-      deliver(.final(try frame(plan, render, isDegraded: false)))
+      let frame = try frame(plan, render, isDegraded: false)
+      // Overwritten in place while it was read: its pixels may be half one picture and half another.
+      guard render.source.isUnchanged else { throw .originalChanged }
+      deliver(.final(frame))
     }
   }
 

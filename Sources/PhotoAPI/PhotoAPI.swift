@@ -11,6 +11,9 @@ import Logging
 import PhotoModel
 
 package struct PhotoAPI: HTTPHandler {
+  /// What every answer says: no page of another origin has a use for it.
+  package static let commonFields = [(name: "Cross-Origin-Resource-Policy", value: "same-origin")]
+
   private let gatekeeper: Gatekeeper
   private let lookups: WorkQueue
   private let health: HealthRoutes
@@ -19,11 +22,13 @@ package struct PhotoAPI: HTTPHandler {
 
   /// - Parameters:
   ///   - lookups: where questions to the catalogue run.
+  ///   - isBehindProxy: loopback peers are a proxy's, and not trusted.
   ///   - allowedHosts: names that the daemon goes by, beside loopback names and addresses.
   package init(
-    library: any AssetSource, images: ImageManager, lookups: WorkQueue, allowedHosts: [String], logger: Logger
+    library: any AssetSource, images: ImageManager, lookups: WorkQueue, allowedHosts: [String], isBehindProxy: Bool,
+    logger: Logger
   ) {
-    gatekeeper = Gatekeeper(allowedHosts: allowedHosts)
+    gatekeeper = Gatekeeper(allowedHosts: allowedHosts, isBehindProxy: isBehindProxy)
     self.lookups = lookups
     health = HealthRoutes(library: library, logger: logger)
     assets = AssetRoutes(library: library, logger: logger)
@@ -55,12 +60,17 @@ package struct PhotoAPI: HTTPHandler {
 
   package func response(to error: ParseError) -> HTTPResponse { Problem(error).response }
 
+  package func responseToAbandonment() -> HTTPResponse {
+    Problem(500, "internal-error", "Internal error", detail: "The daemon did not answer; that is a bug of its own.")
+      .response
+  }
+
   private func dispatch(
     _ route: Route, _ request: HTTPRequest, _ principal: Principal, _ responder: Responder
   ) throws(Problem) {
     switch route {
-    case .health: responder.send(health.health())
-    case .openAPI: responder.send(health.openAPI(request))
+    case .health: responder.send(try health.health(request))
+    case .openAPI: responder.send(try health.openAPI(request))
     case .readiness: try lookUp(responder) { () throws(Problem) in try health.readiness(request) }
     case .assets:
       try lookUp(responder) { () throws(Problem) in try assets.list(request, principal) }

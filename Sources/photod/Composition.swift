@@ -65,14 +65,18 @@ struct Composition: Sendable {
       store: OriginalStore(folder: folder),
       queue: WorkQueue(
         label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
-        limit: settings.renderQueue, qos: .utility),
-      budget: MemoryBudget(capacityBytes: memoryBudget), limits: settings.codec, logger: Logger(label: "images"))
+        limit: .max, qos: .utility),
+      maximumWaiting: settings.renderQueue, budget: MemoryBudget(capacityBytes: memoryBudget), limits: settings.codec,
+      logger: Logger(label: "images"))
     let api = PhotoAPI(
       library: catalogue, images: images,
-      lookups: WorkQueue(label: "photod.lookup", workers: cores, limit: settings.renderQueue * 4, qos: .userInitiated),
-      allowedHosts: settings.allowedHosts, logger: Logger(label: "api"))
+      lookups: WorkQueue(
+        label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
+      allowedHosts: settings.allowedHosts, isBehindProxy: settings.behindProxy, logger: Logger(label: "api"))
     return Daemon(
-      server: Server(handler: api, limits: settings.server, loopCount: cores, logger: Logger(label: "http")),
+      server: Server(
+        handler: api, limits: settings.server, commonFields: PhotoAPI.commonFields, loopCount: cores,
+        logger: Logger(label: "http")),
       addresses: addresses, scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath)
   }

@@ -20,6 +20,7 @@ struct Settings: Sendable {
   var data: String
   var allowAnonymous: Bool
   var allowedHosts: [String]
+  var behindProxy: Bool
   var timeZone: String
   var logLevel: Logger.Level
   var memoryBudget: Int
@@ -38,6 +39,7 @@ struct Settings: Sendable {
     ("data", .string("")),
     ("allowAnonymous", .bool(false)),
     ("allowedHosts", .stringArray([])),
+    ("behindProxy", .bool(false)),
     ("timeZone", .string("UTC")),
     ("logLevel", .string("info")),
     ("memoryBudget", .int(0)),
@@ -52,6 +54,7 @@ struct Settings: Sendable {
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
     ("http.connections", .int(16_384)),
+    ("http.connectionsPerAddress", .int(1024)),
     ("http.requestsPerConnection", .int(100_000)),
     ("http.requestLineBytes", .int(8192)),
     ("http.headerBytes", .int(32_768)),
@@ -109,6 +112,7 @@ struct Settings: Sendable {
     data = try reader.text("data")
     allowAnonymous = try reader.flag("allowAnonymous")
     allowedHosts = try reader.list("allowedHosts")
+    behindProxy = try reader.flag("behindProxy")
     timeZone = try reader.text("timeZone")
     let level = try reader.text("logLevel")
     guard let logLevel = Logger.Level(rawValue: level) else {
@@ -125,7 +129,7 @@ struct Settings: Sendable {
       // libjpeg itself writes no more than 65,500 a side.
       sourceSide: try reader.number("limits.sourceSide", in: 1...65_500),
       jpegScans: try reader.number("limits.jpegScans", in: 1...100_000),
-      profileBytes: try reader.number("limits.profileBytes", in: 0...(1 << 30)),
+      profileBytes: try reader.number("limits.profileBytes", in: 1...(1 << 30)),
       headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000))
     scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
     scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
@@ -135,6 +139,7 @@ struct Settings: Sendable {
     server.parser.headerFields = try reader.number("http.headerFields", in: 4...10_000)
     server.parser.bodyBytes = try reader.number("http.bodyBytes", in: 0...(1 << 32))
     server.connections = try reader.number("http.connections", in: 1...1_000_000)
+    server.connectionsPerAddress = try reader.number("http.connectionsPerAddress", in: 1...1_000_000)
     server.requestsPerConnection = try reader.number("http.requestsPerConnection", in: 1...(1 << 40))
     server.headerDeadline = .seconds(try reader.number("http.headerSeconds", in: 1...86_400))
     server.bodyDeadline = .seconds(try reader.number("http.bodySeconds", in: 1...86_400))

@@ -135,8 +135,13 @@ final class TestDaemon: @unchecked Sendable {
     return try Self.parsed(send(request + "\r\n"), isHead: method == "HEAD")
   }
 
+  /// When a client says that it has nothing more to say.
+  enum Closing {
+    case never, atOnce, afterTheFirstBytes
+  }
+
   /// Sends bytes and reads until the daemon closes.
-  func send(_ text: String, closingOurSide: Bool = false) throws -> [UInt8] {
+  func send(_ text: String, closingOurSide closing: Closing = .never) throws -> [UInt8] {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()
@@ -153,12 +158,13 @@ final class TestDaemon: @unchecked Sendable {
     try #require(connected == 0)
     let bytes = Array(text.utf8)
     try #require(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
-    if closingOurSide { shutdown(descriptor, Int32(SHUT_WR)) }
+    if closing == .atOnce { shutdown(descriptor, Int32(SHUT_WR)) }
     var answer: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = recv(descriptor, &chunk, chunk.count, 0)
       guard count > 0 else { break }
+      if closing == .afterTheFirstBytes && answer.isEmpty { shutdown(descriptor, Int32(SHUT_WR)) }
       answer += chunk[..<count]
     }
     return answer

@@ -70,6 +70,42 @@ struct BadInputTests {
     }
   }
 
+  @Test("a PNG whose pixels end before its end says so, at every size")
+  func shortPNG() throws {
+    let file = PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 9).pixels(width: 200, height: 200))
+    // The same pixels under a header that promises twice the rows; libpng is told not to mind the checksum by a right one.
+    var tall = file
+    tall[22] = 1
+    tall[23] = 144
+    let sum = Self.crc(Array(tall[12..<29]))
+    for i in 0..<4 { tall[29 + i] = UInt8(truncatingIfNeeded: sum >> (24 - 8 * UInt32(i))) }
+    for size in [50, 400] {
+      #expect(throws: CodecError.self) { try render(tall, request(size, size)) }
+      #expect(throws: CodecError.self) { try render(tall, request(size, size, .aspectFit, .jpeg)) }
+    }
+  }
+
+  /// CRC-32 as PNG takes it (third edition, annex D).
+  private static func crc(_ bytes: [UInt8]) -> UInt32 {
+    ~bytes.reduce(~0) { sum, byte in
+      (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
+    }
+  }
+
+  @Test("a file that was replaced between its header and its rows is refused")
+  func replaced() throws {
+    let small = JPEGFile { _ in }.encoded(Scene(seed: 9).pixels(width: 60, height: 40))
+    let large = JPEGFile { _ in }.encoded(Scene(seed: 9).pixels(width: 600, height: 400))
+    for (before, after) in [(small, large), (large, small)] {
+      let header = try ImageHeader.read(from: MemoryByteSource(before), limits: CodecLimits())
+      let plan = RenderPlanner().plan(
+        header, request(20, 20, .aspectFill, crop: UnitRect(x: 0.5, y: 0.5, width: 0.5, height: 0.5)))
+      #expect(throws: CodecError.self) {
+        _ = try Renderer(plan, source: MemoryByteSource(after), limits: CodecLimits(), stop: StopFlag()).resume()
+      }
+    }
+  }
+
   @Test("a scan bomb is refused by name")
   func scanBomb() throws {
     let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))

@@ -10,15 +10,19 @@ struct Gatekeeper: Sendable {
   ]
 
   private let allowedHosts: Set<String>
+  private let isBehindProxy: Bool
 
-  /// - Parameter allowedHosts: names, beside loopback names and addresses, under which the daemon may be asked for.
-  init(allowedHosts: [String]) {
+  /// - Parameters:
+  ///   - allowedHosts: names, beside loopback names and addresses, under which the daemon may be asked for.
+  ///   - isBehindProxy: a loopback peer is a proxy, and says nothing of who is asking.
+  init(allowedHosts: [String], isBehindProxy: Bool) {
+    self.isBehindProxy = isBehindProxy
     self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
   }
 
   func principal(_ request: HTTPRequest, from peer: Peer) -> Principal {
     let isForwarded = Self.forwardingFields.contains { request.head.has($0) }
-    return peer.isLoopback && !isForwarded ? .local : .anonymous
+    return peer.isLoopback && !isBehindProxy && !isForwarded ? .local : .anonymous
   }
 
   /// A name in Host that we don't go by is how a page reaches a daemon that it has no business with (DNS rebinding).

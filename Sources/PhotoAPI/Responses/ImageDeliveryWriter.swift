@@ -68,8 +68,8 @@ final class ImageDeliveryWriter: Sendable {
   }
 
   private func failed(_ error: ImageServiceError) {
-    if case .failed(let reason) = error { logger.error("an image could not be made", metadata: ["error": "\(reason)"]) }
     let problem = Problem(error)
+    if problem.status == 500 { logger.error("an image could not be made", metadata: ["error": "\(error)"]) }
     guard hasStarted.load(ordering: .relaxed) else { return responder.send(problem.response) }
     if form == .mixed {
       let head = writer.partHead([("Content-Type", Problem.mediaType), ("Content-Length", String(problem.body.count))])

@@ -14,7 +14,8 @@ struct ImageHeaders: Sendable {
     self.asset = asset
     self.request = request
     isVersioned = query.version != nil
-    isNegotiated = query.format == .auto
+    // With opportunistic delivery the form follows Accept too.
+    isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
     entityTag = RenditionKey(asset, request, source: .original).entityTag
   }
 

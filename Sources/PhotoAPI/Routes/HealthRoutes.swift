@@ -10,8 +10,9 @@ struct HealthRoutes: Sendable {
   let logger: Logger
 
   /// The process answers; nothing more is asked.
-  func health() -> HTTPResponse {
-    HTTPResponse(
+  func health(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
+    return HTTPResponse(
       .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
       body: Array("{\"status\":\"ok\"}".utf8))
   }
@@ -40,11 +41,13 @@ struct HealthRoutes: Sendable {
     }
   }
 
-  func openAPI(_ request: HTTPRequest) -> HTTPResponse {
+  func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
     let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-cache"), ("ETag", Self.openAPITag)]
-    if Preconditions.evaluate(request.head, Validators(entityTag: Self.openAPITag)) == .notModified {
-      return HTTPResponse(.notModified, fields)
+    switch Preconditions.evaluate(request.head, Validators(entityTag: Self.openAPITag)) {
+    case .proceed: return HTTPResponse(.ok, fields, body: PackageResources.openapi_json)
+    case .notModified: return HTTPResponse(.notModified, fields)
+    case .failed: throw .preconditionFailed
     }
-    return HTTPResponse(.ok, fields, body: PackageResources.openapi_json)
   }
 }
