@@ -94,11 +94,12 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     guard state != .closed else { return }
     state = .closed
     if let identifier { loop.remove(identifier, descriptor: descriptor) }
+    // Counted out before the client can see it, so that who was closed may come again at once.
+    closed()
     Glibc.close(descriptor)
     output = []
     responder?.connectionClosed()
     responder = nil
-    closed()
   }
 
   // MARK: Events

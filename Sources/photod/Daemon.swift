@@ -39,6 +39,9 @@ final class Daemon: Sendable {
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
   func run() async throws {
     Self.raiseDescriptorLimit()
+    // Before anybody is told that we are here: a signal that comes early must not find the default action.
+    let endings = signals([SIGTERM, SIGINT])
+    on(SIGHUP) { [self] in scanQueue.async { [self] in scan() } }
     let bound: [ListenAddress]
     do {
       bound = try server.start(at: addresses)
@@ -52,8 +55,7 @@ final class Daemon: Sendable {
     fflush(nil)
     scanQueue.async { [self] in scan() }
     if scanInterval > 0 { scanRegularly() }
-    on(SIGHUP) { [self] in scanQueue.async { [self] in scan() } }
-    let name = await firstOf([SIGTERM, SIGINT])
+    let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
     stopScanning.raise()
     await withCheckedContinuation { continuation in
@@ -107,11 +109,11 @@ final class Daemon: Sendable {
     keep(Source(source))
   }
 
-  /// Waits for the first of these signals; a second one changes nothing.
-  private func firstOf(_ numbers: [Int32]) async -> Int32 {
+  /// These signals as they come, from now on.
+  private func signals(_ numbers: [Int32]) -> AsyncStream<Int32> {
     let (signals, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(1))
     for number in numbers { on(number) { continuation.yield(number) } }
-    return await signals.first { _ in true } ?? SIGTERM
+    return signals
   }
 
   /// Connections, files and SQLite all want descriptors; the soft limit of 1,024 is a default from another time.

@@ -185,6 +185,56 @@ struct ServiceTests {
     #expect(answer.body.count > 9_000_000)
   }
 
+  @Test("requests that came before the end of sending are all answered")
+  func halfClosedPipeline() throws {
+    let identifier = try Self.shared.identifier("folder/1.jpg")
+    let image = "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    let raw = try Self.shared.send(image + image + image, closingOurSide: .atOnce)
+    #expect(String(decoding: raw, as: UTF8.self).components(separatedBy: "HTTP/1.1 200").count == 4)
+  }
+
+  @Test("a refused client that goes on sending still hears why")
+  func lingering() throws {
+    let body = String(repeating: "x", count: 3_000_000)
+    let raw = try Self.shared.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n" + body)
+    #expect(try TestDaemon.parsed(raw).status == 413)
+  }
+
+  @Test("a date from outside can't end the daemon", arguments: ["If-Modified-Since", "If-Unmodified-Since"])
+  func absurdDate(_ field: String) throws {
+    let answer = try Self.shared.get("/openapi.json", ["\(field): Sun, 06 Nov 9223372036854775807 08:49:37 GMT"])
+    #expect(answer.status == 200)
+  }
+
+  @Test("no more connections from one address than allowed, and again as soon as one is gone")
+  func connectionsPerAddress() throws {
+    let daemon = try Self.daemon(["--set", "http.connectionsPerAddress=1"])
+    for _ in 0..<5 { #expect(try daemon.get("/healthz").status == 200) }
+  }
+
+  @Test("behind a proxy nobody is the person at this machine")
+  func proxy() throws {
+    let daemon = try Self.daemon(["--set", "behindProxy=true"])
+    let identifier = try daemon.identifier("folder/1.jpg")
+    #expect(try daemon.get("/v1/assets/\(identifier)").json["location"] is NSNull)
+  }
+
+  @Test("as many requests wait as may, and the next one is told to come again")
+  func queueLimit() throws {
+    let scene = Scene(seed: 1, grain: 9).pixels(width: 1600, height: 1200)
+    let daemon = try TestDaemon(
+      { try $0.put(JPEGFile { $0.isProgressive = true }.encoded(scene), "a.jpg") },
+      arguments: ["--set", "render.queue=1", "--set", "render.workers=1"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=900x900"
+    let statuses = Mutex<[Int]>([])
+    DispatchQueue.concurrentPerform(iterations: 12) { _ in
+      let status = (try? daemon.get(target).status) ?? 0
+      statuses.withLock { $0.append(status) }
+    }
+    let all = statuses.withLock { $0 }
+    #expect(all.allSatisfy { $0 == 200 || $0 == 503 } && all.contains(200), "\(all)")
+  }
+
   @Test(
     "what is no request gets its status and a closed connection",
     arguments: [
