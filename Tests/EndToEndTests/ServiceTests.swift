@@ -232,7 +232,7 @@ struct ServiceTests {
       statuses.withLock { $0.append(status) }
     }
     let all = statuses.withLock { $0 }
-    #expect(all.allSatisfy { $0 == 200 || $0 == 503 } && all.contains(200), "\(all)")
+    #expect(all.allSatisfy { $0 == 200 || $0 == 503 } && all.contains(200) && all.contains(503), "\(all)")
   }
 
   @Test(
