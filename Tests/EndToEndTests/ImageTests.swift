@@ -129,7 +129,7 @@ struct ImageTests {
 
   @Test(
     "opportunistic where nothing is quicker: one final part",
-    arguments: ["opaque.png?targetSize=400x400", "plain.jpg?targetSize=90x90"])
+    arguments: ["opaque.png?targetSize=400x400", "plain.jpg?targetSize=90x90", "plain.jpg?targetSize=190x190"])
   func mixedWithOnePart(_ text: String) throws {
     let daemon = try Self.daemon()
     let parts = text.split(separator: "?")
