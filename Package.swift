@@ -65,7 +65,7 @@ let package = Package(
       name: "PhotoAPI",
       dependencies: [
         "PhotoModel", "Telemetry", "HTTPCore", "HTTPServer", "ImageCodec", "ImageRender", "AssetLibrary",
-        "OriginalStore", "ImageService", crypto, logging,
+        "OriginalStore", "ImageService", logging,
       ],
       resources: [.embedInCode("Resources/openapi.json")],
       swiftSettings: strict),

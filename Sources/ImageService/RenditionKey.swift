@@ -1,4 +1,3 @@
-import Crypto
 import ImageCodec
 import ImageRender
 import PhotoModel
@@ -22,16 +21,12 @@ package struct RenditionKey: Sendable, Hashable {
     self.source = source
   }
 
-  /// A strong entity tag, with its quotes: 128 bits of SHA-256.
+  /// The frame's strong entity tag.
   package var entityTag: String {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     let text =
       "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.frame))|\(rules.scaled.width)x\(rules.scaled.height)"
       + "|\(text(rules.window))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(source.rawValue)"
-    let digits = Array("0123456789abcdef".utf8)
-    let digest = SHA256.hash(data: Array(text.utf8)).prefix(16).flatMap {
-      [digits[Int($0 >> 4)], digits[Int($0 & 15)]]
-    }
-    return "\"\(String(decoding: digest, as: UTF8.self))\""
+    return EntityTag.strong(over: Array(text.utf8))
   }
 }

@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import Logging
 import PhotoModel
 
@@ -43,7 +44,7 @@ struct AssetRoutes: Sendable {
       let count = asked.countsAll ? try library.assetCount(asked, for: principal) : nil
       let body = JSONBody.encode(
         Shape(changeToken: page.changeToken, assets: page.assets.map(AssetJSON.init), next: next, count: count))
-      return conditional(request, tag: RepresentationTag.of(body), body, link: next)
+      return conditional(request, tag: EntityTag.strong(over: body), body, link: next)
     } catch {
       throw failed(error)
     }

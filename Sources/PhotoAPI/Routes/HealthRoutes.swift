@@ -1,10 +1,11 @@
 import HTTPCore
+import ImageService
 import Logging
 import PhotoModel
 
 /// `/healthz`, `/readyz` and `/openapi.json`.
 struct HealthRoutes: Sendable {
-  private static let openAPITag = RepresentationTag.of(PackageResources.openapi_json)
+  private static let openAPITag = EntityTag.strong(over: PackageResources.openapi_json)
 
   let library: any AssetSource
   let logger: Logger
