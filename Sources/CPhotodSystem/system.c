@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,8 +33,6 @@ int photod_epoll_modify(int epoll, int descriptor, uint32_t events, uint64_t ide
 int photod_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0); }
 
 uint64_t photod_epoll_identifier(const struct epoll_event *event) { return event->data.u64; }
-
-int photod_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 static int open_resolved(int directory, const char *path, bool directory_wanted, uint64_t resolve) {
   struct open_how how = {
@@ -80,7 +77,6 @@ static void describe(const struct stat *s, photod_file_status *status) {
       __builtin_add_overflow(seconds, (int64_t)s->st_mtim.tv_nsec, &status->modified))
     status->modified = s->st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
   status->is_regular_file = S_ISREG(s->st_mode);
-  status->is_directory = S_ISDIR(s->st_mode);
   status->is_symbolic_link = S_ISLNK(s->st_mode);
 }
 
@@ -103,5 +99,3 @@ void photod_tame_malloc(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
-
-void photod_trim_malloc(void) { malloc_trim(0); }

@@ -28,8 +28,6 @@ package final class WorkQueue: Sendable {
     queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent)
   }
 
-  package var waitingCount: Int { state.withLock { $0.waiting.count } }
-
   /// Runs `work` on a worker, now or in its turn. False: the line is full, and it will not run.
   package func submit(_ work: @escaping Work) -> Bool {
     let decision = state.withLock { state -> (accepted: Bool, starts: Bool) in

@@ -16,7 +16,6 @@ int photod_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t identi
 int photod_epoll_modify(int epoll, int descriptor, uint32_t events, uint64_t identifier);
 int photod_epoll_remove(int epoll, int descriptor);
 uint64_t photod_epoll_identifier(const struct epoll_event *event);
-int photod_eventfd(void);
 
 typedef struct {
   uint64_t device, inode;
@@ -24,7 +23,6 @@ typedef struct {
   // Nanoseconds since 1970, as far as 64 bits reach: a time beyond the year 2262 is the last there is.
   int64_t modified;
   bool is_regular_file;
-  bool is_directory;
   bool is_symbolic_link;
 } photod_file_status;
 
@@ -38,4 +36,3 @@ int photod_file_status_at(int directory, const char *name, photod_file_status *s
 
 // Gives glibc's malloc fewer arenas and a low threshold for mmap, so that memory comes back after a burst of renders.
 void photod_tame_malloc(void);
-void photod_trim_malloc(void);

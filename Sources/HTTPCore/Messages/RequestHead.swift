@@ -19,8 +19,6 @@ package struct RequestHead: Sendable {
   /// The request target as it stands in the request line.
   package var target: String { string(targetRange) }
 
-  package var fieldCount: Int { fields.count }
-
   /// Every value of a field, in the order of the message. Names compare without regard to case (RFC 9110 §5.1).
   package func values(of name: StaticString) -> [String] {
     fields.filter { matches($0.name, name) }.map { string($0.value) }
