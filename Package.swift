@@ -91,6 +91,9 @@ let package = Package(
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
+    tests(
+      "ImageServiceTests",
+      ["ImageService", "ImageCodec", "OriginalStore", "LibraryFolder", "PhotoModel", "PhotoFixtures", logging]),
     tests("EndToEndTests", ["PhotoFixtures", "photod"]),
   ],
   swiftLanguageModes: [.v6]

@@ -53,6 +53,24 @@ struct IdentityTests {
         }())
   }
 
+  @Test("a whole folder that is renamed carries its assets along, over many batches")
+  func movedFolder() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<400 { try library.put(smallJPEG, "before/\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    #expect(rename(library.root + "/before", library.root + "/after") == 0)
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 400 && progress.probed == 0 && progress.removed == 0)
+    let after = try catalogue.everything()
+    #expect(after.count == 400)
+    #expect(
+      after.allSatisfy { path, asset in
+        before[path.replacingOccurrences(of: "after/", with: "before/")]?.localIdentifier == asset.localIdentifier
+      })
+  }
+
   @Test("a photograph that can't be read for a while is the same asset afterwards")
   func illness() throws {
     let library = try TemporaryLibrary()

@@ -1,6 +1,5 @@
 import Foundation
 import PhotoFixtures
-import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -217,22 +216,6 @@ struct ServiceTests {
     let daemon = try Self.daemon(["--set", "behindProxy=true"])
     let identifier = try daemon.identifier("folder/1.jpg")
     #expect(try daemon.get("/v1/assets/\(identifier)").json["location"] is NSNull)
-  }
-
-  @Test("as many requests wait as may, and the next one is told to come again")
-  func queueLimit() throws {
-    let scene = Scene(seed: 1, grain: 9).pixels(width: 1600, height: 1200)
-    let daemon = try TestDaemon(
-      { try $0.put(JPEGFile { $0.isProgressive = true }.encoded(scene), "a.jpg") },
-      arguments: ["--set", "render.queue=1", "--set", "render.workers=1"])
-    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=900x900"
-    let statuses = Mutex<[Int]>([])
-    DispatchQueue.concurrentPerform(iterations: 12) { _ in
-      let status = (try? daemon.get(target).status) ?? 0
-      statuses.withLock { $0.append(status) }
-    }
-    let all = statuses.withLock { $0 }
-    #expect(all.allSatisfy { $0 == 200 || $0 == 503 } && all.contains(200) && all.contains(503), "\(all)")
   }
 
   @Test(

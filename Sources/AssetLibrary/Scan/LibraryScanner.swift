@@ -10,6 +10,10 @@ import Logging
 import PhotoModel
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// What a scan has done so far.
 package struct ScanProgress: Sendable, Hashable {
   /// Files met.
@@ -109,7 +113,7 @@ extension LibraryScanner {
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
       }
-      if state.waiting.count >= Self.batchSize { try flush(&state, probe) }
+      if state.count >= Self.batchSize { try flush(&state, probe) }
       if ContinuousClock.now - lastReport > .milliseconds(200) {
         lastReport = .now
         progressed(state.progress)
@@ -185,6 +189,9 @@ private struct Batch {
   /// Rows whose name another file has taken. Those that nobody claims in the end are missing.
   var displaced: [KnownFile] = []
 
+  /// Everything that is to be written, whether or not it is to be read first.
+  var count: Int { waiting.count + found.count + moves.count }
+
   init(root: LibraryFolder, catalogue: Catalogue, readsAll: Bool) {
     self.root = root
     self.catalogue = catalogue
@@ -220,7 +227,14 @@ private struct Batch {
   /// Whether a known file is no longer where it was: its name is gone, or is now the name of another known file, as
   /// when names are exchanged or counted up. A name with new content is an edited file, and stays the asset that it was.
   private func hasLeft(_ file: KnownFile) throws(AssetSourceError) -> Bool {
-    guard file.path.first != 0, let now = (try? root.open(file.path))?.identity else { return true }
+    if file.path.first == 0 { return true }
+    let now: FileIdentity
+    do throws(SystemError) {
+      now = try root.open(file.path).identity
+    } catch {
+      // What can't be looked at has not left.
+      return error.code == ENOENT || error.code == ENOTDIR
+    }
     if now == file.identity { return false }
     return try catalogue.knownFiles(like: now).contains { $0.id != file.id }
   }
