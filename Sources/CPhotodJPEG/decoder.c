@@ -195,6 +195,15 @@ photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg
     case JCS_YCCK: info->out_color_space = JCS_CMYK; break;
     default: info->out_color_space = JCS_RGB; break;
   }
+  if (options.planar) {
+    if (info->jpeg_color_space != JCS_YCbCr || info->num_components != PHOTOD_JPEG_PLANES) {
+      decoder->errors.status = PHOTOD_JPEG_FAILED;
+      strcpy(decoder->errors.message, "not the YCbCr that its header told of");
+      return PHOTOD_JPEG_FAILED;
+    }
+    info->raw_data_out = TRUE;
+    info->out_color_space = JCS_YCbCr;
+  }
   jpeg_calc_output_dimensions(info);
   output->width = info->output_width;
   output->height = info->output_height;
@@ -250,6 +259,33 @@ photod_jpeg_status photod_jpeg_read_rows(photod_jpeg_decoder *decoder, uint8_t *
       if (status != PHOTOD_JPEG_OK) return status;
     }
     *decoded += got;
+  }
+  return PHOTOD_JPEG_OK;
+}
+
+void photod_jpeg_planes(const photod_jpeg_decoder *decoder, photod_jpeg_plane planes[PHOTOD_JPEG_PLANES]) {
+  const struct jpeg_decompress_struct *info = &decoder->info;
+  for (int c = 0; c < PHOTOD_JPEG_PLANES; c++) {
+    const jpeg_component_info *component = &info->comp_info[c];
+    const uint64_t size = (uint64_t)component->DCT_scaled_size;
+    const uint64_t across = (uint64_t)info->max_h_samp_factor * DCTSIZE, h = (uint64_t)component->h_samp_factor;
+    const uint64_t down = (uint64_t)info->max_v_samp_factor * DCTSIZE, v = (uint64_t)component->v_samp_factor;
+    const uint64_t mcus = (info->image_width + across - 1) / across;
+    planes[c].width = (uint32_t)((info->image_width * h * size + across - 1) / across);
+    planes[c].height = (uint32_t)((info->image_height * v * size + down - 1) / down);
+    planes[c].row_bytes = (uint32_t)(mcus * h * size);
+    planes[c].rows_per_group = (uint32_t)(v * size);
+  }
+}
+
+photod_jpeg_status photod_jpeg_read_planes(photod_jpeg_decoder *decoder,
+                                           uint8_t *const *const rows[PHOTOD_JPEG_PLANES]) {
+  j_decompress_ptr info = &decoder->info;
+  if (setjmp(decoder->errors.escape)) return decoder->errors.status;
+  const JDIMENSION lines = (JDIMENSION)(info->max_v_samp_factor * info->min_DCT_scaled_size);
+  while (jpeg_read_raw_data(info, (JSAMPIMAGE)rows, lines) == 0) {
+    photod_jpeg_status status = refill(decoder);
+    if (status != PHOTOD_JPEG_OK) return status;
   }
   return PHOTOD_JPEG_OK;
 }

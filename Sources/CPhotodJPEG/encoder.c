@@ -69,7 +69,7 @@ photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photo
   info->image_width = options.width;
   info->image_height = options.height;
   info->input_components = options.components;
-  info->in_color_space = options.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info->in_color_space = options.components == 1 ? JCS_GRAYSCALE : options.planar ? JCS_YCbCr : JCS_RGB;
   jpeg_set_defaults(info);
   jpeg_set_quality(info, options.quality, TRUE);
   if (options.components == 3) {
@@ -77,6 +77,7 @@ photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photo
     info->comp_info[0].h_samp_factor = factor;
     info->comp_info[0].v_samp_factor = factor;
   }
+  info->raw_data_in = options.planar;
   jpeg_start_compress(info, TRUE);
   if (options.icc_profile && options.icc_profile_length > 0)
     jpeg_write_icc_profile(info, options.icc_profile, (unsigned)options.icc_profile_length);
@@ -90,6 +91,22 @@ photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const ui
     JSAMPROW row = (JSAMPROW)(rows + i * stride);
     jpeg_write_scanlines(&encoder->info, &row, 1);
   }
+  return PHOTOD_JPEG_OK;
+}
+
+photod_jpeg_status photod_jpeg_write_planes(photod_jpeg_encoder *encoder,
+                                            const uint8_t *const planes[PHOTOD_JPEG_PLANES],
+                                            const size_t strides[PHOTOD_JPEG_PLANES]) {
+  j_compress_ptr info = &encoder->info;
+  JSAMPROW rows[PHOTOD_JPEG_PLANES][2 * DCTSIZE];
+  JSAMPARRAY arrays[PHOTOD_JPEG_PLANES];
+  if (setjmp(encoder->errors.escape)) return encoder->errors.status;
+  for (int c = 0; c < PHOTOD_JPEG_PLANES; c++) {
+    for (int i = 0; i < info->comp_info[c].v_samp_factor * DCTSIZE; i++)
+      rows[c][i] = (JSAMPROW)(planes[c] + (size_t)i * strides[c]);
+    arrays[c] = rows[c];
+  }
+  jpeg_write_raw_data(info, arrays, (JDIMENSION)(info->max_v_samp_factor * DCTSIZE));
   return PHOTOD_JPEG_OK;
 }
 

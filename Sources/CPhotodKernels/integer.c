@@ -80,27 +80,79 @@ __attribute__((target("avx2"))) static size_t vertical_avx2(const uint8_t *const
   return i;
 }
 
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
+
+// vpdpwssd is pmaddwd and the addition behind it in one.
+AVX512 static size_t vertical_avx512(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out,
+                                     size_t count) {
+  const __m512i zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(1 << (VERTICAL_SHIFT - 1));
+  // Unpacking and packing work within 128-bit lanes: these put them side by side again, the first and the second two.
+  const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  size_t i = 0;
+  for (; i + 64 <= count; i += 64) {
+    __m512i s0 = half, s1 = half, s2 = half, s3 = half;
+    for (int k = 0; k < taps; k += 2) {
+      const __m512i c = _mm512_set1_epi32(pair(coefficients, k));
+      const __m512i a = _mm512_loadu_si512(rows[k] + i), b = _mm512_loadu_si512(rows[k + 1] + i);
+      const __m512i lo = _mm512_unpacklo_epi8(a, b), hi = _mm512_unpackhi_epi8(a, b);
+      s0 = _mm512_dpwssd_epi32(s0, _mm512_unpacklo_epi8(lo, zero), c);
+      s1 = _mm512_dpwssd_epi32(s1, _mm512_unpackhi_epi8(lo, zero), c);
+      s2 = _mm512_dpwssd_epi32(s2, _mm512_unpacklo_epi8(hi, zero), c);
+      s3 = _mm512_dpwssd_epi32(s3, _mm512_unpackhi_epi8(hi, zero), c);
+    }
+    const __m512i first = _mm512_packs_epi32(_mm512_srai_epi32(s0, VERTICAL_SHIFT), _mm512_srai_epi32(s1, VERTICAL_SHIFT));
+    const __m512i second = _mm512_packs_epi32(_mm512_srai_epi32(s2, VERTICAL_SHIFT), _mm512_srai_epi32(s3, VERTICAL_SHIFT));
+    _mm512_storeu_si512(out + i, _mm512_permutex2var_epi64(first, front, second));
+    _mm512_storeu_si512(out + i + 32, _mm512_permutex2var_epi64(first, back, second));
+  }
+  return i;
+}
+
 void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out,
                         size_t count) {
-  size_t done = __builtin_cpu_supports("avx2") ? vertical_avx2(rows, coefficients, taps, out, count)
-                                               : vertical_sse2(rows, coefficients, taps, out, count);
+  size_t done;
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
+    done = vertical_avx512(rows, coefficients, taps, out, count);
+  else if (__builtin_cpu_supports("avx2"))
+    done = vertical_avx2(rows, coefficients, taps, out, count);
+  else
+    done = vertical_sse2(rows, coefficients, taps, out, count);
   vertical_plain(rows, coefficients, taps, out, done, count);
+}
+
+// Four lanes that each sum up to one output sample.
+static inline __m128i dot(const int16_t *row, const int16_t *c, int taps) {
+  __m128i sum = _mm_madd_epi16(_mm_loadu_si128((const __m128i *)row), _mm_loadu_si128((const __m128i *)c));
+  for (int k = PHOTOD_KERNEL_GRAY_TAPS; k < taps; k += PHOTOD_KERNEL_GRAY_TAPS)
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(_mm_loadu_si128((const __m128i *)(row + k)),
+                                            _mm_loadu_si128((const __m128i *)(c + k))));
+  return sum;
+}
+
+// Lanes 0 and 2 of a and of b added, and 1 and 3: a02 b02 a13 b13.
+static inline __m128i fold(__m128i a, __m128i b) {
+  return _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
 }
 
 static void horizontal_1(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
                          uint8_t *out, size_t width) {
-  for (size_t x = 0; x < width; x++) {
-    const int16_t *from = row + starts[x], *c = coefficients + x * (size_t)taps;
-    __m128i sum = _mm_setzero_si128();
-    int k = 0;
-    for (; k + 8 <= taps; k += 8)
-      sum = _mm_add_epi32(sum, _mm_madd_epi16(_mm_loadu_si128((const __m128i *)(from + k)),
-                                              _mm_loadu_si128((const __m128i *)(c + k))));
-    sum = _mm_add_epi32(sum, _mm_srli_si128(sum, 8));
-    sum = _mm_add_epi32(sum, _mm_srli_si128(sum, 4));
-    int32_t total = _mm_cvtsi128_si32(sum) + (1 << (HORIZONTAL_SHIFT - 1));
-    for (; k < taps; k++) total += from[k] * c[k];
-    out[x] = clamp_u8(total >> HORIZONTAL_SHIFT);
+  const __m128i half = _mm_set1_epi32(1 << (HORIZONTAL_SHIFT - 1));
+  const size_t step = (size_t)taps;
+  size_t x = 0;
+  for (; x + 4 <= width; x += 4) {
+    const int16_t *c = coefficients + x * step;
+    const __m128i ab = fold(dot(row + starts[x], c, taps), dot(row + starts[x + 1], c + step, taps));
+    const __m128i cd = fold(dot(row + starts[x + 2], c + 2 * step, taps), dot(row + starts[x + 3], c + 3 * step, taps));
+    __m128i sum = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+    sum = _mm_srai_epi32(_mm_add_epi32(sum, half), HORIZONTAL_SHIFT);
+    sum = _mm_packs_epi32(sum, sum);
+    const int32_t four = _mm_cvtsi128_si32(_mm_packus_epi16(sum, sum));
+    __builtin_memcpy(out + x, &four, 4);
+  }
+  for (; x < width; x++) {
+    const __m128i ab = fold(dot(row + starts[x], coefficients + x * step, taps), _mm_setzero_si128());
+    const __m128i sum = _mm_add_epi32(ab, _mm_unpackhi_epi64(ab, ab));
+    out[x] = clamp_u8((_mm_cvtsi128_si32(sum) + (1 << (HORIZONTAL_SHIFT - 1))) >> HORIZONTAL_SHIFT);
   }
 }
 

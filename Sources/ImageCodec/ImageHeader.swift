@@ -37,6 +37,8 @@ package struct ImageHeader: Sendable, Hashable {
   package var isProgressive: Bool
   /// A decoder holds the whole picture: what is progressive, and a JPEG in several scans.
   package var isBuffered: Bool
+  /// What a JPEG's components are; `nil` for a PNG.
+  package var jpegComponents: JPEGComponents?
   package var metadata: EXIFSummary
   /// Where the EXIF thumbnail's JPEG lies in the file.
   package var embeddedThumbnail: ByteRange?

@@ -2,17 +2,12 @@ import ImageCodec
 import PhotoModel
 
 /// Takes the rows of the finished size in the order in which they are stored, turns the picture upright, and encodes it.
-///
-/// A picture that is upright, or only mirrored left to right, goes straight through, a row at a time. Every other
-/// orientation needs its last row first or its rows as columns, so those are kept until all are there: at the size of
-/// the output, not of the original.
 final class OutputWriter {
   /// Rows arrive with so many interleaved 8-bit channels.
   let channels: Int
   private let storedSize: PixelSize
-  private let orientation: Orientation
+  private let turning: Turning
   private let encoder: any RowEncoder
-  private let isStreaming: Bool
   /// One row, or all of them: row y at `y * storedSize.width * channels`.
   private let pixels: RowBuffer<UInt8>
   private var row = 0
@@ -22,28 +17,25 @@ final class OutputWriter {
   init(storedSize: PixelSize, channels: Int, orientation: Orientation, encoder: any RowEncoder) {
     self.storedSize = storedSize
     self.channels = channels
-    self.orientation = orientation
     self.encoder = encoder
-    isStreaming = Self.streams(orientation)
-    pixels = RowBuffer(count: storedSize.width * (isStreaming ? 1 : storedSize.height) * channels, zero: 0)
+    turning = Turning(orientation: orientation, channels: channels)
+    pixels = RowBuffer(count: storedSize.width * (turning.streams ? 1 : storedSize.height) * channels, zero: 0)
   }
-
-  static func streams(_ orientation: Orientation) -> Bool { !orientation.swapsSides && !orientation.mirrorsY }
 
   private var strideBytes: Int { storedSize.width * channels }
 
   /// Where the next row is to be put.
   var rowSpace: UnsafeMutableRawPointer {
-    UnsafeMutableRawPointer(pixels.pointer + (isStreaming ? 0 : row * strideBytes))
+    UnsafeMutableRawPointer(pixels.pointer + (turning.streams ? 0 : row * strideBytes))
   }
 
   /// The next row is there. False: something failed, and no further row is wanted.
   func rowArrived() -> Bool {
     row += 1
-    guard isStreaming else { return true }
+    guard turning.streams else { return true }
     let started = ContinuousClock.now
     defer { encodeTime += ContinuousClock.now - started }
-    if orientation.mirrorsX { mirror(pixels.pointer) }
+    if turning.orientation.mirrorsX { turning.mirror(pixels.pointer, width: storedSize.width) }
     return encode(pixels.pointer, rowBytes: strideBytes)
   }
 
@@ -51,7 +43,7 @@ final class OutputWriter {
   func finish() throws(CodecError) -> [UInt8] {
     let started = ContinuousClock.now
     defer { encodeTime += ContinuousClock.now - started }
-    if !isStreaming { writeUpright() }
+    if !turning.streams { writeUpright() }
     if let failure { throw failure }
     return try encoder.finish()
   }
@@ -67,44 +59,11 @@ final class OutputWriter {
   }
 
   private func writeUpright() {
-    let upright = orientation.apply(to: storedSize)
+    let upright = turning.orientation.apply(to: storedSize)
     let line = RowBuffer<UInt8>(count: upright.width * channels, zero: 0)
-    for uprightY in 0..<upright.height {
-      let y = orientation.mirrorsY ? upright.height - 1 - uprightY : uprightY
-      if orientation.swapsSides {
-        gatherColumn(y, into: line.pointer, count: upright.width)
-      } else {
-        line.pointer.update(from: pixels.pointer + y * strideBytes, count: strideBytes)
-        if orientation.mirrorsX { mirror(line.pointer) }
-      }
+    for y in 0..<upright.height {
+      turning.copyUprightRow(y, of: pixels.pointer, size: storedSize, strideBytes: strideBytes, into: line.pointer)
       guard encode(line.pointer, rowBytes: upright.width * channels) else { return }
-    }
-  }
-
-  /// Column `x` of what is stored as a row: downwards, or upwards where the upright x counts from the right.
-  private func gatherColumn(_ x: Int, into line: UnsafeMutablePointer<UInt8>, count: Int) {
-    let step = orientation.mirrorsX ? -strideBytes : strideBytes
-    var from = pixels.pointer + x * channels + (orientation.mirrorsX ? (count - 1) * strideBytes : 0)
-    var to = line
-    for _ in 0..<count {
-      for c in 0..<channels { to[c] = from[c] }
-      to += channels
-      from += step
-    }
-  }
-
-  /// Left to right, in place.
-  private func mirror(_ row: UnsafeMutablePointer<UInt8>) {
-    var left = 0
-    var right = storedSize.width - 1
-    while left < right {
-      for c in 0..<channels {
-        let value = row[left * channels + c]
-        row[left * channels + c] = row[right * channels + c]
-        row[right * channels + c] = value
-      }
-      left += 1
-      right -= 1
     }
   }
 }

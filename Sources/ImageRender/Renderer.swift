@@ -1,13 +1,7 @@
-// A plan carried out: decode rows -> resample -> turn upright -> encode, with memory for the rows in flight and no more.
+// A plan carried out: decode -> resample -> turn upright -> encode, with memory for the rows in flight and no more.
 
 import ImageCodec
 import PhotoModel
-
-/// What stands between a decoder and the output: it takes decoded rows and makes output rows of them.
-protocol ResizingConsumer: RowConsumer {
-  /// Time spent in the kernels, as part of what decoding took.
-  var resizeTime: Duration { get }
-}
 
 /// A finished picture and how it came about.
 package struct RenderedImage: Sendable {
@@ -24,41 +18,36 @@ package struct RenderedImage: Sendable {
   package var encodeTime = Duration.zero
 }
 
+/// A decoder, what stands between, and an encoder, joined: by interleaved rows or by planes.
+protocol RenderPipeline: AnyObject {
+  /// Goes on as far as there is input.
+  func decode() throws(CodecError) -> DecodeOutcome
+
+  /// The finished file, after the last row.
+  func finish() throws(CodecError) -> [UInt8]
+
+  var isTruncated: Bool { get }
+  var warning: String? { get }
+  /// What reading, the kernels and the encoder took, as part of what everything took.
+  var readTime: Duration { get }
+  var resizeTime: Duration { get }
+  var encodeTime: Duration { get }
+}
+
 /// One render. Made and run on a render worker, one thread at a time; it holds its memory until it goes.
 package final class Renderer {
   private let plan: RenderPlan
-  private let decoder: any RowDecoder
-  private let writer: OutputWriter
-  private let consumer: any ResizingConsumer
+  private let pipeline: any RenderPipeline
   private var elapsed = Duration.zero
 
   /// Opens the decoder and the encoder.
   package init(_ plan: RenderPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag) throws(CodecError) {
     let started = ContinuousClock.now
     self.plan = plan
-    let region = plan.decodedRegion
-    switch plan.header.format {
-    case .jpeg:
-      decoder = try JPEGDecoder(
-        source: source, size: plan.header.storedSize,
-        options: JPEGDecoder.Options(eighths: plan.eighths, region: region, firstScanOnly: plan.firstScanOnly),
-        profileParts: plan.header.profileParts, limits: limits, stop: stop)
-    case .png:
-      decoder = try PNGDecoder(
-        source: source, size: plan.header.storedSize, rows: region.y..<region.y + region.height, limits: limits,
-        stop: stop)
-    }
-    // A CMYK profile says nothing of the RGB that its pixels have become; a gray one nothing of RGB.
-    let profile = plan.header.colorChannels == 4 ? nil : decoder.profile
-    let encoder: any RowEncoder =
-      switch plan.format {
-      case .jpeg:
-        try JPEGEncoder(size: plan.outputSize, channels: plan.outputChannels, quality: plan.quality, profile: profile)
-      case .png: try PNGEncoder(size: plan.outputSize, channels: plan.outputChannels, profile: profile)
-      }
-    writer = OutputWriter(
-      storedSize: plan.storedOutput, channels: plan.outputChannels, orientation: plan.orientation, encoder: encoder)
-    consumer = Self.consumer(plan, decoder.layout, writer)
+    pipeline =
+      plan.planes.isEmpty
+      ? try RowPipeline(plan, source: source, limits: limits, stop: stop)
+      : try PlanePipeline(plan, source: source, limits: limits, stop: stop)
     elapsed = ContinuousClock.now - started
   }
 
@@ -66,28 +55,13 @@ package final class Renderer {
   package func resume() throws(CodecError) -> RenderedImage? {
     let started = ContinuousClock.now
     defer { elapsed += ContinuousClock.now - started }
-    let outcome = try decoder.decode(into: consumer)
-    if let failure = writer.failure { throw failure }
-    if outcome == .needsInput { return nil }
-    let bytes = try writer.finish()
+    if try pipeline.decode() == .needsInput { return nil }
+    let bytes = try pipeline.finish()
     let total = elapsed + (ContinuousClock.now - started)
     return RenderedImage(
-      bytes: bytes, size: plan.outputSize, format: plan.format, isIncomplete: decoder.isTruncated,
-      warning: decoder.warning, readTime: decoder.readTime,
-      decodeTime: total - decoder.readTime - consumer.resizeTime - writer.encodeTime, resizeTime: consumer.resizeTime,
-      encodeTime: writer.encodeTime)
-  }
-
-  private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: OutputWriter) -> any ResizingConsumer
-  {
-    let isPlain = layout.bitsPerChannel == 8 && layout.channels == writer.channels
-    if isPlain && plan.horizontal.isIdentity && plan.vertical.isIdentity {
-      return PassThrough(
-        layout: layout, columns: plan.horizontal.inputRange, rows: plan.vertical.inputRange, writer: writer)
-    }
-    if isPlain && !layout.hasAlpha {
-      return IntegerResampler(layout: layout, horizontal: plan.horizontal, vertical: plan.vertical, writer: writer)
-    }
-    return FloatResampler(layout: layout, horizontal: plan.horizontal, vertical: plan.vertical, writer: writer)
+      bytes: bytes, size: plan.outputSize, format: plan.format, isIncomplete: pipeline.isTruncated,
+      warning: pipeline.warning, readTime: pipeline.readTime,
+      decodeTime: total - pipeline.readTime - pipeline.resizeTime - pipeline.encodeTime,
+      resizeTime: pipeline.resizeTime, encodeTime: pipeline.encodeTime)
   }
 }

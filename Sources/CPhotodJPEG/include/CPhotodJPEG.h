@@ -46,6 +46,9 @@ typedef struct {
   int scale;
   // Show the first scan of a progressive file only.
   bool first_scan_only;
+  // Deliver the components of a YCbCr file as they are, each a plane of its own: photod_jpeg_read_planes instead of
+  // photod_jpeg_read_rows, and neither crop nor skip_rows.
+  bool planar;
 } photod_jpeg_decode_options;
 
 typedef struct {
@@ -53,6 +56,17 @@ typedef struct {
   // 1 gray, 3 RGB, 4 CMYK as stored.
   int components;
 } photod_jpeg_output;
+
+enum { PHOTOD_JPEG_PLANES = 3 };
+
+typedef struct {
+  // The samples that belong to the picture.
+  uint32_t width, height;
+  // What a row takes: its samples and padding up to whole MCUs.
+  uint32_t row_bytes;
+  // Rows that arrive together: with those of the other planes, one row of MCUs.
+  uint32_t rows_per_group;
+} photod_jpeg_plane;
 
 typedef struct {
   // libjpeg's own count of recoverable oddities, and the first of them.
@@ -82,6 +96,11 @@ photod_jpeg_status photod_jpeg_skip_rows(photod_jpeg_decoder *decoder, uint32_t 
 // Decodes up to `count` rows, row i to rows + i * stride; `*decoded` says how many arrived (with OK, at least one).
 photod_jpeg_status photod_jpeg_read_rows(photod_jpeg_decoder *decoder, uint8_t *rows, size_t stride, uint32_t count,
                                          uint32_t *decoded);
+// What each component will arrive as. After prepare, with `planar`.
+void photod_jpeg_planes(const photod_jpeg_decoder *decoder, photod_jpeg_plane planes[PHOTOD_JPEG_PLANES]);
+// Decodes the next group, row i of plane c to rows[c][i]: `row_bytes` each, also of the rows beyond the last one.
+photod_jpeg_status photod_jpeg_read_planes(photod_jpeg_decoder *decoder,
+                                           uint8_t *const *const rows[PHOTOD_JPEG_PLANES]);
 void photod_jpeg_decoder_report(const photod_jpeg_decoder *decoder, photod_jpeg_report *report);
 
 typedef struct {
@@ -92,6 +111,8 @@ typedef struct {
   int quality;
   // Halve the chroma in both directions (4:2:0).
   bool subsample_chroma;
+  // The picture comes as planes of YCbCr of their final sizes: photod_jpeg_write_planes instead of write_rows.
+  bool planar;
   // An ICC profile to carry, or NULL.
   const uint8_t *icc_profile;
   size_t icc_profile_length;
@@ -104,6 +125,11 @@ void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder);
 photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options);
 photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const uint8_t *rows, size_t stride,
                                           uint32_t count);
+// Takes the next row of MCUs: row i of plane c at planes[c] + i * strides[c], 8 rows for each vertical sampling factor.
+// Each row is padded to a multiple of 8 samples, and the last group to whole blocks of 8 rows.
+photod_jpeg_status photod_jpeg_write_planes(photod_jpeg_encoder *encoder,
+                                            const uint8_t *const planes[PHOTOD_JPEG_PLANES],
+                                            const size_t strides[PHOTOD_JPEG_PLANES]);
 // Ends the file. The bytes belong to the encoder and live until it is destroyed.
 photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder, const uint8_t **bytes, size_t *length);
 void photod_jpeg_encoder_report(const photod_jpeg_encoder *encoder, photod_jpeg_report *report);

@@ -6,13 +6,20 @@ package final class JPEGEncoder: RowEncoder {
   /// What is taken where a request names no quality.
   package static let defaultQuality = 82
 
+  /// How many pixels a sample of chroma stands for, each way. Above 90 somebody wants every edge of the colours.
+  package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
+
   private let handle: OpaquePointer
 
   /// - Parameters:
   ///   - channels: 1 gray or 3 RGB, 8 bits each.
   ///   - quality: 1...100.
   ///   - profile: an ICC profile to carry.
-  package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?) throws(CodecError) {
+  ///   - isPlanar: the picture comes as planes of YCbCr of their final sizes, by ``writeGroup(_:strideBytes:)``; the two of
+  ///     chroma with `chromaStep` pixels to a sample, rounded up.
+  package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false)
+    throws(CodecError)
+  {
     guard let handle = photod_jpeg_encoder_create() else { throw .outOfMemory }
     self.handle = handle
     let status = (profile ?? []).withUnsafeBufferPointer { profile in
@@ -20,8 +27,8 @@ package final class JPEGEncoder: RowEncoder {
         handle,
         photod_jpeg_encode_options(
           width: UInt32(size.width), height: UInt32(size.height), components: Int32(channels), quality: Int32(quality),
-          // Above 90 somebody wants every edge of the colours.
-          subsample_chroma: quality <= 90, icc_profile: profile.baseAddress, icc_profile_length: profile.count))
+          subsample_chroma: Self.chromaStep(quality: quality) == 2, planar: isPlanar, icc_profile: profile.baseAddress,
+          icc_profile_length: profile.count))
     }
     try check(status)
   }
@@ -30,6 +37,12 @@ package final class JPEGEncoder: RowEncoder {
 
   package func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) throws(CodecError) {
     try check(photod_jpeg_write_rows(handle, rows.assumingMemoryBound(to: UInt8.self), strideBytes, UInt32(count)))
+  }
+
+  /// Takes the next row of MCUs of all three planes: 8 rows of chroma and 8 times `chromaStep` of luma, row i of plane c
+  /// at `planes[c] + i * strideBytes[c]`, padded as ``photod_jpeg_write_planes`` says.
+  package func writeGroup(_ planes: [UnsafePointer<UInt8>?], strideBytes: [Int]) throws(CodecError) {
+    try check(photod_jpeg_write_planes(handle, planes, strideBytes))
   }
 
   package func finish() throws(CodecError) -> [UInt8] {

@@ -6,7 +6,8 @@ enum JPEGHeader {
   private static let endOfImage: UInt8 = 0xD9
 
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
-    var frame: (size: PixelSize, components: Int, isProgressive: Bool)?
+    var frame: JPEGFrame?
+    var markers = ColorMarkers()
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
     var profile: [Int: ByteRange] = [:]
@@ -19,10 +20,13 @@ enum JPEGHeader {
         guard let frame else { throw .malformed("a scan before its frame", offset: position) }
         // T.81 §B.2.3: a scan that does not hold all components is one of several.
         let scanComponents = try reader.wholeBytes(at: position, count: 3).bigEndian(at: 2, bytes: 1)
-        let isBuffered = frame.isProgressive || scanComponents < frame.components
+        let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
         return ImageHeader(
-          format: .jpeg, storedSize: frame.size, colorChannels: frame.components, hasAlpha: false, bitsPerChannel: 8,
-          isProgressive: frame.isProgressive, isBuffered: isBuffered, metadata: metadata, embeddedThumbnail: thumbnail,
+          format: .jpeg, storedSize: frame.size, colorChannels: frame.sampling.count, hasAlpha: false,
+          bitsPerChannel: 8,
+          isProgressive: frame.isProgressive, isBuffered: isBuffered,
+          jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
+          embeddedThumbnail: thumbnail,
           profileParts: profile.sorted { $0.key < $1.key }.map(\.value))
       }
       if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }
@@ -35,17 +39,9 @@ enum JPEGHeader {
       let contentLength = length - 2
       switch marker {
       case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-        let bytes = try reader.wholeBytes(at: content, count: 6)
-        let precision = bytes.bigEndian(at: 0, bytes: 1)
-        guard precision == 8 else { throw .unsupported("a JPEG with \(precision) bits a sample") }
-        // SOF3 and SOF11 are lossless, SOF5...7 and SOF13...15 hierarchical (T.81 table B.1).
-        guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
-          throw .unsupported("a lossless or hierarchical JPEG")
-        }
-        frame = (
-          PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2)),
-          bytes.bigEndian(at: 5, bytes: 1), marker == 0xC2 || marker == 0xCA
-        )
+        frame = try JPEGFrame(marker: marker, reader.wholeBytes(at: content, count: contentLength))
+      case 0xE0, 0xEE:
+        markers.note(marker, try reader.bytes(at: content, count: min(12, contentLength)), length: contentLength)
       case 0xE1 where metadata.isEmpty:
         let block = try reader.bytes(at: content, count: contentLength)
         guard block.starts(with: EXIFSummary.signature) else { break }

@@ -14,10 +14,16 @@ package struct RenderPlan: Sendable, Hashable {
   package let firstScanOnly: Bool
   package let horizontal: ResampleAxis
   package let vertical: ResampleAxis
+  /// Luma and the two of chroma, where the picture stays YCbCr from its decoder to its encoder; empty where it is RGB in
+  /// between.
+  package let planes: [PlaneAxes]
   package let format: OutputFormat
   package let quality: Int
   /// Memory that the render takes at its height, over-estimated rather than under-.
   package let peakBytes: Int
+
+  /// How many pixels a sample of chroma stands for in the output, each way.
+  package var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
 
   /// The size of the finished, upright picture.
   package var outputSize: PixelSize { orientation.apply(to: storedOutput) }
@@ -34,4 +40,13 @@ package struct RenderPlan: Sendable, Hashable {
     let color = header.colorChannels == 1 ? 1 : 3
     return header.hasAlpha && format.carriesAlpha ? color + 1 : color
   }
+}
+
+/// How one plane is resampled, from what its decoder delivers to what its encoder stores.
+package struct PlaneAxes: Sendable, Hashable {
+  package let horizontal: ResampleAxis
+  package let vertical: ResampleAxis
+
+  /// The size of the plane in the output, before it is turned upright.
+  package var storedOutput: PixelSize { PixelSize(width: horizontal.outputLength, height: vertical.outputLength) }
 }

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
-  package static let epoch = 1
+  package static let epoch = 2
 
   package init() {}
 
@@ -72,11 +72,15 @@ package struct RenderPlanner: Sendable {
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * scale, length: region.height * scale,
       outputLength: storedOutput.height)
+    let shape = Shape(
+      region: region, output: storedOutput, orientation: orientation, eighths: eighths,
+      quality: request.quality ?? JPEGEncoder.defaultQuality)
+    let planes = bounds == nil && request.format == .jpeg ? PlanePlanner.planes(header, shape) : []
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,
-      firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, format: request.format,
+      firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
       quality: request.quality ?? JPEGEncoder.defaultQuality,
-      peakBytes: Self.peakBytes(header, horizontal, vertical, storedOutput, orientation))
+      peakBytes: Self.peakBytes(header, horizontal, vertical, planes, storedOutput, orientation))
   }
 
   /// How many decoded pixels a side an output pixel is to have. A scaled decode cuts off what lies above its own limit
@@ -101,15 +105,21 @@ package struct RenderPlanner: Sendable {
   }
 
   private static func peakBytes(
-    _ header: ImageHeader, _ horizontal: ResampleAxis, _ vertical: ResampleAxis, _ output: PixelSize,
-    _ orientation: Orientation
+    _ header: ImageHeader, _ horizontal: ResampleAxis, _ vertical: ResampleAxis, _ planes: [PlaneAxes],
+    _ output: PixelSize, _ orientation: Orientation
   ) -> Int {
     let pixel = header.hasAlpha || header.bitsPerChannel == 16 ? 16 : 4
     // The codecs' own rows, tables and 64 KiB buffers.
     var bytes = 512 * 1024 + header.storedSize.width * 64
     bytes += RowRing.byteCount(rowBytes: horizontal.inputLength * pixel, capacity: vertical.taps + 3)
+    for plane in planes {
+      // What arrives at once is at most four blocks high, and padded to at most four blocks.
+      bytes += RowRing.byteCount(
+        rowBytes: plane.horizontal.inputLength + 32, capacity: IntegerScaler.rowCount(plane.vertical, 32))
+      bytes += PlaneWriter.byteCount(plane.storedOutput)
+    }
     // An output that waits to be turned, and the file that grows: at worst as large as its pixels.
-    bytes += output.pixelCount * 4 * (OutputWriter.streams(orientation) ? 1 : 2)
+    bytes += output.pixelCount * 4 * (Turning.streams(orientation) ? 1 : 2)
     if header.isBuffered {
       let pixels = header.storedSize.pixelCount
       switch header.format {

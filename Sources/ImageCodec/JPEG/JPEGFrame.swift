@@ -1,0 +1,56 @@
+import PhotoModel
+
+/// A frame header (T.81 §B.2.2).
+struct JPEGFrame {
+  let size: PixelSize
+  let isProgressive: Bool
+  let sampling: [JPEGComponents.Sampling]
+  private let identifiers: [UInt8]
+
+  /// - Parameter bytes: the segment behind its length.
+  init(marker: UInt8, _ bytes: ArraySlice<UInt8>) throws(CodecError) {
+    guard bytes.count >= 6 else { throw .malformed("a frame header shorter than its fields", offset: nil) }
+    let precision = bytes.bigEndian(at: 0, bytes: 1)
+    guard precision == 8 else { throw .unsupported("a JPEG with \(precision) bits a sample") }
+    // SOF3 and SOF11 are lossless, SOF5...7 and SOF13...15 hierarchical (T.81 table B.1).
+    guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
+      throw .unsupported("a lossless or hierarchical JPEG")
+    }
+    let count = bytes.bigEndian(at: 5, bytes: 1)
+    guard bytes.count >= 6 + count * 3 else { throw .malformed("a frame header without its components", offset: nil) }
+    size = PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2))
+    isProgressive = marker == 0xC2 || marker == 0xCA
+    identifiers = (0..<count).map { UInt8(bytes.bigEndian(at: 6 + $0 * 3, bytes: 1)) }
+    sampling = (0..<count).map {
+      let factors = bytes.bigEndian(at: 7 + $0 * 3, bytes: 1)
+      return JPEGComponents.Sampling(across: factors >> 4, down: factors & 15)
+    }
+  }
+
+  /// What libjpeg takes three components for (jdapimin.c, default_decompress_parms): what JFIF or else Adobe says, or
+  /// else RGB if they are numbered so.
+  func isYCbCr(_ markers: ColorMarkers) -> Bool {
+    guard sampling.count == 3 else { return false }
+    if markers.isJFIF { return true }
+    if let transform = markers.adobeTransform { return transform != 0 }
+    return identifiers != Array("RGB".utf8)
+  }
+}
+
+/// What the application segments say of a JPEG's colours.
+struct ColorMarkers {
+  /// A JFIF segment is there (T.871 §10.1).
+  private(set) var isJFIF = false
+  /// The transform of Adobe's APP14 segment: 0 none, 1 YCbCr, 2 YCCK.
+  private(set) var adobeTransform: UInt8?
+
+  /// - Parameters:
+  ///   - bytes: the first 12 bytes of the segment behind its length.
+  ///   - length: how long it is.
+  mutating func note(_ marker: UInt8, _ bytes: ArraySlice<UInt8>, length: Int) {
+    if marker == 0xE0, length >= 14, bytes.starts(with: Array("JFIF".utf8) + [0]) { isJFIF = true }
+    if marker == 0xEE, length >= 12, bytes.count >= 12, bytes.starts(with: Array("Adobe".utf8)) {
+      adobeTransform = bytes[bytes.startIndex + 11]
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import ImageCodec
+import PhotoModel
+
+/// A YCbCr JPEG made into another one, its three planes each on their own all the way.
+final class PlanePipeline: RenderPipeline {
+  private let decoder: JPEGPlaneDecoder
+  private let resampler: PlaneResampler
+  private let writer: PlaneWriter
+
+  init(_ plan: RenderPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag) throws(CodecError) {
+    decoder = try JPEGPlaneDecoder(
+      source: source, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
+      stop: stop)
+    let encoder = try JPEGEncoder(
+      size: plan.outputSize, channels: 3, quality: plan.quality, profile: decoder.profile, isPlanar: true)
+    writer = PlaneWriter(
+      sizes: plan.planes.map(\.storedOutput), chromaStep: plan.chromaStep, orientation: plan.orientation,
+      encoder: encoder)
+    resampler = PlaneResampler(layouts: decoder.planes, axes: plan.planes, writer: writer)
+  }
+
+  var isTruncated: Bool { decoder.isTruncated }
+  var warning: String? { decoder.warning }
+  var readTime: Duration { decoder.readTime }
+  var resizeTime: Duration { resampler.resizeTime }
+  var encodeTime: Duration { writer.encodeTime }
+
+  func decode() throws(CodecError) -> DecodeOutcome {
+    let outcome = try decoder.decode(into: resampler)
+    if let failure = writer.failure { throw failure }
+    return outcome
+  }
+
+  func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
+}

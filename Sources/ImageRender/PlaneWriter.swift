@@ -1,0 +1,141 @@
+import ImageCodec
+import PhotoModel
+
+/// Takes the rows of the three finished planes, each in the order in which it is stored, turns them upright, and encodes
+/// them together, a row of MCUs at a time.
+final class PlaneWriter {
+  private let planes: [OutputPlane]
+  private let encoder: JPEGEncoder
+  private let streams: Bool
+  private let groupCount: Int
+  private var nextGroup = 0
+  private(set) var failure: CodecError?
+  private(set) var encodeTime = Duration.zero
+
+  /// - Parameters:
+  ///   - sizes: of the planes, as stored.
+  ///   - chromaStep: pixels to a sample of chroma, each way.
+  init(sizes: [PixelSize], chromaStep: Int, orientation: Orientation, encoder: JPEGEncoder) {
+    self.encoder = encoder
+    streams = Turning.streams(orientation)
+    planes = sizes.enumerated().map { plane, size in
+      OutputPlane(size: size, groupRows: plane == 0 ? 8 * chromaStep : 8, orientation: orientation)
+    }
+    groupCount = planes[0].groupCount
+  }
+
+  /// What a plane takes while it streams.
+  static func byteCount(_ size: PixelSize) -> Int { (size.width + 8) * OutputPlane.rowLimit }
+
+  func hasRoom(inPlane plane: Int) -> Bool { planes[plane].hasRoom }
+  func rowSpace(ofPlane plane: Int) -> UnsafeMutablePointer<UInt8> { planes[plane].rowSpace }
+  func rowArrived(inPlane plane: Int) { planes[plane].rowArrived() }
+
+  /// Encodes the next group if it is there in all planes. False: it is not, or something failed.
+  func writeGroup() -> Bool {
+    guard streams, nextGroup < groupCount, failure == nil, planes.allSatisfy({ $0.holdsGroup(nextGroup) }) else {
+      return false
+    }
+    let started = ContinuousClock.now
+    defer { encodeTime += ContinuousClock.now - started }
+    encode { plane in plane.group(nextGroup) }
+    for plane in planes { plane.firstKeptGroup = nextGroup }
+    return failure == nil
+  }
+
+  /// The finished file, after the last row.
+  func finish() throws(CodecError) -> [UInt8] {
+    let started = ContinuousClock.now
+    defer { encodeTime += ContinuousClock.now - started }
+    if !streams {
+      while nextGroup < groupCount, failure == nil { encode { plane in plane.uprightGroup(nextGroup) } }
+    }
+    if let failure { throw failure }
+    return try encoder.finish()
+  }
+
+  private func encode(_ group: (OutputPlane) -> UnsafePointer<UInt8>?) {
+    do throws(CodecError) {
+      try encoder.writeGroup(planes.map(group), strideBytes: planes.map(\.uprightStride))
+      nextGroup += 1
+    } catch {
+      failure = error
+    }
+  }
+}
+
+/// One plane on its way to the encoder: a few groups of rows, or all of it where it has to be turned.
+private final class OutputPlane {
+  private static let block = 8
+  /// Rows that a plane may hold: at 1:1 luma is made up to 10 rows before the chroma of the same place, and less the more
+  /// a picture shrinks. A multiple of every group's rows.
+  static let rowLimit = 32
+
+  private let size: PixelSize
+  private let uprightSize: PixelSize
+  private let groupRows: Int
+  private let turning: Turning
+  private let strideBytes: Int
+  let uprightStride: Int
+  let groupCount: Int
+  private let capacity: Int
+  /// Row y at `y % capacity * strideBytes`.
+  private let pixels: RowBuffer<UInt8>
+  /// A group of upright rows, where rows are not upright as they come.
+  private let uprightRows: RowBuffer<UInt8>?
+  private var arrived = 0
+  /// Groups before this one may be overwritten.
+  var firstKeptGroup = 0
+
+  init(size: PixelSize, groupRows: Int, orientation: Orientation) {
+    self.size = size
+    self.groupRows = groupRows
+    turning = Turning(orientation: orientation, channels: 1)
+    uprightSize = orientation.apply(to: size)
+    strideBytes = Self.padded(size.width)
+    uprightStride = Self.padded(uprightSize.width)
+    groupCount = (uprightSize.height + groupRows - 1) / groupRows
+    capacity = turning.streams ? Self.rowLimit : size.height
+    pixels = RowBuffer(count: capacity * strideBytes, zero: 0)
+    uprightRows = turning.streams ? nil : RowBuffer(count: groupRows * uprightStride, zero: 0)
+  }
+
+  private static func padded(_ side: Int) -> Int { (side + block - 1) / block * block }
+
+  var hasRoom: Bool { !turning.streams || arrived < firstKeptGroup * groupRows + capacity }
+  var rowSpace: UnsafeMutablePointer<UInt8> { row(arrived) }
+
+  func rowArrived() {
+    let row = row(arrived)
+    arrived += 1
+    guard turning.streams else { return }
+    if turning.orientation.mirrorsX { turning.mirror(row, width: size.width) }
+    Self.pad(row, from: size.width, to: strideBytes)
+    if arrived == size.height {
+      for y in size.height..<groupCount * groupRows { self.row(y).update(from: row, count: strideBytes) }
+    }
+  }
+
+  func holdsGroup(_ group: Int) -> Bool { arrived >= min((group + 1) * groupRows, size.height) }
+
+  func group(_ group: Int) -> UnsafePointer<UInt8>? { UnsafePointer(row(group * groupRows)) }
+
+  /// The rows of a group as they are to be seen.
+  func uprightGroup(_ group: Int) -> UnsafePointer<UInt8>? {
+    guard let rows = uprightRows?.pointer else { return nil }
+    for i in 0..<groupRows {
+      let line = rows + i * uprightStride
+      let y = min(group * groupRows + i, uprightSize.height - 1)
+      turning.copyUprightRow(y, of: pixels.pointer, size: size, strideBytes: strideBytes, into: line)
+      Self.pad(line, from: uprightSize.width, to: uprightStride)
+    }
+    return UnsafePointer(rows)
+  }
+
+  private func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { pixels.pointer + y % capacity * strideBytes }
+
+  /// The encoder takes whole blocks; what is beyond the picture repeats its edge, which costs the fewest bits.
+  private static func pad(_ row: UnsafeMutablePointer<UInt8>, from width: Int, to padded: Int) {
+    for x in width..<padded { row[x] = row[width - 1] }
+  }
+}
