@@ -41,7 +41,8 @@ let package = Package(
   targets: [
     // What Swift can't say.
     .target(name: "CPhotodJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+    .target(
+      name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
     .target(name: "CPhotodSystem"),
     .target(name: "CPhotodKernels"),
     .systemLibrary(

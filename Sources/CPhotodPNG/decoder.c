@@ -1,8 +1,11 @@
 // Decoding: header, then every row. See the header for the rules of the house.
 
+#include "pixels.h"
 #include "shared.h"
 
 #define INPUT_CAPACITY (64 * 1024)
+// A chunk's length and type. Kept before the input, so that those of the first IDAT are there wherever a fill ended.
+#define CHUNK_HEAD 8
 
 struct photod_png_decoder {
   png_structp png;
@@ -15,9 +18,12 @@ struct photod_png_decoder {
   bool read_failed;
   // The whole picture, for interlaced files only: row y at y * row_bytes.
   uint8_t *image;
+  // For files whose pixels libpng never sees.
+  photod_png_pixels *pixels;
+  bool is_plain;
   // What libpng was given but, paused after the header, has not looked at: input[unread_start, unread_end).
   size_t unread_start, unread_end;
-  uint8_t input[INPUT_CAPACITY];
+  uint8_t input[CHUNK_HEAD + INPUT_CAPACITY];
 };
 
 // Leaves libpng by its own error path with a status of ours. No Swift frame is on the stack here.
@@ -29,6 +35,9 @@ static void leave(photod_png_decoder *decoder, photod_png_status status) {
 static void on_header(png_structp png, png_infop info) {
   photod_png_decoder *decoder = png_get_progressive_ptr(png);
   int depth = png_get_bit_depth(png, info);
+  decoder->is_plain = depth >= 8 && png_get_color_type(png, info) != PNG_COLOR_TYPE_PALETTE &&
+                      !png_get_valid(png, info, PNG_INFO_tRNS) &&
+                      png_get_interlace_type(png, info) == PNG_INTERLACE_NONE;
   png_set_expand(png);
   if (depth == 16) {
     const uint16_t one = 1;
@@ -99,33 +108,65 @@ photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t m
 void photod_png_decoder_destroy(photod_png_decoder *decoder) {
   if (!decoder) return;
   if (decoder->png) png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
+  photod_png_pixels_destroy(decoder->pixels);
   free(decoder->image);
   free(decoder);
+}
+
+// Makes sure that there are unread bytes.
+static photod_png_status refill(photod_png_decoder *decoder) {
+  if (decoder->unread_start < decoder->unread_end) return PHOTOD_PNG_OK;
+  if (decoder->unread_end > 0) memmove(decoder->input, decoder->input + decoder->unread_end - CHUNK_HEAD, CHUNK_HEAD);
+  decoder->unread_start = decoder->unread_end = CHUNK_HEAD;
+  long count = decoder->source.fill(decoder->source.context, decoder->input + CHUNK_HEAD, INPUT_CAPACITY);
+  if (count == -1) return PHOTOD_PNG_NEEDS_INPUT;
+  if (count < 0) {
+    decoder->read_failed = true;
+    strcpy(decoder->errors.message, "the source could not be read");
+    return PHOTOD_PNG_FAILED;
+  }
+  if (count == 0) {
+    strcpy(decoder->errors.message, "the file ended before its picture did");
+    return PHOTOD_PNG_TRUNCATED;
+  }
+  decoder->unread_end += (size_t)count;
+  return PHOTOD_PNG_OK;
 }
 
 // Feeds libpng until `*done`, the end of the file, or the end of what is there for now.
 static photod_png_status feed(photod_png_decoder *decoder, const bool *done) {
   while (!*done) {
-    if (decoder->unread_start == decoder->unread_end) {
-      long count = decoder->source.fill(decoder->source.context, decoder->input, INPUT_CAPACITY);
-      if (count == -1) return PHOTOD_PNG_NEEDS_INPUT;
-      if (count < 0) {
-        decoder->read_failed = true;
-        strcpy(decoder->errors.message, "the source could not be read");
-        return PHOTOD_PNG_FAILED;
-      }
-      if (count == 0) {
-        strcpy(decoder->errors.message, "the file ended before its picture did");
-        return PHOTOD_PNG_TRUNCATED;
-      }
-      decoder->unread_start = 0;
-      decoder->unread_end = (size_t)count;
-    }
+    photod_png_status status = refill(decoder);
+    if (status != PHOTOD_PNG_OK) return status;
     size_t start = decoder->unread_start;
     decoder->unread_start = decoder->unread_end;
     png_process_data(decoder->png, decoder->info, decoder->input + start, decoder->unread_end - start);
   }
   return PHOTOD_PNG_OK;
+}
+
+// libpng paused at the data of the first IDAT; from here on it is left out.
+static photod_png_status decode_plain(photod_png_decoder *decoder) {
+  const photod_png_header *header = &decoder->header;
+  if (!decoder->pixels) {
+    const uint8_t *head = decoder->input + decoder->unread_start - CHUNK_HEAD;
+    const uint32_t length = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
+    decoder->pixels = photod_png_pixels_create(header->height, header->row_bytes,
+                                               header->channels * header->bits_per_channel / 8,
+                                               header->bits_per_channel == 16, length);
+    if (!decoder->pixels) return PHOTOD_PNG_NO_MEMORY;
+  }
+  for (;;) {
+    photod_png_status status = refill(decoder);
+    if (status == PHOTOD_PNG_TRUNCATED && photod_png_pixels_are_complete(decoder->pixels)) return PHOTOD_PNG_OK;
+    if (status != PHOTOD_PNG_OK) return status;
+    const char *message = "";
+    status = photod_png_pixels_take(decoder->pixels, decoder->input + decoder->unread_start,
+                                    decoder->unread_end - decoder->unread_start, &decoder->source, &message);
+    decoder->unread_start = decoder->unread_end;
+    if (status == PHOTOD_PNG_FAILED) strcpy(decoder->errors.message, message);
+    if (status != PHOTOD_PNG_NEEDS_INPUT) return status;
+  }
 }
 
 photod_png_status photod_png_read_header(photod_png_decoder *decoder, photod_png_header *header) {
@@ -136,6 +177,7 @@ photod_png_status photod_png_read_header(photod_png_decoder *decoder, photod_png
 }
 
 photod_png_status photod_png_decode(photod_png_decoder *decoder) {
+  if (decoder->is_plain) return decode_plain(decoder);
   if (setjmp(png_jmpbuf(decoder->png))) return decoder->errors.status;
   if (decoder->header.interlaced && !decoder->image) {
     decoder->image = calloc(decoder->header.height, decoder->header.row_bytes);
