@@ -2,7 +2,7 @@
 # Build:  docker build -t photod .
 # Run:    docker run -p 8080:8080 -v /path/to/photos:/photos:ro -v photod-data:/data photod --allow-anonymous
 #
-# The steps are those of scripts/run. The runtime image has the four C libraries and one binary, and no toolchain: the
+# The steps are those of scripts/run. The runtime image has the C libraries and one binary, and no toolchain: the
 # Swift runtime is linked in.
 
 FROM swift:6.2-bookworm AS build
@@ -17,7 +17,7 @@ RUN swift build -c release --product photod --static-swift-stdlib \
 
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 libsqlite3-0 zlib1g libisal2 libstdc++6 tzdata \
+    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 liblcms2-2 libsqlite3-0 zlib1g libisal2 libstdc++6 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data photod \
     && install -d -o photod -g photod /data /photos

@@ -47,6 +47,8 @@ let package = Package(
     .target(name: "CPhotodKernels"),
     .systemLibrary(
       name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
+    .systemLibrary(
+      name: "CLCMS2", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
     // The house.
     library("PhotoModel"),
@@ -54,7 +56,7 @@ let package = Package(
     library("HTTPCore"),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
     library("ImageCodec", ["PhotoModel", "CPhotodJPEG", "CPhotodPNG", "CLibExif"]),
-    library("ImageRender", ["PhotoModel", "ImageCodec", "CPhotodKernels"]),
+    library("ImageRender", ["PhotoModel", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
     library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
     library(
       "AssetLibrary", ["PhotoModel", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
@@ -81,7 +83,10 @@ let package = Package(
 
     // Pictures made from nothing, for the demo library, the benchmarks and the tests.
     .target(
-      name: "CPhotoFixtures", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z")]),
+      name: "CPhotoFixtures",
+      linkerSettings: [
+        .linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("lcms2"),
+      ]),
     library("PhotoFixtures", ["CPhotoFixtures"]),
     .executableTarget(
       name: "photod-bench", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),

@@ -56,11 +56,29 @@ uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t hei
       info.comp_info[3].v_samp_factor = options.vertical_sampling;
     }
   }
+  if (options.without_adobe_marker) info.write_Adobe_marker = FALSE;
+  if (options.extended) {
+    // T.81 table B.4: baseline has tables 0 and 1 only. With optimize_coding libjpeg makes those that are named.
+    info.optimize_coding = TRUE;
+    for (int i = 1; i < info.num_components; i++) info.comp_info[i].dc_tbl_no = info.comp_info[i].ac_tbl_no = 3;
+  }
+  jpeg_scan_info scans[4] = {0};
+  if (options.multiple_scans) {
+    for (int i = 0; i < info.num_components; i++)
+      scans[i] = (jpeg_scan_info){.comps_in_scan = 1, .component_index = {i}, .Ss = 0, .Se = 63};
+    info.scan_info = scans;
+    info.num_scans = info.num_components;
+  }
   info.arith_code = options.arithmetic;
   info.restart_in_rows = options.restart_rows;
   if (options.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
-  if (options.app1) jpeg_write_marker(&info, JPEG_APP0 + 1, options.app1, (unsigned)options.app1_length);
+  for (size_t i = 0; i + 3 <= options.segments_length;) {
+    const uint8_t *segment = options.segments + i;
+    unsigned count = (unsigned)segment[1] << 8 | segment[2];
+    jpeg_write_marker(&info, segment[0], segment + 3, count);
+    i += 3 + count;
+  }
   if (options.icc_profile)
     jpeg_write_icc_profile(&info, options.icc_profile, (unsigned)options.icc_profile_length);
   for (uint32_t y = 0; y < height; y++) {
@@ -72,6 +90,26 @@ uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t hei
   bytes = out;
   *length = size;
   return bytes;
+}
+
+uint8_t *fixture_profile_in_jpeg(const uint8_t *bytes, size_t length, size_t *profile_length) {
+  struct jpeg_decompress_struct info;
+  errors errors;
+  JOCTET *profile = NULL;
+  unsigned count = 0;
+  install((j_common_ptr)&info, &errors);
+  if (setjmp(errors.escape)) {
+    jpeg_destroy_decompress(&info);
+    return NULL;
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, bytes, length);
+  jpeg_save_markers(&info, JPEG_APP0 + 2, 0xFFFF);
+  jpeg_read_header(&info, TRUE);
+  if (!jpeg_read_icc_profile(&info, &profile, &count)) profile = NULL;
+  jpeg_destroy_decompress(&info);
+  *profile_length = count;
+  return profile;
 }
 
 uint8_t *fixture_decode_jpeg(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels) {

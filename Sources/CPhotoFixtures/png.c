@@ -82,6 +82,27 @@ static void on_warning(png_structp png, png_const_charp message) {
   (void)message;
 }
 
+uint8_t *fixture_profile_in_png(const uint8_t *bytes, size_t length, size_t *profile_length) {
+  input in = {bytes, length};
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+  png_infop info = png ? png_create_info_struct(png) : NULL;
+  uint8_t *volatile copy = NULL;
+  if (!info || setjmp(png_jmpbuf(png))) {
+    png_destroy_read_struct(&png, &info, NULL);
+    return NULL;
+  }
+  png_set_read_fn(png, &in, read_bytes);
+  png_read_info(png, info);
+  png_charp name = NULL;
+  png_bytep profile = NULL;
+  png_uint_32 count = 0;
+  int method = 0;
+  if (png_get_iCCP(png, info, &name, &method, &profile, &count) && (copy = malloc(count))) memcpy(copy, profile, count);
+  png_destroy_read_struct(&png, &info, NULL);
+  *profile_length = count;
+  return copy;
+}
+
 uint8_t *fixture_decode_png(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels) {
   // Not libpng's simplified interface: that takes 16 bits without a gAMA for linear light.
   input in = {bytes, length};
@@ -111,6 +132,12 @@ uint8_t *fixture_decode_png(const uint8_t *bytes, size_t length, uint32_t *width
     for (uint32_t y = 0; y < *height; y++) png_read_row(png, pixels + (size_t)y * *width * 4, NULL);
   png_destroy_read_struct(&png, &info, NULL);
   return pixels;
+}
+
+uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile_length) {
+  bool is_jpeg = length > 2 && bytes[0] == 0xFF && bytes[1] == 0xD8;
+  return is_jpeg ? fixture_profile_in_jpeg(bytes, length, profile_length)
+                 : fixture_profile_in_png(bytes, length, profile_length);
 }
 
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels) {

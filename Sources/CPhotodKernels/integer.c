@@ -5,6 +5,8 @@
 
 #include "CPhotodKernels.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -182,9 +184,26 @@ static void horizontal_3(const int16_t *row, const int32_t *starts, const int16_
   }
 }
 
+static void horizontal_4(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
+                         uint8_t *out, size_t width) {
+  for (size_t x = 0; x < width; x++) {
+    const int16_t *from = row + (size_t)starts[x] * 4, *c = coefficients + x * (size_t)taps;
+    __m128i sum = _mm_set1_epi32(1 << (HORIZONTAL_SHIFT - 1));
+    for (int k = 0; k < taps; k += 2, from += 8) {
+      const __m128i two = _mm_loadu_si128((const __m128i *)from);
+      sum = _mm_add_epi32(sum, _mm_madd_epi16(_mm_unpacklo_epi16(two, _mm_srli_si128(two, 8)), _mm_set1_epi32(pair(c, k))));
+    }
+    sum = _mm_srai_epi32(sum, HORIZONTAL_SHIFT);
+    sum = _mm_packs_epi32(sum, sum);
+    const uint32_t pixel = (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(sum, sum));
+    memcpy(out + x * 4, &pixel, 4);
+  }
+}
+
 void photod_horizontal_u8(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
                           int channels, uint8_t *out, size_t width) {
-  if (channels == 1) horizontal_1(row, starts, coefficients, taps, out, width);
+  if (channels == 4) horizontal_4(row, starts, coefficients, taps, out, width);
+  else if (channels == 1) horizontal_1(row, starts, coefficients, taps, out, width);
   else horizontal_3(row, starts, coefficients, taps, out, width);
 }
 

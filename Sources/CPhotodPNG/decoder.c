@@ -50,14 +50,6 @@ static void on_header(png_structp png, png_infop info) {
   decoder->header.channels = png_get_channels(png, info);
   decoder->header.bits_per_channel = png_get_bit_depth(png, info);
   decoder->header.row_bytes = png_get_rowbytes(png, info);
-  png_charp name = NULL;
-  png_bytep profile = NULL;
-  png_uint_32 length = 0;
-  int method = 0;
-  if (png_get_iCCP(png, info, &name, &method, &profile, &length) & PNG_INFO_iCCP) {
-    decoder->header.icc_profile = profile;
-    decoder->header.icc_profile_length = length;
-  }
   decoder->have_header = true;
   // Stop before the pixels: who asked for the header decides what comes next.
   size_t left = png_process_data_pause(png, 0);
@@ -101,6 +93,8 @@ photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t m
   png_set_chunk_malloc_max(decoder->png, maximum_chunk_bytes);
   png_set_chunk_cache_max(decoder->png, 128);
   png_set_benign_errors(decoder->png, 1);
+  static const png_byte colors[] = "cHRM\0gAMA\0iCCP\0sRGB\0cICP";
+  png_set_keep_unknown_chunks(decoder->png, PNG_HANDLE_CHUNK_NEVER, colors, 5);
   png_set_progressive_read_fn(decoder->png, decoder, on_header, on_row, on_end);
   return decoder;
 }

@@ -1,5 +1,7 @@
 // Encoding rows to a PNG in memory.
 
+#include <zlib.h>
+
 #include "shared.h"
 
 struct photod_png_encoder {
@@ -47,6 +49,27 @@ void photod_png_encoder_destroy(photod_png_encoder *encoder) {
   free(encoder);
 }
 
+// Writes iCCP (PNG third edition §11.3.2.3) as it was given. libpng's own call leaves out, with a warning, a profile that
+// it finds fault with, and pixels without their profile are other colours.
+static photod_png_status write_profile(photod_png_encoder *encoder, const uint8_t *profile, size_t length) {
+  static const uint8_t head[] = "icc\0";  // The name, its NUL, compression method 0.
+  uLongf capacity = compressBound((uLong)length);
+  uint8_t *chunk = malloc(sizeof head + capacity);
+  if (!chunk) return PHOTOD_PNG_NO_MEMORY;
+  if (setjmp(png_jmpbuf(encoder->png))) {
+    free(chunk);
+    return encoder->errors.status;
+  }
+  memcpy(chunk, head, sizeof head);
+  if (compress2(chunk + sizeof head, &capacity, profile, (uLong)length, Z_DEFAULT_COMPRESSION) != Z_OK) {
+    free(chunk);
+    return PHOTOD_PNG_NO_MEMORY;
+  }
+  png_write_chunk(encoder->png, (png_const_bytep) "iCCP", chunk, sizeof head + capacity);
+  free(chunk);
+  return PHOTOD_PNG_OK;
+}
+
 photod_png_status photod_png_encoder_start(photod_png_encoder *encoder, photod_png_encode_options options) {
   static const int color_types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                     PNG_COLOR_TYPE_RGB_ALPHA};
@@ -54,13 +77,10 @@ photod_png_status photod_png_encoder_start(photod_png_encoder *encoder, photod_p
   png_set_IHDR(encoder->png, encoder->info, options.width, options.height, 8, color_types[options.channels],
                PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_set_compression_level(encoder->png, options.compression_level);
-  if (options.icc_profile && options.icc_profile_length > 0) {
-    png_set_benign_errors(encoder->png, 1);
-    png_set_iCCP(encoder->png, encoder->info, "icc", PNG_COMPRESSION_TYPE_BASE, options.icc_profile,
-                 (png_uint_32)options.icc_profile_length);
-  }
   png_write_info(encoder->png, encoder->info);
-  return PHOTOD_PNG_OK;
+  return options.icc_profile && options.icc_profile_length > 0
+             ? write_profile(encoder, options.icc_profile, options.icc_profile_length)
+             : PHOTOD_PNG_OK;
 }
 
 photod_png_status photod_png_write_rows(photod_png_encoder *encoder, const uint8_t *rows, size_t stride,

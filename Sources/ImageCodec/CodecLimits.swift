@@ -10,15 +10,18 @@ package struct CodecLimits: Sendable, Hashable {
   package var profileBytes: Int
   /// Marker segments or chunks before the pixels.
   package var headerSegments: Int
+  /// What colour transforms that are kept for the next render may take together, in bytes.
+  package var colorTransformBytes: Int
 
   package init(
     sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 200, profileBytes: Int = 8 << 20,
-    headerSegments: Int = 4096
+    headerSegments: Int = 4096, colorTransformBytes: Int = 16 << 20
   ) {
     self.sourcePixels = sourcePixels
     self.sourceSide = sourceSide
     self.jpegScans = jpegScans
     self.profileBytes = profileBytes
     self.headerSegments = headerSegments
+    self.colorTransformBytes = colorTransformBytes
   }
 }

@@ -42,8 +42,12 @@ package struct ImageHeader: Sendable, Hashable {
   package var metadata: EXIFSummary
   /// Where the EXIF thumbnail's JPEG lies in the file.
   package var embeddedThumbnail: ByteRange?
-  /// The parts of an ICC profile in a JPEG, in their order. A PNG's comes from its decoder.
-  package var profileParts: [ByteRange]
+  /// Where the ICC profile lies; `nil` where there is none, or where what outranks it is understood.
+  package var embeddedProfile: EmbeddedProfile?
+  /// What the profile may take in memory.
+  package var profileBytes: Int
+  /// The colours by numbers, for where there is no profile or none that is any good; `nil` is sRGB.
+  package var calibration: ColorCalibration?
 
   package var orientation: Orientation { metadata.orientation }
 

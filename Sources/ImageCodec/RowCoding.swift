@@ -8,12 +8,14 @@ package struct RowLayout: Sendable, Hashable {
   package var firstColumn: Int
   /// Pixels in a row.
   package var width: Int
-  /// 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA; interleaved. Alpha is not premultiplied.
+  /// 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA or CMYK; interleaved. Alpha is not premultiplied.
   package var channels: Int
+  /// Four channels are inks, as Adobe stores them: 255 is none, 0 is all there can be.
+  package var isCMYK = false
   /// 8, or 16 in the machine's byte order.
   package var bitsPerChannel: Int
 
-  package var hasAlpha: Bool { channels == 2 || channels == 4 }
+  package var hasAlpha: Bool { channels == 2 || (channels == 4 && !isCMYK) }
   package var rowBytes: Int { width * channels * bitsPerChannel / 8 }
 }
 
@@ -36,9 +38,6 @@ package enum DecodeOutcome: Sendable, Hashable {
 /// A decoder of one picture. One thread at a time.
 package protocol RowDecoder: AnyObject {
   var layout: RowLayout { get }
-
-  /// The ICC profile that the pixels are meant in.
-  var profile: [UInt8]? { get }
 
   /// Hands over the rows of the region in order, until the last, until the consumer wants no more, or until input lacks.
   func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome

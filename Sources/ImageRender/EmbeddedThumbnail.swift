@@ -20,12 +20,14 @@ package struct EmbeddedThumbnail: Sendable {
   /// The part of the thumbnail that shows the picture: whole pixels, none of which are bar.
   private let content: PixelRect
   private let isWhole: Bool
+  /// Its own colours where it describes them; else the picture's, for a camera scales down what it stores.
+  private let color: SourceColor
 
   /// Reads and judges the thumbnail. `nil`: it is no thumbnail of this picture.
   package init?(
     at range: ByteRange, in source: any ByteSource, of picture: ImageHeader, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
-    guard range.length <= Self.maximumBytes else { return nil }
+    guard range.length <= Self.maximumBytes, picture.profileBytes <= Self.maximumBytes else { return nil }
     do throws(ByteSourceError) {
       bytes = try source.bytes(at: range.offset, count: range.length)
     } catch {
@@ -37,6 +39,18 @@ package struct EmbeddedThumbnail: Sendable {
       !header.isBuffered, max(header.storedSize.width, header.storedSize.height) <= Self.maximumSide
     else { return nil }
     self.header = header
+    if header.embeddedProfile != nil {
+      color = try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
+    } else if picture.colorChannels == 4 {
+      // What is shown of inks is sRGB, and so is the thumbnail of them.
+      color = SourceColor()
+    } else {
+      color = try SourceColor(picture, in: source, limits: limits)
+      // A gray picture's profile says nothing of a thumbnail in colour.
+      if (color.profile != nil || color.calibration != nil) && header.colorChannels != picture.colorChannels {
+        return nil
+      }
+    }
     let bars = Self.bars(header.storedSize, picture.storedSize)
     isWhole = bars == 0
     let (width, height) = (header.storedSize.width, header.storedSize.height)
@@ -52,19 +66,30 @@ package struct EmbeddedThumbnail: Sendable {
     }
   }
 
-  /// The frame for a request: the thumbnail's own bytes where they serve, else trimmed, turned and encoded anew.
+  /// The frame for a request: the thumbnail's own bytes where they serve, with the picture's profile put in if it has one;
+  /// else trimmed, turned, converted and encoded anew.
   package func render(
-    for request: ImageRequest, of picture: ImageHeader, limits: CodecLimits, stop: StopFlag
+    for request: ImageRequest, of picture: ImageHeader, transforms: ColorTransforms? = nil, limits: CodecLimits,
+    stop: StopFlag
   ) throws(CodecError) -> RenderedImage {
     let plan = RenderPlanner().thumbnailPlan(header, content: content, of: picture, request)
     let serves =
       isWhole && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
       && request.normalizedCropRect == nil && header.metadata.isEmpty
+    let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
     if serves {
-      return RenderedImage(
-        bytes: bytes, size: header.storedSize, format: .jpeg, isIncomplete: false, warning: nil)
+      let output = transforms.outputColor(of: color, plan.sourceRows, as: request.colorSpace)
+      let hasItsProfile = header.embeddedProfile != nil
+      // Its own profile goes when the pixels are to be sRGB; for that it is written anew.
+      if output.transform == nil && !(hasItsProfile && output.profile == nil) {
+        let profile = hasItsProfile ? nil : output.profile
+        return RenderedImage(
+          bytes: profile.map { JPEGProfileParts.insert($0, into: bytes) } ?? bytes, size: header.storedSize,
+          format: .jpeg, isIncomplete: false, warning: nil)
+      }
     }
-    let renderer = try Renderer(plan, source: MemoryByteSource(bytes), limits: limits, stop: stop)
+    let renderer = try Renderer(
+      plan, source: MemoryByteSource(bytes), color: color, transforms: transforms, limits: limits, stop: stop)
     // Bytes in memory never answer "not yet".
     guard let image = try renderer.resume() else { throw .truncated(offset: Int64(bytes.count)) }
     return image

@@ -7,12 +7,15 @@ final class PlanePipeline: RenderPipeline {
   private let resampler: PlaneResampler
   private let writer: PlaneWriter
 
-  init(_ plan: RenderPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag) throws(CodecError) {
+  /// - Parameter profile: what the output is to carry.
+  init(
+    _ plan: RenderPlan, source: any ByteSource, profile: [UInt8]?, limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) {
     decoder = try JPEGPlaneDecoder(
       source: source, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
       stop: stop)
     let encoder = try JPEGEncoder(
-      size: plan.outputSize, channels: 3, quality: plan.quality, profile: decoder.profile, isPlanar: true)
+      size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, isPlanar: true)
     writer = PlaneWriter(
       sizes: plan.planes.map(\.storedOutput), chromaStep: plan.chromaStep, orientation: plan.orientation,
       encoder: encoder)

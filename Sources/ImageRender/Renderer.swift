@@ -12,6 +12,8 @@ package struct RenderedImage: Sendable {
   package let isIncomplete: Bool
   /// A codec's complaint, for the log.
   package let warning: String?
+  /// Why an embedded profile was ignored, for the log.
+  package var profileWarning: String?
   package var readTime = Duration.zero
   package var decodeTime = Duration.zero
   package var resizeTime = Duration.zero
@@ -38,16 +40,28 @@ protocol RenderPipeline: AnyObject {
 package final class Renderer {
   private let plan: RenderPlan
   private let pipeline: any RenderPipeline
+  private let color: OutputColor
   private var elapsed = Duration.zero
 
   /// Opens the decoder and the encoder.
-  package init(_ plan: RenderPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag) throws(CodecError) {
+  ///
+  /// - Parameters:
+  ///   - color: what is known of the source's colours, where the source itself is not all there is to know; by default
+  ///     what its header points at.
+  ///   - transforms: where conversions that were made before are found.
+  package init(
+    _ plan: RenderPlan, source: any ByteSource, color: SourceColor? = nil, transforms: ColorTransforms? = nil,
+    limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) {
     let started = ContinuousClock.now
     self.plan = plan
+    let color = try Self.outputColor(plan, source, color, transforms, limits)
+    self.color = color
+    // Colours are converted as RGB.
     pipeline =
-      plan.planes.isEmpty
-      ? try RowPipeline(plan, source: source, limits: limits, stop: stop)
-      : try PlanePipeline(plan, source: source, limits: limits, stop: stop)
+      plan.planes.isEmpty || color.transform != nil
+      ? try RowPipeline(plan, source: source, color: color, limits: limits, stop: stop)
+      : try PlanePipeline(plan, source: source, profile: color.profile, limits: limits, stop: stop)
     elapsed = ContinuousClock.now - started
   }
 
@@ -60,8 +74,17 @@ package final class Renderer {
     let total = elapsed + (ContinuousClock.now - started)
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, isIncomplete: pipeline.isTruncated,
-      warning: pipeline.warning, readTime: pipeline.readTime,
+      warning: pipeline.warning, profileWarning: color.warning, readTime: pipeline.readTime,
       decodeTime: total - pipeline.readTime - pipeline.resizeTime - pipeline.encodeTime,
       resizeTime: pipeline.resizeTime, encodeTime: pipeline.encodeTime)
+  }
+  private static func outputColor(
+    _ plan: RenderPlan, _ source: any ByteSource, _ color: SourceColor?, _ transforms: ColorTransforms?,
+    _ limits: CodecLimits
+  ) throws(CodecError) -> OutputColor {
+    var color = color
+    if color == nil { color = try SourceColor(plan.header, in: source, limits: limits) }
+    let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
+    return transforms.outputColor(of: color ?? SourceColor(), plan.sourceRows, as: plan.colorSpace)
   }
 }

@@ -7,27 +7,28 @@ protocol ResizingConsumer: RowConsumer {
   var resizeTime: Duration { get }
 }
 
-/// Every picture as rows of gray, RGB or RGBA.
+/// Every picture as rows of gray, RGB, RGBA or CMYK.
 final class RowPipeline: RenderPipeline {
   private let decoder: any RowDecoder
   private let writer: OutputWriter
   private let consumer: any ResizingConsumer
 
-  init(_ plan: RenderPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag) throws(CodecError) {
+  init(
+    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) {
     let region = plan.decodedRegion
     switch plan.header.format {
     case .jpeg:
       decoder = try JPEGDecoder(
         source: source, size: plan.header.storedSize,
         options: JPEGDecoder.Options(eighths: plan.eighths, region: region, firstScanOnly: plan.firstScanOnly),
-        profileParts: plan.header.profileParts, limits: limits, stop: stop)
+        limits: limits, stop: stop)
     case .png:
       decoder = try PNGDecoder(
         source: source, size: plan.header.storedSize, rows: region.y..<region.y + region.height, limits: limits,
         stop: stop)
     }
-    // A CMYK profile says nothing of the RGB that its pixels have become; a gray one nothing of RGB.
-    let profile = plan.header.colorChannels == 4 ? nil : decoder.profile
+    let profile = color.profile
     let encoder: any RowEncoder =
       switch plan.format {
       case .jpeg:
@@ -35,7 +36,8 @@ final class RowPipeline: RenderPipeline {
       case .png: try PNGEncoder(size: plan.outputSize, channels: plan.outputChannels, profile: profile)
       }
     writer = OutputWriter(
-      storedSize: plan.storedOutput, channels: plan.outputChannels, orientation: plan.orientation, encoder: encoder)
+      storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
+      orientation: plan.orientation, encoder: encoder)
     consumer = Self.consumer(plan, decoder.layout, writer)
   }
 

@@ -19,6 +19,7 @@ package final class ImageManager: Sendable {
   private let queue: WorkQueue
   private let budget: MemoryBudget
   private let limits: CodecLimits
+  private let transforms: ColorTransforms
   private let logger: Logger
   /// Tasks whose render has not begun, wherever they wait.
   private let waiting = Atomic<Int>(0)
@@ -37,6 +38,7 @@ package final class ImageManager: Sendable {
     self.queue = queue
     self.budget = budget
     self.limits = limits
+    transforms = ColorTransforms(capacityBytes: limits.colorTransformBytes)
     self.logger = logger
   }
 
@@ -114,7 +116,7 @@ package final class ImageManager: Sendable {
       let thumbnail = try EmbeddedThumbnail(
         at: range, in: render.source, of: render.header, limits: limits, stop: render.task.stop)
       let image = try thumbnail?.render(
-        for: render.task.request, of: render.header, limits: limits, stop: render.task.stop)
+        for: render.task.request, of: render.header, transforms: transforms, limits: limits, stop: render.task.stop)
       return image.map { render.frame($0, isDegraded: true, source: .embedded) }
     } catch {
       logger.debug(
@@ -126,7 +128,8 @@ package final class ImageManager: Sendable {
 
   private func frame(_ plan: RenderPlan, _ render: Render, isDegraded: Bool) throws(ImageServiceError) -> ImageFrame {
     let image = try codec { () throws(CodecError) in
-      let renderer = try Renderer(plan, source: render.source, limits: limits, stop: render.task.stop)
+      let renderer = try Renderer(
+        plan, source: render.source, transforms: transforms, limits: limits, stop: render.task.stop)
       guard let image = try renderer.resume() else { throw .truncated(offset: render.source.size) }
       return image
     }
@@ -134,6 +137,11 @@ package final class ImageManager: Sendable {
       logger.info(
         "decoded with a warning",
         metadata: ["asset": "\(render.task.asset.localIdentifier)", "warning": "\(warning)"])
+    }
+    if let warning = image.profileWarning {
+      logger.info(
+        "the colour profile was ignored",
+        metadata: ["asset": "\(render.task.asset.localIdentifier)", "reason": "\(warning)"])
     }
     return render.frame(image, isDegraded: isDegraded, source: .original)
   }

@@ -11,6 +11,7 @@ package struct RenditionKey: Sendable, Hashable {
   private let rules: SizeRules
   private let format: OutputFormat
   private let quality: Int?
+  private let colorSpace: ColorSpace
   private let source: ImageResult.Source
 
   package init(_ asset: Asset, _ request: ImageRequest, source: ImageResult.Source) {
@@ -18,6 +19,7 @@ package struct RenditionKey: Sendable, Hashable {
     rules = SizeRules(request, upright: asset.pixelSize)
     format = request.format
     quality = request.format == .jpeg ? request.quality ?? JPEGEncoder.defaultQuality : nil
+    colorSpace = request.colorSpace
     self.source = source
   }
 
@@ -26,7 +28,8 @@ package struct RenditionKey: Sendable, Hashable {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     let text =
       "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.frame))|\(rules.scaled.width)x\(rules.scaled.height)"
-      + "|\(text(rules.window))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(source.rawValue)"
+      + "|\(text(rules.window))|\(format.rawValue)|\(quality.map(String.init) ?? "")"
+      + "|\(colorSpace.rawValue)|\(source.rawValue)"
     return EntityTag.strong(over: Array(text.utf8))
   }
 }

@@ -9,6 +9,10 @@ package struct EXIFBlock: Sendable {
   /// `+02:00`
   package var offsetTimeOriginal: String?
   package var subSecTimeOriginal: String?
+  /// 1 is sRGB, 65535 something else.
+  package var colorSpace: Int?
+  /// R98 is sRGB, R03 Adobe RGB.
+  package var interoperabilityIndex: String?
   package var latitude: Double?
   package var longitude: Double?
   package var altitude: Double?
@@ -28,7 +32,7 @@ package struct EXIFBlock: Sendable {
   }
 
   package var bytes: [UInt8] {
-    // IFD0, EXIF IFD, GPS IFD and IFD1 one after the other, each followed by its larger values.
+    // IFD0, EXIF IFD, interoperability IFD, GPS IFD and IFD1 one after the other, each followed by its larger values.
     var first: [(Int, Value)] = []
     if let make { first.append((0x010F, .ascii(make))) }
     if let model { first.append((0x0110, .ascii(model))) }
@@ -37,6 +41,12 @@ package struct EXIFBlock: Sendable {
     if let dateTimeOriginal { details.append((0x9003, .ascii(dateTimeOriginal))) }
     if let offsetTimeOriginal { details.append((0x9011, .ascii(offsetTimeOriginal))) }
     if let subSecTimeOriginal { details.append((0x9291, .ascii(subSecTimeOriginal))) }
+    if let colorSpace { details.append((0xA001, .short(colorSpace))) }
+    var interoperability: [(Int, Value)] = []
+    if let interoperabilityIndex {
+      interoperability = [(0x0001, .ascii(interoperabilityIndex))]
+      details.append((0xA005, .long(0)))
+    }
     var place: [(Int, Value)] = []
     if let latitude, let longitude {
       place += [
@@ -55,7 +65,8 @@ package struct EXIFBlock: Sendable {
     let firstStart = 8
     // An IFD0 without entries is still written: its count and its pointer.
     let detailsStart = firstStart + max(size(first), 6)
-    let placeStart = detailsStart + size(details)
+    let interoperabilityStart = detailsStart + size(details)
+    let placeStart = interoperabilityStart + size(interoperability)
     let secondStart = placeStart + size(place)
     let thumbnailStart = secondStart + size(second)
     func point(_ tag: Int, to offset: Int, in entries: inout [(Int, Value)]) {
@@ -63,12 +74,14 @@ package struct EXIFBlock: Sendable {
     }
     point(0x8769, to: detailsStart, in: &first)
     point(0x8825, to: placeStart, in: &first)
+    point(0xA005, to: interoperabilityStart, in: &details)
     point(0x0201, to: thumbnailStart, in: &second)
 
     var tiff = isBigEndian ? Array("MM".utf8) : Array("II".utf8)
     tiff += number(42, 2) + number(firstStart, 4)
     tiff += ifd(first, at: firstStart, next: second.isEmpty ? 0 : secondStart)
     if !details.isEmpty { tiff += ifd(details, at: detailsStart, next: 0) }
+    if !interoperability.isEmpty { tiff += ifd(interoperability, at: interoperabilityStart, next: 0) }
     if !place.isEmpty { tiff += ifd(place, at: placeStart, next: 0) }
     if !second.isEmpty { tiff += ifd(second, at: secondStart, next: 0) }
     return Array("Exif".utf8) + [0, 0] + tiff + (thumbnail ?? [])

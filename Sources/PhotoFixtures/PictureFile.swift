@@ -4,6 +4,27 @@ import CPhotoFixtures
   import Glibc
 #endif
 
+/// A segment of a JPEG: its marker's code, such as 0xE1 for APP1, and at most 65,533 bytes.
+package struct JPEGSegment: Sendable {
+  package var marker: UInt8
+  package var content: [UInt8]
+
+  package init(marker: UInt8, content: [UInt8]) {
+    self.marker = marker
+    self.content = content
+  }
+
+  /// An APP1 segment with a packet of XMP.
+  package static func xmp(_ packet: String) -> JPEGSegment {
+    JPEGSegment(marker: 0xE1, content: Array("http://ns.adobe.com/xap/1.0/\0\(packet)".utf8))
+  }
+
+  /// A part of an ICC profile, of so many (ICC.1 annex B.4).
+  package static func profilePart(_ bytes: some Collection<UInt8>, _ number: Int, of count: Int) -> JPEGSegment {
+    JPEGSegment(marker: 0xE2, content: Array("ICC_PROFILE\0".utf8) + [UInt8(number), UInt8(count)] + bytes)
+  }
+}
+
 /// A JPEG file of any kind that libjpeg can write.
 package struct JPEGFile: Sendable {
   package enum Color: Sendable {
@@ -16,7 +37,16 @@ package struct JPEGFile: Sendable {
   package var sampling = (horizontal: 2, vertical: 2)
   package var isProgressive = false
   package var isArithmetic = false
+  /// SOF1, with more Huffman tables than baseline has.
+  package var isExtended = false
+  /// One scan a component.
+  package var hasMultipleScans = false
+  /// Inks as Adobe stores them and marked so; without it they are stored as they are, and not as their complement.
+  package var hasAdobeMarker = true
   package var restartRows = 0
+  /// Before the EXIF block, and after it.
+  package var leadingSegments: [JPEGSegment] = []
+  package var segments: [JPEGSegment] = []
   package var exif: EXIFBlock?
   package var profile: [UInt8]?
 
@@ -24,7 +54,8 @@ package struct JPEGFile: Sendable {
 
   package init(_ change: (inout JPEGFile) -> Void) { change(&self) }
 
-  /// - Parameter pixels: 1 channel for gray, else RGB, which becomes ink where the file wants it.
+  /// - Parameter pixels: 1 channel for gray, else RGB, which becomes ink where the file wants it; or four channels of
+  ///   ink, 255 for none.
   package func encoded(_ pixels: Pixels) -> [UInt8] {
     let colors: fixture_jpeg_color =
       switch color {
@@ -34,19 +65,28 @@ package struct JPEGFile: Sendable {
       case .cmyk: FIXTURE_JPEG_CMYK
       case .ycck: FIXTURE_JPEG_YCCK
       }
-    let source = color == .cmyk || color == .ycck ? Self.inks(pixels) : pixels.bytes
+    var source = pixels.bytes
+    if color == .cmyk || color == .ycck {
+      if pixels.channels == 3 { source = Self.inks(pixels) }
+      if !hasAdobeMarker { source = source.map { 255 - $0 } }
+    }
     let subsamples = color == .ycbcr || color == .ycck
-    let app1 = exif?.bytes ?? []
+    let block = exif.map { [JPEGSegment(marker: 0xE1, content: $0.bytes)] } ?? []
+    let markers = (leadingSegments + block + segments).flatMap {
+      [$0.marker, UInt8($0.content.count >> 8), UInt8($0.content.count & 255)] + $0.content
+    }
     var length = 0
-    let memory = app1.withUnsafeBufferPointer { app1 in
+    let memory = markers.withUnsafeBufferPointer { markers in
       (profile ?? []).withUnsafeBufferPointer { profile in
         fixture_encode_jpeg(
           source, UInt32(pixels.width), UInt32(pixels.height),
           fixture_jpeg_options(
             color: colors, quality: Int32(quality), horizontal_sampling: subsamples ? Int32(sampling.horizontal) : 1,
             vertical_sampling: subsamples ? Int32(sampling.vertical) : 1, progressive: isProgressive,
-            arithmetic: isArithmetic, restart_rows: Int32(restartRows), app1: app1.isEmpty ? nil : app1.baseAddress,
-            app1_length: app1.count, icc_profile: profile.isEmpty ? nil : profile.baseAddress,
+            arithmetic: isArithmetic, extended: isExtended, multiple_scans: hasMultipleScans,
+            without_adobe_marker: !hasAdobeMarker, restart_rows: Int32(restartRows),
+            segments: markers.isEmpty ? nil : markers.baseAddress, segments_length: markers.count,
+            icc_profile: profile.isEmpty ? nil : profile.baseAddress,
             icc_profile_length: profile.count), &length)
       }
     }
@@ -58,6 +98,39 @@ package struct JPEGFile: Sendable {
   /// RGB as the inks that Adobe stores: the complement of cyan, magenta and yellow, and no black.
   private static func inks(_ pixels: Pixels) -> [UInt8] {
     (0..<pixels.width * pixels.height).flatMap { i in pixels.bytes[i * 3..<i * 3 + 3] + [255] }
+  }
+}
+
+/// A chunk of a PNG.
+package struct PNGChunk: Sendable {
+  package var type: String
+  package var content: [UInt8]
+  package var isDamaged = false
+
+  package init(_ type: String, _ content: [UInt8]) {
+    self.type = type
+    self.content = content
+  }
+
+  /// gAMA: the chunk's number is 100,000 times 1/exponent.
+  package static func gamma(_ value: Int) -> PNGChunk { PNGChunk("gAMA", number(value)) }
+
+  /// cHRM: x and y of white, red, green, blue.
+  package static func chromaticities(_ points: [Double]) -> PNGChunk {
+    PNGChunk("cHRM", points.flatMap { number(Int(($0 * 100_000).rounded())) })
+  }
+
+  /// With its length and its checksum (PNG third edition §5.3).
+  var bytes: [UInt8] {
+    let body = Array(type.utf8) + content
+    let sum = body.reduce(~UInt32(0)) { sum, byte in
+      (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
+    }
+    return Self.number(content.count) + body + Self.number(Int(isDamaged ? sum : ~sum))
+  }
+
+  private static func number(_ value: Int) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
   }
 }
 
@@ -77,6 +150,8 @@ package struct PNGFile: Sendable {
   /// Make black (gray, rgb) or the first entry (palette) transparent by a tRNS chunk.
   package var hasTransparentBlack = false
   package var profile: [UInt8]?
+  /// Chunks behind IHDR, each a type and its content.
+  package var chunks: [PNGChunk] = []
 
   package init(_ kind: Kind, _ change: (inout PNGFile) -> Void = { _ in }) {
     self.kind = kind
@@ -128,7 +203,9 @@ package struct PNGFile: Sendable {
     }
     guard let memory else { fatalError("libpng refused to write a fixture") }
     defer { free(memory) }
-    return Array(UnsafeBufferPointer(start: memory, count: length))
+    // The signature and IHDR are 33 bytes.
+    let file = UnsafeBufferPointer(start: memory, count: length)
+    return file[..<33] + chunks.flatMap(\.bytes) + file[33...]
   }
 
   private func sample(_ pixel: ArraySlice<UInt8>, _ channel: Int, _ type: Int, _ depth: Int) -> Int {

@@ -51,6 +51,7 @@ struct Settings: Sendable {
     ("limits.jpegScans", .int(200)),
     ("limits.profileBytes", .int(8 << 20)),
     ("limits.headerSegments", .int(4096)),
+    ("limits.colorTransformBytes", .int(16 << 20)),
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
     ("http.connections", .int(16_384)),
@@ -130,7 +131,8 @@ struct Settings: Sendable {
       sourceSide: try reader.number("limits.sourceSide", in: 1...65_500),
       jpegScans: try reader.number("limits.jpegScans", in: 1...100_000),
       profileBytes: try reader.number("limits.profileBytes", in: 1...(1 << 30)),
-      headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000))
+      headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000),
+      colorTransformBytes: try reader.number("limits.colorTransformBytes", in: 0...(1 << 40)))
     scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
     scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
     server = ServerLimits()

@@ -28,6 +28,16 @@ struct ImageTests {
       // A frame header that asks for 99 components.
       if let frame = corrupt.firstRange(of: [0xFF, 0xC0]) { corrupt[frame.lowerBound + 9] = 99 }
       try files.put(corrupt, "corrupt.jpg")
+      var twelveBit = JPEGFile { _ in }.encoded(scene)
+      if let frame = twelveBit.firstRange(of: [0xFF, 0xC0]) {
+        twelveBit.replaceSubrange(frame.lowerBound + 1...frame.lowerBound + 4, with: [0xC1, 0, 17, 12])
+      }
+      try files.put(twelveBit, "twelve-bit.jpg")
+      try files.put(
+        JPEGFile {
+          $0.profile = ICCFile.displayP3
+          $0.exif = EXIFBlock { $0.thumbnail = thumbnail }
+        }.encoded(scene), "wide.jpg")
       try files.put(Array(PNGFile(.rgb(depth: 8)).encoded(scene).prefix(4000)), "truncated.png")
       try files.put([], "empty.jpg")
       try files.put(PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 64, height: 48)), "mislabelled.jpg")
@@ -186,7 +196,10 @@ struct ImageTests {
     let truncated = try daemon.get("/v1/assets/\(try daemon.identifier("truncated.jpg"))/image?targetSize=400x400")
     #expect(truncated.status == 200 && truncated.result("incomplete") == "?1")
     #expect(truncated["ETag"] == nil && truncated["Cache-Control"] == "no-store", "half a picture is not kept")
-    for (name, type) in [("corrupt.jpg", "image-unreadable"), ("truncated.png", "image-unreadable")] {
+    for (name, type) in [
+      ("corrupt.jpg", "image-unreadable"), ("truncated.png", "image-unreadable"),
+      ("twelve-bit.jpg", "image-unreadable"),
+    ] {
       let answer = try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400")
       #expect(answer.status == 422 && answer["Content-Type"] == "application/problem+json")
       #expect(answer.json["type"] as? String == "/problems/\(type)" && answer.json["status"] as? Int == 422)
@@ -203,6 +216,24 @@ struct ImageTests {
       "/v1/assets/\(try daemon.identifier("mislabelled.jpg"))/image?targetSize=32x32&format=png")
     #expect(mislabelled.status == 200)
     #expect(try daemon.get("/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=50x50").status == 200)
+  }
+
+  @Test("colorSpace: the profile goes with the pixels, or the pixels are sRGB, in every frame")
+  func colorSpace() throws {
+    let daemon = try Self.daemon()
+    let url = "/v1/assets/\(try daemon.identifier("wide.jpg"))/image?targetSize=300x300"
+    let plain = try daemon.get(url)
+    let preserved = try daemon.get(url + "&colorSpace=preserve")
+    let converted = try daemon.get(url + "&colorSpace=srgb")
+    #expect(ICCFile.embedded(in: plain.body) == ICCFile.displayP3 && plain.body == preserved.body)
+    #expect(converted.status == 200 && ICCFile.embedded(in: converted.body) == nil)
+    #expect(plain["ETag"] == preserved["ETag"] && plain["ETag"] != converted["ETag"])
+    #expect(
+      try daemon.get(url + "&colorSpace=srgb", ["If-None-Match: \(try #require(plain["ETag"]))"]).status == 200)
+    for (word, profile) in [("preserve", ICCFile.displayP3), ("srgb", nil)] {
+      let degraded = try daemon.get(url + "&deliveryMode=fastFormat&colorSpace=\(word)")
+      #expect(degraded.result("source") == "embedded" && ICCFile.embedded(in: degraded.body) == profile)
+    }
   }
 
   @Test("a file that went or changed since the scan is never served as what it was")

@@ -85,7 +85,8 @@ struct ServiceTests {
       ("image?resizeMode=Exact", "resizeMode"),
       ("image?deliveryMode=", "deliveryMode"), ("image?format=gif", "format"), ("image?quality=0", "quality"),
       ("image?quality=101", "quality"), ("image?quality=1e1", "quality"), ("image?multipart=both", "multipart"),
-      ("image?version=newest", "version"), ("image?networkAccessAllowed=yes", "networkAccessAllowed"),
+      ("image?version=newest", "version"), ("image?colorSpace=p3", "colorSpace"),
+      ("image?networkAccessAllowed=yes", "networkAccessAllowed"),
       ("image?normalizedCropRect=0,0,1", "normalizedCropRect"),
       ("image?normalizedCropRect=0,0,2,1", "normalizedCropRect"),
       ("image?normalizedCropRect=nan,0,1,1", "normalizedCropRect"),
@@ -257,6 +258,7 @@ struct ServiceTests {
       "in.jpg")
     let run = try TestDaemon.run([
       "render", folder + "/in.jpg", "--target-size", "100x100", "-o", folder + "/out.png", "--explain",
+      "--color-space", "srgb",
     ])
     #expect(run.status == 0 && run.output.isEmpty)
     let plan = try JSONSerialization.jsonObject(with: Data(run.error.utf8)) as? [String: Any]

@@ -36,7 +36,7 @@ struct FileProbe: Sendable {
 
   /// What findings depend on beside the files: a scan with another mark reads every file anew.
   var mark: String {
-    "1 \(timeZone.identifier) \(limits.sourcePixels) \(limits.sourceSide) \(limits.profileBytes) \(limits.headerSegments)"
+    "2 \(timeZone.identifier) \(limits.sourcePixels) \(limits.sourceSide) \(limits.profileBytes) \(limits.headerSegments)"
   }
 
   private func image(_ header: ImageHeader, _ identity: FileIdentity) -> ProbedImage {

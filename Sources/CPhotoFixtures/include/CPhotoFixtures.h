@@ -1,5 +1,5 @@
-// Writing and reading pictures of every kind, for test data, demo libraries and benchmarks. Straight calls of libjpeg and
-// libpng, on purpose apart from photod's own codecs: what those make is judged by these.
+// Writing and reading pictures of every kind, for test data, demo libraries and benchmarks. Straight calls of libjpeg,
+// libpng and Little CMS, on purpose apart from photod's own codecs: what those make is judged by these.
 //
 // Every function returns memory that the caller frees with free(), or NULL on any failure.
 #pragma once
@@ -22,10 +22,14 @@ typedef struct {
   int quality;
   int horizontal_sampling, vertical_sampling;
   bool progressive, arithmetic;
+  // SOF1: more Huffman tables than baseline allows. One scan a component.
+  bool extended, multiple_scans;
+  // CMYK without Adobe's marker, stored as it is and not as its complement.
+  bool without_adobe_marker;
   int restart_rows;
-  // The content of an APP1 segment, or NULL.
-  const uint8_t *app1;
-  size_t app1_length;
+  // Segments in their order: a marker's code, two bytes of big-endian content length, the content; or NULL.
+  const uint8_t *segments;
+  size_t segments_length;
   const uint8_t *icc_profile;
   size_t icc_profile_length;
 } fixture_jpeg_options;
@@ -50,6 +54,20 @@ typedef struct {
 // Rows as PNG stores them: packed below 8 bits, big-endian at 16.
 uint8_t *fixture_encode_png(const uint8_t *rows, size_t row_bytes, uint32_t width, uint32_t height,
                             fixture_png_options options, size_t *length);
+
+// The ICC profile that a JPEG or a PNG carries; NULL where there is none.
+uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile_length);
+
+// An RGB profile: x and y of white and of red, green and blue; the exponent of its curve, 0 for that of sRGB; 2.1 or 4.3.
+uint8_t *fixture_rgb_profile(const double white[2], const double primaries[6], double exponent, double version,
+                             size_t *length);
+uint8_t *fixture_gray_profile(double exponent, size_t *length);
+// A CMYK profile by a table: L*a*b* of full cyan, magenta and yellow, whose distances from white add up, and L* of black,
+// towards which everything goes.
+uint8_t *fixture_cmyk_profile(const double inks[10], size_t *length);
+// Gray or RGB pixels of a profile as sRGB.
+bool fixture_to_srgb(const uint8_t *profile, size_t length, int channels, const uint8_t *pixels, uint8_t *rgb,
+                     size_t count);
 
 // Any JPEG or PNG as RGBA, 8 bits, row y at y * width * 4; `channels` says what the file had.
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels);

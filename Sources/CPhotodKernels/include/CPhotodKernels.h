@@ -19,7 +19,7 @@ enum { PHOTOD_KERNEL_GRAY_TAPS = 8 };
 void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out, size_t count);
 
 // Pixel x of the output: sum over k of coefficients[x * taps + k] * row[(starts[x] + k) * channels + c], clamped to
-// 0...255. channels is 1 or 3; for 1, taps is a multiple of PHOTOD_KERNEL_GRAY_TAPS.
+// 0...255. channels is 1, 3 or 4; for 1, taps is a multiple of PHOTOD_KERNEL_GRAY_TAPS.
 void photod_horizontal_u8(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
                           int channels, uint8_t *out, size_t width);
 

@@ -17,6 +17,7 @@ typedef enum {
   PHOTOD_PNG_FAILED = 3,
   PHOTOD_PNG_TRUNCATED = 4,
   PHOTOD_PNG_NO_MEMORY = 5,
+  PHOTOD_PNG_TOO_LARGE = 6,
 } photod_png_status;
 
 typedef struct {
@@ -37,9 +38,6 @@ typedef struct {
   int bits_per_channel;
   size_t row_bytes;
   bool interlaced;
-  // An embedded ICC profile; lives as long as the decoder. NULL when there is none.
-  const uint8_t *icc_profile;
-  size_t icc_profile_length;
 } photod_png_header;
 
 typedef struct {
@@ -50,13 +48,19 @@ typedef struct {
 
 typedef struct photod_png_decoder photod_png_decoder;
 
-// `maximum_chunk_bytes` bounds what any one text or profile chunk may inflate to.
+// `maximum_chunk_bytes` bounds what any one text chunk may inflate to. Chunks that describe colours are passed over: they
+// are the header reader's business, and libpng's idea of which outranks which is not the standard's.
 photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t maximum_chunk_bytes);
 void photod_png_decoder_destroy(photod_png_decoder *decoder);
 photod_png_status photod_png_read_header(photod_png_decoder *decoder, photod_png_header *header);
 // Delivers every row. An interlaced picture is held whole (height * row_bytes) and delivered at its end.
 photod_png_status photod_png_decode(photod_png_decoder *decoder);
 void photod_png_decoder_report(const photod_png_decoder *decoder, photod_png_report *report);
+
+// Inflates a zlib stream of at most `limit` bytes: PHOTOD_PNG_TOO_LARGE as soon as there is one more, PHOTOD_PNG_FAILED
+// where it is damaged or cut off. The bytes are the caller's, whatever the status, to be given to photod_inflate_free.
+photod_png_status photod_inflate(const uint8_t *from, size_t length, size_t limit, uint8_t **bytes, size_t *inflated);
+void photod_inflate_free(uint8_t *bytes);
 
 typedef struct {
   uint32_t width, height;

@@ -23,8 +23,6 @@ package final class JPEGDecoder: RowDecoder {
   private let options: Options
   private var nextRow = 0
   private var rowLimit = 0
-  /// A row of CMYK before it is made RGB; empty otherwise.
-  private var inks: [UInt8] = []
   package private(set) var layout: RowLayout
 
   /// Reads the header and makes ready for the first row. Blocks for as long as the source does: a source that may wait
@@ -33,20 +31,17 @@ package final class JPEGDecoder: RowDecoder {
   /// - Parameters:
   ///   - range: the part of the source that is the JPEG; all of it by default.
   ///   - size: what the header that the caller planned with said; a file that says otherwise now was changed since.
-  ///   - profileParts: where the parts of the ICC profile lie.
   package init(
-    source: any ByteSource, range: ByteRange? = nil, size: PixelSize, options: Options, profileParts: [ByteRange] = [],
-    limits: CodecLimits, stop: StopFlag
+    source: any ByteSource, range: ByteRange? = nil, size: PixelSize, options: Options, limits: CodecLimits,
+    stop: StopFlag
   ) throws(CodecError) {
-    session = try JPEGSession(
-      source: source, range: range, size: size, profileParts: profileParts, limits: limits, stop: stop)
+    session = try JPEGSession(source: source, range: range, size: size, limits: limits, stop: stop)
     self.options = options
     layout = RowLayout(
       imageSize: PixelSize(width: 0, height: 0), firstColumn: 0, width: 0, channels: 3, bitsPerChannel: 8)
     try prepare()
   }
 
-  package var profile: [UInt8]? { session.profile }
   package var isTruncated: Bool { session.isTruncated }
   package var readTime: Duration { session.cursor.readTime }
   package var warning: String? { session.warning }
@@ -57,18 +52,12 @@ package final class JPEGDecoder: RowDecoder {
       if session.cursor.isStopped { throw .stopped }
       let space = consumer.space(forRow: nextRow)
       var decoded: UInt32 = 0
-      let status =
-        if inks.isEmpty {
-          photod_jpeg_read_rows(
-            session.handle, space.assumingMemoryBound(to: UInt8.self), layout.rowBytes, 1, &decoded)
-        } else {
-          inks.withUnsafeMutableBufferPointer {
-            photod_jpeg_read_rows(session.handle, $0.baseAddress, $0.count, 1, &decoded)
-          }
-        }
+      let row = space.assumingMemoryBound(to: UInt8.self)
+      let status = photod_jpeg_read_rows(session.handle, row, layout.rowBytes, 1, &decoded)
       if status == PHOTOD_JPEG_NEEDS_INPUT { return .needsInput }
       try session.check(status)
-      if !inks.isEmpty { mixInks(into: space.assumingMemoryBound(to: UInt8.self)) }
+      // Without Adobe's marker inks are stored the other way round.
+      if layout.isCMYK && !session.header.saw_adobe_marker { for i in 0..<layout.rowBytes { row[i] ^= 255 } }
       let isWanted = consumer.rowArrived(nextRow)
       nextRow += 1
       if !isWanted { break }
@@ -84,14 +73,11 @@ package final class JPEGDecoder: RowDecoder {
     let size = PixelSize(width: Int(output.width), height: Int(output.height))
     layout = RowLayout(
       imageSize: size, firstColumn: 0, width: size.width, channels: Int(output.components), bitsPerChannel: 8)
+    layout.isCMYK = output.components == 4
     rowLimit = size.height
     if let region = options.region {
       rowLimit = min(size.height, region.y + region.height)
       if !session.cursor.mayWait && !options.firstScanOnly { try skipWhatIsNotShown(region) }
-    }
-    if output.components == 4 {
-      inks = [UInt8](repeating: 0, count: layout.width * 4)
-      layout.channels = 3
     }
   }
 
@@ -109,18 +95,6 @@ package final class JPEGDecoder: RowDecoder {
       _ = try session.start()
       try session.check(photod_jpeg_skip_rows(session.handle, UInt32(region.y)))
       nextRow = region.y
-    }
-  }
-
-  /// CMYK to RGB without a profile: what is left of the light after the ink and the black. Adobe stores the complement.
-  private func mixInks(into rgb: UnsafeMutablePointer<UInt8>) {
-    let isInverted = session.header.saw_adobe_marker
-    for x in 0..<layout.width {
-      let black = isInverted ? Int(inks[x * 4 + 3]) : 255 - Int(inks[x * 4 + 3])
-      for channel in 0..<3 {
-        let ink = isInverted ? Int(inks[x * 4 + channel]) : 255 - Int(inks[x * 4 + channel])
-        rgb[x * 3 + channel] = UInt8((ink * black + 127) / 255)
-      }
     }
   }
 }

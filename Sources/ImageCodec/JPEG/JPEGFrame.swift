@@ -10,12 +10,8 @@ struct JPEGFrame {
   /// - Parameter bytes: the segment behind its length.
   init(marker: UInt8, _ bytes: ArraySlice<UInt8>) throws(CodecError) {
     guard bytes.count >= 6 else { throw .malformed("a frame header shorter than its fields", offset: nil) }
-    let precision = bytes.bigEndian(at: 0, bytes: 1)
-    guard precision == 8 else { throw .unsupported("a JPEG with \(precision) bits a sample") }
-    // SOF3 and SOF11 are lossless, SOF5...7 and SOF13...15 hierarchical (T.81 table B.1).
-    guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
-      throw .unsupported("a lossless or hierarchical JPEG")
-    }
+    // More than 8 bits a sample, SOF3 and SOF11 (lossless), SOF5...7 and SOF13...15 (hierarchical, T.81 table B.1) are
+    // JPEGs too, and have a size and a date; libjpeg refuses their pixels by name.
     let count = bytes.bigEndian(at: 5, bytes: 1)
     guard bytes.count >= 6 + count * 3 else { throw .malformed("a frame header without its components", offset: nil) }
     size = PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2))

@@ -10,8 +10,7 @@ enum JPEGHeader {
     var markers = ColorMarkers()
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
-    var profile: [Int: ByteRange] = [:]
-    var profileBytes = 0
+    var profile = JPEGProfileParts()
     var position: Int64 = 2
 
     for _ in 0..<limits.headerSegments {
@@ -26,8 +25,8 @@ enum JPEGHeader {
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
           jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
-          embeddedThumbnail: thumbnail,
-          profileParts: profile.sorted { $0.key < $1.key }.map(\.value))
+          embeddedThumbnail: thumbnail, embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
+          calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
       }
       if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }
       // TEM and RSTn stand alone (T.81 table B.1).
@@ -51,14 +50,7 @@ enum JPEGHeader {
           ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
         }
       case 0xE2:
-        // ICC.1 annex B.4: "ICC_PROFILE" NUL, number of this part from 1, number of parts.
-        let head = try reader.bytes(at: content, count: min(14, contentLength))
-        guard head.count == 14, head.starts(with: Array("ICC_PROFILE".utf8) + [0]) else { break }
-        profileBytes += contentLength - 14
-        if profileBytes > limits.profileBytes {
-          throw .limitExceeded("the size of the colour profile", limit: limits.profileBytes, found: profileBytes)
-        }
-        profile[head.bigEndian(at: 12, bytes: 1)] = ByteRange(offset: content + 14, length: contentLength - 14)
+        try profile.take(at: content, length: contentLength, &reader, limits: limits)
       default: break
       }
       position = content + Int64(contentLength)

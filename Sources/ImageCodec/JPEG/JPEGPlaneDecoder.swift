@@ -41,8 +41,7 @@ package final class JPEGPlaneDecoder {
     source: any ByteSource, header: ImageHeader, eighths: Int, firstScanOnly: Bool, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let session = try JPEGSession(
-      source: source, range: nil, size: header.storedSize, profileParts: header.profileParts, limits: limits,
-      stop: stop)
+      source: source, range: nil, size: header.storedSize, limits: limits, stop: stop)
     let output = try session.prepare(
       photod_jpeg_decode_options(scale: Int32(eighths), first_scan_only: firstScanOnly, planar: true))
     var planes: [PlaneLayout] = []
@@ -70,7 +69,6 @@ package final class JPEGPlaneDecoder {
 
   deinit { rows.deallocate() }
 
-  package var profile: [UInt8]? { session.profile }
   package var isTruncated: Bool { session.isTruncated }
   package var readTime: Duration { session.cursor.readTime }
   package var warning: String? { session.warning }

@@ -5,18 +5,15 @@ import PhotoModel
 final class JPEGSession {
   let handle: OpaquePointer
   let cursor: SourceCursor
-  let profile: [UInt8]?
   private(set) var header = photod_jpeg_header()
   private let maximumScans: Int
   private var hasStarted = false
 
   /// Reads the header. The parameters are those of ``JPEGDecoder``.
   init(
-    source: any ByteSource, range: ByteRange?, size: PixelSize, profileParts: [ByteRange], limits: CodecLimits,
-    stop: StopFlag
+    source: any ByteSource, range: ByteRange?, size: PixelSize, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let cursor = SourceCursor(source: source, range: range, stop: stop)
-    profile = try Self.profile(profileParts, source)
     let callbacks = photod_jpeg_source(
       fill: { context, into, capacity in
         Unmanaged<SourceCursor>.fromOpaque(context!).takeUnretainedValue().fill(into!, capacity)
@@ -85,18 +82,5 @@ final class JPEGSession {
 
   private static func message(_ report: photod_jpeg_report) -> String {
     withUnsafeBytes(of: report.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-  }
-
-  private static func profile(_ parts: [ByteRange], _ source: any ByteSource) throws(CodecError) -> [UInt8]? {
-    guard !parts.isEmpty else { return nil }
-    var profile: [UInt8] = []
-    do throws(ByteSourceError) {
-      for part in parts { profile += try source.bytes(at: part.offset, count: part.length) }
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
-    return profile
   }
 }

@@ -34,6 +34,8 @@ package struct EXIFSummary: Sendable, Hashable {
   package var make: String?
   package var model: String?
   package var location: Location?
+  /// The pixels are in DCF's optional colour space (DC-009 §5.1.2: the interoperability index is R03), which is Adobe RGB.
+  package var isAdobeRGB = false
   /// No EXIF block was found.
   package var isEmpty = true
 
@@ -63,6 +65,10 @@ package struct EXIFSummary: Sendable, Hashable {
       ?? reader.date(EXIF_IFD_EXIF, EXIF_TAG_DATE_TIME_DIGITIZED, 0x9292, 0x9012)
       ?? reader.date(EXIF_IFD_0, EXIF_TAG_DATE_TIME, 0x9290, 0x9010)
     summary.location = reader.location()
+    // A program that converted the pixels says so by ColorSpace (1 is sRGB), and may have left the index behind.
+    summary.isAdobeRGB =
+      reader.text(EXIF_IFD_INTEROPERABILITY, EXIF_TAG_INTEROPERABILITY_INDEX) == "R03"
+      && reader.short(EXIF_IFD_EXIF, EXIF_TAG_COLOR_SPACE) != 1
     return (summary, thumbnail(of: data, in: block))
   }
 

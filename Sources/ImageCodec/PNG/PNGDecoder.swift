@@ -30,7 +30,6 @@ package final class PNGDecoder: RowDecoder {
   private let handle: OpaquePointer
   private let context: Context
   package let layout: RowLayout
-  package let profile: [UInt8]?
   package let isTruncated = false
 
   /// Reads the header. Blocks for as long as the source does: a source that may wait is to have its header there.
@@ -73,7 +72,6 @@ package final class PNGDecoder: RowDecoder {
     layout = RowLayout(
       imageSize: PixelSize(width: Int(header.width), height: Int(header.height)), firstColumn: 0,
       width: Int(header.width), channels: Int(header.channels), bitsPerChannel: Int(header.bits_per_channel))
-    profile = header.icc_profile.map { Array(UnsafeBufferPointer(start: $0, count: header.icc_profile_length)) }
   }
 
   deinit { photod_png_decoder_destroy(handle) }

@@ -19,6 +19,7 @@ enum PNGHeader {
     var hasAlpha = colorType >= 4
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
+    var colors = PNGColorChunks()
     var position: Int64 = 8 + 12 + 13
 
     for _ in 0..<limits.headerSegments {
@@ -26,14 +27,15 @@ enum PNGHeader {
       let length = head.bigEndian(at: 0, bytes: 4)
       let content = position + 8
       guard length <= Int32.max else { throw .malformed("a chunk longer than PNG allows", offset: position) }
-      switch String(decoding: head.dropFirst(4), as: UTF8.self) {
+      let type = String(decoding: head.dropFirst(4), as: UTF8.self)
+      switch type {
       case "IDAT":
         return ImageHeader(
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
           bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
-          metadata: metadata,
-          embeddedThumbnail: thumbnail, profileParts: [])
+          metadata: metadata, embeddedThumbnail: thumbnail, embeddedProfile: colors.embeddedProfile,
+          profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
       case "tRNS": hasAlpha = true
       case "IEND": throw .malformed("a PNG without pixels", offset: position)
       case "eXIf" where length <= limits.profileBytes:
@@ -44,7 +46,7 @@ enum PNGHeader {
         thumbnail = parsed.thumbnail.map {
           ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
         }
-      default: break
+      default: try colors.take(type, at: content, length: length, &reader)
       }
       position = content + Int64(length) + 4
     }

@@ -19,6 +19,7 @@ package struct RenderPlan: Sendable, Hashable {
   package let planes: [PlaneAxes]
   package let format: OutputFormat
   package let quality: Int
+  package let colorSpace: ColorSpace
   /// Memory that the render takes at its height, over-estimated rather than under-.
   package let peakBytes: Int
 
@@ -33,6 +34,18 @@ package struct RenderPlan: Sendable, Hashable {
     let columns = horizontal.inputRange
     let rows = vertical.inputRange
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
+  }
+
+  /// What the rows are before their colours are converted: resampled, over white where alpha goes.
+  var sourceRows: RowFormat {
+    let model: RowFormat.Model =
+      switch header.colorChannels {
+      case 1: .gray
+      case 4: .cmyk
+      default: .rgb
+      }
+    return RowFormat(
+      model: model, hasAlpha: header.hasAlpha && format.carriesAlpha, bitsPerChannel: header.bitsPerChannel)
   }
 
   /// Output channels: what the source has, less what the format can't carry.

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
-  package static let epoch = 2
+  package static let epoch = 3
 
   package init() {}
 
@@ -79,7 +79,7 @@ package struct RenderPlanner: Sendable {
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: request.quality ?? JPEGEncoder.defaultQuality,
+      quality: request.quality ?? JPEGEncoder.defaultQuality, colorSpace: request.colorSpace,
       peakBytes: Self.peakBytes(header, horizontal, vertical, planes, storedOutput, orientation))
   }
 
@@ -120,6 +120,8 @@ package struct RenderPlanner: Sendable {
     }
     // An output that waits to be turned, and the file that grows: at worst as large as its pixels.
     bytes += output.pixelCount * 4 * (Turning.streams(orientation) ? 1 : 2)
+    // Taken into pieces by Little CMS, and written; a transform of inks is a table of half a megabyte and more.
+    bytes += header.profileBytes * 3 + (header.profileBytes > 0 && header.colorChannels == 4 ? 2 << 20 : 0)
     if header.isBuffered {
       let pixels = header.storedSize.pixelCount
       switch header.format {

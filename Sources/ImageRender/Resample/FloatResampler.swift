@@ -88,25 +88,29 @@ final class FloatResampler: ResizingConsumer {
     photod_horizontal_f32x4(
       middle.pointer, horizontalStarts, horizontal.weights, Int32(horizontal.taps), result.pointer,
       horizontal.outputLength)
-    unpremultiply(into: writer.rowSpace.assumingMemoryBound(to: UInt8.self))
+    switch writer.bitsPerChannel {
+    case 16:
+      let row = writer.rowSpace.assumingMemoryBound(to: UInt16.self)
+      unpremultiply { row[$0] = UInt16(min(max($1, 0), 255) * 257 + 0.5) }
+    default:
+      let row = writer.rowSpace.assumingMemoryBound(to: UInt8.self)
+      unpremultiply { row[$0] = UInt8(min(max($1, 0), 255) + 0.5) }
+    }
   }
 
   /// The finished row in the writer's channels; over white where it carries no alpha and the picture has some.
-  private func unpremultiply(into row: UnsafeMutablePointer<UInt8>) {
+  @inline(__always)
+  private func unpremultiply(store: (Int, Float) -> Void) {
     let channels = writer.channels
     let keepsAlpha = channels == 2 || channels == 4
     let colors = keepsAlpha ? channels - 1 : channels
     for x in 0..<horizontal.outputLength {
       let from = result.pointer + x * 4
       let alpha = min(max(from[3], 0), 255)
-      let out = row + x * channels
       for c in 0..<colors {
-        let value = keepsAlpha ? (alpha > 0 ? from[c] * 255 / alpha : 0) : from[c] + (255 - alpha)
-        out[c] = Self.byte(value)
+        store(x * channels + c, keepsAlpha ? (alpha > 0 ? from[c] * 255 / alpha : 0) : from[c] + (255 - alpha))
       }
-      if keepsAlpha { out[colors] = Self.byte(alpha) }
+      if keepsAlpha { store(x * channels + colors, alpha) }
     }
   }
-
-  private static func byte(_ value: Float) -> UInt8 { UInt8(min(max(value, 0), 255) + 0.5) }
 }

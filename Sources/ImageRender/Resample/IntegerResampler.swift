@@ -1,6 +1,6 @@
 import ImageCodec
 
-/// Resamples opaque 8-bit pictures that come as interleaved rows: gray or RGB.
+/// Resamples opaque 8-bit pictures that come as interleaved rows: gray, RGB or CMYK.
 final class IntegerResampler: ResizingConsumer {
   private let scaler: IntegerScaler
   private let writer: OutputWriter

@@ -8,7 +8,6 @@ struct ImageQuery: Sendable {
   enum Format: String, CaseIterable { case auto, jpeg, png }
   enum Multipart: String, CaseIterable { case mixed, replace }
   private enum ContentModeWord: String, CaseIterable { case aspectFit, aspectFill, `default` }
-  private enum ColorSpace: String, CaseIterable { case preserve }
 
   let format: Format
   let multipart: Multipart?
@@ -29,7 +28,7 @@ struct ImageQuery: Sendable {
     _ = try query.flag("networkAccessAllowed")
     format = try query.word("format", default: .auto)
     let quality = try query.number("quality", in: 1...100)
-    _ = try query.word("colorSpace", default: ColorSpace.preserve)
+    let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
     multipart = try query.text("multipart").map { text throws(Problem) in
       guard let form = Multipart(rawValue: text) else { throw QueryReader.invalid("multipart", "is mixed or replace") }
       return form
@@ -42,7 +41,7 @@ struct ImageQuery: Sendable {
     request = ImageRequest(
       targetSize: targetSize, contentMode: contentMode == .aspectFill ? .aspectFill : .aspectFit,
       resizeMode: resizeMode, deliveryMode: deliveryMode, version: imageVersion, normalizedCropRect: crop,
-      quality: quality)
+      quality: quality, colorSpace: colorSpace)
   }
 
   var deliveryMode: DeliveryMode { request.deliveryMode }

@@ -71,7 +71,8 @@ extension Problem {
       )
     case .malformed, .truncated:
       self.init(
-        422, "image-unreadable", "The image can't be read", detail: "The original is damaged: \(error.description).")
+        422, "image-unreadable", "The image can't be read",
+        detail: "The original can't be decoded: \(error.description).")
     case .readFailed, .outOfMemory, .stopped:
       self.init(
         500, "original-unreadable", "The original can't be read",

@@ -28,6 +28,14 @@ package enum ImageVersion: String, Sendable, Hashable, CaseIterable {
   case current, unadjusted, original
 }
 
+/// What becomes of the colours that the original's profile describes.
+package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
+  /// The pixels stay as they are, and the profile goes with them.
+  case preserve
+  /// The pixels are converted to sRGB, and carry no profile: that is what a picture without one is.
+  case srgb
+}
+
 /// A format that pictures are delivered in.
 package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png
@@ -56,6 +64,7 @@ package struct ImageRequest: Sendable, Hashable {
   package var format: OutputFormat
   /// 1...100 for lossy formats; `nil` is the encoder's default.
   package var quality: Int?
+  package var colorSpace: ColorSpace
 
   package init(
     targetSize: TargetSize = .maximum,
@@ -65,7 +74,8 @@ package struct ImageRequest: Sendable, Hashable {
     version: ImageVersion = .current,
     normalizedCropRect: UnitRect? = nil,
     format: OutputFormat = .jpeg,
-    quality: Int? = nil
+    quality: Int? = nil,
+    colorSpace: ColorSpace = .preserve
   ) {
     self.targetSize = targetSize
     self.contentMode = contentMode
@@ -75,5 +85,6 @@ package struct ImageRequest: Sendable, Hashable {
     self.normalizedCropRect = normalizedCropRect
     self.format = format
     self.quality = quality
+    self.colorSpace = colorSpace
   }
 }

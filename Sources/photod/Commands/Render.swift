@@ -28,6 +28,9 @@ struct Render: AsyncParsableCommand {
   @Option(help: "1...100, for JPEG.")
   var quality: Int?
 
+  @Option(help: "preserve or srgb.")
+  var colorSpace = ColorSpace.preserve
+
   @Option(name: .shortAndLong, help: "The file to write; it is replaced as a whole or not at all.")
   var output: String
 
@@ -37,7 +40,8 @@ struct Render: AsyncParsableCommand {
   func run() async throws {
     let request = ImageRequest(
       targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
-      format: format ?? (output.lowercased().hasSuffix(".png") ? .png : .jpeg), quality: quality)
+      format: format ?? (output.lowercased().hasSuffix(".png") ? .png : .jpeg), quality: quality,
+      colorSpace: colorSpace)
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality is 1...100, not \(quality)") }
     do {
       let parent = (input as NSString).deletingLastPathComponent
@@ -82,6 +86,7 @@ struct Render: AsyncParsableCommand {
       let taps: Size
       let output: Size
       let outputFormat: String
+      let colorSpace: String
       let peakBytes: Int
     }
     let decoded = plan.decodedRegion
@@ -93,7 +98,7 @@ struct Render: AsyncParsableCommand {
       decoded: .init(
         x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
       taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)), output: .init(plan.outputSize),
-      outputFormat: plan.format.rawValue, peakBytes: plan.peakBytes)
+      outputFormat: plan.format.rawValue, colorSpace: plan.colorSpace.rawValue, peakBytes: plan.peakBytes)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     FileHandle.standardError.write(try encoder.encode(shape) + Data("\n".utf8))
@@ -103,3 +108,4 @@ struct Render: AsyncParsableCommand {
 extension ContentMode: ExpressibleByArgument {}
 extension ResizeMode: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
+extension ColorSpace: ExpressibleByArgument {}

@@ -1,0 +1,141 @@
+// What becomes of a picture's colours, decided once for each kind of source and kept for the next one like it.
+//
+// Making a transform costs 2 ms from RGB and over 20 from CMYK, as much as a small render, and a library has few profiles.
+
+import ImageCodec
+import PhotoModel
+import Synchronization
+
+/// How the rows of a render become the output's.
+struct OutputColor: Sendable {
+  /// `nil`: they stay as they are.
+  var transform: (any RowTransform)?
+  /// What the output is to carry; `nil` where its pixels are sRGB.
+  var profile: [UInt8]?
+  /// Why an embedded profile was ignored.
+  var warning: String?
+
+  /// Pixels stay, and are sRGB.
+  var isPlain: Bool { transform == nil && profile == nil }
+}
+
+/// The transforms that renders share: the last used, within a limit of bytes.
+package final class ColorTransforms: Sendable {
+  /// A source's colours and what they are to become.
+  private struct Key: Hashable {
+    let color: SourceColor
+    let rows: RowFormat
+    let colorSpace: ColorSpace
+
+    /// Profiles differ in their headers (§7.2 has a date and a digest) or at their ends; equality reads all of them.
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(color.profile?.count)
+      for byte in color.profile?.prefix(128) ?? [] { hasher.combine(byte) }
+      for byte in color.profile?.suffix(128) ?? [] { hasher.combine(byte) }
+      hasher.combine(color.calibration)
+      hasher.combine(rows)
+      hasher.combine(colorSpace)
+    }
+  }
+
+  private struct Entry {
+    let output: OutputColor
+    let bytes: Int
+    var lastUse: UInt64
+  }
+
+  private struct State {
+    var entries: [Key: Entry] = [:]
+    var bytes = 0
+    var clock: UInt64 = 0
+  }
+
+  /// What a transform of Little CMS takes beside its profile: tables of 33 points a side for RGB, 17 for CMYK (cmsopt.c).
+  private static let tableBytes = 160 << 10
+  private static let inkTableBytes = 1 << 20
+
+  private let capacityBytes: Int
+  private let state = Mutex(State())
+
+  /// - Parameter capacityBytes: what is kept; 0 keeps nothing.
+  package init(capacityBytes: Int) {
+    self.capacityBytes = capacityBytes
+  }
+
+  /// What is kept now.
+  package var bytesInUse: Int { state.withLock { $0.bytes } }
+
+  /// Decides what becomes of rows whose colours are described so. Takes microseconds where it was decided before. Never
+  /// fails: a profile that is no good is ignored, with a warning.
+  func outputColor(of color: SourceColor, _ rows: RowFormat, as colorSpace: ColorSpace) -> OutputColor {
+    if color.profile == nil && color.calibration == nil && rows.model != .cmyk {
+      return OutputColor(warning: color.warning)
+    }
+    let key = Key(color: color, rows: rows, colorSpace: colorSpace)
+    let known = state.withLock { state -> OutputColor? in
+      state.clock += 1
+      state.entries[key]?.lastUse = state.clock
+      return state.entries[key]?.output
+    }
+    if let known { return known }
+    // Outside the lock: two renders may make the same transform, and the later one's is kept.
+    let output = Self.decide(color, rows, colorSpace)
+    keep(output, key)
+    return output
+  }
+
+  private func keep(_ output: OutputColor, _ key: Key) {
+    let tables = output.transform is ICCTransform ? (key.rows.model == .cmyk ? Self.inkTableBytes : Self.tableBytes) : 0
+    let bytes = 1024 + (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0) + tables
+    guard bytes <= capacityBytes else { return }
+    state.withLock { state in
+      if let previous = state.entries.removeValue(forKey: key) { state.bytes -= previous.bytes }
+      while state.bytes + bytes > capacityBytes,
+        let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
+      {
+        state.bytes -= oldest.value.bytes
+        state.entries[oldest.key] = nil
+      }
+      state.bytes += bytes
+      state.entries[key] = Entry(output: output, bytes: bytes, lastUse: state.clock)
+    }
+  }
+
+  private static func decide(_ color: SourceColor, _ rows: RowFormat, _ colorSpace: ColorSpace) -> OutputColor {
+    var output = OutputColor(warning: color.warning)
+    if let bytes = color.profile {
+      do throws(ProfileFault) {
+        let profile = try ICCProfile(bytes, for: rows.model, LCMSContext())
+        return try decide(profile, bytes, rows, colorSpace)
+      } catch {
+        output.warning = error.reason
+      }
+    }
+    if rows.model == .cmyk {
+      output.transform = PlainInks()
+      return output
+    }
+    guard let calibration = color.calibration,
+      !(rows.model == .gray ? calibration.hasSRGBTransfer : calibration.isSRGB)
+    else { return output }
+    do throws(ProfileFault) {
+      // Written and read again, so that what is converted is what is carried.
+      let bytes = try ICCProfile(calibration, for: rows.model, LCMSContext()).encoded()
+      let described = try decide(ICCProfile(bytes, for: rows.model, LCMSContext()), bytes, rows, colorSpace)
+      output.transform = described.transform
+      output.profile = described.profile
+    } catch {
+      output.warning = output.warning ?? error.reason
+    }
+    return output
+  }
+
+  /// With a profile that describes the rows.
+  private static func decide(
+    _ profile: ICCProfile, _ bytes: [UInt8], _ rows: RowFormat, _ colorSpace: ColorSpace
+  ) throws(ProfileFault) -> OutputColor {
+    if colorSpace == .preserve && rows.model != .cmyk { return OutputColor(profile: bytes) }
+    let transform = try ICCTransform(profile, rows)
+    return transform.isIdentity ? OutputColor() : OutputColor(transform: transform)
+  }
+}

@@ -1,0 +1,147 @@
+// Little CMS behind Swift types. Each profile and each transform has a context of its own, so that what goes wrong is told
+// to whoever asked, and nothing is ever printed.
+
+import CLCMS2
+import ImageCodec
+import Synchronization
+
+/// Why a profile is of no use.
+struct ProfileFault: Error {
+  let reason: String
+}
+
+/// A context of Little CMS, with the first of its complaints.
+final class LCMSContext: @unchecked Sendable {
+  /// Because: Little CMS hands this to one thread at a time while something is made; a transform only reads.
+  let pointer: cmsContext
+  private let complaints: Complaints
+
+  private final class Complaints: Sendable {
+    let first = Mutex<String?>(nil)
+  }
+
+  /// - Throws: ``ProfileFault`` where there is no memory for one.
+  init() throws(ProfileFault) {
+    complaints = Complaints()
+    // Unretained: this object outlives its context.
+    guard let pointer = cmsCreateContext(nil, Unmanaged.passUnretained(complaints).toOpaque()) else {
+      throw ProfileFault(reason: "out of memory")
+    }
+    self.pointer = pointer
+    cmsSetLogErrorHandlerTHR(pointer) { context, _, text in
+      guard let context, let text, let owner = cmsGetContextUserData(context) else { return }
+      let complaints = Unmanaged<Complaints>.fromOpaque(owner).takeUnretainedValue()
+      complaints.first.withLock { if $0 == nil { $0 = String(cString: text) } }
+    }
+  }
+
+  deinit { cmsDeleteContext(pointer) }
+
+  /// The first complaint, or what to say where there was none.
+  func fault(_ otherwise: String) -> ProfileFault {
+    ProfileFault(reason: complaints.first.withLock { $0 } ?? otherwise)
+  }
+}
+
+/// A profile that Little CMS has open. Belongs to one thread.
+final class ICCProfile {
+  let context: LCMSContext
+  let handle: cmsHPROFILE
+
+  private init(_ handle: cmsHPROFILE?, _ context: LCMSContext, or otherwise: String) throws(ProfileFault) {
+    guard let handle else { throw context.fault(otherwise) }
+    self.handle = handle
+    self.context = context
+  }
+
+  /// Opens a profile and looks whether it can describe pixels of a kind: its colour space is theirs, it is the profile of a
+  /// device or a colour space (ICC.1 §7.2.5), and it has what leads from their numbers to colours (§8.3 to §8.5).
+  convenience init(_ bytes: [UInt8], for model: RowFormat.Model, _ context: LCMSContext) throws(ProfileFault) {
+    try self.init(
+      cmsOpenProfileFromMemTHR(context.pointer, bytes, cmsUInt32Number(bytes.count)), context, or: "no ICC profile")
+    let space = cmsGetColorSpace(handle)
+    guard space == model.signature else {
+      throw ProfileFault(reason: "a profile of \(Self.text(space.rawValue)) beside pixels of \(model.name)")
+    }
+    let kinds = [cmsSigInputClass, cmsSigDisplayClass, cmsSigOutputClass, cmsSigColorSpaceClass]
+    guard kinds.contains(cmsGetDeviceClass(handle)) else {
+      throw ProfileFault(reason: "a profile of class \(Self.text(cmsGetDeviceClass(handle).rawValue))")
+    }
+    let hasTables = (0..<3).contains { cmsIsCLUT(handle, $0, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0 }
+    guard hasTables || cmsIsMatrixShaper(handle) != 0 else {
+      throw ProfileFault(reason: "a profile without what leads from its numbers to colours")
+    }
+  }
+
+  /// sRGB, or for gray its curve alone.
+  static func sRGB(_ model: RowFormat.Model, _ context: LCMSContext) throws(ProfileFault) -> ICCProfile {
+    if model != .gray {
+      return try ICCProfile(cmsCreate_sRGBProfileTHR(context.pointer), context, or: "no sRGB profile")
+    }
+    return try ICCProfile(ColorCalibration(transfer: .sRGB, primaries: .bt709), for: .gray, context)
+  }
+
+  /// A profile that says what a calibration does.
+  convenience init(
+    _ calibration: ColorCalibration, for model: RowFormat.Model, _ context: LCMSContext
+  ) throws(ProfileFault) {
+    func xyY(_ point: ColorCalibration.Point) -> cmsCIExyY { cmsCIExyY(x: point.x, y: point.y, Y: 1) }
+    let curve: OpaquePointer? =
+      switch calibration.transfer {
+      case .power(let exponent): cmsBuildGamma(context.pointer, exponent)
+      // IEC 61966-2-1: ((v + 0.055) / 1.055)^2.4 from 0.04045 on, below it v / 12.92.
+      case .sRGB: cmsBuildParametricToneCurve(context.pointer, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
+      }
+    guard let curve else { throw context.fault("no such curve") }
+    defer { cmsFreeToneCurve(curve) }
+    let primaries = calibration.primaries
+    var white = xyY(primaries.white)
+    if model == .gray {
+      try self.init(cmsCreateGrayProfileTHR(context.pointer, &white, curve), context, or: "no such gray")
+    } else {
+      var corners = cmsCIExyYTRIPLE(Red: xyY(primaries.red), Green: xyY(primaries.green), Blue: xyY(primaries.blue))
+      let curves: [OpaquePointer?] = [curve, curve, curve]
+      try self.init(
+        cmsCreateRGBProfileTHR(context.pointer, &white, &corners, curves), context, or: "no such primaries")
+    }
+    // What every reader knows, down to those of the last century.
+    cmsSetProfileVersion(handle, 2.1)
+  }
+
+  deinit { cmsCloseProfile(handle) }
+
+  /// The profile as a file: the same profile is the same bytes at any time.
+  func encoded() throws(ProfileFault) -> [UInt8] {
+    var count: cmsUInt32Number = 0
+    guard cmsSaveProfileToMem(handle, nil, &count) != 0 else { throw context.fault("can't be written") }
+    var bytes = [UInt8](repeating: 0, count: Int(count))
+    guard cmsSaveProfileToMem(handle, &bytes, &count) != 0 else { throw context.fault("can't be written") }
+    // ICC.1 §7.2.8: the date of creation, six numbers of 16 bits; Little CMS takes the clock's.
+    let date: [UInt8] = [0x07, 0xD0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]
+    bytes.replaceSubrange(24..<36, with: date)
+    return bytes
+  }
+
+  private static func text(_ signature: UInt32) -> String {
+    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: signature >> (24 - 8 * $0)) }
+    return String(decoding: bytes.map { (32..<127).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
+}
+
+extension RowFormat.Model {
+  fileprivate var signature: cmsColorSpaceSignature {
+    switch self {
+    case .gray: cmsSigGrayData
+    case .rgb: cmsSigRgbData
+    case .cmyk: cmsSigCmykData
+    }
+  }
+
+  fileprivate var name: String {
+    switch self {
+    case .gray: "GRAY"
+    case .rgb: "RGB"
+    case .cmyk: "CMYK"
+    }
+  }
+}
