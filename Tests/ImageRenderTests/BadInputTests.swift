@@ -54,6 +54,22 @@ struct BadInputTests {
     }
   }
 
+  @Test("every profile with one byte turned is a picture, never an error and never worse", arguments: [false, true])
+  func profileFlips(_ isCMYK: Bool) throws {
+    let scene = Scene(seed: 9).pixels(width: 16, height: 16)
+    let profile = isCMYK ? ICCFile.cmyk : ICCFile.displayP3
+    // Of the table all bytes are alike; what leads to it is in the first of them. Tables take their time.
+    for i in stride(from: 0, to: min(profile.count, 256), by: isCMYK ? 5 : 2) {
+      var turned = profile
+      turned[i] ^= 0xFF
+      let file = JPEGFile {
+        $0.color = isCMYK ? .cmyk : .ycbcr
+        $0.profile = turned
+      }.encoded(scene)
+      _ = try render(file, ImageRequest(format: .jpeg, colorSpace: .srgb))
+    }
+  }
+
   @Test("too many pixels are refused by name, before any memory is taken")
   func pixelLimit() {
     let file = PNGFile(.gray(depth: 1)).encoded(Pixels(width: 300, height: 300, channels: 3))

@@ -172,15 +172,21 @@ struct ColorTests {
     #expect(try render(Self.jpeg(Self.colors, ICCFile.displayP3), Self.asked(160, .srgb, .jpeg)).image.bytes != plain)
   }
 
-  @Test("alpha stays what it is when colours are converted")
-  func alpha() throws {
-    let file = PNGFile(.rgba(depth: 8)) { $0.profile = ICCFile.displayP3 }.encoded(
-      Self.patches(Self.colors, alpha: 100))
-    let (_, pixels, channels) = try render(file, Self.asked(160, .srgb))
-    #expect(channels == 4)
-    #expect(stride(from: 3, to: pixels.bytes.count, by: 4).allSatisfy { pixels.bytes[$0] == 100 })
-    let expected = Self.colors.map { Hand.sRGB($0, Hand.p3, Hand.light) }
-    #expect(Self.isClose(Self.middles(pixels, Self.colors.count), expected, 3))
+  @Test(
+    "alpha stays what it is when colours are converted",
+    arguments: [PNGFile.Kind.rgba(depth: 8), .rgba(depth: 16), .grayAlpha(depth: 8), .grayAlpha(depth: 16)])
+  func alpha(_ kind: PNGFile.Kind) throws {
+    let isGray = kind == .grayAlpha(depth: 8) || kind == .grayAlpha(depth: 16)
+    let colors = isGray ? Self.grays.map { [$0[0], $0[0], $0[0]] } : Self.colors
+    let file = PNGFile(kind) { $0.profile = isGray ? ICCFile.gray(exponent: 1.4) : ICCFile.displayP3 }.encoded(
+      Self.patches(colors, alpha: 100))
+    let expected = colors.map(isGray ? Self.power(1.4) : Self.p3)
+    for side in [colors.count * 16, colors.count * 32] {
+      let (_, pixels, channels) = try render(file, Self.asked(side, .srgb))
+      #expect(channels == (isGray ? 2 : 4))
+      #expect(stride(from: 3, to: pixels.bytes.count, by: 4).allSatisfy { pixels.bytes[$0] == 100 })
+      #expect(Self.isClose(Self.middles(pixels, colors.count), expected, 3))
+    }
   }
 
   @Test("every orientation is converted and turned", arguments: 1...8)
