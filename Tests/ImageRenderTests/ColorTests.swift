@@ -382,14 +382,15 @@ struct ColorTests {
     let profile = ICCFile.padded(ICCFile.displayP3, by: 60_000)
     let limits = CodecLimits(profileBytes: 50_000)
     let jpeg = Self.jpeg(Self.colors, profile)
-    #expect(
-      throws: CodecError.limitExceeded("the size of the colour profile", limit: 50_000, found: profile.count)
-    ) { try ImageHeader.read(from: MemoryByteSource(jpeg), limits: limits) }
     let png = PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(Self.patches(Self.colors))
-    let header = try ImageHeader.read(from: MemoryByteSource(png), limits: limits)
-    #expect(throws: CodecError.limitExceeded("the size of the colour profile", limit: 50_000, found: 50_001)) {
-      _ = try Renderer(
-        RenderPlanner().plan(header, request(50, 50)), source: MemoryByteSource(png), limits: limits, stop: StopFlag())
+    // Inflating stops at the first byte too many.
+    for (file, found) in [(jpeg, profile.count), (png, 50_001)] {
+      let source = MemoryByteSource(file)
+      let header = try ImageHeader.read(from: source, limits: limits)
+      #expect(throws: CodecError.limitExceeded("the size of the colour profile", limit: 50_000, found: found)) {
+        _ = try Renderer(
+          RenderPlanner().plan(header, request(50, 50)), source: source, limits: limits, stop: StopFlag())
+      }
     }
   }
 

@@ -38,14 +38,17 @@ package struct SourceColor: Sendable, Hashable {
 
   /// Reads the profile that the header points at. Blocks for as long as the source does.
   ///
-  /// - Throws: ``CodecError``: `limitExceeded` for a compressed profile that grows beyond `profileBytes`, and what reading
-  ///   throws. A damaged profile is a warning, not an error.
+  /// - Throws: ``CodecError``: `limitExceeded` for a profile larger than `profileBytes`, before it is read or while it is
+  ///   inflated, and what reading throws. A damaged profile is a warning, not an error.
   package init(_ header: ImageHeader, in source: any ByteSource, limits: CodecLimits) throws(CodecError) {
     calibration = header.calibration
     switch header.embeddedProfile {
     case nil: break
     case .damaged(let reason): warning = reason
     case .parts(let parts):
+      if header.profileBytes > limits.profileBytes {
+        throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: header.profileBytes)
+      }
       var bytes: [UInt8] = []
       for part in parts { bytes += try Self.read(part, of: source) }
       profile = bytes
@@ -54,6 +57,8 @@ package struct SourceColor: Sendable, Hashable {
       if profile == nil { warning = "the iCCP chunk does not inflate" }
     }
   }
+
+  private static let limitName = "the size of the colour profile"
 
   private static func read(_ range: ByteRange, of source: any ByteSource) throws(CodecError) -> [UInt8] {
     do throws(ByteSourceError) {
@@ -75,7 +80,7 @@ package struct SourceColor: Sendable, Hashable {
     case PHOTOD_PNG_OK: return Array(UnsafeBufferPointer(start: bytes, count: length))
     case PHOTOD_PNG_NO_MEMORY: throw .outOfMemory
     case PHOTOD_PNG_TOO_LARGE:
-      throw .limitExceeded("the size of the colour profile", limit: limit, found: limit + 1)
+      throw .limitExceeded(Self.limitName, limit: limit, found: limit + 1)
     default: return nil
     }
   }

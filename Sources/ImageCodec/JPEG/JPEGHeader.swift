@@ -50,7 +50,7 @@ enum JPEGHeader {
           ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
         }
       case 0xE2:
-        try profile.take(at: content, length: contentLength, &reader, limits: limits)
+        try profile.take(at: content, length: contentLength, &reader)
       default: break
       }
       position = content + Int64(contentLength)

@@ -11,18 +11,11 @@ package struct JPEGProfileParts {
   private var contradiction = false
 
   /// Takes an APP2 segment's content, if it is a part of a profile.
-  ///
-  /// - Throws: `limitExceeded` where they add up to more than `profileBytes`.
-  mutating func take(
-    at content: Int64, length: Int, _ reader: inout HeaderReader, limits: CodecLimits
-  ) throws(CodecError) {
+  mutating func take(at content: Int64, length: Int, _ reader: inout HeaderReader) throws(CodecError) {
     // The signature, the number of this part from 1, the number of parts.
     let head = try reader.bytes(at: content, count: min(14, length))
     guard head.count == 14, head.starts(with: Self.signature) else { return }
     bytes += length - 14
-    if bytes > limits.profileBytes {
-      throw .limitExceeded("the size of the colour profile", limit: limits.profileBytes, found: bytes)
-    }
     let of = head.bigEndian(at: 13, bytes: 1)
     let part = ByteRange(offset: content + 14, length: length - 14)
     if parts.updateValue(part, forKey: head.bigEndian(at: 12, bytes: 1)) != nil || (count ?? of) != of {

@@ -14,9 +14,6 @@ struct OutputColor: Sendable {
   var profile: [UInt8]?
   /// Why an embedded profile was ignored.
   var warning: String?
-
-  /// Pixels stay, and are sRGB.
-  var isPlain: Bool { transform == nil && profile == nil }
 }
 
 /// The transforms that renders share: the last used, within a limit of bytes.
