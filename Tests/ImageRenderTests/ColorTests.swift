@@ -162,10 +162,16 @@ struct ColorTests {
     }
   }
 
-  @Test("what is sRGB already is not touched: the file is the same as without a profile")
+  @Test("what is sRGB already, or all but, is not touched: the file is the same as without a profile")
   func identity() throws {
+    // A conversion would change this one's colours, if only by a step.
+    let allBut = ICCFile.rgb([0.6394, 0.33, 0.30, 0.60, 0.15, 0.06])
+    let steps = Self.colors.compactMap { color in
+      ICCFile.sRGB(of: color, in: allBut).map { zip($0, color).map { abs(Int($0) - Int($1)) }.max() ?? 0 }
+    }
+    #expect(steps.max() == 1)
     let plain = try render(Self.jpeg(Self.colors, nil), Self.asked(160, .preserve, .jpeg)).image.bytes
-    for profile in [ICCFile.sRGB, ICCFile.rgb(ICCFile.sRGBPrimaries, version: 2.1)] {
+    for profile in [ICCFile.sRGB, ICCFile.rgb(ICCFile.sRGBPrimaries, version: 2.1), allBut] {
       #expect(try render(Self.jpeg(Self.colors, profile), Self.asked(160, .srgb, .jpeg)).image.bytes == plain)
     }
     #expect(try render(Self.jpeg(Self.colors, nil), Self.asked(160, .srgb, .jpeg)).image.bytes == plain)
@@ -282,6 +288,16 @@ struct ColorTests {
       #expect((image.profileWarning != nil) == isBad)
       #expect(ICCFile.embedded(in: image.bytes) == nil)
     }
+  }
+
+  @Test("inks are resampled as colours are", arguments: [(60, 40), (97, 65), (150, 100), (300, 200)])
+  func resampledInks(_ width: Int, _ height: Int) throws {
+    let scene = Scene(seed: 5, grain: 8).pixels(width: 300, height: 200)
+    let pictures = try [JPEGFile.Color.rgb, .cmyk].map { color in
+      try render(JPEGFile { $0.color = color }.encoded(scene), request(width, height)).pixels
+    }
+    let difference = zip(pictures[0].bytes, pictures[1].bytes).map { abs(Int($0) - Int($1)) }.max()
+    #expect(pictures[0].width == width && (difference ?? 255) <= 1)
   }
 
   // MARK: Profiles that are no good
@@ -508,7 +524,7 @@ struct ColorTests {
 
   @Test(
     "a camera's Adobe RGB is known by EXIF's interoperability index",
-    arguments: [("R03", 65_535, true), ("R03", 1, false), ("R98", 1, false)], [false, true])
+    arguments: [("R03", 65_535, true), ("R03", 1, false), ("R98", 1, false), ("R98", 65_535, false)], [false, true])
   func adobe(_ camera: (index: String, colorSpace: Int, isAdobe: Bool), _ isBigEndian: Bool) throws {
     let file = JPEGFile {
       $0.quality = 100
@@ -587,16 +603,17 @@ struct ColorTests {
     Thumbnail(
       testDescription: "its own profile, which is sRGB, is left out", pictureProfile: nil,
       thumbnailProfile: ICCFile.sRGB,
-      colorSpace: .srgb, sentWith: []),
+      colorSpace: .srgb, sentWith: nil),
   ]
 
   @Test("a thumbnail's bytes are sent only where their colours are those asked for", arguments: thumbnails)
   func thumbnail(_ thumbnail: Thumbnail) throws {
     // Not the primaries: clipped to sRGB they are what they were.
     let colors = Array(Self.colors.suffix(5))
+    // Of another quality than what is made anew, so that the two can be told apart.
     func patches(_ profile: [UInt8]?, _ exif: EXIFBlock?) -> [UInt8] {
       JPEGFile {
-        $0.quality = 100
+        $0.quality = 93
         $0.sampling = (1, 1)
         $0.profile = profile
         $0.exif = exif
