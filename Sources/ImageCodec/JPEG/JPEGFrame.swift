@@ -11,9 +11,9 @@ struct JPEGFrame {
   init(marker: UInt8, _ bytes: ArraySlice<UInt8>) throws(CodecError) {
     guard bytes.count >= 6 else { throw .malformed("a frame header shorter than its fields", offset: nil) }
     // More than 8 bits a sample, SOF3 and SOF11 (lossless), SOF5...7 and SOF13...15 (hierarchical, T.81 table B.1) are
-    // JPEGs too, and have a size and a date; libjpeg refuses their pixels by name.
-    let count = bytes.bigEndian(at: 5, bytes: 1)
-    guard bytes.count >= 6 + count * 3 else { throw .malformed("a frame header without its components", offset: nil) }
+    // JPEGs too, and have a size and a date; libjpeg refuses their pixels by name, and those of a frame whose
+    // components are not all there.
+    let count = min(bytes.bigEndian(at: 5, bytes: 1), (bytes.count - 6) / 3)
     size = PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2))
     isProgressive = marker == 0xC2 || marker == 0xCA
     identifiers = (0..<count).map { UInt8(bytes.bigEndian(at: 6 + $0 * 3, bytes: 1)) }
