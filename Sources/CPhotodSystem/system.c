@@ -96,6 +96,10 @@ int photod_file_status_at(int directory, const char *name, photod_file_status *s
 
 void photod_tame_malloc(void) {
   mallopt(M_ARENA_MAX, 2);
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  // The largest threshold that glibc takes. What is above it goes back as soon as it is freed; what is below stays for
+  // the next render, until photod_release_memory.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
+
+void photod_release_memory(void) { malloc_trim(0); }

@@ -27,9 +27,18 @@ final class PlaneWriter {
   /// What a plane takes while it streams.
   static func byteCount(_ size: PixelSize) -> Int { (size.width + 8) * OutputPlane.rowLimit }
 
-  func hasRoom(inPlane plane: Int) -> Bool { planes[plane].hasRoom }
-  func rowSpace(ofPlane plane: Int) -> UnsafeMutablePointer<UInt8> { planes[plane].rowSpace }
-  func rowArrived(inPlane plane: Int) { planes[plane].rowArrived() }
+  func hasRoom(forRows count: Int, inPlane plane: Int) -> Bool { planes[plane].hasRoom(forRows: count) }
+
+  /// Takes the next `count` rows of a plane: `fill` puts row i where its argument's entry i points.
+  func withRowSpace(
+    forRows count: Int, ofPlane plane: Int, _ fill: (UnsafePointer<UnsafeMutablePointer<UInt8>?>) -> Void
+  ) {
+    withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<UInt8>?.self, capacity: count) { rows in
+      for i in 0..<count { rows.initializeElement(at: i, to: planes[plane].nextRow(i)) }
+      if let first = rows.baseAddress { fill(first) }
+    }
+    for _ in 0..<count { planes[plane].rowArrived() }
+  }
 
   /// Encodes the next group if it is there in all planes. False: it is not, or something failed.
   func writeGroup() -> Bool {
@@ -67,9 +76,10 @@ final class PlaneWriter {
 /// One plane on its way to the encoder: a few groups of rows, or all of it where it has to be turned.
 private final class OutputPlane {
   private static let block = 8
-  /// Rows that a plane may hold: at 1:1 luma is made up to 10 rows before the chroma of the same place, and less the more
-  /// a picture shrinks. A multiple of every group's rows.
-  static let rowLimit = 32
+  /// Rows that a plane may hold. At 1:1 luma is made up to 10 rows before the chroma of the same place, less the more a
+  /// picture shrinks; and chroma comes a band at a time, which can stand for two bands of luma. A multiple of every
+  /// group's rows and of a band's.
+  static let rowLimit = 4 * PlaneScaler.bandRows
 
   private let size: PixelSize
   private let uprightSize: PixelSize
@@ -102,8 +112,11 @@ private final class OutputPlane {
 
   private static func padded(_ side: Int) -> Int { (side + block - 1) / block * block }
 
-  var hasRoom: Bool { !turning.streams || arrived < firstKeptGroup * groupRows + capacity }
-  var rowSpace: UnsafeMutablePointer<UInt8> { row(arrived) }
+  func hasRoom(forRows count: Int) -> Bool {
+    !turning.streams || arrived + count <= firstKeptGroup * groupRows + capacity
+  }
+
+  func nextRow(_ i: Int) -> UnsafeMutablePointer<UInt8> { row(arrived + i) }
 
   func rowArrived() {
     let row = row(arrived)

@@ -17,12 +17,17 @@ package final class WorkQueue: Sendable {
   private let workers: Int
   private let limit: Int
   private let queue: DispatchQueue
+  private let whenIdle: (@Sendable () -> Void)?
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - workers: how many run at once.
   ///   - limit: how many may wait; one more is refused.
-  package init(label: String, workers: Int, limit: Int, qos: DispatchQoS) {
+  ///   - whenIdle: called on a worker when the last of them has nothing left to do.
+  package init(
+    label: String, workers: Int, limit: Int, qos: DispatchQoS, whenIdle: (@Sendable () -> Void)? = nil
+  ) {
+    self.whenIdle = whenIdle
     self.workers = max(1, workers)
     self.limit = limit
     queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent)
@@ -59,14 +64,16 @@ package final class WorkQueue: Sendable {
   private func start(_ work: @escaping Work) {
     queue.async { [self] in
       var next: Work? = work
+      var isIdle = false
       while let current = next {
         current()
-        next = state.withLock { state in
-          if let waiting = state.waiting.popFirst() { return waiting }
+        (next, isIdle) = state.withLock { state in
+          if let waiting = state.waiting.popFirst() { return (waiting, false) }
           state.running -= 1
-          return nil
+          return (nil, state.running == 0)
         }
       }
+      if isIdle { whenIdle?() }
     }
   }
 }

@@ -65,7 +65,7 @@ struct Composition: Sendable {
       store: OriginalStore(folder: folder),
       queue: WorkQueue(
         label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
-        limit: .max, qos: .utility),
+        limit: .max, qos: .utility, whenIdle: MemoryRelease().soon),
       maximumWaiting: settings.renderQueue, budget: MemoryBudget(capacityBytes: memoryBudget), limits: settings.codec,
       logger: Logger(label: "images"))
     let api = PhotoAPI(

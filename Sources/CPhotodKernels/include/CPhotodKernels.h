@@ -23,6 +23,23 @@ void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients,
 void photod_horizontal_u8(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
                           int channels, uint8_t *out, size_t width);
 
+// A band: so many rows of Q6 samples side by side, two neighbouring samples together, so that the columns' pass takes all
+// of its rows at once. Samples 2p and 2p + 1 of row r are the low and the high half of band[p * PHOTOD_BAND_ROWS + r].
+enum { PHOTOD_BAND_ROWS = 16, PHOTOD_BAND_PAIRS = 4 };
+
+// Makes a band of rows, row r at rows + r * stride. `pairs` is a multiple of PHOTOD_BAND_PAIRS.
+void photod_band_u8(const int16_t *rows, size_t stride, size_t pairs, int32_t *band);
+
+// Sample x of row r < row_count to out[r][x]: the sum over k in 0..<2 * pairs of tap k times sample 2 * starts[x] + k,
+// clamped to 0...255. Taps are Q14 and lie in pairs, as samples do, those of x from coefficients[x * pairs].
+void photod_band_horizontal_u8(const int32_t *band, const int32_t *starts, const int32_t *coefficients, int pairs,
+                               uint8_t *const *out, int row_count, size_t width);
+
+// Interleaved samples as four floats a pixel: (r a, g a, b a, a), gray in all three, of 0...255; a = 255 where channels is
+// 1 or 3. 16-bit samples are divided by 257. `samples` may be read 4 bytes beyond its end.
+void photod_premultiply_u8(const uint8_t *samples, int channels, float *out, size_t width);
+void photod_premultiply_u16(const uint16_t *samples, int channels, float *out, size_t width);
+
 // out[i] = sum over k of coefficients[k] * rows[k][i].
 void photod_vertical_f32(const float *const *rows, const float *coefficients, int taps, float *out, size_t count);
 

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
-  package static let epoch = 3
+  package static let epoch = 4
 
   package init() {}
 
@@ -108,14 +108,16 @@ package struct RenderPlanner: Sendable {
     _ header: ImageHeader, _ horizontal: ResampleAxis, _ vertical: ResampleAxis, _ planes: [PlaneAxes],
     _ output: PixelSize, _ orientation: Orientation
   ) -> Int {
-    let pixel = header.hasAlpha || header.bitsPerChannel == 16 ? 16 : 4
+    let isFloat = header.hasAlpha || header.bitsPerChannel == 16
     // The codecs' own rows, tables and 64 KiB buffers.
     var bytes = 512 * 1024 + header.storedSize.width * 64
-    bytes += RowRing.byteCount(rowBytes: horizontal.inputLength * pixel, capacity: vertical.taps + 3)
+    // A row as it comes, or as floats; and those that are kept.
+    bytes += horizontal.inputLength * 16
+    bytes += RowRing.byteCount(
+      rowBytes: isFloat ? FloatResampler.rowBytes(horizontal) : horizontal.inputLength * 4, capacity: vertical.taps + 3)
     for plane in planes {
       // What arrives at once is at most four blocks high, and padded to at most four blocks.
-      bytes += RowRing.byteCount(
-        rowBytes: plane.horizontal.inputLength + 32, capacity: IntegerScaler.rowCount(plane.vertical, 32))
+      bytes += PlaneScaler.byteCount(plane, rowBytes: plane.horizontal.inputLength + 32, rowsAtOnce: 32)
       bytes += PlaneWriter.byteCount(plane.storedOutput)
     }
     // An output that waits to be turned, and the file that grows: at worst as large as its pixels.

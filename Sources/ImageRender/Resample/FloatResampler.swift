@@ -3,6 +3,8 @@ import ImageCodec
 
 /// Resamples everything else: alpha (premultiplied while it is averaged, so that what can't be seen does not bleed) and
 /// 16 bits a channel. Four float channels a pixel, 0...255.
+///
+/// Columns first, other than ``IntegerScaler``: sixteen bytes a pixel are best made fewer before they are kept.
 final class FloatResampler: ResizingConsumer {
   private let layout: RowLayout
   private let horizontal: ResampleAxis
@@ -10,8 +12,10 @@ final class FloatResampler: ResizingConsumer {
   private let writer: OutputWriter
   private let horizontalStarts: [Int32]
   private let staging: RowBuffer<UInt8>
+  /// An input row as floats.
+  private let line: RowBuffer<Float>
+  /// Rows of the output's width.
   private let ring: RowRing
-  private let middle: RowBuffer<Float>
   private let result: RowBuffer<Float>
   private var nextOutput = 0
   private(set) var resizeTime = Duration.zero
@@ -22,17 +26,21 @@ final class FloatResampler: ResizingConsumer {
     self.vertical = vertical
     self.writer = writer
     horizontalStarts = horizontal.starts.map { $0 - Int32(layout.firstColumn) }
-    staging = RowBuffer(count: layout.rowBytes, zero: 0)
-    ring = RowRing(rowBytes: layout.width * 16, capacity: vertical.taps + 1, slackBytes: Int(PHOTOD_KERNEL_SLACK))
-    middle = RowBuffer(count: (layout.width + horizontal.taps) * 4, zero: 0)
+    staging = RowBuffer(count: layout.rowBytes + Int(PHOTOD_KERNEL_SLACK), zero: 0)
+    line = RowBuffer(count: (layout.width + horizontal.taps) * 4, zero: 0)
+    ring = RowRing(
+      rowBytes: Self.rowBytes(horizontal), capacity: vertical.taps + 1, slackBytes: Int(PHOTOD_KERNEL_SLACK))
     result = RowBuffer(count: horizontal.outputLength * 4, zero: 0)
   }
+
+  /// What a row takes of those that are kept.
+  static func rowBytes(_ horizontal: ResampleAxis) -> Int { horizontal.outputLength * 16 }
 
   func space(forRow y: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(staging.pointer) }
 
   func rowArrived(_ y: Int) -> Bool {
     let started = ContinuousClock.now
-    premultiply(into: ring.row(y).assumingMemoryBound(to: Float.self))
+    keepRow(y)
     resizeTime += ContinuousClock.now - started
     while nextOutput < vertical.outputLength {
       guard vertical.lastInput(of: nextOutput) <= y else { return true }
@@ -45,32 +53,19 @@ final class FloatResampler: ResizingConsumer {
     return false
   }
 
-  /// The staged row as four floats a pixel: (r·a, g·a, b·a, a), gray in all three, a = 255 where there is no alpha.
-  private func premultiply(into row: UnsafeMutablePointer<Float>) {
+  private func keepRow(_ y: Int) {
+    // Rows above the first that counts are decoded only because there is no way around them.
+    guard y >= vertical.inputRange.lowerBound else { return }
     switch layout.bitsPerChannel {
     case 16:
-      let samples = UnsafeRawPointer(staging.pointer).assumingMemoryBound(to: UInt16.self)
-      premultiply(into: row) { Float(samples[$0]) * (1 / 257) }
-    default:
-      let samples = UnsafePointer(staging.pointer)
-      premultiply(into: row) { Float(samples[$0]) }
+      photod_premultiply_u16(
+        UnsafeRawPointer(staging.pointer).assumingMemoryBound(to: UInt16.self), Int32(layout.channels), line.pointer,
+        layout.width)
+    default: photod_premultiply_u8(staging.pointer, Int32(layout.channels), line.pointer, layout.width)
     }
-  }
-
-  @inline(__always)
-  private func premultiply(into row: UnsafeMutablePointer<Float>, sample: (Int) -> Float) {
-    let channels = layout.channels
-    let hasColor = channels >= 3
-    for x in 0..<layout.width {
-      let i = x * channels
-      let alpha: Float = layout.hasAlpha ? sample(i + channels - 1) : 255
-      let share = alpha * (1 / 255)
-      let out = row + x * 4
-      out[0] = sample(i) * share
-      out[1] = hasColor ? sample(i + 1) * share : out[0]
-      out[2] = hasColor ? sample(i + 2) * share : out[0]
-      out[3] = alpha
-    }
+    photod_horizontal_f32x4(
+      line.pointer, horizontalStarts, horizontal.weights, Int32(horizontal.taps),
+      ring.row(y).assumingMemoryBound(to: Float.self), horizontal.outputLength)
   }
 
   private func makeRow(start: Int) {
@@ -81,13 +76,10 @@ final class FloatResampler: ResizingConsumer {
       }
       vertical.weights.withUnsafeBufferPointer { weights in
         photod_vertical_f32(
-          rows.baseAddress, weights.baseAddress! + nextOutput * vertical.taps, Int32(vertical.taps), middle.pointer,
-          layout.width * 4)
+          rows.baseAddress, weights.baseAddress! + nextOutput * vertical.taps, Int32(vertical.taps), result.pointer,
+          horizontal.outputLength * 4)
       }
     }
-    photod_horizontal_f32x4(
-      middle.pointer, horizontalStarts, horizontal.weights, Int32(horizontal.taps), result.pointer,
-      horizontal.outputLength)
     switch writer.bitsPerChannel {
     case 16:
       let row = writer.rowSpace.assumingMemoryBound(to: UInt16.self)

@@ -1,27 +1,43 @@
+import CPhotodKernels
 import ImageCodec
 
 /// Resamples opaque 8-bit pictures that come as interleaved rows: gray, RGB or CMYK.
 final class IntegerResampler: ResizingConsumer {
-  private let scaler: IntegerScaler
+  private let rows: VerticalPass
+  private let columns: ResampleAxis
+  private let channels: Int
+  private let starts: [Int32]
+  private let weights: [Int16]
+  private let taps: Int
+  /// One row between the passes: Q6 samples, and what the columns' kernel may read beyond them.
+  private let middle: RowBuffer<Int16>
   private let writer: OutputWriter
   private(set) var resizeTime = Duration.zero
 
   init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: OutputWriter) {
     self.writer = writer
-    scaler = IntegerScaler(
-      width: layout.width, channels: layout.channels, firstColumn: layout.firstColumn, rowBytes: layout.rowBytes,
-      rowsAtOnce: 1, horizontal: horizontal, vertical: vertical)
+    columns = horizontal
+    channels = layout.channels
+    starts = horizontal.starts.map { $0 - Int32(layout.firstColumn) }
+    (weights, taps) = horizontal.fixedPointWeights(
+      tapsInMultiplesOf: layout.channels == 1 ? Int(PHOTOD_KERNEL_GRAY_TAPS) : 2)
+    let sampleCount = layout.width * layout.channels
+    rows = VerticalPass(axis: vertical, sampleCount: sampleCount, rowBytes: layout.rowBytes, rowsAtOnce: 1)
+    middle = RowBuffer(count: sampleCount + taps * layout.channels + Int(PHOTOD_KERNEL_SLACK), zero: 0)
   }
 
-  func space(forRow y: Int) -> UnsafeMutableRawPointer { scaler.space(forRow: y) }
+  func space(forRow y: Int) -> UnsafeMutableRawPointer { rows.space(forRow: y) }
 
   func rowArrived(_ y: Int) -> Bool {
-    while scaler.canMakeRow(ofRowsUpTo: y) {
+    while rows.canMakeRow(ofRowsUpTo: y) {
       let started = ContinuousClock.now
-      scaler.makeRow(into: writer.rowSpace.assumingMemoryBound(to: UInt8.self))
+      rows.makeRow(into: middle.pointer)
+      photod_horizontal_u8(
+        middle.pointer, starts, weights, Int32(taps), Int32(channels),
+        writer.rowSpace.assumingMemoryBound(to: UInt8.self), columns.outputLength)
       resizeTime += ContinuousClock.now - started
       if !writer.rowArrived() { return false }
     }
-    return !scaler.isFinished
+    return !rows.isFinished
   }
 }

@@ -96,6 +96,23 @@ package struct ResampleAxis: Sendable, Hashable {
     }
     return (fixed, padded)
   }
+
+  /// The weights for a band of rows (``PlaneScaler``): two Q14 taps an entry, the first in the low half, those of output o
+  /// from o times `pairs`; and the pair of input samples that each begins with, for they begin at even samples.
+  var pairedWeights: (starts: [Int32], weights: [Int32], pairs: Int) {
+    let (fixed, taps) = fixedPointWeights()
+    // One more where a sample begins at the second of a pair.
+    let pairs = taps / 2 + (starts.contains { $0 % 2 != 0 } ? 1 : 0)
+    var paired = [Int32](repeating: 0, count: outputLength * pairs)
+    for o in 0..<outputLength {
+      let shift = Int(starts[o] % 2)
+      for k in 0..<taps {
+        let bits = Int32(UInt16(bitPattern: fixed[o * taps + k]))
+        paired[o * pairs + (k + shift) / 2] |= (k + shift) % 2 == 0 ? bits : bits << 16
+      }
+    }
+    return (starts.map { $0 / 2 }, paired, pairs)
+  }
 }
 
 /// The weights that make one output sample, as they are worked out.
