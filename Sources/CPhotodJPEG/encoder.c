@@ -4,7 +4,11 @@
 
 #include "shared.h"
 
-#define FIRST_CAPACITY (32 * 1024)
+// What a photograph of quality 82 takes, and seldom more: pages that are not written to cost nothing, and each doubling
+// leaves a copy behind.
+static size_t first_capacity(const struct jpeg_compress_struct *info) {
+  return 32 * 1024 + (size_t)info->image_width * info->image_height * 3 / 8;
+}
 
 struct photod_jpeg_encoder {
   struct jpeg_compress_struct info;
@@ -17,7 +21,7 @@ struct photod_jpeg_encoder {
 static photod_jpeg_encoder *encoder_of(j_compress_ptr info) { return (photod_jpeg_encoder *)info->client_data; }
 
 static void grow(photod_jpeg_encoder *encoder, size_t used) {
-  size_t capacity = encoder->capacity ? encoder->capacity * 2 : FIRST_CAPACITY;
+  size_t capacity = encoder->capacity ? encoder->capacity * 2 : first_capacity(&encoder->info);
   uint8_t *bytes = realloc(encoder->bytes, capacity);
   if (!bytes) {
     encoder->errors.status = PHOTOD_JPEG_NO_MEMORY;

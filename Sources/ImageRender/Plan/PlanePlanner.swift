@@ -29,7 +29,10 @@ enum PlanePlanner {
       let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: shape.eighths)
     else { return [] }
     let chromaStep = JPEGEncoder.chromaStep(quality: shape.quality)
-    return planes.enumerated().map { plane, geometry in axes(geometry, shape, step: plane == 0 ? 1 : chromaStep) }
+    let luma = axes(planes[0], shape, step: 1)
+    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], shape, step: chromaStep)
+    // The two of chroma are nearly always alike, and an axis is a hundred kilobytes and half a millisecond.
+    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], shape, step: chromaStep)]
   }
 
   /// - Parameter step: pixels of the output to a sample of the plane, each way. T.81 §A.1.1 counts samples from the top
