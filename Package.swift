@@ -93,6 +93,13 @@ let package = Package(
     .executableTarget(
       name: "photod-demo", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
 
+    // Everything that reads bytes from outside, for libFuzzer: scripts/fuzz. A plain build replays files.
+    .target(name: "CPhotodFuzz"),
+    .executableTarget(
+      name: "photod-fuzz",
+      dependencies: ["HTTPCore", "PhotoModel", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodFuzz"],
+      swiftSettings: strict),
+
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),

@@ -1,0 +1,46 @@
+import HTTPCore
+
+/// The HTTP request parser: the same requests and the same error, however the bytes were split on their way.
+enum HTTPTarget {
+  private static let limits = ParserLimits(requestLineBytes: 200, headerBytes: 800, headerFields: 20, bodyBytes: 300)
+
+  static func check(_ bytes: [UInt8]) {
+    let whole = outcome(of: [bytes[...]])
+    let single = outcome(of: bytes.indices.map { bytes[$0...$0] })
+    precondition(whole == single, "byte by byte: \(single), at once: \(whole)")
+    // Every place to split at, or as many as there is time for.
+    for middle in stride(from: 1, to: bytes.count, by: 1 + bytes.count / 256) {
+      let split = outcome(of: [bytes[..<middle], bytes[middle...]])
+      precondition(whole == split, "split at \(middle): \(split), at once: \(whole)")
+    }
+  }
+
+  /// What came out: one line an event, and the error that ended it.
+  private static func outcome(of pieces: [ArraySlice<UInt8>]) -> [String] {
+    var parser = RequestParser(limits: limits)
+    var lines: [String] = []
+    do throws(ParseError) {
+      for piece in pieces {
+        piece.withUnsafeBytes { parser.append($0) }
+        while let line = try event(of: &parser) { lines.append(line) }
+        precondition(parser.bufferedBytes <= limits.headerBytes + limits.bodyBytes + piece.count)
+      }
+      lines.append(parser.isInsideRequest ? "inside a request" : "between requests")
+    } catch {
+      lines.append("\(error), \(error.status.code)")
+    }
+    return lines
+  }
+
+  private static func event(of parser: inout RequestParser) throws(ParseError) -> String? {
+    switch try parser.next() {
+    case .needsInput: return nil
+    case .head(let expectsContinue): return "head \(expectsContinue)"
+    case .request(let request):
+      precondition(request.body.count <= limits.bodyBytes)
+      let host = request.head.values(of: "host")
+      return "\(request.method.name) \(request.head.target) \(request.target.segments) \(host) \(request.body) "
+        + "\(request.target.parameters?.map { "\($0)" } ?? []) \(request.head.keepsAlive)"
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import ImageCodec
+import PhotoModel
+
+/// Metadata blocks, as they stand in a JPEG's segments: the fuzzer's bytes are the block, the file around it is sound.
+enum MetadataTarget {
+  static func exif(_ bytes: [UInt8]) { check(segment(0xE1, Array("Exif".utf8) + [0, 0] + bytes)) }
+
+  static func multiPicture(_ bytes: [UInt8]) { check(segment(0xE2, Array("MPF".utf8) + [0] + bytes)) }
+
+  private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+    let content = content.prefix(65_533)
+    return [0xFF, marker, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 255)] + content
+  }
+
+  private static func check(_ segment: [UInt8]) {
+    let file = Seeds.picture.prefix(2) + segment + Seeds.picture.dropFirst(2) + Seeds.thumbnail
+    let source = MemoryByteSource(Array(file))
+    guard let header = try? ImageHeader.read(from: source, limits: PictureTarget.limits) else {
+      preconditionFailure("metadata made a sound file unreadable")
+    }
+    for request in [
+      ImageRequest(targetSize: .size(PixelSize(width: 400, height: 400)), format: .jpeg),
+      ImageRequest(targetSize: .size(PixelSize(width: 30, height: 30)), contentMode: .aspectFill, format: .png),
+    ] {
+      PictureTarget.thumbnails(header, source, request)
+    }
+  }
+}

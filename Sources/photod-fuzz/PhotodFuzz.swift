@@ -1,0 +1,62 @@
+// Everything that reads bytes from outside, fed with bytes from libFuzzer.
+//
+//     photod-fuzz TARGET [libFuzzer's options and folders]
+//     photod-fuzz TARGET FILE...                              each file once, also without libFuzzer
+//     photod-fuzz seeds FOLDER                                a corpus to begin with, a folder a target
+//     photod-fuzz targets
+//
+// `scripts/fuzz` builds it with libFuzzer and the address sanitizer. A plain build has neither and only replays files.
+
+import CPhotodFuzz
+import Foundation
+
+@main
+struct PhotodFuzz {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    switch arguments.dropFirst().first {
+    case "targets": for target in FuzzTarget.all { print(target.name) }
+    case "seeds" where arguments.count == 3: try Seeds.write(to: arguments[2])
+    case let name?:
+      guard let target = FuzzTarget.all.first(where: { $0.name == name }) else { fallthrough }
+      try target.run(arguments)
+    default:
+      print("photod-fuzz \(FuzzTarget.all.map(\.name).joined(separator: " | ")) | seeds FOLDER | targets")
+      exit(64)
+    }
+  }
+}
+
+/// One way in.
+struct FuzzTarget: Sendable {
+  let name: String
+  let input: photod_fuzz_input
+
+  static let all = [
+    FuzzTarget(name: "jpeg") { fed($0, $1, PictureTarget.jpeg) },
+    FuzzTarget(name: "png") { fed($0, $1, PictureTarget.png) },
+    FuzzTarget(name: "exif") { fed($0, $1, MetadataTarget.exif) },
+    FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
+    FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },
+  ]
+
+  func run(_ arguments: [String]) throws {
+    guard photod_fuzz_has_driver() else {
+      for path in arguments.dropFirst(2) {
+        let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        _ = input(bytes, bytes.count)
+      }
+      return
+    }
+    // libFuzzer keeps the arguments for as long as it runs, and does not return where it finds something.
+    var pointers = ([arguments[0]] + arguments.dropFirst(2)).map { strdup($0) }
+    let status = photod_fuzz_run(Int32(pointers.count), &pointers, input)
+    for pointer in pointers { free(pointer) }
+    exit(status)
+  }
+
+  private static func fed(_ bytes: UnsafePointer<UInt8>?, _ count: Int, _ check: ([UInt8]) -> Void) -> Int32 {
+    check(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    return 0
+  }
+}

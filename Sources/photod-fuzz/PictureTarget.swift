@@ -1,0 +1,97 @@
+import ImageCodec
+import ImageRender
+import PhotoModel
+
+/// A whole file, from its header to a small picture.
+enum PictureTarget {
+  /// Small enough that no input takes long, so that what takes long is a finding.
+  static let limits = CodecLimits(
+    sourcePixels: 1 << 18, sourceSide: 2048, jpegScans: 40, profileBytes: 1 << 16, headerSegments: 64)
+
+  static func jpeg(_ bytes: [UInt8]) { check(bytes) }
+
+  /// Almost nothing gets past PNG's checksums by chance, so they are put right first.
+  static func png(_ bytes: [UInt8]) { check(PNGChunks.withRightChecksums(bytes)) }
+
+  static func check(_ bytes: [UInt8]) {
+    let source = MemoryByteSource(bytes)
+    guard let header = try? ImageHeader.read(from: source, limits: limits) else { return }
+    let request = request(for: bytes)
+    let planner = RenderPlanner()
+    let plan = planner.plan(header, request)
+    let whole = render(plan, source)
+    if let degraded = planner.degradedPlan(header, request) { _ = render(degraded, source) }
+    // A source that waits goes another way through libjpeg, which can't skip rows then: the pictures must agree where
+    // both have one and nothing was skipped.
+    let halting = render(plan, HaltingSource(source))
+    if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
+      whole.warning == nil, halting.warning == nil
+    {
+      precondition(whole.bytes == halting.bytes, "another picture where the source waits")
+    }
+    thumbnails(header, source, request)
+  }
+
+  /// Frames from whatever stands in for the picture.
+  static func thumbnails(_ header: ImageHeader, _ source: any ByteSource, _ request: ImageRequest) {
+    guard let range = header.embeddedThumbnail else { return }
+    precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
+    let thumbnail = try? EmbeddedThumbnail(at: range, in: source, of: header, limits: limits, stop: StopFlag())
+    if let image = try? thumbnail?.render(for: request, of: header, limits: limits, stop: StopFlag()) { check(image) }
+  }
+
+  /// One of a few requests, chosen by the bytes, so that an input always meets the same.
+  static func request(for bytes: [UInt8]) -> ImageRequest {
+    let hash = bytes.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    let small = TargetSize.size(PixelSize(width: 24, height: 16))
+    switch hash >> 8 & 3 {
+    case 0: return ImageRequest(targetSize: small, contentMode: .aspectFit, format: .jpeg)
+    case 1: return ImageRequest(targetSize: small, contentMode: .aspectFill, format: .png)
+    case 2: return ImageRequest(format: .jpeg)
+    default:
+      return ImageRequest(
+        targetSize: small, contentMode: .aspectFit,
+        normalizedCropRect: UnitRect(x: 0.25, y: 0.5, width: 0.25, height: 0.375), format: .png)
+    }
+  }
+
+  private static func render(_ plan: RenderPlan, _ source: any ByteSource) -> RenderedImage? {
+    guard let renderer = try? Renderer(plan, source: source, limits: limits, stop: StopFlag()) else { return nil }
+    do {
+      while true {
+        guard let image = try renderer.resume() else { continue }
+        precondition(image.size == plan.outputSize)
+        check(image)
+        return image
+      }
+    } catch {
+      return nil
+    }
+  }
+
+  /// What comes out is a picture of the size that was promised.
+  private static func check(_ image: RenderedImage) {
+    let header = try? ImageHeader.read(from: MemoryByteSource(image.bytes), limits: CodecLimits())
+    precondition(header?.uprightSize == image.size, "an output that its own reader refuses")
+  }
+}
+
+/// A source that has its first bytes at once and the rest in small pieces, with "not yet" before each.
+private final class HaltingSource: ByteSource, @unchecked Sendable {
+  // Because: one reader at a time, on one thread.
+  private let source: MemoryByteSource
+  private var isDue = false
+
+  init(_ source: MemoryByteSource) { self.source = source }
+
+  var size: Int64 { source.size }
+  var mayWait: Bool { true }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    if offset >= 4096 {
+      isDue.toggle()
+      if isDue { return .notYet }
+    }
+    return source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(offset < 4096 ? 4096 : 97)), at: offset)
+  }
+}

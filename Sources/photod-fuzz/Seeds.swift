@@ -1,0 +1,124 @@
+import Foundation
+import PhotoFixtures
+
+/// Inputs to begin with, made from nothing: every kind of file that has a way of its own through the code.
+enum Seeds {
+  private static let scene = Scene(seed: 4).pixels(width: 64, height: 48)
+
+  /// A sound JPEG, and a sound thumbnail of it.
+  static let picture = JPEGFile { $0.sampling = (1, 1) }.encoded(scene)
+  static let thumbnail = DemoLibrary.thumbnail(of: scene)
+
+  static func write(to folder: String) throws {
+    for (target, seeds) in [
+      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("mpf", multiPictures), ("http", requests),
+    ] {
+      let place = folder + "/" + target
+      try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+      for (i, seed) in seeds.enumerated() { try Data(seed).write(to: URL(filePath: "\(place)/seed-\(i)")) }
+    }
+  }
+
+  private static var jpegs: [[UInt8]] {
+    let exif = EXIFBlock {
+      $0.orientation = 6
+      $0.thumbnail = thumbnail
+    }
+    let gray = Pixels(width: 16, height: 16, channels: 1)
+    var files = [
+      JPEGFile { _ in }, JPEGFile { $0.sampling = (2, 1) }, JPEGFile { $0.sampling = (1, 2) },
+      JPEGFile { $0.isProgressive = true }, JPEGFile { $0.isArithmetic = true },
+      JPEGFile {
+        $0.isArithmetic = true
+        $0.isProgressive = true
+      }, JPEGFile { $0.restartRows = 1 }, JPEGFile { $0.color = .rgb }, JPEGFile { $0.color = .cmyk },
+      JPEGFile { $0.color = .ycck }, JPEGFile { $0.exif = exif }, JPEGFile { $0.profile = [UInt8](0...199) },
+      JPEGFile {
+        $0.isProgressive = true
+        $0.restartRows = 1
+        $0.sampling = (2, 2)
+      },
+    ].map { $0.encoded(scene) }
+    files.append(JPEGFile { $0.color = .gray }.encoded(gray))
+    // Cut short in the middle and just before the end.
+    return files + files.map { Array($0.prefix($0.count * 2 / 3)) } + files.prefix(4).map { Array($0.dropLast(2)) }
+  }
+
+  private static var pngs: [[UInt8]] {
+    let small = scene.cropped(x: 0, y: 0, width: 19, height: 13)
+    let kinds: [PNGFile.Kind] = [
+      .gray(depth: 1), .gray(depth: 4), .gray(depth: 16), .rgb(depth: 8), .rgb(depth: 16), .palette(depth: 2),
+      .palette(depth: 8), .grayAlpha(depth: 8), .rgba(depth: 8), .rgba(depth: 16),
+    ]
+    var files: [[UInt8]] = []
+    for kind in kinds {
+      files.append(PNGFile(kind).encoded(small))
+      files.append(PNGFile(kind) { $0.isInterlaced = true }.encoded(small))
+    }
+    files.append(PNGFile(.palette(depth: 8)) { $0.hasTransparentBlack = true }.encoded(small))
+    files.append(PNGFile(.gray(depth: 8)) { $0.hasTransparentBlack = true }.encoded(small))
+    files += files.prefix(6).map { Array($0.dropLast(30)) }
+    // With text, EXIF and pixels that are stored, not deflated.
+    let exif = Array(EXIFBlock { $0.thumbnail = thumbnail }.bytes.dropFirst(6))
+    for (depth, type, rowBytes): (UInt8, UInt8, Int) in [(8, 2, 24), (8, 6, 32), (16, 0, 16), (2, 0, 2)] {
+      files.append(storedPNG(depth: depth, colorType: type, rowBytes: rowBytes, exif: exif))
+    }
+    return files
+  }
+
+  /// 8x8, with a chunk of each kind that is looked at.
+  private static func storedPNG(depth: UInt8, colorType: UInt8, rowBytes: Int, exif: [UInt8]) -> [UInt8] {
+    var rows: [UInt8] = []
+    for y in 0..<8 {
+      // A filter type, each of the five in its turn, and pixels.
+      rows.append(UInt8(y % 5))
+      for x in 0..<rowBytes { rows.append(UInt8((x * 7 + y) & 255)) }
+    }
+    let hello = PNGChunks.stored(Array("hello".utf8))
+    var file = PNGChunks.signature
+    let size: [UInt8] = [0, 0, 0, 8, 0, 0, 0, 8]
+    file += PNGChunks.chunk("IHDR", size + [depth, colorType, 0, 0, 0])
+    file += PNGChunks.chunk("zTXt", Array("Comment".utf8) + [0, 0] + hello)
+    file += PNGChunks.chunk("iTXt", Array("Title".utf8) + [0, 1, 0, 0, 0] + hello)
+    file += PNGChunks.chunk("iCCP", Array("icc".utf8) + [0, 0] + PNGChunks.stored([UInt8](repeating: 0, count: 132)))
+    file += PNGChunks.chunk("gAMA", PNGChunks.bigEndian(45_455))
+    file += PNGChunks.chunk("eXIf", exif)
+    file += PNGChunks.chunk("IDAT", PNGChunks.stored(rows))
+    return file + PNGChunks.chunk("IEND", [])
+  }
+
+  private static var exifs: [[UInt8]] {
+    [false, true].flatMap { isBigEndian in
+      let full = EXIFBlock {
+        $0.isBigEndian = isBigEndian
+        $0.orientation = 8
+        $0.make = "Maker"
+        $0.model = "Model 1 "
+        $0.dateTimeOriginal = "2024:05:06 07:08:09"
+        $0.offsetTimeOriginal = "-03:30"
+        $0.subSecTimeOriginal = "5"
+        $0.latitude = -33.9628
+        $0.longitude = 18.4098
+        $0.altitude = -12.5
+      }
+      let small = EXIFBlock {
+        $0.isBigEndian = isBigEndian
+        $0.orientation = 6
+        $0.thumbnail = thumbnail
+      }
+      return [full, small].map { Array($0.bytes.dropFirst(6)) }
+    }
+  }
+
+  private static var multiPictures: [[UInt8]] { [] }
+
+  private static var requests: [[UInt8]] {
+    [
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "\r\nPOST /b?x=%20&y HTTP/1.1\r\nHost: a:80\r\nContent-Length: 5\r\n\r\nhelloGET /3 HTTP/1.0\r\n\r\n",
+      "PUT /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 ; a=\"b\"\r\nx\r\n0A\r\n0123456789\r\n0\r\nT: t\r\n\r\n",
+      "GET http://b:80/p?q HTTP/1.1\r\nHost: a\r\nConnection: x, close\r\nExpect: 100-continue\r\n\r\n",
+      "OPTIONS * HTTP/1.1\r\nHost: [::1]:8080\r\nX: \t a \t\r\n\r\n",
+    ].map { Array($0.utf8) }
+  }
+}
