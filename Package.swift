@@ -89,7 +89,9 @@ let package = Package(
       ]),
     library("PhotoFixtures", ["CPhotoFixtures"]),
     .executableTarget(
-      name: "photod-bench", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
+      name: "photod-bench",
+      dependencies: ["PhotoModel", "ImageCodec", "ImageRender", "PhotoFixtures", argumentParser],
+      swiftSettings: strict),
     .executableTarget(
       name: "photod-demo", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
 

@@ -72,6 +72,14 @@ uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t hei
   info.arith_code = options.arithmetic;
   info.restart_in_rows = options.restart_rows;
   if (options.progressive) jpeg_simple_progression(&info);
+  static const jpeg_scan_info separate[] = {
+      {1, {0}, 0, 0, 0, 0}, {1, {1}, 0, 0, 0, 0}, {1, {2}, 0, 0, 0, 0},
+      {1, {0}, 1, 63, 0, 0}, {1, {1}, 1, 63, 0, 0}, {1, {2}, 1, 63, 0, 0},
+  };
+  if (options.separate_dc_scans) {
+    info.scan_info = separate;
+    info.num_scans = sizeof separate / sizeof separate[0];
+  }
   jpeg_start_compress(&info, TRUE);
   for (size_t i = 0; i + 3 <= options.segments_length;) {
     const uint8_t *segment = options.segments + i;

@@ -1,6 +1,7 @@
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "CPhotoFixtures.h"
 #include "decode.h"
@@ -144,4 +145,17 @@ uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, ui
   bool is_jpeg = length > 2 && bytes[0] == 0xFF && bytes[1] == 0xD8;
   return is_jpeg ? fixture_decode_jpeg(bytes, length, width, height, channels)
                  : fixture_decode_png(bytes, length, width, height, channels);
+}
+
+uint8_t *fixture_deflate_zeros(size_t count, size_t *length) {
+  uLongf size = compressBound(count);
+  uint8_t *zeros = calloc(1, count);
+  uint8_t *out = malloc(size);
+  if (!zeros || !out || compress(out, &size, zeros, count) != Z_OK) {
+    free(out);
+    out = NULL;
+  }
+  free(zeros);
+  *length = size;
+  return out;
 }

@@ -40,11 +40,20 @@ static void fail_reading(photod_jpeg_decoder *decoder) {
   strcpy(decoder->errors.message, "the source could not be read");
 }
 
+static void stop_if_asked(photod_jpeg_decoder *decoder) {
+  if (!decoder->source.should_stop(decoder->source.context)) return;
+  decoder->errors.status = PHOTOD_JPEG_STOPPED;
+  longjmp(decoder->errors.escape, 1);
+}
+
 static void source_nothing(j_decompress_ptr info) { (void)info; }
 
 static boolean fill_input_buffer(j_decompress_ptr info) {
   photod_jpeg_decoder *decoder = decoder_of(info);
   if (decoder->source.may_wait) return FALSE;
+  // Rows that are passed over report no progress, but they use up input: 64 KiB is a few milliseconds at most, for a
+  // block takes 4 bits at least.
+  stop_if_asked(decoder);
   long count = decoder->source.fill(decoder->source.context, decoder->input, INPUT_CAPACITY);
   if (count < 0) {
     fail_reading(decoder);
@@ -129,10 +138,7 @@ static void progress_monitor(j_common_ptr info) {
     strcpy(decoder->errors.message, "too many scans");
     longjmp(decoder->errors.escape, 1);
   }
-  if (decoder->source.should_stop(decoder->source.context)) {
-    decoder->errors.status = PHOTOD_JPEG_STOPPED;
-    longjmp(decoder->errors.escape, 1);
-  }
+  stop_if_asked(decoder);
 }
 
 photod_jpeg_decoder *photod_jpeg_decoder_create(photod_jpeg_source source, int maximum_scans) {
@@ -176,6 +182,7 @@ photod_jpeg_status photod_jpeg_read_header(photod_jpeg_decoder *decoder, photod_
   header->components = decoder->info.num_components;
   header->color_space = decoder->info.jpeg_color_space;
   header->progressive = decoder->info.progressive_mode;
+  header->multiple_scans = jpeg_has_multiple_scans(&decoder->info);
   header->saw_adobe_marker = decoder->info.saw_Adobe_marker;
   return PHOTOD_JPEG_OK;
 }
@@ -211,6 +218,25 @@ photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg
   return PHOTOD_JPEG_OK;
 }
 
+// Reads the scans before the one that brings the last component's DC coefficients. That one, mostly the first, is read
+// as rows are asked for.
+static photod_jpeg_status read_to_dc(photod_jpeg_decoder *decoder) {
+  j_decompress_ptr info = &decoder->info;
+  for (int c = 0; c < info->num_components; c++) {
+    // -1: no scan so far brings it (jpeglib.h).
+    while (info->coef_bits[c][0] < 0) {
+      int result = jpeg_consume_input(info);
+      if (result == JPEG_REACHED_EOI) return PHOTOD_JPEG_OK;
+      if (result == JPEG_SUSPENDED) {
+        photod_jpeg_status status = refill(decoder);
+        if (status != PHOTOD_JPEG_OK) return status;
+      }
+      progress_monitor((j_common_ptr)info);
+    }
+  }
+  return PHOTOD_JPEG_OK;
+}
+
 photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder) {
   j_decompress_ptr info = &decoder->info;
   if (setjmp(decoder->errors.escape)) return decoder->errors.status;
@@ -222,7 +248,9 @@ photod_jpeg_status photod_jpeg_start(photod_jpeg_decoder *decoder) {
     decoder->output_started = true;
   }
   if (decoder->first_scan_only) {
-    while (!jpeg_start_output(info, 1)) {
+    photod_jpeg_status status = read_to_dc(decoder);
+    if (status != PHOTOD_JPEG_OK) return status;
+    while (!jpeg_start_output(info, info->input_scan_number)) {
       photod_jpeg_status status = refill(decoder);
       if (status != PHOTOD_JPEG_OK) return status;
     }

@@ -59,13 +59,12 @@ static void on_header(png_structp png, png_infop info) {
 static void on_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
   (void)pass;
   photod_png_decoder *decoder = png_get_progressive_ptr(png);
+  if (decoder->source.should_stop(decoder->source.context)) leave(decoder, PHOTOD_PNG_STOPPED);
   if (decoder->image) {
     if (row) png_progressive_combine_row(png, decoder->image + (size_t)y * decoder->header.row_bytes, row);
-    if ((y & 15) == 0 && decoder->source.should_stop(decoder->source.context)) leave(decoder, PHOTOD_PNG_STOPPED);
     return;
   }
   if (!row) return;
-  if (decoder->source.should_stop(decoder->source.context)) leave(decoder, PHOTOD_PNG_STOPPED);
   if (decoder->source.row(decoder->source.context, y, row)) {
     decoder->ended = true;
     leave(decoder, PHOTOD_PNG_OK);
@@ -93,8 +92,11 @@ photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t m
   png_set_chunk_malloc_max(decoder->png, maximum_chunk_bytes);
   png_set_chunk_cache_max(decoder->png, 128);
   png_set_benign_errors(decoder->png, 1);
-  static const png_byte colors[] = "cHRM\0gAMA\0iCCP\0sRGB\0cICP";
-  png_set_keep_unknown_chunks(decoder->png, PNG_HANDLE_CHUNK_NEVER, colors, 5);
+  // What is nothing to the pixels is never inflated and never kept: text and the like, and what describes colours, which is
+  // the header reader's business, for libpng's idea of which outranks which is not the standard's.
+  static const png_byte unread[] =
+      "cHRM\0gAMA\0iCCP\0sRGB\0cICP\0tEXt\0zTXt\0iTXt\0eXIf\0sPLT\0hIST\0tIME\0pCAL\0sCAL\0oFFs\0pHYs";
+  png_set_keep_unknown_chunks(decoder->png, PNG_HANDLE_CHUNK_NEVER, unread, sizeof unread / 5);
   png_set_progressive_read_fn(decoder->png, decoder, on_header, on_row, on_end);
   return decoder;
 }

@@ -11,6 +11,8 @@ package enum CodecError: Error, Sendable, Hashable {
   /// The source itself failed, with `errno`'s code.
   case readFailed(code: Int32)
   case outOfMemory
+  /// The output could not be written, in the encoder's words: nothing is wrong with what was read.
+  case encodingFailed(String)
   /// The stop flag was raised.
   case stopped
 }
@@ -25,6 +27,7 @@ extension CodecError: CustomStringConvertible {
     case .truncated(let offset): "the file ends at byte \(offset), before its picture does"
     case .readFailed(let code): "the file can't be read (error \(code))"
     case .outOfMemory: "out of memory"
+    case .encodingFailed(let what): "the output can't be written: \(what)"
     case .stopped: "stopped"
     }
   }

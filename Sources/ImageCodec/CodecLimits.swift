@@ -6,7 +6,7 @@ package struct CodecLimits: Sendable, Hashable {
   package var sourceSide: Int
   /// Scans of a progressive JPEG.
   package var jpegScans: Int
-  /// What one text or profile chunk of a PNG may inflate to, and what a JPEG's ICC profile may add up to.
+  /// What an ICC profile may add up to or inflate to, and how long any chunk of a PNG beside the pixels may be.
   package var profileBytes: Int
   /// Marker segments or chunks before the pixels.
   package var headerSegments: Int
@@ -14,7 +14,7 @@ package struct CodecLimits: Sendable, Hashable {
   package var colorTransformBytes: Int
 
   package init(
-    sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 200, profileBytes: Int = 8 << 20,
+    sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 100, profileBytes: Int = 8 << 20,
     headerSegments: Int = 4096, colorTransformBytes: Int = 16 << 20
   ) {
     self.sourcePixels = sourcePixels

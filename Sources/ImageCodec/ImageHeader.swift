@@ -42,6 +42,10 @@ package struct ImageHeader: Sendable, Hashable {
   package var metadata: EXIFSummary
   /// Where the EXIF thumbnail's JPEG lies in the file.
   package var embeddedThumbnail: ByteRange?
+  /// Where further, larger previews of the picture lie in the file, whole JPEGs each, by what the header says of them.
+  package var previews: [ByteRange] = []
+  /// What was odd about the metadata.
+  package var warnings: CodecWarnings?
   /// Where the ICC profile lies; `nil` where there is none, or where what outranks it is understood.
   package var embeddedProfile: EmbeddedProfile?
   /// What the profile may take in memory.

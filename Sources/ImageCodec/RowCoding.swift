@@ -48,8 +48,8 @@ package protocol RowDecoder: AnyObject {
   /// Time spent waiting for the source, as part of what decoding took.
   var readTime: Duration { get }
 
-  /// The codec's first complaint that did not stop it, for the log.
-  var warning: String? { get }
+  /// What the codec complained of so far.
+  var warnings: CodecWarnings? { get }
 }
 
 /// An encoder of one picture. One thread at a time.
@@ -59,6 +59,9 @@ package protocol RowEncoder: AnyObject {
 
   /// The finished file.
   func finish() throws(CodecError) -> [UInt8]
+
+  /// What the codec complained of so far.
+  var warnings: CodecWarnings? { get }
 }
 
 /// A reading position in a source, with what the C codecs' callbacks need beside it.

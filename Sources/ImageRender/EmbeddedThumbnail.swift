@@ -1,98 +1,160 @@
-// The small JPEG that a camera puts into the EXIF block: a degraded frame for a hundredth of the price.
+// The small JPEGs that a camera puts beside a picture: a degraded frame for a hundredth of the price. One in the EXIF block
+// (IFD1), and in many files a larger preview or two behind the picture (CIPA DC-007).
 //
-// It is often 160x120 whatever the picture's aspect ratio, with black bars to fill it, and some programs crop a picture
-// and leave its thumbnail behind. So its aspect ratio decides: that of the picture, that of the picture plus bars which
-// really are dark, or it is not used.
+// The one in the EXIF block is often 160x120 whatever the picture's aspect ratio, with black bars to fill it, and some
+// programs crop a picture and leave its thumbnails behind. So their aspect ratio decides: that of the picture, that of the
+// picture plus bars which really are dark, or they are not used.
 
 import ImageCodec
 import PhotoModel
 
 package struct EmbeddedThumbnail: Sendable {
-  /// Thumbnails are small by the standard (a whole EXIF block is at most 64 KiB, DC-008 §4.5.4).
-  package static let maximumBytes = 65_536
-  /// Nor are they large. Together with baseline coding this bounds what one takes, which is not reserved: under 1 MiB.
-  package static let maximumSide = 640
+  /// What is small by the standard (a whole EXIF block is at most 64 KiB, DC-008 §4.5.4), together with baseline coding
+  /// bounds what a frame from it takes, which is not reserved: under 4 MiB.
+  package static let unreservedBytes = 65_536
+  package static let unreservedSide = 640
+  /// Previews are larger; a frame from one is rendered with a reservation, and one beyond these is not looked at.
+  package static let maximumBytes = 2 << 20
+  package static let maximumSide = 2048
+  /// How many times as many pixels a side as wanted are too many: decoding them would cost what the thumbnail saves.
+  private static let excess = 4.0
   /// Bars are black, but a bright picture rings into them, as far as a block of 8 reaches.
   private static let brightestBar = 48
 
-  private let bytes: [UInt8]
+  private let range: ByteRange
   private let header: ImageHeader
   /// The part of the thumbnail that shows the picture: whole pixels, none of which are bar.
   private let content: PixelRect
-  private let isWhole: Bool
-  /// Its own colours where it describes them; else the picture's, for a camera scales down what it stores.
-  private let color: SourceColor
+  /// The picture's colours are its colours, for a camera scales down what it stores; else its own are, which are sRGB where
+  /// it does not describe them.
+  private let takesColor: Bool
+  /// How high (or wide) each of two bars is; 0: none.
+  private let bars: Int
+  private let isLetterbox: Bool
 
-  /// Reads and judges the thumbnail. `nil`: it is no thumbnail of this picture.
-  package init?(
-    at range: ByteRange, in source: any ByteSource, of picture: ImageHeader, limits: CodecLimits, stop: StopFlag
-  ) throws(CodecError) {
-    guard range.length <= Self.maximumBytes, picture.profileBytes <= Self.maximumBytes else { return nil }
-    do throws(ByteSourceError) {
-      bytes = try source.bytes(at: range.offset, count: range.length)
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
+  /// The one that serves a request best: the smallest that has the pixels it asks for, else the largest. `nil`: there is
+  /// none of this picture. Reads their headers only.
+  package static func best(
+    for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
+  ) -> EmbeddedThumbnail? {
+    let candidates = ([picture.embeddedThumbnail].compactMap(\.self) + picture.previews)
+      .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
+      .sorted { $0.content.width < $1.content.width }
+    let rules = SizeRules(request, upright: picture.uprightSize)
+    let wanted = Double(picture.storedSize.width) * Double(rules.scaled.width) / Double(rules.frame.width)
+    guard let enough = candidates.firstIndex(where: { Double($0.content.width) >= wanted - 1 }) else {
+      return candidates.last
     }
-    guard let header = try? ImageHeader.read(from: MemoryByteSource(bytes), limits: limits), header.format == .jpeg,
-      !header.isBuffered, max(header.storedSize.width, header.storedSize.height) <= Self.maximumSide
+    let isFarTooLarge = Double(candidates[enough].content.width) > excess * wanted
+    return isFarTooLarge && enough > 0 ? candidates[enough - 1] : candidates[enough]
+  }
+
+  /// Reads the header and judges by it. `nil`: it is no thumbnail of this picture, or not of a kind that is used.
+  package init?(at range: ByteRange, in source: any ByteSource, of picture: ImageHeader, limits: CodecLimits) {
+    guard range.length <= Self.maximumBytes, picture.profileBytes <= Self.maximumBytes,
+      let header = try? ImageHeader.read(from: ByteSourceSlice(source, range), limits: limits),
+      header.format == .jpeg, !header.isBuffered,
+      max(header.storedSize.width, header.storedSize.height) <= Self.maximumSide
     else { return nil }
+    self.range = range
     self.header = header
-    if header.embeddedProfile != nil {
-      color = try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
-    } else if picture.colorChannels == 4 {
-      // What is shown of inks is sRGB, and so is the thumbnail of them.
-      color = SourceColor()
-    } else {
-      color = try SourceColor(picture, in: source, limits: limits)
-      // A gray picture's profile says nothing of a thumbnail in colour.
-      if (color.profile != nil || color.calibration != nil) && header.colorChannels != picture.colorChannels {
-        return nil
-      }
-    }
-    let bars = Self.bars(header.storedSize, picture.storedSize)
-    isWhole = bars == 0
+    // What of the picture's own description holds for its thumbnail is decided here, what it says when it is needed: a
+    // gray picture's says nothing of a thumbnail in colour, and what is shown of inks is sRGB, as the thumbnail of them is.
+    let isDescribed = picture.embeddedProfile != nil || picture.calibration != nil
+    takesColor = header.embeddedProfile == nil && picture.colorChannels != 4 && isDescribed
+    if takesColor && header.colorChannels != picture.colorChannels { return nil }
+    bars = Self.bars(header.storedSize, picture.storedSize)
     let (width, height) = (header.storedSize.width, header.storedSize.height)
-    let isLetterbox = Self.isWider(picture.storedSize, than: header.storedSize)
+    isLetterbox = Self.isWider(picture.storedSize, than: header.storedSize)
     content =
       isLetterbox
       ? PixelRect(x: 0, y: bars, width: width, height: height - 2 * bars)
       : PixelRect(x: bars, y: 0, width: width - 2 * bars, height: height)
     if bars == 0 { return }
-    guard min(content.width, content.height) >= 16, Self.hasFourThirds(header.storedSize) else { return nil }
-    guard try Self.barsAreDark(bytes, header, max(1, bars / 2), isLetterbox: isLetterbox, limits, stop) else {
-      return nil
-    }
+    // One with bars is held whole to look at them.
+    guard min(content.width, content.height) >= 16, Self.hasFourThirds(header.storedSize),
+      max(width, height) <= Self.unreservedSide
+    else { return nil }
+  }
+
+  /// What a frame from it takes, to be reserved; 0 for so little that it need not be.
+  package func peakBytes(for request: ImageRequest, of picture: ImageHeader) -> Int {
+    let profileBytes = takesColor ? picture.profileBytes : 0
+    let isSmall =
+      range.length <= Self.unreservedBytes && profileBytes <= Self.unreservedBytes
+      && max(header.storedSize.width, header.storedSize.height) <= Self.unreservedSide
+    return isSmall ? 0 : plan(request, picture).peakBytes + range.length + profileBytes * 3
   }
 
   /// The frame for a request: the thumbnail's own bytes where they serve, with the picture's profile put in if it has one;
-  /// else trimmed, turned, converted and encoded anew.
+  /// else trimmed, turned, converted and encoded anew. `nil`: what should be bars shows something, so it is of another
+  /// picture.
+  ///
+  /// - Throws: ``CodecError``; also where libjpeg would show something in spite of damage: there is something better.
   package func render(
-    for request: ImageRequest, of picture: ImageHeader, transforms: ColorTransforms? = nil, limits: CodecLimits,
-    stop: StopFlag
-  ) throws(CodecError) -> RenderedImage {
-    let plan = RenderPlanner().thumbnailPlan(header, content: content, of: picture, request)
-    let serves =
-      isWhole && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
-      && request.normalizedCropRect == nil && header.metadata.isEmpty
+    for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms? = nil,
+    limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) -> RenderedImage? {
+    let bytes = try read(source)
+    let plan = plan(request, picture)
     let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
-    if serves {
-      let output = transforms.outputColor(of: color, plan.sourceRows, as: request.colorSpace)
-      let hasItsProfile = header.embeddedProfile != nil
-      // Its own profile goes when the pixels are to be sRGB; for that it is written anew.
-      if output.transform == nil && !(hasItsProfile && output.profile == nil) {
-        let profile = hasItsProfile ? nil : output.profile
-        return RenderedImage(
-          bytes: profile.map { JPEGProfileParts.insert($0, into: bytes) } ?? bytes, size: header.storedSize,
-          format: .jpeg, isIncomplete: false, warning: nil)
+    let color =
+      takesColor
+      ? try SourceColor(picture, in: source, limits: limits)
+      : try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
+    let output = transforms.outputColor(of: color, plan.sourceRows, as: request.colorSpace)
+    let serves =
+      bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
+      && request.normalizedCropRect == nil
+    if serves, let sent = sent(bytes, output) {
+      return RenderedImage(bytes: sent, size: header.storedSize, format: .jpeg, isIncomplete: false, warnings: [])
+    }
+    let renderer: Renderer
+    if bars > 0 {
+      let decoder = try JPEGDecoder(
+        source: MemoryByteSource(bytes), size: header.storedSize, options: JPEGDecoder.Options(eighths: 8),
+        limits: limits, stop: stop)
+      let held = HeldPicture(of: decoder)
+      _ = try decoder.decode(into: held)
+      guard held.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
+      renderer = try Renderer(plan, decoder: held, color: output, stop: stop)
+    } else {
+      renderer = try Renderer(
+        plan, source: MemoryByteSource(bytes), color: output, limits: limits, stop: stop)
+    }
+    // Bytes in memory never answer "not yet".
+    guard let image = try renderer.resume() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
+    // A profile that was ignored is as if it were not there, and the final frame tells of it.
+    if let warnings = image.warnings.first(where: { $0.library != CodecWarnings.colorLibrary }) {
+      throw .malformed(warnings.first, offset: range.offset)
+    }
+    return image
+  }
+
+  /// The thumbnail as it is, with what describes its colours put in; `nil` where that would not be a sound JPEG of the
+  /// colours that are asked for.
+  private func sent(_ bytes: [UInt8], _ output: OutputColor) -> [UInt8]? {
+    let hasItsProfile = header.embeddedProfile != nil
+    // Its own profile goes when the pixels are to be sRGB; for that it is written anew.
+    guard output.transform == nil, !(hasItsProfile && output.profile == nil),
+      let length = JPEGMarkers.lengthOfPlainBaseline(bytes)
+    else { return nil }
+    let plain = length == bytes.count ? bytes : Array(bytes[..<length])
+    return (hasItsProfile ? nil : output.profile).map { JPEGProfileParts.insert($0, into: plain) } ?? plain
+  }
+
+  private func read(_ source: any ByteSource) throws(CodecError) -> [UInt8] {
+    do throws(ByteSourceError) {
+      return try source.bytes(at: range.offset, count: range.length)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
       }
     }
-    let renderer = try Renderer(
-      plan, source: MemoryByteSource(bytes), color: color, transforms: transforms, limits: limits, stop: stop)
-    // Bytes in memory never answer "not yet".
-    guard let image = try renderer.resume() else { throw .truncated(offset: Int64(bytes.count)) }
-    return image
+  }
+
+  private func plan(_ request: ImageRequest, _ picture: ImageHeader) -> RenderPlan {
+    RenderPlanner().thumbnailPlan(header, content: bars > 0 ? content : nil, of: picture, request)
   }
 
   /// How high (or wide) each of the two bars must be for the rest to have the picture's aspect ratio, rounded up.
@@ -111,48 +173,5 @@ package struct EmbeddedThumbnail: Sendable {
   /// The shape of the thumbnails that are known to come with bars: 160x120, upright or on its side.
   private static func hasFourThirds(_ size: PixelSize) -> Bool {
     abs(max(size.width, size.height) * 3 - min(size.width, size.height) * 4) <= 4
-  }
-
-  /// - Parameter bars: how many rows (or columns) from the edge are looked at.
-  private static func barsAreDark(
-    _ bytes: [UInt8], _ header: ImageHeader, _ bars: Int, isLetterbox: Bool, _ limits: CodecLimits, _ stop: StopFlag
-  ) throws(CodecError) -> Bool {
-    let decoder = try JPEGDecoder(
-      source: MemoryByteSource(bytes), size: header.storedSize, options: JPEGDecoder.Options(eighths: 8),
-      limits: limits, stop: stop)
-    let probe = BarProbe(layout: decoder.layout, bars: bars, isLetterbox: isLetterbox)
-    _ = try decoder.decode(into: probe)
-    return probe.count > 0 && probe.sum / probe.count < brightestBar
-  }
-}
-
-/// Adds up what lies where the bars should be.
-private final class BarProbe: RowConsumer {
-  private let layout: RowLayout
-  private let bars: Int
-  private let isLetterbox: Bool
-  private let row: RowBuffer<UInt8>
-  private(set) var sum = 0
-  private(set) var count = 0
-
-  init(layout: RowLayout, bars: Int, isLetterbox: Bool) {
-    self.layout = layout
-    self.bars = bars
-    self.isLetterbox = isLetterbox
-    row = RowBuffer(count: layout.rowBytes, zero: 0)
-  }
-
-  func space(forRow y: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(row.pointer) }
-
-  func rowArrived(_ y: Int) -> Bool {
-    let height = layout.imageSize.height
-    let columns =
-      isLetterbox
-      ? (y < bars || y >= height - bars ? [0..<layout.width] : []) : [0..<bars, layout.width - bars..<layout.width]
-    for range in columns {
-      for i in range.lowerBound * layout.channels..<range.upperBound * layout.channels { sum += Int(row.pointer[i]) }
-      count += range.count * layout.channels
-    }
-    return true
   }
 }

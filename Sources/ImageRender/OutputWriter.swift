@@ -16,6 +16,7 @@ final class OutputWriter {
   private let arriving: RowBuffer<UInt16>?
   /// Channels of the output, 8 bits each.
   private let outputChannels: Int
+  private let stop: StopFlag
   /// One row, or all of them: row y at `y * storedSize.width * outputChannels`.
   private let pixels: RowBuffer<UInt8>
   private var row = 0
@@ -28,8 +29,9 @@ final class OutputWriter {
   ///   - transform: what makes output colours of those that arrive; `nil`: they are the same.
   init(
     storedSize: PixelSize, channels: Int, transform: (any RowTransform)?, orientation: Orientation,
-    encoder: any RowEncoder
+    encoder: any RowEncoder, stop: StopFlag
   ) {
+    self.stop = stop
     self.storedSize = storedSize
     outputChannels = channels
     self.transform = transform
@@ -40,6 +42,8 @@ final class OutputWriter {
     turning = Turning(orientation: orientation, channels: channels)
     pixels = RowBuffer(count: storedSize.width * (turning.streams ? 1 : storedSize.height) * channels, zero: 0)
   }
+
+  var warnings: CodecWarnings? { encoder.warnings }
 
   private var strideBytes: Int { storedSize.width * outputChannels }
 
@@ -78,6 +82,7 @@ final class OutputWriter {
 
   private func encode(_ row: UnsafePointer<UInt8>, rowBytes: Int) -> Bool {
     do throws(CodecError) {
+      if stop.isRaised { throw .stopped }
       try encoder.write(row, strideBytes: rowBytes, count: 1)
       return true
     } catch {

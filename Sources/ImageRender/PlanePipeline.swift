@@ -18,12 +18,12 @@ final class PlanePipeline: RenderPipeline {
       size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, isPlanar: true)
     writer = PlaneWriter(
       sizes: plan.planes.map(\.storedOutput), chromaStep: plan.chromaStep, orientation: plan.orientation,
-      encoder: encoder)
+      encoder: encoder, stop: stop)
     resampler = PlaneResampler(layouts: decoder.planes, axes: plan.planes, writer: writer)
   }
 
   var isTruncated: Bool { decoder.isTruncated }
-  var warning: String? { decoder.warning }
+  var warnings: [CodecWarnings] { [decoder.warnings, writer.warnings].compactMap(\.self) }
   var readTime: Duration { decoder.readTime }
   var resizeTime: Duration { resampler.resizeTime }
   var encodeTime: Duration { writer.encodeTime }

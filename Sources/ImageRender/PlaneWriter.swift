@@ -6,6 +6,7 @@ import PhotoModel
 final class PlaneWriter {
   private let planes: [OutputPlane]
   private let encoder: JPEGEncoder
+  private let stop: StopFlag
   private let streams: Bool
   private let groupCount: Int
   private var nextGroup = 0
@@ -15,14 +16,17 @@ final class PlaneWriter {
   /// - Parameters:
   ///   - sizes: of the planes, as stored.
   ///   - chromaStep: pixels to a sample of chroma, each way.
-  init(sizes: [PixelSize], chromaStep: Int, orientation: Orientation, encoder: JPEGEncoder) {
+  init(sizes: [PixelSize], chromaStep: Int, orientation: Orientation, encoder: JPEGEncoder, stop: StopFlag) {
     self.encoder = encoder
+    self.stop = stop
     streams = Turning.streams(orientation)
     planes = sizes.enumerated().map { plane, size in
       OutputPlane(size: size, groupRows: plane == 0 ? 8 * chromaStep : 8, orientation: orientation)
     }
     groupCount = planes[0].groupCount
   }
+
+  var warnings: CodecWarnings? { encoder.warnings }
 
   /// What a plane takes while it streams.
   static func byteCount(_ size: PixelSize) -> Int { (size.width + 8) * OutputPlane.rowLimit }
@@ -65,6 +69,7 @@ final class PlaneWriter {
 
   private func encode(_ group: (OutputPlane) -> UnsafePointer<UInt8>?) {
     do throws(CodecError) {
+      if stop.isRaised { throw .stopped }
       try encoder.writeGroup(planes.map(group), strideBytes: planes.map(\.uprightStride))
       nextGroup += 1
     } catch {

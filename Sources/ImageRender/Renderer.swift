@@ -10,10 +10,8 @@ package struct RenderedImage: Sendable {
   package let format: OutputFormat
   /// The original ended early; what was there is shown.
   package let isIncomplete: Bool
-  /// A codec's complaint, for the log.
-  package let warning: String?
-  /// Why an embedded profile was ignored, for the log.
-  package var profileWarning: String?
+  /// What the codecs complained of, and what was wrong with a profile that was ignored; for the log.
+  package let warnings: [CodecWarnings]
   package var readTime = Duration.zero
   package var decodeTime = Duration.zero
   package var resizeTime = Duration.zero
@@ -29,7 +27,8 @@ protocol RenderPipeline: AnyObject {
   func finish() throws(CodecError) -> [UInt8]
 
   var isTruncated: Bool { get }
-  var warning: String? { get }
+  /// What the decoder and the encoder complained of so far.
+  var warnings: [CodecWarnings] { get }
   /// What reading, the kernels and the encoder took, as part of what everything took.
   var readTime: Duration { get }
   var resizeTime: Duration { get }
@@ -45,24 +44,36 @@ package final class Renderer {
 
   /// Opens the decoder and the encoder.
   ///
-  /// - Parameters:
-  ///   - color: what is known of the source's colours, where the source itself is not all there is to know; by default
-  ///     what its header points at.
-  ///   - transforms: where conversions that were made before are found.
-  package init(
-    _ plan: RenderPlan, source: any ByteSource, color: SourceColor? = nil, transforms: ColorTransforms? = nil,
-    limits: CodecLimits, stop: StopFlag
+  /// - Parameter transforms: where conversions that were made before are found.
+  package convenience init(
+    _ plan: RenderPlan, source: any ByteSource, transforms: ColorTransforms? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let started = ContinuousClock.now
+    let color = try SourceColor(plan.header, in: source, limits: limits)
+    let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
+    let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
+    try self.init(plan, source: source, color: output, limits: limits, stop: stop)
+    elapsed = ContinuousClock.now - started
+  }
+
+  /// For colours that the source itself does not tell.
+  init(
+    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) {
     self.plan = plan
-    let color = try Self.outputColor(plan, source, color, transforms, limits)
     self.color = color
     // Colours are converted as RGB.
     pipeline =
       plan.planes.isEmpty || color.transform != nil
       ? try RowPipeline(plan, source: source, color: color, limits: limits, stop: stop)
       : try PlanePipeline(plan, source: source, profile: color.profile, limits: limits, stop: stop)
-    elapsed = ContinuousClock.now - started
+  }
+
+  /// For rows that come from a decoder of the caller's.
+  init(_ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, stop: StopFlag) throws(CodecError) {
+    self.plan = plan
+    self.color = color
+    pipeline = try RowPipeline(plan, decoder: decoder, color: color, stop: stop)
   }
 
   /// Goes on as far as there is input. `nil`: the source had nothing for now; call again when it has.
@@ -74,17 +85,8 @@ package final class Renderer {
     let total = elapsed + (ContinuousClock.now - started)
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, isIncomplete: pipeline.isTruncated,
-      warning: pipeline.warning, profileWarning: color.warning, readTime: pipeline.readTime,
+      warnings: pipeline.warnings + [color.warnings].compactMap(\.self), readTime: pipeline.readTime,
       decodeTime: total - pipeline.readTime - pipeline.resizeTime - pipeline.encodeTime,
       resizeTime: pipeline.resizeTime, encodeTime: pipeline.encodeTime)
-  }
-  private static func outputColor(
-    _ plan: RenderPlan, _ source: any ByteSource, _ color: SourceColor?, _ transforms: ColorTransforms?,
-    _ limits: CodecLimits
-  ) throws(CodecError) -> OutputColor {
-    var color = color
-    if color == nil { color = try SourceColor(plan.header, in: source, limits: limits) }
-    let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
-    return transforms.outputColor(of: color ?? SourceColor(), plan.sourceRows, as: plan.colorSpace)
   }
 }

@@ -13,10 +13,11 @@ final class RowPipeline: RenderPipeline {
   private let writer: OutputWriter
   private let consumer: any ResizingConsumer
 
-  init(
+  convenience init(
     _ plan: RenderPlan, source: any ByteSource, color: OutputColor, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let region = plan.decodedRegion
+    let decoder: any RowDecoder
     switch plan.header.format {
     case .jpeg:
       decoder = try JPEGDecoder(
@@ -28,6 +29,12 @@ final class RowPipeline: RenderPipeline {
         source: source, size: plan.header.storedSize, rows: region.y..<region.y + region.height, limits: limits,
         stop: stop)
     }
+    try self.init(plan, decoder: decoder, color: color, stop: stop)
+  }
+
+  /// For rows that come from a decoder of the caller's.
+  init(_ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, stop: StopFlag) throws(CodecError) {
+    self.decoder = decoder
     let profile = color.profile
     let encoder: any RowEncoder =
       switch plan.format {
@@ -37,12 +44,12 @@ final class RowPipeline: RenderPipeline {
       }
     writer = OutputWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
-      orientation: plan.orientation, encoder: encoder)
+      orientation: plan.orientation, encoder: encoder, stop: stop)
     consumer = Self.consumer(plan, decoder.layout, writer)
   }
 
   var isTruncated: Bool { decoder.isTruncated }
-  var warning: String? { decoder.warning }
+  var warnings: [CodecWarnings] { [decoder.warnings, writer.warnings].compactMap(\.self) }
   var readTime: Duration { decoder.readTime }
   var resizeTime: Duration { consumer.resizeTime }
   var encodeTime: Duration { writer.encodeTime }

@@ -70,7 +70,12 @@ package final class ImageManager: Sendable {
       let source = try open(task.asset)
       let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
       var render = Render(task: task, source: source, header: header, waited: waited)
-      if task.request.deliveryMode != .highQualityFormat, let frame = thumbnailFrame(render) {
+      log(header.warnings, of: task)
+      if task.request.deliveryMode != .highQualityFormat {
+        render.thumbnail = EmbeddedThumbnail.best(for: task.request, of: header, in: source, limits: limits)
+      }
+      // What a small one takes need not be reserved.
+      if render.thumbnailBytes == 0, let frame = thumbnailFrame(render) {
         if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
         deliver(.degraded(frame))
         render.hasDegradedFrame = true
@@ -78,7 +83,7 @@ package final class ImageManager: Sendable {
       let planner = RenderPlanner()
       render.final = planner.plan(header, task.request)
       render.degraded = render.hasDegradedFrame ? nil : planner.degradedPlan(header, task.request)
-      let needed = max(render.final?.peakBytes ?? 0, render.degraded?.peakBytes ?? 0)
+      let needed = max(render.final?.peakBytes ?? 0, render.degraded?.peakBytes ?? 0, render.thumbnailBytes)
       let prepared = render
       let fits = budget.reserve(needed) { [self] reservation in
         queue.proceed { [self] in
@@ -96,8 +101,9 @@ package final class ImageManager: Sendable {
     waiting.subtract(1, ordering: .relaxed)
     let task = render.task
     attempt(task, deliver) { () throws(ImageServiceError) in
-      if let plan = render.degraded, task.request.deliveryMode != .highQualityFormat {
-        let frame = try frame(plan, render, isDegraded: true)
+      if task.request.deliveryMode != .highQualityFormat, !render.hasDegradedFrame,
+        let frame = try degradedFrame(render)
+      {
         if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
         deliver(.degraded(frame))
       }
@@ -109,14 +115,19 @@ package final class ImageManager: Sendable {
     }
   }
 
-  /// The camera's own thumbnail as a frame; `nil` where there is none, or none of this picture.
+  /// A frame from a preview that needed a reservation, else from the original's own coefficients.
+  private func degradedFrame(_ render: Render) throws(ImageServiceError) -> ImageFrame? {
+    if render.thumbnailBytes > 0, let frame = thumbnailFrame(render) { return frame }
+    guard let plan = render.degraded else { return nil }
+    return try frame(plan, render, isDegraded: true)
+  }
+
+  /// The camera's own thumbnail as a frame; `nil` where there is none, none of this picture, or a damaged one.
   private func thumbnailFrame(_ render: Render) -> ImageFrame? {
-    guard let range = render.header.embeddedThumbnail else { return nil }
     do throws(CodecError) {
-      let thumbnail = try EmbeddedThumbnail(
-        at: range, in: render.source, of: render.header, limits: limits, stop: render.task.stop)
-      let image = try thumbnail?.render(
-        for: render.task.request, of: render.header, transforms: transforms, limits: limits, stop: render.task.stop)
+      let image = try render.thumbnail?.render(
+        for: render.task.request, of: render.header, in: render.source, transforms: transforms, limits: limits,
+        stop: render.task.stop)
       return image.map { render.frame($0, isDegraded: true, source: .embedded) }
     } catch {
       logger.debug(
@@ -133,17 +144,18 @@ package final class ImageManager: Sendable {
       guard let image = try renderer.resume() else { throw .truncated(offset: render.source.size) }
       return image
     }
-    if let warning = image.warning {
-      logger.info(
-        "decoded with a warning",
-        metadata: ["asset": "\(render.task.asset.localIdentifier)", "warning": "\(warning)"])
-    }
-    if let warning = image.profileWarning {
-      logger.info(
-        "the colour profile was ignored",
-        metadata: ["asset": "\(render.task.asset.localIdentifier)", "reason": "\(warning)"])
-    }
+    for warnings in image.warnings { log(warnings, of: render.task) }
     return render.frame(image, isDegraded: isDegraded, source: .original)
+  }
+
+  private func log(_ warnings: CodecWarnings?, of task: ImageTask) {
+    guard let warnings else { return }
+    logger.info(
+      "a codec warned",
+      metadata: [
+        "asset": "\(task.asset.localIdentifier)", "request": "\(task.requestID)", "library": "\(warnings.library)",
+        "warnings": "\(warnings.count)", "first": "\(warnings.first)",
+      ])
   }
 
   private func open(_ asset: Asset) throws(ImageServiceError) -> any ByteSource {
@@ -185,9 +197,14 @@ private struct Render: Sendable {
   let source: any ByteSource
   let header: ImageHeader
   let waited: Duration
+  /// What may be shown before the final frame.
+  var thumbnail: EmbeddedThumbnail?
   var hasDegradedFrame = false
   var degraded: RenderPlan?
   var final: RenderPlan?
+
+  /// What a frame from the thumbnail takes of the budget.
+  var thumbnailBytes: Int { thumbnail?.peakBytes(for: task.request, of: header) ?? 0 }
 
   func frame(_ image: RenderedImage, isDegraded: Bool, source: ImageResult.Source) -> ImageFrame {
     var timings = StageTimings()

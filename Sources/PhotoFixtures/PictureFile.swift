@@ -36,6 +36,8 @@ package struct JPEGFile: Sendable {
   /// Luma samples for one of chroma, across and down: (2, 2) is 4:2:0, (1, 1) is 4:4:4, (4, 1) is 4:1:1.
   package var sampling = (horizontal: 2, vertical: 2)
   package var isProgressive = false
+  /// Of a progressive file: each component's DC coefficients come in a scan of their own.
+  package var hasSeparateDCScans = false
   package var isArithmetic = false
   /// SOF1, with more Huffman tables than baseline has.
   package var isExtended = false
@@ -84,7 +86,8 @@ package struct JPEGFile: Sendable {
             color: colors, quality: Int32(quality), horizontal_sampling: subsamples ? Int32(sampling.horizontal) : 1,
             vertical_sampling: subsamples ? Int32(sampling.vertical) : 1, progressive: isProgressive,
             arithmetic: isArithmetic, extended: isExtended, multiple_scans: hasMultipleScans,
-            without_adobe_marker: !hasAdobeMarker, restart_rows: Int32(restartRows),
+            without_adobe_marker: !hasAdobeMarker, separate_dc_scans: hasSeparateDCScans,
+            restart_rows: Int32(restartRows),
             segments: markers.isEmpty ? nil : markers.baseAddress, segments_length: markers.count,
             icc_profile: profile.isEmpty ? nil : profile.baseAddress,
             icc_profile_length: profile.count), &length)
@@ -122,15 +125,13 @@ package struct PNGChunk: Sendable {
 
   /// With its length and its checksum (PNG third edition §5.3).
   var bytes: [UInt8] {
-    let body = Array(type.utf8) + content
-    let sum = body.reduce(~UInt32(0)) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-    }
-    return Self.number(content.count) + body + Self.number(Int(isDamaged ? sum : ~sum))
+    var chunk = PNGChunks.chunk(type, content)
+    if isDamaged { chunk[chunk.count - 1] ^= 255 }
+    return chunk
   }
 
   private static func number(_ value: Int) -> [UInt8] {
-    (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+    PNGChunks.bigEndian(UInt32(truncatingIfNeeded: value))
   }
 }
 

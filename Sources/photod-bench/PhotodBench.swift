@@ -4,5 +4,6 @@ import ArgumentParser
 @main
 struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "photod-bench", abstract: "Measure photod beside its peers.", subcommands: [RenderBench.self])
+    commandName: "photod-bench", abstract: "Measure photod beside its peers.",
+    subcommands: [RenderBench.self, ThumbnailBench.self, CancelBench.self])
 }

@@ -1,5 +1,6 @@
 import ImageCodec
 import ImageRender
+import PhotoFixtures
 import PhotoModel
 
 /// A whole file, from its header to a small picture.
@@ -25,7 +26,7 @@ enum PictureTarget {
     // both have one and nothing was skipped.
     let halting = render(plan, HaltingSource(source))
     if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
-      whole.warning == nil, halting.warning == nil
+      whole.warnings.isEmpty, halting.warnings.isEmpty
     {
       precondition(whole.bytes == halting.bytes, "another picture where the source waits")
     }
@@ -34,10 +35,11 @@ enum PictureTarget {
 
   /// Frames from whatever stands in for the picture.
   static func thumbnails(_ header: ImageHeader, _ source: any ByteSource, _ request: ImageRequest) {
-    guard let range = header.embeddedThumbnail else { return }
-    precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
-    let thumbnail = try? EmbeddedThumbnail(at: range, in: source, of: header, limits: limits, stop: StopFlag())
-    if let image = try? thumbnail?.render(for: request, of: header, limits: limits, stop: StopFlag()) { check(image) }
+    let ranges = [header.embeddedThumbnail].compactMap(\.self) + header.previews
+    precondition(ranges.allSatisfy { $0.offset >= 0 && $0.length >= 0 && $0.offset + Int64($0.length) <= source.size })
+    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
+    let image = try? thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: StopFlag())
+    if let image { check(image) }
   }
 
   /// One of a few requests, chosen by the bytes, so that an input always meets the same.
@@ -92,6 +94,7 @@ private final class HaltingSource: ByteSource, @unchecked Sendable {
       isDue.toggle()
       if isDue { return .notYet }
     }
-    return source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(offset < 4096 ? 4096 : 97)), at: offset)
+    return source.read(
+      into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(offset < 4096 ? 4096 : 97)), at: offset)
   }
 }

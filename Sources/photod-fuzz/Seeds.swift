@@ -40,6 +40,7 @@ enum Seeds {
       },
     ].map { $0.encoded(scene) }
     files.append(JPEGFile { $0.color = .gray }.encoded(gray))
+    files.append(MultiPictureFile(previews: [(type: 0x01_0001, bytes: thumbnail)]).encoded(picture))
     // Cut short in the middle and just before the end.
     return files + files.map { Array($0.prefix($0.count * 2 / 3)) } + files.prefix(4).map { Array($0.dropLast(2)) }
   }
@@ -110,7 +111,17 @@ enum Seeds {
     }
   }
 
-  private static var multiPictures: [[UInt8]] { [] }
+  private static var multiPictures: [[UInt8]] {
+    [1, 2].flatMap { count in
+      [false, true].map { isBigEndian in
+        var file = MultiPictureFile(previews: (0..<count).map { (type: 0x01_0001 + $0, bytes: thumbnail) })
+        file.isBigEndian = isBigEndian
+        let index = file.index(pictureBytes: 0, firstOffset: 0)
+        // As MetadataTarget puts it together: the index, what follows it of the picture, the thumbnail.
+        return file.index(pictureBytes: picture.count, firstOffset: index.count + picture.count - 2)
+      }
+    }
+  }
 
   private static var requests: [[UInt8]] {
     [

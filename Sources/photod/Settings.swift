@@ -48,7 +48,7 @@ struct Settings: Sendable {
     ("render.queue", .int(1024)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
-    ("limits.jpegScans", .int(200)),
+    ("limits.jpegScans", .int(100)),
     ("limits.profileBytes", .int(8 << 20)),
     ("limits.headerSegments", .int(4096)),
     ("limits.colorTransformBytes", .int(16 << 20)),

@@ -134,6 +134,128 @@ struct BadInputTests {
     }
   }
 
+  @Test("hundreds of scans are refused before the first of them is decoded, at the limit that is shipped")
+  func manyScans() throws {
+    let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))
+    let end = file.count - 2
+    let last = try #require(file.indices.last { file[$0] == 0xFF && $0 + 1 < file.count && file[$0 + 1] == 0xDA })
+    let scan = file[last..<end]
+    var bomb = Array(file[..<end])
+    for _ in 0..<300 { bomb += scan }
+    bomb += file[end...]
+    let limits = CodecLimits()
+    let header = try ImageHeader.read(from: MemoryByteSource(bomb), limits: limits)
+    let plan = RenderPlanner().plan(header, request(20, 20))
+    // Thrown where the decoder is made, before any row can be asked for.
+    #expect(throws: CodecError.limitExceeded("the number of scans", limit: 100, found: 101)) {
+      _ = try Renderer(plan, source: MemoryByteSource(bomb), limits: limits, stop: StopFlag())
+    }
+  }
+
+  @Test("a thumbnail full of scan markers is no scan bomb")
+  func scansElsewhere() throws {
+    let scene = Scene(seed: 1).pixels(width: 64, height: 64)
+    let file = JPEGFile {
+      $0.isProgressive = true
+      $0.exif = EXIFBlock { $0.make = String(repeating: "x", count: 40) }
+    }.encoded(scene)
+    let place = try #require(file.firstRange(of: [UInt8](repeating: 0x78, count: 40)))
+    var odd = file
+    odd.replaceSubrange(place, with: (0..<40).map { $0 % 2 == 0 ? 0xFF : 0xDA })
+    let limits = CodecLimits(jpegScans: 12)
+    let header = try ImageHeader.read(from: MemoryByteSource(odd), limits: limits)
+    let renderer = try Renderer(
+      RenderPlanner().plan(header, request(20, 20)), source: MemoryByteSource(odd), limits: limits, stop: StopFlag())
+    #expect(try renderer.resume() != nil)
+  }
+
+  @Test("text is passed over, whatever it would inflate to", arguments: ["zTXt", "iTXt"], [false, true])
+  func text(_ type: String, _ isInterlaced: Bool) throws {
+    let plain = PNGFile(.rgb(depth: 8)) { $0.isInterlaced = isInterlaced }.encoded(
+      Pixels.orientationCard(width: 16, height: 16))
+    let start = Array("Name".utf8) + [0] + (type == "iTXt" ? [1, 0, 0, 0] : [0])
+    // 300,000 bytes become a few hundred. What is more than a chunk may inflate to libpng warns of, if it looks.
+    let bomb = PNGChunks.chunk(type, start + PNGChunks.deflated(zeros: 300_000))
+    let file = plain[..<33] + bomb + plain[33...].dropLast(12) + bomb + plain.suffix(12)
+    let limits = CodecLimits(profileBytes: 10_000)
+    let (image, _, _) = try render(Array(file), request(16, 16), limits: limits)
+    let expected = try render(plain, request(16, 16)).image.bytes
+    #expect(image.warnings.isEmpty && image.bytes == expected)
+  }
+
+  @Test("a profile that inflates beyond the limit is refused by name")
+  func inflation() throws {
+    let plain = PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 16, height: 16))
+    let content = Array("Name".utf8) + [0, 0] + PNGChunks.deflated(zeros: 300_000)
+    let file = Array(plain[..<33] + PNGChunks.chunk("iCCP", content) + plain[33...])
+    let limits = CodecLimits(profileBytes: 200_000)
+    #expect(throws: CodecError.limitExceeded("the size of the colour profile", limit: 200_000, found: 200_001)) {
+      try render(file, request(16, 16), limits: limits)
+    }
+  }
+
+  @Test("a chunk beside the pixels that is longer than the limit is refused by name")
+  func longChunk() {
+    let plain = PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 16, height: 16))
+    let file = plain[..<33] + PNGChunks.chunk("prIv", [UInt8](repeating: 1, count: 5000)) + plain[33...]
+    #expect(throws: CodecError.limitExceeded("the size of a chunk", limit: 4000, found: 5000)) {
+      try ImageHeader.read(from: MemoryByteSource(Array(file)), limits: CodecLimits(profileBytes: 4000))
+    }
+  }
+
+  @Test("an encoder that fails is not the original's fault")
+  func encoder() {
+    #expect {
+      try JPEGEncoder(size: PixelSize(width: 70_000, height: 1), channels: 3, quality: 80, profile: nil)
+    } throws: {
+      if case .encodingFailed? = $0 as? CodecError { true } else { false }
+    }
+    #expect {
+      try PNGEncoder(size: PixelSize(width: 0, height: 1), channels: 3, profile: nil)
+    } throws: {
+      if case .encodingFailed? = $0 as? CodecError { true } else { false }
+    }
+  }
+
+  @Test("what a C library complains of is told with its name and how often")
+  func warnings() throws {
+    let scene = Scene(seed: 9).pixels(width: 200, height: 160)
+    var broken = JPEGFile { _ in }.encoded(scene)
+    // Restart markers where none are due, all over the scan.
+    for i in stride(from: broken.count / 2, to: broken.count - 4, by: 101) {
+      broken.replaceSubrange(i..<i + 2, with: [0xFF, 0xD3])
+    }
+    let jpeg = try render(broken, request(50, 50)).image.warnings
+    #expect(jpeg.map(\.library) == ["libjpeg"] && (jpeg.first?.count ?? 0) > 0 && jpeg.first?.first.isEmpty == false)
+
+    let plain = PNGFile(.rgb(depth: 8)).encoded(scene)
+    // One byte where RGB has three, and a profile that is none.
+    let bits = PNGChunks.chunk("sBIT", [8])
+    let profile = PNGChunks.chunk("iCCP", Array("icc".utf8) + [0, 0] + PNGChunks.stored([1, 2, 3]))
+    let png = try render(plain[..<33] + bits + profile + plain[33...], request(50, 50)).image.warnings
+    #expect(png.map(\.library) == ["libpng", "lcms2"] && png.allSatisfy { $0.count == 1 && !$0.first.isEmpty })
+
+    // A byte order that is none.
+    var exif = JPEGFile { $0.exif = EXIFBlock { $0.make = "Maker and more" } }.encoded(scene)
+    let place = try #require(exif.firstRange(of: Array("Exif".utf8) + [0, 0]))
+    exif.replaceSubrange(place.upperBound..<place.upperBound + 2, with: Array("XX".utf8))
+    let header = try ImageHeader.read(from: MemoryByteSource(exif), limits: CodecLimits())
+    #expect(header.warnings?.library == "libexif" && header.warnings?.count == 1)
+    #expect(header.warnings?.first.isEmpty == false)
+  }
+
+  @Test("an EXIF block made to be searched for long is not searched")
+  func endlessSearch() throws {
+    // A thumbnail of FF D8 FF D8 … in a block of the same: any search by comparing would take the square of its length.
+    let pattern = (0..<60_000).map { UInt8($0 % 2 == 0 ? 0xFF : 0xD8) }
+    let exif = EXIFBlock { $0.thumbnail = Array(pattern.prefix(20_000)) }.bytes + pattern.prefix(30_000)
+    let plain = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 16, height: 16))
+    let length = exif.count + 2
+    let file = plain[..<2] + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + exif + plain[2...]
+    let header = try ImageHeader.read(from: MemoryByteSource(Array(file)), limits: CodecLimits())
+    #expect(header.embeddedThumbnail?.length == 20_000)
+  }
+
   @Test(
     "what is no picture says so",
     arguments: [

@@ -339,23 +339,10 @@ struct ColorTests {
     #expect(image.profileWarning?.isEmpty == false && plain.profileWarning == nil)
     let rgb = Self.patches(bad.isGray ? Self.grays.map { [$0[0], $0[0], $0[0]] } : Self.colors)
     let compressed = PNGFile(bad.isGray ? .gray(depth: 8) : .rgb(depth: 8)) {
-      $0.chunks = [PNGChunk("iCCP", Array("bad\0\0".utf8) + Self.stored(bad.profile))]
+      $0.chunks = [PNGChunk("iCCP", Array("bad\0\0".utf8) + PNGChunks.stored(bad.profile))]
     }.encoded(rgb)
     let png = try render(compressed, Self.asked(160, colorSpace)).image
     #expect(png.profileWarning?.isEmpty == false && ICCFile.embedded(in: png.bytes) == nil)
-  }
-
-  /// A zlib stream that stores its bytes as they are (RFC 1950 §2.2, RFC 1951 §3.2.4).
-  private static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    var (a, b) = (UInt32(1), UInt32(0))
-    for byte in bytes {
-      a = (a + UInt32(byte)) % 65_521
-      b = (b + a) % 65_521
-    }
-    let sum = b << 16 | a
-    let length = UInt16(bytes.count)
-    return [0x78, 0x01, 1, UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)] + bytes
-      + (0..<4).map { UInt8(truncatingIfNeeded: sum >> (24 - 8 * UInt32($0))) }
   }
 
   @Test(
@@ -624,12 +611,11 @@ struct ColorTests {
     let source = MemoryByteSource(file)
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: source, limits: limits)
-    let place = try #require(header.embeddedThumbnail)
-    let embedded = try #require(
-      try EmbeddedThumbnail(at: place, in: source, of: header, limits: limits, stop: StopFlag()))
     let request = ImageRequest(
       targetSize: .size(PixelSize(width: 160, height: 160)), quality: 100, colorSpace: thumbnail.colorSpace)
-    let image = try embedded.render(for: request, of: header, limits: limits, stop: StopFlag())
+    let embedded = try #require(EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits))
+    let image = try #require(
+      try embedded.render(for: request, of: header, in: source, limits: limits, stop: StopFlag()))
     let scan = try #require(small.firstRange(of: [0xFF, 0xDB]))
     let isSent = image.bytes.suffix(small.count - scan.lowerBound) == small[scan.lowerBound...]
     #expect(isSent == (thumbnail.sentWith != nil))
@@ -663,4 +649,9 @@ struct ColorTests {
       #expect(transforms.bytesInUse <= capacity)
     }
   }
+}
+
+extension RenderedImage {
+  /// Why an embedded profile was ignored.
+  fileprivate var profileWarning: String? { warnings.first { $0.library == "lcms2" }?.first }
 }

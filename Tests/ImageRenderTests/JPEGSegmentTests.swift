@@ -66,7 +66,7 @@ struct JPEGSegmentTests {
     let several = JPEGFile { $0.segments = [Self.mpf] }.encoded(first)
     let second = JPEGFile { _ in }.encoded(Scene(seed: 5).pixels(width: 100, height: 100))
     let (image, pixels, _) = try render(several + second + second, request(100, 100))
-    #expect(!image.isIncomplete && image.warning == nil)
+    #expect(!image.isIncomplete && image.warnings.isEmpty)
     #expect(pixels == (try render(plain, request(100, 100))).pixels)
   }
 

@@ -6,10 +6,10 @@ import Testing
 
 /// Renders a file in memory as the image manager does, and reads the result back with libjpeg and libpng directly.
 func render(
-  _ file: [UInt8], _ request: ImageRequest, source: ((any ByteSource) -> any ByteSource)? = nil
+  _ file: [UInt8], _ request: ImageRequest, limits: CodecLimits = CodecLimits(),
+  source: ((any ByteSource) -> any ByteSource)? = nil
 ) throws -> (image: RenderedImage, pixels: Pixels, channels: Int) {
   let source = source.map { $0(MemoryByteSource(file)) } ?? MemoryByteSource(file)
-  let limits = CodecLimits()
   let header = try ImageHeader.read(from: MemoryByteSource(file), limits: limits)
   let plan = RenderPlanner().plan(header, request)
   let renderer = try Renderer(plan, source: source, limits: limits, stop: StopFlag())
@@ -246,6 +246,27 @@ struct RenderTests {
     Pixels(
       width: scene.width, height: scene.height, channels: 1,
       bytes: (0..<scene.width * scene.height).map { scene.bytes[$0 * 3 + 1] })
+  }
+
+  @Test(
+    "a progressive file's degraded frame has all colours, also where each component's DC comes in a scan of its own",
+    arguments: [false, true], [false, true])
+  func firstScan(_ isSeparate: Bool, _ waits: Bool) throws {
+    let card = Pixels.orientationCard(width: 640, height: 480)
+    let file = JPEGFile {
+      $0.isProgressive = true
+      $0.hasSeparateDCScans = isSeparate
+    }.encoded(card)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let plan = try #require(RenderPlanner().degradedPlan(header, request(400, 400)))
+    let source: any ByteSource =
+      waits ? TrickleSource(MemoryByteSource(file), headerBytes: 700) : MemoryByteSource(file)
+    let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
+    var rendered: RenderedImage?
+    while rendered == nil { rendered = try renderer.resume() }
+    let image = try #require(rendered)
+    let pixels = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
+    #expect(try #require(pixels.meanDifference(from: card.averaged(width: 80, height: 60))) < 4)
   }
 
   /// With alpha that fades from left to right.

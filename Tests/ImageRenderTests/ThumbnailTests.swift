@@ -20,9 +20,8 @@ struct ThumbnailTests {
     let source = MemoryByteSource(file)
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: source, limits: limits)
-    let range = try #require(header.embeddedThumbnail)
-    let thumbnail = try EmbeddedThumbnail(at: range, in: source, of: header, limits: limits, stop: StopFlag())
-    return try thumbnail?.render(for: request, of: header, limits: limits, stop: StopFlag())
+    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
+    return try thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: StopFlag())
   }
 
   @Test("its place in the file is found, in either byte order", arguments: [false, true])
@@ -85,6 +84,114 @@ struct ThumbnailTests {
     let before = Scene(seed: 3).pixels(width: 800, height: 600)
     let after = before.cropped(x: 0, y: 0, width: 800, height: 300)
     #expect(try frame(photo(after, thumbnail: DemoLibrary.thumbnail(of: before)), request(400, 400)) == nil)
+  }
+
+  @Test("one that is damaged is not sent as it is, and not shown")
+  func damaged() throws {
+    let scene = Scene(seed: 3).pixels(width: 800, height: 600)
+    let thumbnail = DemoLibrary.thumbnail(of: scene)
+    func tables(_ marker: UInt8) throws -> [UInt8] {
+      var bytes = thumbnail
+      while let place = bytes.firstRange(of: [0xFF, marker]) { bytes[place.lowerBound + 1] = 0xE0 }
+      return bytes
+    }
+    let wish = request(400, 400, .aspectFit, .jpeg)
+    for (name, bytes) in [
+      ("cut short", Array(thumbnail.dropLast(thumbnail.count / 3))), ("without EOI", Array(thumbnail.dropLast(2))),
+      ("without its Huffman tables", try tables(0xC4)), ("without its quantization tables", try tables(0xDB)),
+    ] {
+      let image = try? frame(photo(scene, thumbnail: bytes), wish)
+      #expect(image?.bytes != bytes, "\(name)")
+      // libjpeg brings Huffman tables of its own, and pixels that are all there are shown: made anew, so they are sound.
+      if name == "cut short" || name == "without its quantization tables" { #expect(image == nil, "\(name)") }
+    }
+    // Padding behind EOI, as cameras write it, is no damage, and is not sent.
+    let padded = try #require(try frame(photo(scene, thumbnail: thumbnail + [0, 0, 0]), wish))
+    #expect(padded.bytes == thumbnail)
+  }
+
+  @Test("one that tells more than its picture is not sent as it is")
+  func talkative() throws {
+    let scene = Scene(seed: 3).pixels(width: 800, height: 600)
+    let small = scene.averaged(width: 160, height: 120)
+    let place = EXIFBlock {
+      $0.latitude = 47
+      $0.longitude = 11
+    }
+    let thumbnail = JPEGFile { $0.exif = place }.encoded(small)
+    let image = try #require(try frame(photo(scene, thumbnail: thumbnail), request(400, 400, .aspectFit, .jpeg)))
+    #expect(image.size == PixelSize(width: 160, height: 120) && image.bytes.firstRange(of: Array("Exif".utf8)) == nil)
+  }
+
+  // MARK: Multi-picture files
+
+  private static let scene = Scene(seed: 3).pixels(width: 800, height: 600)
+  private static let previews = [(320, 240), (600, 450)].map {
+    JPEGFile { _ in }.encoded(scene.averaged(width: $0, height: $1))
+  }
+
+  /// A photograph of 800x600 with a thumbnail of 160x120, a preview of 320x240 and one of 600x450 behind it.
+  private func multiPicture(isBigEndian: Bool = false) -> (file: [UInt8], previews: [[UInt8]]) {
+    let (small, large) = (Self.previews[0], Self.previews[1])
+    var file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: small), (type: 0x01_0002, bytes: large)])
+    file.isBigEndian = isBigEndian
+    return (file.encoded(photo(Self.scene, thumbnail: DemoLibrary.thumbnail(of: Self.scene))), Self.previews)
+  }
+
+  @Test("previews are found by the index, in either byte order", arguments: [false, true])
+  func previews(_ isBigEndian: Bool) throws {
+    let (file, previews) = multiPicture(isBigEndian: isBigEndian)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.previews.map { Array(file[Int($0.offset)..<Int($0.offset) + $0.length]) } == previews)
+  }
+
+  @Test("pictures that are no previews, and previews that are not there, are not taken for any")
+  func otherPictures() throws {
+    let scene = Scene(seed: 3).pixels(width: 160, height: 120)
+    let photograph = JPEGFile { _ in }.encoded(scene)
+    // Stereo, a gain map's undefined type, and a preview that is not a JPEG.
+    for type in [0x02_0002, 0x00_0000, 0x0101_0001] {
+      let file = MultiPictureFile(previews: [(type: type, bytes: photograph)]).encoded(photograph)
+      #expect(try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits()).previews.isEmpty)
+    }
+    let cut = MultiPictureFile(previews: [(type: 0x01_0001, bytes: photograph)]).encoded(photograph).dropLast(10)
+    #expect(try ImageHeader.read(from: MemoryByteSource(Array(cut)), limits: CodecLimits()).previews.isEmpty)
+  }
+
+  @Test(
+    "the smallest that has the pixels is taken, none that is far too large, else the largest",
+    arguments: [40, 160, 170, 300, 320, 500, 600, 700])
+  func choice(_ target: Int) throws {
+    let (file, previews) = multiPicture()
+    let image = try #require(try frame(file, request(target, target, .aspectFit, .jpeg)))
+    let expected = min(target, 600)
+    #expect(image.size == PixelSize(width: expected, height: (expected * 3 + 2) / 4))
+    if target == 320 { #expect(image.bytes == previews[0], "as it is") }
+    if target >= 600 { #expect(image.bytes == previews[1], "as it is") }
+  }
+
+  @Test("without a thumbnail a preview serves, however large")
+  func onlyPreview() throws {
+    let (scene, preview) = (Self.scene, Self.previews[1])
+    let file = MultiPictureFile(previews: [(type: 0x01_0002, bytes: preview)]).encoded(JPEGFile { _ in }.encoded(scene))
+    let image = try #require(try frame(file, request(80, 80)))
+    let pixels = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
+    #expect(try #require(pixels.meanDifference(from: scene.averaged(width: 80, height: 60))) < 4)
+  }
+
+  @Test("a preview of another shape is stale, and one that is progressive or huge is not looked at")
+  func unusablePreviews() throws {
+    let scene = Self.scene
+    let photograph = JPEGFile { _ in }.encoded(scene)
+    let others = [
+      JPEGFile { _ in }.encoded(scene.cropped(x: 0, y: 0, width: 640, height: 320)),
+      JPEGFile { $0.isProgressive = true }.encoded(scene.averaged(width: 320, height: 240)),
+      JPEGFile { _ in }.encoded(Pixels(width: 2400, height: 1800, channels: 3)),
+    ]
+    for other in others {
+      let file = MultiPictureFile(previews: [(type: 0x01_0002, bytes: other)]).encoded(photograph)
+      #expect(try frame(file, request(400, 400)) == nil)
+    }
   }
 
   @Test("EXIF is read in either byte order", arguments: [false, true])

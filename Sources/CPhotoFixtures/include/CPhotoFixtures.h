@@ -26,6 +26,8 @@ typedef struct {
   bool extended, multiple_scans;
   // CMYK without Adobe's marker, stored as it is and not as its complement.
   bool without_adobe_marker;
+  // With progressive, of 3 components: the DC coefficients of each in a scan of their own.
+  bool separate_dc_scans;
   int restart_rows;
   // Segments in their order: a marker's code, two bytes of big-endian content length, the content; or NULL.
   const uint8_t *segments;
@@ -71,3 +73,6 @@ bool fixture_to_srgb(const uint8_t *profile, size_t length, int channels, const 
 
 // Any JPEG or PNG as RGBA, 8 bits, row y at y * width * 4; `channels` says what the file had.
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels);
+
+// A zlib stream that inflates to so many zeros.
+uint8_t *fixture_deflate_zeros(size_t count, size_t *length);

@@ -24,7 +24,8 @@ typedef struct {
   // Copies at most `capacity` bytes to `into`; returns how many, 0 at the end, -1 for "not yet" (only with may_wait),
   // -2 for a read error (`failed` tells it apart from the codec's own errors).
   long (*fill)(void *context, uint8_t *into, size_t capacity);
-  // Asked about once an MCU row while libjpeg works on its own (progressive input); non-zero ends the call.
+  // Asked about once an MCU row while libjpeg works on its own (progressive input), and before each
+  // further 64 KiB of input; non-zero ends the call.
   int (*should_stop)(void *context);
   void *context;
   // Whether `fill` may ever answer "not yet". Without it libjpeg reads straight through, a little faster, and rows
@@ -38,13 +39,16 @@ typedef struct {
   // J_COLOR_SPACE of the file: 1 gray, 2 RGB, 3 YCbCr, 4 CMYK, 5 YCCK.
   int color_space;
   bool progressive;
+  // The file comes in several scans, as every progressive one does: libjpeg holds all of its coefficients.
+  bool multiple_scans;
   bool saw_adobe_marker;
 } photod_jpeg_header;
 
 typedef struct {
   // Numerator of the DCT scale, of 8: 1, 2, 4 or 8.
   int scale;
-  // Show the first scan of a progressive file only.
+  // Of a progressive file, show what is known once every component has its DC coefficients: one scan as a rule, one
+  // for each component where they are not interleaved. What comes behind is not read.
   bool first_scan_only;
   // Deliver the components of a YCbCr file as they are, each a plane of its own: photod_jpeg_read_planes instead of
   // photod_jpeg_read_rows, and neither crop nor skip_rows.
@@ -102,6 +106,27 @@ void photod_jpeg_planes(const photod_jpeg_decoder *decoder, photod_jpeg_plane pl
 photod_jpeg_status photod_jpeg_read_planes(photod_jpeg_decoder *decoder,
                                            uint8_t *const *const rows[PHOTOD_JPEG_PLANES]);
 void photod_jpeg_decoder_report(const photod_jpeg_decoder *decoder, photod_jpeg_report *report);
+
+// The markers of a JPEG, followed as its bytes go by (T.81 annex B): segments are passed over by their length, data of
+// scans by its stuffed zeros and restart markers. Begin with all zeros; the first two bytes are taken for SOI.
+typedef struct {
+  // SOS markers so far.
+  uint32_t scans;
+  // EOI was seen.
+  bool ended;
+  // Bytes stood where a marker was due. libjpeg passes over them.
+  bool has_garbage;
+  bool has_quantization, has_huffman;
+  // A comment or an APPn that is not JFIF (0), a colour profile (2) or Adobe's (14).
+  bool has_metadata;
+  // Where it stands; not for others.
+  int state;
+  uint32_t left;
+  uint8_t code;
+} photod_jpeg_markers;
+
+// Follows `count` more bytes. Returns how many of them belong to the picture: fewer where it ended.
+size_t photod_jpeg_markers_follow(photod_jpeg_markers *markers, const uint8_t *bytes, size_t count);
 
 typedef struct {
   uint32_t width, height;

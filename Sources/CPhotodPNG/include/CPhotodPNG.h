@@ -23,6 +23,7 @@ typedef enum {
 typedef struct {
   // As in photod_jpeg_source: bytes copied, 0 at the end, -1 not yet, -2 read error.
   long (*fill)(void *context, uint8_t *into, size_t capacity);
+  // Asked about at every row, of every pass of an interlaced picture too; non-zero ends the call.
   int (*should_stop)(void *context);
   // A finished row, top to bottom, each exactly once: row_bytes bytes, valid during the call.
   // Non-zero: no further row is wanted, and the decode ends as if the file did.
@@ -48,8 +49,7 @@ typedef struct {
 
 typedef struct photod_png_decoder photod_png_decoder;
 
-// `maximum_chunk_bytes` bounds what any one text chunk may inflate to. Chunks that describe colours are passed over: they
-// are the header reader's business, and libpng's idea of which outranks which is not the standard's.
+// `maximum_chunk_bytes` bounds any one chunk beside the pixels. Text and chunks that describe colours are passed over.
 photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t maximum_chunk_bytes);
 void photod_png_decoder_destroy(photod_png_decoder *decoder);
 photod_png_status photod_png_read_header(photod_png_decoder *decoder, photod_png_header *header);

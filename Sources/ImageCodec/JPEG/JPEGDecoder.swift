@@ -9,7 +9,7 @@ package final class JPEGDecoder: RowDecoder {
     package var eighths: Int
     /// The part that is wanted, in pixels of the scaled picture; `nil` is all of it.
     package var region: PixelRect?
-    /// Show the first scan of a progressive file only: its DC coefficients.
+    /// Show a progressive file's DC coefficients only, and read no further than those.
     package var firstScanOnly: Bool
 
     package init(eighths: Int, region: PixelRect? = nil, firstScanOnly: Bool = false) {
@@ -35,7 +35,8 @@ package final class JPEGDecoder: RowDecoder {
     source: any ByteSource, range: ByteRange? = nil, size: PixelSize, options: Options, limits: CodecLimits,
     stop: StopFlag
   ) throws(CodecError) {
-    session = try JPEGSession(source: source, range: range, size: size, limits: limits, stop: stop)
+    session = try JPEGSession(
+      source: source, range: range, size: size, firstScanOnly: options.firstScanOnly, limits: limits, stop: stop)
     self.options = options
     layout = RowLayout(
       imageSize: PixelSize(width: 0, height: 0), firstColumn: 0, width: 0, channels: 3, bitsPerChannel: 8)
@@ -44,7 +45,7 @@ package final class JPEGDecoder: RowDecoder {
 
   package var isTruncated: Bool { session.isTruncated }
   package var readTime: Duration { session.cursor.readTime }
-  package var warning: String? { session.warning }
+  package var warnings: CodecWarnings? { session.warnings }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
     guard try session.start() else { return .needsInput }

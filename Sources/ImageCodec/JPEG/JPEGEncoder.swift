@@ -52,12 +52,21 @@ package final class JPEGEncoder: RowEncoder {
     return Array(UnsafeBufferPointer(start: bytes, count: length))
   }
 
+  package var warnings: CodecWarnings? {
+    let report = report
+    return CodecWarnings(library: "libjpeg", count: report.count, first: report.message)
+  }
+
   private func check(_ status: photod_jpeg_status) throws(CodecError) {
     if status == PHOTOD_JPEG_OK { return }
     if status == PHOTOD_JPEG_NO_MEMORY { throw .outOfMemory }
+    throw .encodingFailed(report.message)
+  }
+
+  private var report: (count: Int, message: String) {
     var report = photod_jpeg_report()
     photod_jpeg_encoder_report(handle, &report)
     let message = withUnsafeBytes(of: report.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    throw .malformed(message, offset: nil)
+    return (report.warnings, message)
   }
 }

@@ -10,6 +10,8 @@ enum JPEGHeader {
     var markers = ColorMarkers()
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
+    var previews: [ByteRange] = []
+    var warnings: CodecWarnings?
     var profile = JPEGProfileParts()
     var position: Int64 = 2
 
@@ -25,7 +27,8 @@ enum JPEGHeader {
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
           jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
-          embeddedThumbnail: thumbnail, embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
+          embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
+          embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
       }
       if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }
@@ -46,10 +49,20 @@ enum JPEGHeader {
         guard block.starts(with: EXIFSummary.signature) else { break }
         let parsed = EXIFSummary.parse(Array(block))
         metadata = parsed.summary
+        warnings = parsed.warnings
         thumbnail = parsed.thumbnail.map {
           ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
         }
       case 0xE2:
+        if previews.isEmpty, content + Int64(contentLength) <= MultiPictureIndex.searchedBytes {
+          let block = try reader.bytes(at: content, count: contentLength)
+          if block.starts(with: MultiPictureIndex.signature) {
+            let start = MultiPictureIndex.signature.count
+            previews = MultiPictureIndex.previews(
+              block.dropFirst(start), at: content + Int64(start), fileSize: reader.size)
+            break
+          }
+        }
         try profile.take(at: content, length: contentLength, &reader)
       default: break
       }

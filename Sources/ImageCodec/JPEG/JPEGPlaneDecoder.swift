@@ -41,7 +41,7 @@ package final class JPEGPlaneDecoder {
     source: any ByteSource, header: ImageHeader, eighths: Int, firstScanOnly: Bool, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     let session = try JPEGSession(
-      source: source, range: nil, size: header.storedSize, limits: limits, stop: stop)
+      source: source, range: nil, size: header.storedSize, firstScanOnly: firstScanOnly, limits: limits, stop: stop)
     let output = try session.prepare(
       photod_jpeg_decode_options(scale: Int32(eighths), first_scan_only: firstScanOnly, planar: true))
     var planes: [PlaneLayout] = []
@@ -71,7 +71,7 @@ package final class JPEGPlaneDecoder {
 
   package var isTruncated: Bool { session.isTruncated }
   package var readTime: Duration { session.cursor.readTime }
-  package var warning: String? { session.warning }
+  package var warnings: CodecWarnings? { session.warnings }
 
   /// Hands over groups in order, until the last, until the consumer wants no more, or until input lacks.
   package func decode(into consumer: any PlaneConsumer) throws(CodecError) -> DecodeOutcome {

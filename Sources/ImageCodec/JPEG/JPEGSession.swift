@@ -9,9 +9,10 @@ final class JPEGSession {
   private let maximumScans: Int
   private var hasStarted = false
 
-  /// Reads the header. The parameters are those of ``JPEGDecoder``.
+  /// Reads the header, and counts the scans of a file that has several. The parameters are those of ``JPEGDecoder``.
   init(
-    source: any ByteSource, range: ByteRange?, size: PixelSize, limits: CodecLimits, stop: StopFlag
+    source: any ByteSource, range: ByteRange?, size: PixelSize, firstScanOnly: Bool, limits: CodecLimits,
+    stop: StopFlag
   ) throws(CodecError) {
     let cursor = SourceCursor(source: source, range: range, stop: stop)
     let callbacks = photod_jpeg_source(
@@ -28,6 +29,10 @@ final class JPEGSession {
     self.cursor = cursor
     maximumScans = limits.jpegScans
     try check(photod_jpeg_read_header(handle, &header))
+    // A source that may wait can't be read ahead; libjpeg's own count of scans stops it later.
+    if header.multiple_scans && !firstScanOnly && !cursor.mayWait {
+      try JPEGMarkers.refuseScanBomb(source, range: range, maximumScans: limits.jpegScans, stop: stop)
+    }
     guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
       throw .malformed("a size that its header did not have", offset: nil)
     }
@@ -37,9 +42,9 @@ final class JPEGSession {
 
   var isTruncated: Bool { report.truncated }
 
-  var warning: String? {
+  var warnings: CodecWarnings? {
     let report = report
-    return report.warnings > 0 ? Self.message(report) : nil
+    return CodecWarnings(library: "libjpeg", count: report.warnings, first: Self.message(report))
   }
 
   /// Decides what will arrive.

@@ -44,14 +44,26 @@ package struct EXIFSummary: Sendable, Hashable {
   /// What stands before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
   static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
 
-  /// Reads a block that begins with the signature. Never fails: what is damaged is as if it were not there.
-  ///
-  /// - Returns: the summary, and where in the block the thumbnail's bytes lie.
-  static func parse(_ block: [UInt8]) -> (summary: EXIFSummary, thumbnail: Range<Int>?) {
+  /// What is looked at: a JPEG's block can't be larger, and a PNG's has no reason to be.
+  static let maximumBytes = 65_536
+
+  /// What a block says.
+  struct Parsed {
+    var summary: EXIFSummary
+    /// Where in the block the thumbnail's bytes lie.
+    var thumbnail: Range<Int>?
+    var warnings: CodecWarnings?
+  }
+
+  /// Reads a block that begins with the signature. Never fails: what is damaged is as if it were not there, and a
+  /// warning.
+  static func parse(_ block: [UInt8]) -> Parsed {
     var summary = EXIFSummary()
     summary.isEmpty = false
-    guard let data = exif_data_new() else { return (summary, nil) }
+    guard let data = exif_data_new() else { return Parsed(summary: summary) }
     defer { exif_data_unref(data) }
+    let complaints = EXIFComplaints()
+    complaints.listen(to: data)
     exif_data_unset_option(data, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION)
     exif_data_load_data(data, block, UInt32(block.count))
     let reader = EXIFReader(data: data)
@@ -69,25 +81,42 @@ package struct EXIFSummary: Sendable, Hashable {
     summary.isAdobeRGB =
       reader.text(EXIF_IFD_INTEROPERABILITY, EXIF_TAG_INTEROPERABILITY_INDEX) == "R03"
       && reader.short(EXIF_IFD_EXIF, EXIF_TAG_COLOR_SPACE) != 1
-    return (summary, thumbnail(of: data, in: block))
+    // libexif keeps a copy of the thumbnail and not its place.
+    let thumbnail = TIFFBlock(block[signature.count...])?.thumbnail
+    return Parsed(
+      summary: summary,
+      thumbnail: thumbnail.map { $0.lowerBound + signature.count..<$0.upperBound + signature.count },
+      warnings: complaints.warnings)
   }
+}
 
-  /// libexif keeps a copy of the thumbnail and not its place; the same bytes are found again in the block.
-  private static func thumbnail(of data: UnsafeMutablePointer<ExifData>, in block: [UInt8]) -> Range<Int>? {
-    guard let bytes = data.pointee.data, data.pointee.size >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else { return nil }
-    let length = Int(data.pointee.size)
-    return block.withUnsafeBytes { block in
-      guard let start = block.baseAddress else { return nil }
-      var position = 0
-      while position + length <= block.count,
-        let found = memchr(start + position, 0xFF, block.count - length - position + 1)
-      {
-        position = UnsafeRawPointer(found) - start
-        if memcmp(found, bytes, length) == 0 { return position..<position + length }
-        position += 1
-      }
-      return nil
-    }
+/// What libexif says of damage while it reads. It prints nothing of its own accord, and would tell nobody.
+private final class EXIFComplaints {
+  private var count = 0
+  private var first = ""
+
+  var warnings: CodecWarnings? { CodecWarnings(library: "libexif", count: count, first: first) }
+
+  /// For as long as `data` is read; this object must live until then.
+  func listen(to data: UnsafeMutablePointer<ExifData>) {
+    guard let log = exif_log_new() else { return }
+    defer { exif_log_unref(log) }
+    exif_log_set_func(
+      log,
+      { _, code, _, format, arguments, context in
+        guard code == EXIF_LOG_CODE_CORRUPT_DATA || code == EXIF_LOG_CODE_NO_MEMORY, let format, let context else {
+          return
+        }
+        let complaints = Unmanaged<EXIFComplaints>.fromOpaque(context).takeUnretainedValue()
+        complaints.count += 1
+        // Optional or not depends on the machine's calling convention.
+        let list: CVaListPointer? = arguments
+        guard complaints.count == 1, let list else { return }
+        var text = [CChar](repeating: 0, count: 200)
+        vsnprintf(&text, text.count, format, list)
+        complaints.first = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    exif_data_log(data, log)
   }
 }
 

@@ -78,10 +78,10 @@ package final class PNGDecoder: RowDecoder {
 
   package var readTime: Duration { context.cursor.readTime }
 
-  package var warning: String? {
+  package var warnings: CodecWarnings? {
     var report = photod_png_report()
     photod_png_decoder_report(handle, &report)
-    return report.warnings > 0 ? Self.message(report) : nil
+    return CodecWarnings(library: "libpng", count: report.warnings, first: Self.message(report))
   }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {

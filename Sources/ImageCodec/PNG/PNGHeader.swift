@@ -19,6 +19,7 @@ enum PNGHeader {
     var hasAlpha = colorType >= 4
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
+    var warnings: CodecWarnings?
     var colors = PNGColorChunks()
     var position: Int64 = 8 + 12 + 13
 
@@ -34,15 +35,20 @@ enum PNGHeader {
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
           bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
-          metadata: metadata, embeddedThumbnail: thumbnail, embeddedProfile: colors.embeddedProfile,
+          metadata: metadata, embeddedThumbnail: thumbnail, warnings: warnings,
+          embeddedProfile: colors.embeddedProfile,
           profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
       case "tRNS": hasAlpha = true
       case "IEND": throw .malformed("a PNG without pixels", offset: position)
-      case "eXIf" where length <= limits.profileBytes:
+      // libpng keeps a chunk whole before it looks at it.
+      case _ where length > limits.profileBytes:
+        throw .limitExceeded("the size of a chunk", limit: limits.profileBytes, found: length)
+      case "eXIf" where length <= EXIFSummary.maximumBytes:
         // PNG third edition §11.3.5.4: the TIFF block without the signature that JPEG puts before it.
         let block = EXIFSummary.signature + Array(try reader.bytes(at: content, count: length))
         let parsed = EXIFSummary.parse(block)
         metadata = parsed.summary
+        warnings = parsed.warnings
         thumbnail = parsed.thumbnail.map {
           ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
         }

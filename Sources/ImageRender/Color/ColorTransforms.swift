@@ -14,6 +14,10 @@ struct OutputColor: Sendable {
   var profile: [UInt8]?
   /// Why an embedded profile was ignored.
   var warning: String?
+
+  var warnings: CodecWarnings? {
+    warning.flatMap { CodecWarnings(library: CodecWarnings.colorLibrary, count: 1, first: $0) }
+  }
 }
 
 /// The transforms that renders share: the last used, within a limit of bytes.

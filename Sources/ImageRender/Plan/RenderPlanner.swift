@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
-  package static let epoch = 4
+  package static let epoch = 5
 
   package init() {}
 
@@ -35,19 +35,23 @@ package struct RenderPlanner: Sendable {
   ///
   /// - Parameters:
   ///   - thumbnail: the thumbnail's own header.
-  ///   - content: the part of the thumbnail that shows the picture, without bars.
+  ///   - trimmed: the part of the thumbnail that shows the picture, where it has bars.
   package func thumbnailPlan(
-    _ thumbnail: ImageHeader, content: PixelRect, of header: ImageHeader, _ request: ImageRequest
+    _ thumbnail: ImageHeader, content trimmed: PixelRect?, of header: ImageHeader, _ request: ImageRequest
   ) -> RenderPlan {
     let (region, output) = stored(header, request)
+    let (width, height) = (thumbnail.storedSize.width, thumbnail.storedSize.height)
+    let content = trimmed ?? PixelRect(x: 0, y: 0, width: width, height: height)
     let across = Double(content.width) / Double(header.storedSize.width)
     let down = Double(content.height) / Double(header.storedSize.height)
     let part = PixelRegion(
       x: Double(content.x) + region.x * across, y: Double(content.y) + region.y * down, width: region.width * across,
       height: region.height * down)
+    let shown = Self.shrunk(output, into: (part.width, part.height))
+    // Bars end anywhere, but a scaled decode knows blocks only.
     return plan(
-      thumbnail, region: part, storedOutput: Self.shrunk(output, into: (part.width, part.height)),
-      orientation: header.orientation, eighths: 8, bounds: content, request: request)
+      thumbnail, region: part, storedOutput: shown, orientation: header.orientation,
+      eighths: trimmed == nil ? eighths(thumbnail, part, shown) : 8, bounds: trimmed, request: request)
   }
 
   /// What the size rules give, turned to the way the picture is stored.

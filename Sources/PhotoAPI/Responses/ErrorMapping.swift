@@ -73,6 +73,10 @@ extension Problem {
       self.init(
         422, "image-unreadable", "The image can't be read",
         detail: "The original can't be decoded: \(error.description).")
+    case .encodingFailed:
+      self.init(
+        500, "encoding-failed", "The image can't be written",
+        detail: "The original was read, but its rendition could not be encoded; the daemon's log says why.")
     case .readFailed, .outOfMemory, .stopped:
       self.init(
         500, "original-unreadable", "The original can't be read",

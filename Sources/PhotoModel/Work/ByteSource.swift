@@ -51,6 +51,29 @@ extension ByteSource {
   }
 }
 
+/// A part of a source as a source of its own, such as a preview inside a photograph.
+package final class ByteSourceSlice: ByteSource {
+  private let source: any ByteSource
+  private let start: Int64
+  package let size: Int64
+
+  /// - Parameter range: what lies beyond the source's end is cut off.
+  package init(_ source: any ByteSource, _ range: ByteRange) {
+    self.source = source
+    start = min(max(0, range.offset), source.size)
+    size = min(Int64(max(0, range.length)), source.size - start)
+  }
+
+  package var mayWait: Bool { source.mayWait }
+  package var isUnchanged: Bool { source.isUnchanged }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
+    guard offset >= 0, offset < size else { return .end }
+    let part = buffer.prefix(Int(clamping: size - offset))
+    return try source.read(into: UnsafeMutableRawBufferPointer(rebasing: part), at: start + offset)
+  }
+}
+
 /// Bytes that are already in memory, as a source.
 package final class MemoryByteSource: ByteSource {
   private let bytes: [UInt8]

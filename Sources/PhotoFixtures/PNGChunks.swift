@@ -1,14 +1,20 @@
-/// PNG chunks (third edition §5.3): length, type, content, checksum.
-enum PNGChunks {
-  static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+import CPhotoFixtures
 
-  static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// PNG chunks (third edition §5.3), for files that libpng would not write: length, type, content, checksum.
+package enum PNGChunks {
+  package static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+  package static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
     let body = Array(type.utf8) + content
     return bigEndian(UInt32(content.count)) + body + bigEndian(checksum(body[...]))
   }
 
   /// The file with the checksum that each whole chunk should have.
-  static func withRightChecksums(_ file: [UInt8]) -> [UInt8] {
+  package static func withRightChecksums(_ file: [UInt8]) -> [UInt8] {
     var file = file
     var position = signature.count
     while position + 12 <= file.count {
@@ -21,10 +27,12 @@ enum PNGChunks {
     return file
   }
 
-  static func bigEndian(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
+  package static func bigEndian(_ value: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+  }
 
   /// zlib's format without compression (RFC 1950, RFC 1951 §3.2.4), so that a fuzzer's changes reach the pixels.
-  static func stored(_ bytes: [UInt8]) -> [UInt8] {
+  package static func stored(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = [0x78, 0x01]
     var rest = bytes[...]
     repeat {
@@ -41,6 +49,14 @@ enum PNGChunks {
       b = (b + a) % 65_521
     }
     return out + bigEndian(b << 16 | a)
+  }
+
+  /// zlib's format of so many zeros: a thousandth of them.
+  package static func deflated(zeros count: Int) -> [UInt8] {
+    var length = 0
+    guard let memory = fixture_deflate_zeros(count, &length) else { fatalError("zlib refused to write a fixture") }
+    defer { free(memory) }
+    return Array(UnsafeBufferPointer(start: memory, count: length))
   }
 
   private static let table: [UInt32] = (0..<256).map { byte in

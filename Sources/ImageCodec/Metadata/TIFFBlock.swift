@@ -1,0 +1,66 @@
+/// The directories of a TIFF block in memory (TIFF 6.0 §2), read by position: what EXIF and multi-picture files are
+/// built of. Every offset in it came from a file, so every access is checked.
+struct TIFFBlock {
+  struct Entry {
+    let tag: Int
+    let count: Int
+    /// Where the value's four bytes lie in the block: the value itself, or its offset.
+    let valuePosition: Int
+  }
+
+  struct Directory {
+    let entries: [Entry]
+    /// Where the next directory lies; 0: there is none.
+    let next: Int
+  }
+
+  private let bytes: ArraySlice<UInt8>
+  private let isBigEndian: Bool
+
+  /// - Parameter bytes: from the TIFF header on; offsets count from its first byte.
+  init?(_ bytes: ArraySlice<UInt8>) {
+    switch bytes.prefix(4) {
+    case [0x49, 0x49, 42, 0]: isBigEndian = false
+    case [0x4D, 0x4D, 0, 42]: isBigEndian = true
+    default: return nil
+    }
+    self.bytes = bytes
+  }
+
+  var firstDirectory: Directory? { number(at: 4, bytes: 4).flatMap { directory(at: $0) } }
+
+  /// The directory at an offset; `nil` where it does not lie in the block, whole.
+  func directory(at offset: Int) -> Directory? {
+    guard offset >= 8, let count = number(at: offset, bytes: 2),
+      let next = number(at: offset + 2 + count * 12, bytes: 4)
+    else { return nil }
+    let entries = (0..<count).compactMap { i -> Entry? in
+      let start = offset + 2 + i * 12
+      guard let tag = number(at: start, bytes: 2), let count = number(at: start + 4, bytes: 4) else { return nil }
+      return Entry(tag: tag, count: count, valuePosition: start + 8)
+    }
+    return Directory(entries: entries, next: next)
+  }
+
+  /// A LONG that is an entry's only value.
+  func long(_ tag: Int, in directory: Directory) -> Int? {
+    directory.entries.first { $0.tag == tag }.flatMap { number(at: $0.valuePosition, bytes: 4) }
+  }
+
+  func number(at offset: Int, bytes count: Int) -> Int? {
+    guard offset >= 0, offset <= bytes.count - count else { return nil }
+    let start = bytes.startIndex + offset
+    let part = bytes[start..<start + count]
+    return isBigEndian ? part.reduce(0) { $0 << 8 | Int($1) } : part.reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// The JPEG that IFD1 points to (CIPA DC-008 §4.5.5), as offsets in the block; `nil` where there is none.
+  var thumbnail: Range<Int>? {
+    guard let first = firstDirectory, first.next != 0, let second = directory(at: first.next),
+      let offset = long(0x0201, in: second), let length = long(0x0202, in: second), length >= 4,
+      length <= bytes.count, offset <= bytes.count - length, number(at: offset, bytes: 1) == 0xFF,
+      number(at: offset + 1, bytes: 1) == 0xD8
+    else { return nil }
+    return offset..<offset + length
+  }
+}

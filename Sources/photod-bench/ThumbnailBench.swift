@@ -1,0 +1,92 @@
+// What a degraded frame costs where a thumbnail stands for the picture: opened, header read, found, judged, and made.
+//
+// CPU of the one thread that does it. The file is in the page cache, as it is when a final frame is to follow.
+
+import ArgumentParser
+import Foundation
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+
+struct ThumbnailBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "thumbnail", abstract: "CPU of a degraded frame from an embedded thumbnail, or from a first scan.")
+
+  @Option(help: "A photograph to measure beside those made for the purpose; may be given several times.")
+  var photo: [String] = []
+
+  @Option(help: "Frames of each kind.")
+  var frames = 301
+
+  // Every benchmark is told where the daemon is; this one has no use for it.
+  @Option(help: .hidden)
+  var photod = ""
+
+  func run() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var rows = try Self.made.map { name, bytes in
+      let path = folder.appending(path: name.replacing("/", with: "-")).path
+      try Data(bytes).write(to: URL(filePath: path))
+      return (name, path)
+    }
+    rows += photo.map { ((($0 as NSString).lastPathComponent), $0) }
+    print("degraded frames for 800x800 fit, JPEG, \(frames) each, CPU microseconds\n")
+    print("| photograph | from | frame | median | fastest |")
+    print("| --- | --- | --- | ---: | ---: |")
+    for (name, path) in rows {
+      var (what, size) = ("", PixelSize(width: 0, height: 0))
+      // A first scan of a large file takes thousands of times as long.
+      var samples: [Double] = []
+      while samples.count < frames && samples.reduce(0, +) < 5e6 {
+        samples.append(try CPUClock.microseconds { (what, size) = try Self.frame(path) })
+      }
+      samples.sort()
+      print(
+        "| \(name) | \(what) | \(size.width)x\(size.height) | \(Int(samples[samples.count / 2])) | \(Int(samples[0])) |"
+      )
+    }
+  }
+
+  private static func frame(_ path: String) throws -> (String, PixelSize) {
+    let limits = CodecLimits()
+    let stop = StopFlag()
+    let request = ImageRequest(targetSize: .size(PixelSize(width: 800, height: 800)), format: .jpeg)
+    let source = try FileSource(path)
+    let header = try ImageHeader.read(from: source, limits: limits)
+    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
+    if let image = try thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: stop) {
+      return ("thumbnail", image.size)
+    }
+    guard let plan = RenderPlanner().degradedPlan(header, request),
+      let image = try Renderer(plan, source: source, limits: limits, stop: stop).resume()
+    else { throw BenchError(description: "\(path) has no degraded frame") }
+    return (plan.firstScanOnly ? "first scan" : "decode at \(plan.eighths)/8", image.size)
+  }
+
+  /// The kinds that cost differently: sent as it is, trimmed, turned, both, and a preview that is scaled down.
+  private static var made: [(String, [UInt8])] {
+    let square = Scene(seed: 3, grain: 8).pixels(width: 1600, height: 1200)
+    let wide = square.cropped(x: 0, y: 0, width: 1600, height: 1067)
+    func photograph(_ pixels: Pixels, orientation: Int) -> [UInt8] {
+      JPEGFile {
+        $0.exif = EXIFBlock {
+          $0.orientation = orientation
+          $0.thumbnail = DemoLibrary.thumbnail(of: pixels)
+        }
+      }.encoded(pixels)
+    }
+    let preview = JPEGFile { _ in }.encoded(square.averaged(width: 1440, height: 1080))
+    return [
+      ("4/3, as it is", photograph(square, orientation: 1)), ("3/2, trimmed", photograph(wide, orientation: 1)),
+      ("4/3, turned", photograph(square, orientation: 6)),
+      ("3/2, trimmed and turned", photograph(wide, orientation: 6)),
+      (
+        "4/3, preview of 1440x1080",
+        MultiPictureFile(previews: [(type: 0x01_0002, bytes: preview)]).encoded(photograph(square, orientation: 1))
+      ),
+    ]
+  }
+}

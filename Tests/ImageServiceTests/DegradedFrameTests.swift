@@ -1,0 +1,133 @@
+import Foundation
+import ImageCodec
+import ImageService
+import LibraryFolder
+import Logging
+import OriginalStore
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+/// What a degraded frame is made from, and what the log says of files that are not quite sound.
+@Suite("Degraded frames and warnings")
+struct DegradedFrameTests {
+  /// Log lines as they are: message and fields.
+  private final class Lines: Sendable {
+    private let lines = Mutex<[(message: String, fields: [String: String])]>([])
+
+    var all: [(message: String, fields: [String: String])] { lines.withLock { $0 } }
+
+    func add(_ message: String, _ fields: [String: String]) { lines.withLock { $0.append((message, fields)) } }
+  }
+
+  private struct Handler: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      lines.add(event.message.description, (event.metadata ?? [:]).mapValues(\.description))
+    }
+  }
+
+  /// Every delivery of one request for a file of these bytes, and what was logged.
+  private func deliveries(
+    _ bytes: [UInt8], _ deliveryMode: DeliveryMode, target: Int = 600, budget: Int = 64 << 20
+  ) async throws -> (deliveries: [ImageDelivery], lines: Lines) {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-service-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Data(bytes).write(to: URL(filePath: folder + "/a.jpg"))
+    let library = try LibraryFolder(path: folder)
+    let file = try library.open(Array("a.jpg".utf8))
+    let epoch = Timestamp(milliseconds: 0)
+    let header = try ImageHeader.read(from: file, limits: CodecLimits())
+    let asset = Asset(
+      localIdentifier: LocalIdentifier("a"), contentVersion: ContentVersion("v"), revision: "1", mediaType: .image,
+      uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize, orientation: header.orientation,
+      hasAlpha: false, creationDate: epoch, creationDateSource: .file, modificationDate: epoch, location: nil,
+      cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
+      original: OriginalFile(path: Array("a.jpg".utf8), identity: file.identity))
+    let lines = Lines()
+    let manager = ImageManager(
+      store: OriginalStore(folder: library), queue: WorkQueue(label: "test", workers: 1, limit: .max, qos: .default),
+      maximumWaiting: 8, budget: MemoryBudget(capacityBytes: budget), limits: CodecLimits(),
+      logger: Logger(label: "test") { _ in Handler(lines: lines) })
+    let (stream, continuation) = AsyncStream.makeStream(of: ImageDelivery.self)
+    var request = ImageRequest(targetSize: .size(PixelSize(width: target, height: target)), format: .jpeg)
+    request.deliveryMode = deliveryMode
+    _ = manager.requestImage(for: asset, request, requestID: "r") {
+      continuation.yield($0)
+      if case .degraded = $0 { return }
+      continuation.finish()
+    }
+    var deliveries: [ImageDelivery] = []
+    for await delivery in stream { deliveries.append(delivery) }
+    return (deliveries, lines)
+  }
+
+  private static let scene = Scene(seed: 3).pixels(width: 1000, height: 750)
+  private static let thumbnail = DemoLibrary.thumbnail(of: scene)
+
+  private static func photograph(_ thumbnail: [UInt8]?) -> [UInt8] {
+    JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(scene)
+  }
+
+  private func frames(_ deliveries: [ImageDelivery]) -> [ImageFrame] {
+    deliveries.compactMap {
+      switch $0 {
+      case .degraded(let frame), .final(let frame): frame
+      case .failed: nil
+      }
+    }
+  }
+
+  @Test("a preview that fits better than the thumbnail is the degraded frame, and then comes the final one")
+  func preview() async throws {
+    let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 800, height: 600))
+    let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph(Self.thumbnail))
+    let frames = frames(try await deliveries(file, .opportunistic).deliveries)
+    #expect(frames.map(\.result.isDegraded) == [true, false])
+    #expect(frames.map(\.result.source) == [.embedded, .original])
+    #expect(frames.map(\.result.size.width) == [600, 600])
+    let fast = self.frames(try await deliveries(file, .fastFormat, target: 800).deliveries)
+    #expect(fast.map(\.bytes) == [preview], "as it is")
+  }
+
+  @Test("the memory for a preview's frame is reserved, and what can't fit is refused by name")
+  func reservation() async throws {
+    let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 800, height: 600))
+    let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph(nil))
+    guard case .failed(.overBudget)? = try await deliveries(file, .fastFormat, budget: 1 << 20).deliveries.last else {
+      Issue.record("not refused")
+      return
+    }
+  }
+
+  @Test("a damaged thumbnail is not shown: what is made from the original comes in its place")
+  func damagedThumbnail() async throws {
+    let file = Self.photograph(Array(Self.thumbnail.dropLast(Self.thumbnail.count / 3)))
+    let (deliveries, lines) = try await deliveries(file, .fastFormat)
+    #expect(frames(deliveries).map(\.result.source) == [.original])
+    #expect(lines.all.contains { $0.message == "a thumbnail was not used" && $0.fields["reason"]?.isEmpty == false })
+  }
+
+  @Test("warnings of the C libraries are fields of the log: which library, how many, what first")
+  func warnings() async throws {
+    var broken = Self.photograph(nil)
+    for i in stride(from: broken.count / 2, to: broken.count - 4, by: 999) {
+      broken.replaceSubrange(i..<i + 2, with: [0xFF, 0xD3])
+    }
+    let (deliveries, lines) = try await deliveries(broken, .highQualityFormat)
+    #expect(frames(deliveries).count == 1)
+    let line = try #require(lines.all.first { $0.message == "a codec warned" })
+    #expect(line.fields["library"] == "libjpeg" && line.fields["asset"] == "a" && line.fields["request"] == "r")
+    #expect((line.fields["warnings"].flatMap { Int($0) } ?? 0) > 0 && line.fields["first"]?.isEmpty == false)
+  }
+}
