@@ -42,6 +42,13 @@ need_swift() {
   [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -n 1)" = 6.2 ] || fail "Swift $version is too old: photod needs 6.2 or later."
 }
 
+# Whether the toolchain brings what scripts/fuzz links: libFuzzer and a linker that takes it.
+has_fuzzer() {
+  local bin
+  bin=$(dirname "$(readlink -f "$(command -v swiftc)")")
+  [ -x "$bin/ld.lld" ] && compgen -G "$bin/../lib/clang/*/lib/*/libclang_rt.fuzzer*.a" >/dev/null
+}
+
 set_up() {
   need_swift
   # shellcheck disable=SC2086
