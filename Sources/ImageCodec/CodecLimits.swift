@@ -24,4 +24,14 @@ package struct CodecLimits: Sendable, Hashable {
     self.headerSegments = headerSegments
     self.colorTransformBytes = colorTransformBytes
   }
+
+  /// For finding out what a file is, not for showing it: nothing but its header is read, so how large the picture is
+  /// and how long its chunks are does not matter.
+  package var headerAlone: CodecLimits {
+    var limits = self
+    limits.sourcePixels = .max
+    limits.sourceSide = .max
+    limits.profileBytes = .max
+    return limits
+  }
 }

@@ -26,11 +26,19 @@ enum PictureTarget {
     // both have one and nothing was skipped.
     let halting = render(plan, HaltingSource(source))
     if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
-      whole.warnings.isEmpty, halting.warnings.isEmpty
+      whole.warnings.isEmpty, halting.warnings.isEmpty, !hasFillBytes(bytes)
     {
-      precondition(whole.bytes == halting.bytes, "another picture where the source waits")
+      precondition(
+        whole.bytes == halting.bytes && whole.isIncomplete == halting.isIncomplete,
+        "another picture where the source waits; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
     }
     thumbnails(header, source, request)
+  }
+
+  /// libjpeg-turbo's two Huffman decoders, for full buffers and for those that run low, differ on what a fill byte (T.81
+  /// §B.1.1.2) in the middle of a scan's data is, and neither warns. It has no business there.
+  private static func hasFillBytes(_ bytes: [UInt8]) -> Bool {
+    zip(bytes, bytes.dropFirst()).contains { $0 == 0xFF && $1 == 0xFF }
   }
 
   /// Frames from whatever stands in for the picture.

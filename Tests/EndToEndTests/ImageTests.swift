@@ -236,6 +236,63 @@ struct ImageTests {
     }
   }
 
+  @Test("what is over a limit is an asset, and its picture is refused by the limit's name")
+  func limits() throws {
+    let card = Pixels.orientationCard(width: 64, height: 48)
+    let daemon = try TestDaemon { files in
+      try files.put(PNGFile(.gray(depth: 1)).encoded(Pixels(width: 66_000, height: 2, channels: 3)), "long.png")
+      var huge = PNGFile(.gray(depth: 1)).encoded(card)
+      // 60,000 a side: within the longest side, beyond the pixels.
+      huge.replaceSubrange(16..<24, with: [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60])
+      try files.put(PNGChunks.withRightChecksums(huge), "huge.png")
+      let plain = PNGFile(.rgb(depth: 8)).encoded(card)
+      let profile = Array("Name".utf8) + [0, 0] + PNGChunks.deflated(zeros: 20 << 20)
+      try files.put(Array(plain[..<33] + PNGChunks.chunk("iCCP", profile) + plain[33...]), "profile.png")
+      let progressive = JPEGFile { $0.isProgressive = true }.encoded(card)
+      let last = try #require(progressive.indices.dropLast().last { progressive[$0...].starts(with: [0xFF, 0xDA]) })
+      let scan = progressive[last..<progressive.count - 2]
+      try files.put(progressive.dropLast(2) + (0..<400).flatMap { _ in scan } + [0xFF, 0xD9], "scans.jpg")
+    }
+    for (name, limit) in [
+      ("long.png", "the longer side is 66000; the limit is 65500"),
+      ("huge.png", "the number of pixels is 3600000000; the limit is 250000000"),
+      ("profile.png", "the size of the colour profile is 8388609; the limit is 8388608"),
+      ("scans.jpg", "the number of scans is 101; the limit is 100"),
+    ] {
+      let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=40x40"
+      for mode in ["highQualityFormat", "opportunistic", "fastFormat"] {
+        let answer = try daemon.get(target + "&deliveryMode=\(mode)")
+        if name == "scans.jpg" && mode != "highQualityFormat" { continue }
+        #expect(answer.status == 422 && answer.json["type"] as? String == "/problems/image-too-large", "\(name)")
+        #expect((answer.json["detail"] as? String)?.contains(limit) == true, "\(answer.json)")
+      }
+    }
+  }
+
+  @Test("no C library writes a line of its own, whatever it is fed")
+  func silence() throws {
+    let scene = Scene(seed: 9).pixels(width: 200, height: 160)
+    var broken = JPEGFile { _ in }.encoded(scene)
+    for i in stride(from: broken.count / 2, to: broken.count - 4, by: 101) {
+      broken.replaceSubrange(i..<i + 2, with: [0xFF, 0xD3])
+    }
+    let plain = PNGFile(.rgb(depth: 8)).encoded(scene)
+    let profile = PNGChunks.chunk("iCCP", Array("icc".utf8) + [0, 0] + PNGChunks.stored([1, 2, 3]))
+    var odd = JPEGFile { $0.exif = EXIFBlock { $0.make = "Maker and more" } }.encoded(scene)
+    let place = try #require(odd.firstRange(of: Array("Exif".utf8) + [0, 0]))
+    odd.replaceSubrange(place.upperBound..<place.upperBound + 2, with: Array("XX".utf8))
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-e2e-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for (name, bytes) in [
+      ("broken.jpg", broken), ("profile.png", plain[..<33] + profile + plain[33...]), ("odd.jpg", odd),
+    ] {
+      try TestDaemon.Files(root: folder).put(Array(bytes), name)
+      let input = folder + "/" + name
+      let result = try TestDaemon.run(["render", input, "--target-size", "50x50", "-o", folder + "/out.jpg"])
+      #expect(result.status == 0 && result.error.isEmpty && result.output.isEmpty, "\(name): \(result.error)")
+    }
+  }
+
   @Test("a file that went or changed since the scan is never served as what it was")
   func changedBehindItsBack() throws {
     let daemon = try Self.daemon()
