@@ -170,6 +170,16 @@ struct ThumbnailTests {
     if target >= 600 { #expect(image.bytes == previews[1], "as it is") }
   }
 
+  @Test("a preview with four times the pixels a side is not decoded for a few more than the thumbnail has")
+  func farTooLarge() throws {
+    let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 720, height: 540))
+    let photograph = photo(Self.scene, thumbnail: DemoLibrary.thumbnail(of: Self.scene))
+    let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(photograph)
+    // A fit of 170x128, brought into 160x120.
+    #expect(try frame(file, request(170, 170))?.size == PixelSize(width: 159, height: 120))
+    #expect(try frame(file, request(190, 190))?.size.width == 190)
+  }
+
   @Test("without a thumbnail a preview serves, however large")
   func onlyPreview() throws {
     let (scene, preview) = (Self.scene, Self.previews[1])
