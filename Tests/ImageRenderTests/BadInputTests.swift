@@ -203,6 +203,19 @@ struct BadInputTests {
     }
   }
 
+  @Test("sampling factors that JPEG does not have are refused", arguments: [0x00, 0x01, 0x10, 0x51, 0x1F], 0..<3)
+  func sampling(_ factors: UInt8, _ component: Int) throws {
+    var file = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
+    // SOF0: length, depth, size and count; then a number, factors and a table for each component (T.81 §B.2.2).
+    let frame = try #require(file.firstRange(of: [0xFF, 0xC0]))
+    file[frame.upperBound + 8 + component * 3 + 1] = factors
+    #expect {
+      try render(file, request(32, 24, .aspectFit, .jpeg))
+    } throws: {
+      if case .malformed? = $0 as? CodecError { true } else { false }
+    }
+  }
+
   @Test("an encoder that fails is not the original's fault")
   func encoder() {
     #expect {

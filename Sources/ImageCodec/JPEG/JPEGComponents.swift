@@ -16,9 +16,12 @@ package struct JPEGComponents: Sendable, Hashable {
   /// The planes that a decode at `eighths` of the full size delivers when it makes no RGB of them. `nil` unless the file
   /// is YCbCr with its luma sampled as often as anything.
   package func planes(of size: PixelSize, eighths: Int) -> [PlaneGeometry]? {
-    guard isYCbCr, sampling.count == 3, let luma = sampling.first else { return nil }
+    // §A.1.1: factors are 1 to 4. libjpeg refuses others by name, where it makes RGB.
+    guard isYCbCr, sampling.count == 3, let luma = sampling.first,
+      sampling.allSatisfy({ (1...4).contains($0.across) && (1...4).contains($0.down) })
+    else { return nil }
     let most = Sampling(across: sampling.map(\.across).max() ?? 1, down: sampling.map(\.down).max() ?? 1)
-    guard luma == most, luma.across > 0, luma.down > 0 else { return nil }
+    guard luma == most else { return nil }
     return sampling.map { PlaneGeometry(size, $0, most, eighths: eighths) }
   }
 }
