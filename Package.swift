@@ -45,6 +45,7 @@ let package = Package(
       name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
     .target(name: "CPhotodSystem"),
     .target(name: "CPhotodKernels"),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
       name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
     .systemLibrary(
@@ -53,7 +54,7 @@ let package = Package(
     // The house.
     library("PhotoModel"),
     library("Telemetry", [logging]),
-    library("HTTPCore"),
+    library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
     library("ImageCodec", ["PhotoModel", "CPhotodJPEG", "CPhotodPNG", "CLibExif"]),
     library("ImageRender", ["PhotoModel", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
@@ -104,6 +105,7 @@ let package = Package(
 
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
+    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
     tests(

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,3 +105,22 @@ void photod_tame_malloc(void) {
 }
 
 void photod_release_memory(void) { malloc_trim(0); }
+
+int photod_random(void *bytes, size_t count) {
+  while (count > 0) {
+    ssize_t filled = getrandom(bytes, count, 0);
+    if (filled < 0 && errno != EINTR) return -1;
+    if (filled > 0) {
+      bytes = (char *)bytes + filled;
+      count -= (size_t)filled;
+    }
+  }
+  return 0;
+}
+
+int photod_usable_cores(void) {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  int count = CPU_COUNT(&cores);
+  return count > 0 ? count : 1;
+}

@@ -1,9 +1,11 @@
-// One client. Bytes come in, the parser makes requests of them, the handler answers through a responder, bytes go out.
+// One client. Bytes come in, the parser makes requests of them, the handler answers, bytes go out. What happens when is
+// `ConnectionMachine`'s to decide; this owns the socket, the parser and what waits to be sent.
 //
 // Requests of one connection are answered one after the other: while one is being answered nothing more is read, so
 // that a client that pipelines without reading fills its own socket and not our memory.
 //
-//     reading --head, body--> answering --last byte queued--> flushing --all sent--> reading | lingering | closed
+// A request that the handler answers from memory costs one `recv` and one `sendmsg`: the descriptor stays registered for
+// reading, answers are sent before anybody asks whether there is room, and epoll is told only when something changes.
 
 import CPhotodSystem
 import Dispatch
@@ -16,90 +18,84 @@ import HTTPCore
 /// `@unchecked Sendable` because every mutable field is touched on the loop's queue only; other threads hold a
 /// connection to name it in a closure for that queue.
 final class Connection: EventLoop.Registrant, @unchecked Sendable {
-  private enum State {
-    case reading, answering, flushing
-    /// Our side is shut; what a refused client still sends is thrown away, so that it can read why (RFC 9112 §9.6).
-    case lingering
-    case closed
-  }
-
   private enum Framing {
     case whole, chunked, untilClose
   }
+
+  /// What the access log will say of the request under way.
+  private struct Account {
+    let identifier: RequestIdentifier
+    let arrived: Int64
+    let began: UInt64
+    let head: RequestHead?
+    var status = 0
+    var bodyBytes = 0
+    var stages: String?
+  }
+
+  /// Requests answered in one turn; then other connections have theirs.
+  private static let requestsATurn = 32
+  private static let receptionsATurn = 4
+  /// A producer that waits is called again when no more than this is left to send.
+  private static let lowWaterBytes = 65_536
+  private static let idleEvents = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
 
   private let descriptor: Int32
   private let loop: EventLoop
   private let handler: any HTTPHandler
   private let limits: ServerLimits
-  private let commonFields: [(name: String, value: String)]
   private let peer: Peer
   private let closed: @Sendable () -> Void
 
   // Guarded by the loop's queue.
   private var identifier: UInt64?
   private var watched: UInt32 = 0
-  private var state = State.reading
+  private var machine: ConnectionMachine
   private var parser: RequestParser
+  private var isParsing = false
+  /// Whole requests are here, and will be answered when others have had their turn.
+  private var isResting = false
   /// The answer under way. The responder holds the connection, so this breaks the circle when the answer is complete.
   private weak var responder: Responder?
-  private var version = HTTPVersion.http11
   private var framing = Framing.whole
-  private var hasSentHead = false
-  private var keepsAlive = true
-  private var isDraining = false
-  /// The client may be in the middle of a message that was refused.
-  private var wasRefused = false
-  private var peerHasClosed = false
-  private var requestCount = 0
-  /// What is to be sent, and how many bytes of its first element are.
-  private var output: [[UInt8]] = []
-  private var sentOfFirst = 0
-  private var deadline: UInt64
+  private var output = OutputQueue()
+  /// Producers that wait for `output` to run low.
+  private var roomHandlers: [@Sendable () -> Void] = []
+  private var account: Account?
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
-    commonFields: [(name: String, value: String)], closed: @escaping @Sendable () -> Void
+    closed: @escaping @Sendable () -> Void
   ) {
     self.descriptor = descriptor
     self.peer = peer
     self.loop = loop
     self.handler = handler
     self.limits = limits
-    self.commonFields = commonFields
     self.closed = closed
-    self.parser = RequestParser(limits: limits.parser)
-    self.deadline = .max
+    parser = RequestParser(limits: limits.parser)
+    machine = ConnectionMachine(limits: limits, now: loop.now)
   }
 
   func start() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-    watched = EPOLLIN.rawValue
+    watched = Self.idleEvents
     identifier = loop.add(self, descriptor: descriptor, events: watched)
-    setDeadline(limits.headerDeadline)
     if identifier == nil { close() }
   }
 
   /// No further requests: an idle connection closes now, a busy one after its answer.
   func drain() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    isDraining = true
-    if state == .reading && !parser.isInsideRequest { close() }
+    perform(machine.handle(.drained, now: loop.now))
   }
 
   /// Closes at once, whatever is under way.
   func close() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    guard state != .closed else { return }
-    state = .closed
-    if let identifier { loop.remove(identifier, descriptor: descriptor) }
-    // Counted out before the client can see it, so that who was closed may come again at once.
-    closed()
-    Glibc.close(descriptor)
-    output = []
-    responder?.connectionClosed()
-    responder = nil
+    perform(machine.handle(.failed, now: loop.now))
   }
 
   // MARK: Events
@@ -107,45 +103,65 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   func eventsArrived(_ events: UInt32) {
     if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
     if events & EPOLLOUT.rawValue != 0 { flush() }
-    if state == .reading, events & EPOLLIN.rawValue != 0 { return read() }
-    if state == .lingering { return discard() }
-    if state == .answering || state == .flushing, events & EPOLLRDHUP.rawValue != 0 { peerStoppedSending() }
+    if machine.isReading {
+      if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { receive() }
+    } else if machine.phase == .lingering {
+      discard()
+    } else {
+      // While a request is answered, what comes after it stays in the kernel, and is not heard of again until then.
+      if events & EPOLLIN.rawValue != 0 { watch(watched & ~EPOLLIN.rawValue) }
+      if events & EPOLLRDHUP.rawValue != 0 { peerFinished() }
+    }
   }
 
   func tick(now: UInt64) {
-    guard now >= deadline else { return }
-    if state == .reading, parser.isInsideRequest, !hasSentHead {
-      keepsAlive = false
-      return respondNow(handler.response(to: .timedOut))
+    if now >= machine.deadline { perform(machine.handle(.ticked, now: now)) }
+  }
+
+  private func peerFinished() {
+    guard !machine.peerHasFinished else { return }
+    watch(watched & ~EPOLLRDHUP.rawValue & ~EPOLLIN.rawValue)
+    perform(machine.handle(.peerFinished, now: loop.now))
+  }
+
+  private func perform(_ action: ConnectionMachine.Action) {
+    switch action {
+    case .none: break
+    case .readNext: readNext()
+    case .timeOut: refuse(.timedOut)
+    case .probe:
+      output.append(ResponseWriter.continueResponse)
+      flush()
+    case .linger: linger()
+    case .close: shut()
     }
-    close()
   }
 
-  /// The client shut down its side while its answer is under way. It may still be reading (RFC 9112 §9.6), or be gone.
-  ///
-  /// Before the answer an interim response tells, for one who is gone answers it with a reset. Between two pieces of an
-  /// answer nothing can, and going is taken for gone: what is still to be made would most likely be made for nobody.
-  /// What is made already is sent.
-  private func peerStoppedSending() {
-    peerHasClosed = true
-    watch(watched & ~EPOLLRDHUP.rawValue)
-    guard state == .answering else { return }
-    if hasSentHead { return close() }
-    if version == .http10 { return }
-    output.append(ResponseWriter.continueResponse)
-    flush()
+  private func shut() {
+    if let identifier { loop.remove(identifier, descriptor: descriptor) }
+    identifier = nil
+    finishAccount(isCut: true)
+    // Counted out before the client can see it, so that who was closed may come again at once.
+    closed()
+    Glibc.close(descriptor)
+    output = OutputQueue()
+    roomHandlers = []
+    responder?.connectionClosed()
+    responder = nil
   }
 
-  private func read() {
-    while state == .reading {
+  // MARK: Reading
+
+  private func receive() {
+    for _ in 0..<Self.receptionsATurn {
       let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
       if count > 0 {
-        if !parser.isInsideRequest { setDeadline(limits.headerDeadline) }
+        if machine.phase == .waiting { _ = machine.handle(.received, now: loop.now) }
         parser.append(UnsafeRawBufferPointer(rebasing: loop.scratch[..<count]))
         parse()
-        if count < loop.scratch.count { return }
+        if count < loop.scratch.count || !machine.isReading || isResting { return }
       } else if count == 0 {
-        return close()
+        return perform(machine.handle(.peerFinished, now: loop.now))
       } else if errno == EAGAIN {
         return
       } else if errno != EINTR {
@@ -154,41 +170,122 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     }
   }
 
+  /// Makes requests of what has arrived, and has them answered one after the other.
   private func parse() {
-    while state == .reading {
+    guard !isParsing, !isResting else { return }
+    isParsing = true
+    answerWhatIsHere()
+    isParsing = false
+    // From one who has stopped sending there may still have been whole requests here, but nothing more will come.
+    if machine.peerHasFinished && machine.isReading && !isResting {
+      perform(machine.handle(.peerFinished, now: loop.now))
+    }
+  }
+
+  private func answerWhatIsHere() {
+    var left = Self.requestsATurn
+    while machine.isReading {
       do throws(ParseError) {
         switch try parser.next() {
         case .needsInput: return
         case .head(let expectsContinue):
-          setDeadline(limits.bodyDeadline)
+          _ = machine.handle(.bodyAnnounced, now: loop.now)
           if expectsContinue {
             output.append(ResponseWriter.continueResponse)
             flush()
           }
-        case .request(let request): answer(request)
+        case .request(let request):
+          answer(request)
+          left -= 1
+          if left == 0, machine.isReading, parser.isInsideRequest { return rest() }
         }
       } catch {
-        keepsAlive = false
-        wasRefused = true
-        respondNow(handler.response(to: error))
+        _ = machine.handle(.refused, now: loop.now)
+        refuse(error)
       }
     }
   }
 
-  private func answer(_ request: HTTPRequest) {
-    state = .answering
-    hasSentHead = false
-    deadline = .max
-    requestCount += 1
-    version = request.head.version
-    keepsAlive = request.head.keepsAlive && requestCount < limits.requestsPerConnection
-    let responder = Responder(connection: self, loop: loop, isHead: request.method == .head)
+  /// Goes on after others had their turn. Until then nothing more is read, or it would pile up here.
+  private func rest() {
+    isResting = true
+    watch(watched & ~Self.idleEvents)
+    loop.queue.async { [self] in
+      isResting = false
+      guard machine.isReading else { return }
+      if !machine.peerHasFinished { watch(watched | Self.idleEvents) }
+      parse()
+    }
+  }
+
+  private func readNext() {
+    if !machine.peerHasFinished { watch(watched | Self.idleEvents) }
+    if parser.isInsideRequest { _ = machine.handle(.received, now: loop.now) }
+    parse()
+  }
+
+  private func answer(_ request: consuming HTTPRequest) {
+    _ = machine.handle(
+      .requested(keepsAlive: request.head.keepsAlive, version: request.head.version), now: loop.now)
+    let name = loop.nextIdentifier()
+    if let prepared = handler.preparedAnswer(to: request, from: peer) {
+      return send(prepared, to: request.head, name)
+    }
+    if loop.keepsRecords {
+      account = Account(identifier: name, arrived: loop.wall, began: loop.now, head: request.head)
+    }
+    let responder = Responder(
+      connection: self, loop: loop, isHead: request.method == .head, requestID: name)
     self.responder = responder
-    watch(peerHasClosed ? 0 : EPOLLRDHUP.rawValue)
     handler.handle(request, from: peer, responder)
   }
 
   // MARK: Answering
+
+  /// One copy of the head, one gathered send of it and the body.
+  private func send(_ answer: PreparedAnswer, to request: RequestHead, _ name: RequestIdentifier) {
+    _ = machine.handle(.answerBegan, now: loop.now)
+    let head = loop.headScratch
+    var headBytes = answer.writeHead(to: head, identifier: name)
+    let tail = loop.headTail(keepsAlive: machine.keepsAlive, version: machine.version)
+    UnsafeMutableRawBufferPointer(rebasing: head[headBytes...]).copyBytes(from: tail)
+    headBytes += tail.count
+    let sendsBody = request.method != .head && !answer.body.isEmpty
+    if loop.keepsRecords {
+      account = Account(
+        identifier: name, arrived: loop.wall, began: loop.now, head: request, status: answer.status.code,
+        bodyBytes: sendsBody ? answer.body.count : 0)
+    }
+    _ = machine.handle(.answerCompleted, now: loop.now)
+    if output.isEmpty {
+      let total = headBytes + (sendsBody ? answer.body.count : 0)
+      let sent = max(
+        0, gatheredSend(UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : []))
+      if sent == total {
+        finishAccount(isCut: false)
+        return perform(machine.handle(.sent(sent, all: true), now: loop.now))
+      }
+      if sent < headBytes { output.append(Array(head[sent..<headBytes])) }
+      if sendsBody { output.append(answer.body, from: max(0, sent - headBytes)) }
+    } else {
+      output.append(Array(head[..<headBytes]))
+      if sendsBody { output.append(answer.body) }
+    }
+    flush()
+  }
+
+  private func gatheredSend(_ head: UnsafeRawBufferPointer, _ body: [UInt8]) -> Int {
+    body.withUnsafeBytes { body in
+      withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+        vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
+        vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
+        var message = msghdr()
+        message.msg_iov = vectors.baseAddress
+        message.msg_iovlen = body.isEmpty ? 1 : 2
+        return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+      }
+    }
+  }
 
   func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
@@ -197,26 +294,29 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
         .length(response.body.count)
       }
     sendHead(response.head, framing)
-    if !isHead && !response.body.isEmpty { output.append(response.body) }
+    if !isHead && !response.body.isEmpty { append(response.body) }
     complete()
   }
 
   func respondInPieces(_ head: ResponseHead, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
-    framing = version == .http10 ? .untilClose : .chunked
-    if framing == .untilClose { keepsAlive = false }
+    framing = machine.version == .http10 ? .untilClose : .chunked
     sendHead(head, isHead ? .none : framing == .chunked ? .chunked : .close)
     if isHead { framing = .whole }
     flush()
   }
 
-  func write(_ pieces: [[UInt8]], for responder: Responder) {
+  func write(_ pieces: [[UInt8]], whenRoom: (@Sendable () -> Void)?, for responder: Responder) {
     guard isCurrent(responder) else { return }
+    // Whoever writes more than that without waiting would pile it up here.
+    if output.byteCount > limits.queuedBytes { return close() }
     let size = pieces.reduce(0) { $0 + $1.count }
-    guard size > 0 else { return }
-    if framing == .chunked { output.append(ResponseWriter.chunkStart(size)) }
-    for piece in pieces where !piece.isEmpty { output.append(piece) }
-    if framing == .chunked { output.append(ResponseWriter.chunkEnd) }
+    if size > 0 {
+      if framing == .chunked { output.append(ResponseWriter.chunkStart(size)) }
+      for piece in pieces where !piece.isEmpty { append(piece) }
+      if framing == .chunked { output.append(ResponseWriter.chunkEnd) }
+    }
+    if let whenRoom { roomHandlers.append(whenRoom) }
     flush()
   }
 
@@ -229,38 +329,53 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   /// A responder went without an answer.
   func abandoned() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    guard state == .answering, !hasSentHead else { return }
-    keepsAlive = false
+    guard machine.phase == .answering, !machine.hasBegunAnswer else { return }
     respondNow(handler.responseToAbandonment())
   }
 
   private func isCurrent(_ responder: Responder) -> Bool {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    return state == .answering && self.responder === responder
+    return machine.phase == .answering && self.responder === responder
+  }
+
+  private func refuse(_ error: ParseError) {
+    if loop.keepsRecords {
+      account = Account(identifier: loop.nextIdentifier(), arrived: loop.wall, began: loop.now, head: nil)
+    }
+    respondNow(handler.response(to: error))
   }
 
   /// An answer of the server's own.
   private func respondNow(_ response: HTTPResponse) {
-    state = .answering
     sendHead(response.head, .length(response.body.count))
-    if !response.body.isEmpty { output.append(response.body) }
+    if !response.body.isEmpty { append(response.body) }
     complete()
   }
 
   private func sendHead(_ head: ResponseHead, _ framing: BodyFraming) {
-    hasSentHead = true
-    if isDraining { keepsAlive = false }
-    var head = head
-    head.fields += commonFields
+    _ = machine.handle(.answerBegan, now: loop.now)
+    if loop.keepsRecords {
+      account?.status = head.status.code
+      account?.stages = head["Server-Timing"]
+    }
+    output.append(ResponseWriter.preparedHead(head, framing: framing))
     output.append(
-      ResponseWriter.head(head, framing: framing, date: loop.date, keepsAlive: keepsAlive, version: version))
+      loop.headTail(keepsAlive: machine.keepsAlive && framing != .close, version: machine.version))
+  }
+
+  private func append(_ body: [UInt8]) {
+    account?.bodyBytes += body.count
+    output.append(body)
   }
 
   private func complete() {
     responder?.completed()
     responder = nil
+    roomHandlers = []
+    let endsHere = framing == .untilClose
     framing = .whole
-    state = .flushing
+    if endsHere { machine.endsWithThisAnswer() }
+    _ = machine.handle(.answerCompleted, now: loop.now)
     flush()
   }
 
@@ -268,44 +383,43 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   private func flush() {
     while !output.isEmpty {
-      let sent = sendGathered()
+      let sent = output.send(to: descriptor)
       if sent >= 0 {
-        consume(sent)
-        // An interim response sent while a body is read has the body's deadline.
-        if state != .reading { setDeadline(limits.writeDeadline) }
+        if !output.isEmpty { perform(machine.handle(.sent(sent, all: false), now: loop.now)) }
       } else if errno == EAGAIN {
         watch(watched | EPOLLOUT.rawValue)
-        if deadline == .max { setDeadline(limits.writeDeadline) }
-        return
+        perform(machine.handle(.blocked, now: loop.now))
+        return makeRoom()
       } else if errno != EINTR {
         return close()
       }
     }
     if watched & EPOLLOUT.rawValue != 0 { watch(watched & ~EPOLLOUT.rawValue) }
-    switch state {
-    case .answering: deadline = .max
-    case .flushing: answerIsSent()
-    case .reading, .lingering, .closed: break
-    }
+    makeRoom()
+    if machine.phase == .sending { finishAccount(isCut: false) }
+    perform(machine.handle(.sent(0, all: true), now: loop.now))
   }
 
-  private func answerIsSent() {
-    guard keepsAlive, !isDraining else { return wasRefused ? linger() : close() }
-    state = .reading
-    hasSentHead = false
-    // From one who has stopped sending there may still be whole requests here, but nothing more will come.
-    watch(peerHasClosed ? 0 : EPOLLIN.rawValue)
-    setDeadline(parser.isInsideRequest ? limits.headerDeadline : limits.idleDeadline)
-    parse()
-    if peerHasClosed && state == .reading { close() }
+  private func makeRoom() {
+    guard !roomHandlers.isEmpty, output.byteCount <= Self.lowWaterBytes else { return }
+    // Not from here: a producer writes at once, and would come back to this very place.
+    for handler in roomHandlers { loop.queue.async(execute: handler) }
+    roomHandlers = []
+  }
+
+  private func finishAccount(isCut: Bool) {
+    guard let account else { return }
+    self.account = nil
+    loop.records.append(
+      identifier: account.identifier, arrived: account.arrived, duration: loop.monotonicNow() &- account.began,
+      head: account.head, peer: peer.text, status: account.status, bodyBytes: account.bodyBytes, isCut: isCut,
+      stages: account.stages)
   }
 
   /// Our side first: closing outright would reset a client that is still sending, and it might never see the answer.
   private func linger() {
-    state = .lingering
     shutdown(descriptor, Int32(SHUT_WR))
     watch(EPOLLIN.rawValue)
-    setDeadline(limits.lingerDeadline)
     discard()
   }
 
@@ -313,47 +427,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     // A batch at a time, so that one who sends without end does not hold the loop.
     for _ in 0..<16 {
       let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
-      if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return close() }
-      if count < 0 { return }
-    }
-  }
-
-  private func consume(_ count: Int) {
-    var left = count
-    while left > 0, let first = output.first {
-      let rest = first.count - sentOfFirst
-      if left < rest {
-        sentOfFirst += left
-        return
-      }
-      left -= rest
-      sentOfFirst = 0
-      output.removeFirst()
-    }
-  }
-
-  /// One gathered send of what is queued: up to `most` pieces.
-  private func sendGathered() -> Int {
-    let most = 16
-    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: most) { vectors in
-      func gather(_ index: Int) -> Int {
-        if index == min(output.count, most) {
-          var message = msghdr()
-          message.msg_iov = vectors.baseAddress
-          message.msg_iovlen = index
-          return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-        }
-        return output[index].withUnsafeBytes { bytes in
-          let skipped = index == 0 ? sentOfFirst : 0
-          vectors.initializeElement(
-            at: index,
-            to: iovec(
-              iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress! + skipped), iov_len: bytes.count - skipped)
-          )
-          return gather(index + 1)
-        }
-      }
-      return gather(0)
+      if count == 0 { return perform(machine.handle(.peerFinished, now: loop.now)) }
+      if count < 0 && errno == EAGAIN { return }
+      if count < 0 && errno != EINTR { return close() }
     }
   }
 
@@ -361,9 +437,5 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     guard events != watched, let identifier else { return }
     watched = events
     loop.modify(identifier, descriptor: descriptor, events: events)
-  }
-
-  private func setDeadline(_ duration: Duration) {
-    deadline = EventLoop.now() + UInt64(duration / .nanoseconds(1))
   }
 }

@@ -1,21 +1,13 @@
 import HTTPCore
 
-/// Who is at the other end of a connection.
-package enum Peer: Sendable, Hashable {
-  /// A socket file: as near as this machine.
-  case unix
-  case address(String, isLoopback: Bool)
-
-  package var isLoopback: Bool {
-    switch self {
-    case .unix: true
-    case .address(_, let isLoopback): isLoopback
-    }
-  }
-}
-
 /// What answers requests.
 package protocol HTTPHandler: Sendable {
+  /// The answer to a request that needs nothing but a look at memory; `nil` for every other.
+  ///
+  /// Called on a connection's queue, before `handle`, for every request. It takes no lock for longer than a look-up and
+  /// calls nobody. For HEAD it is the answer to GET; its body is not sent.
+  func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer?
+
   /// Answers a request through `responder`, now or later, from any thread.
   ///
   /// Called on a connection's queue: whatever blocks or takes longer than a lookup belongs elsewhere. A responder that
@@ -27,4 +19,8 @@ package protocol HTTPHandler: Sendable {
 
   /// The answer to a request whose responder was let go without one.
   func responseToAbandonment() -> HTTPResponse
+}
+
+extension HTTPHandler {
+  package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? { nil }
 }

@@ -47,10 +47,7 @@ package enum ListenAddress: Sendable, Hashable {
   package var isLoopback: Bool {
     switch self {
     case .unix: return true
-    case .ip(let host, _):
-      if host == "localhost" || host == "::1" { return true }
-      var address = in_addr()
-      return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
+    case .ip(let host, _): return host == "localhost" || IPAddress(host)?.isLoopback == true
     }
   }
 }
@@ -61,12 +58,15 @@ package enum ListenError: Error, Sendable, CustomStringConvertible {
   case failed(ListenAddress, call: String, code: Int32)
   /// The socket's path is longer than the system allows.
   case pathTooLong(ListenAddress)
+  /// What a service manager passed on is no listening socket.
+  case notListening(descriptor: Int32)
 
   package var description: String {
     switch self {
     case .unknownHost(let address): "\(address.text): the host is not an address of this machine"
     case .failed(let address, let call, let code): "\(address.text): \(call): \(String(cString: strerror(code)))"
     case .pathTooLong(let address): "\(address.text): the path is too long for a socket"
+    case .notListening(let descriptor): "descriptor \(descriptor), which was passed on, is no listening stream socket"
     }
   }
 }
@@ -130,6 +130,33 @@ extension ListenAddress {
     return descriptor
   }
 
+  /// The address of a socket that is listened at already, as a service manager passes it on. Makes it non-blocking.
+  ///
+  /// - Throws: where it is no listening stream socket.
+  static func adopt(_ descriptor: Int32) throws(ListenError) -> ListenAddress {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var isListening: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    let named = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard named == 0, getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening != 0
+    else { throw .notListening(descriptor: descriptor) }
+    guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0,
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+    else { throw .notListening(descriptor: descriptor) }
+    if case .address(let address) = Peer(&storage) {
+      return .ip(host: address.text, port: port(of: descriptor) ?? 0)
+    }
+    let path = withUnsafeBytes(of: &storage) { bytes in
+      // The family, then the path, to its end or its NUL; an abstract name begins with one.
+      let name = bytes[MemoryLayout<sa_family_t>.size..<max(MemoryLayout<sa_family_t>.size, Int(length))]
+      return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    return .unix(path: path)
+  }
+
   private static func port(of descriptor: Int32) -> UInt16? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -148,32 +175,6 @@ private func withAddress(
   let length = socklen_t(MemoryLayout<sockaddr_un>.size)
   return withUnsafePointer(to: &address) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
-  }
-}
-
-extension Peer {
-  /// The peer that `accept` told of.
-  init(_ storage: inout sockaddr_storage) {
-    let family = Int32(storage.ss_family)
-    self = withUnsafeBytes(of: &storage) { bytes in
-      guard let start = bytes.baseAddress else { return .unix }
-      let source: UnsafeRawPointer
-      let isLoopback: Bool
-      switch family {
-      case AF_INET:
-        source = start + MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!
-        isLoopback = source.load(as: UInt8.self) == 127
-      case AF_INET6:
-        source = start + MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!
-        isLoopback = (0..<16).allSatisfy { source.load(fromByteOffset: $0, as: UInt8.self) == ($0 == 15 ? 1 : 0) }
-      default: return .unix
-      }
-      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
-        guard inet_ntop(family, source, text.baseAddress, socklen_t(text.count)) != nil, let name = text.baseAddress
-        else { return .unix }
-        return .address(String(cString: name), isLoopback: isLoopback)
-      }
-    }
   }
 }
 

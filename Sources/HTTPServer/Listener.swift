@@ -16,6 +16,8 @@ final class Listener: EventLoop.Registrant {
   private let descriptor: Int32
   private let loop: EventLoop
   private let mayAccept: () -> Bool
+  /// Called as accepting stops for want of room, and is to be called back by `resume`.
+  private let paused: () -> Void
   private let accepted: (Int32, Peer) -> Void
   private let logger: Logger
 
@@ -26,12 +28,13 @@ final class Listener: EventLoop.Registrant {
 
   init(
     descriptor: Int32, loop: EventLoop, logger: Logger, mayAccept: @escaping () -> Bool,
-    accepted: @escaping (Int32, Peer) -> Void
+    paused: @escaping () -> Void, accepted: @escaping (Int32, Peer) -> Void
   ) {
     self.descriptor = descriptor
     self.loop = loop
     self.logger = logger
     self.mayAccept = mayAccept
+    self.paused = paused
     self.accepted = accepted
   }
 
@@ -80,6 +83,7 @@ final class Listener: EventLoop.Registrant {
   private func pause(because reason: String) {
     guard !isPaused, let identifier else { return }
     isPaused = true
+    paused()
     loop.modify(identifier, descriptor: descriptor, events: 0)
     logger.warning("not accepting for now", metadata: ["reason": "\(reason)"])
   }

@@ -1,9 +1,11 @@
+import Dispatch
 import HTTPCore
 import Synchronization
 
 /// The one way to answer a request. Usable from any thread; the calls for one answer come from one thread at a time.
 ///
-/// Either `send`, or `start`, any number of `write` and `finish`.
+/// Either `send`, or `start`, any number of `write` and `finish`. On the connection's own queue they act at once, from
+/// elsewhere in their turn.
 package final class Responder: Sendable {
   private struct State {
     var hasStarted = false
@@ -11,39 +13,47 @@ package final class Responder: Sendable {
     var onClose: (@Sendable () -> Void)?
   }
 
+  /// The request's name, in answers and in the access log.
+  package let requestID: RequestIdentifier
   private let connection: Connection
   private let loop: EventLoop
   private let state = Mutex(State())
   /// The request was HEAD: heads are sent as they are, bodies are not.
   private let isHead: Bool
 
-  init(connection: Connection, loop: EventLoop, isHead: Bool) {
+  init(connection: Connection, loop: EventLoop, isHead: Bool, requestID: RequestIdentifier) {
     self.connection = connection
     self.loop = loop
     self.isHead = isHead
+    self.requestID = requestID
   }
 
   /// The whole answer.
   package func send(_ response: HTTPResponse) {
     guard begin() else { return }
-    loop.queue.async { [self] in connection.respond(response, isHead: isHead, for: self) }
+    loop.run { [self] in connection.respond(response, isHead: isHead, for: self) }
   }
 
   /// The head of an answer whose body comes in pieces: chunked, or ended by closing for HTTP/1.0.
   package func start(_ head: ResponseHead) {
     guard begin() else { return }
-    loop.queue.async { [self] in connection.respondInPieces(head, isHead: isHead, for: self) }
+    loop.run { [self] in connection.respondInPieces(head, isHead: isHead, for: self) }
   }
 
   /// A piece of body; what is in one piece is sent at once and together. Empty pieces are nothing.
-  package func write(_ pieces: [[UInt8]]) {
-    guard !isHead else { return }
-    loop.queue.async { [self] in connection.write(pieces, for: self) }
+  ///
+  /// Whoever has more than a few pieces waits for room before the next: a client that reads slowly must not make us hold
+  /// what it has not read. One that does not wait loses its client at `ServerLimits.queuedBytes`.
+  ///
+  /// - Parameter whenRoom: called once, on the connection's queue, when little of what was written still waits; never if
+  ///   the client goes first, which `onClose` tells.
+  package func write(_ pieces: [[UInt8]], whenRoom: (@Sendable () -> Void)? = nil) {
+    loop.run { [self] in connection.write(isHead ? [] : pieces, whenRoom: whenRoom, for: self) }
   }
 
   /// The end of the body.
   package func finish() {
-    loop.queue.async { [self] in connection.finish(for: self) }
+    loop.run { [self] in connection.finish(for: self) }
   }
 
   /// Calls `handler` once if the client goes before its answer is complete, at once if it has already gone.

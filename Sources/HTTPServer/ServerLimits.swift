@@ -5,7 +5,8 @@ package struct ServerLimits: Sendable {
   package var parser: ParserLimits
   /// Open connections in all; at the limit, accepting pauses until one closes.
   package var connections: Int
-  /// Open connections from one address; one more is closed at once. Socket files have no address.
+  /// Open connections from one address, or one IPv6 network of 64 bits; one more is closed at once. Socket files have no
+  /// address, and proxies have no limit.
   package var connectionsPerAddress: Int
   /// Requests on one connection before it is closed.
   package var requestsPerConnection: Int
@@ -17,17 +18,24 @@ package struct ServerLimits: Sendable {
   package var idleDeadline: Duration
   /// Without one byte of a waiting answer being taken.
   package var writeDeadline: Duration
+  /// What a reader that lags takes a second, in the long run and after the write deadline; 0: any.
+  package var writeBytesPerSecond: Int
+  /// What may wait for a client when one more piece of its answer is written; beyond it the connection closes.
+  package var queuedBytes: Int
   /// How long a refused client may go on sending after it was told.
   package var lingerDeadline: Duration
   /// Connections that the kernel holds before they are accepted.
   package var backlog: Int32
+  /// Bytes of records that wait for the access log's writer; what comes beyond is dropped and counted.
+  package var accessLogBytes: Int
 
   package init(
     parser: ParserLimits = ParserLimits(), connections: Int = 16_384, connectionsPerAddress: Int = 1024,
     requestsPerConnection: Int = 100_000,
     headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
     idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
-    lingerDeadline: Duration = .seconds(2), backlog: Int32 = 1024
+    writeBytesPerSecond: Int = 1024, queuedBytes: Int = 8 << 20, lingerDeadline: Duration = .seconds(2),
+    backlog: Int32 = 1024, accessLogBytes: Int = 4 << 20
   ) {
     self.parser = parser
     self.connections = connections
@@ -37,7 +45,10 @@ package struct ServerLimits: Sendable {
     self.bodyDeadline = bodyDeadline
     self.idleDeadline = idleDeadline
     self.writeDeadline = writeDeadline
+    self.writeBytesPerSecond = writeBytesPerSecond
+    self.queuedBytes = queuedBytes
     self.lingerDeadline = lingerDeadline
     self.backlog = backlog
+    self.accessLogBytes = accessLogBytes
   }
 }

@@ -1,10 +1,11 @@
 // PHImageManager: asked for a picture of an asset, it delivers a frame, or a degraded frame and then the final one.
 //
-//     request -> line of the render workers -> look: open, read the header, plan; a thumbnail frame goes out here
+//     request -> cache: the final frame at once, whatever was asked for
+//             -> line of the render workers -> look: open, read the header, plan; a thumbnail frame goes out here
 //             -> memory for the plan, waited for if need be
 //             -> render: a degraded frame if none went out yet, then the final one
 //
-// This is the plain path: each task renders for itself.
+// What is not in the cache each task renders for itself.
 
 import ImageCodec
 import ImageRender
@@ -20,6 +21,7 @@ package final class ImageManager: Sendable {
   private let budget: MemoryBudget
   private let limits: CodecLimits
   private let transforms: ColorTransforms
+  private let cache: FrameCache
   private let logger: Logger
   /// Tasks whose render has not begun, wherever they wait.
   private let waiting = Atomic<Int>(0)
@@ -28,11 +30,13 @@ package final class ImageManager: Sendable {
   /// - Parameters:
   ///   - queue: where codec work runs, and nothing else does. Its own line need have no limit.
   ///   - maximumWaiting: tasks that may wait, for a worker or for memory; one more is refused.
+  ///   - cache: where final frames are kept.
   ///   - budget: what all renders together may hold.
   package init(
-    store: OriginalStore, queue: WorkQueue, maximumWaiting: Int, budget: MemoryBudget, limits: CodecLimits,
-    logger: Logger
+    store: OriginalStore, queue: WorkQueue, maximumWaiting: Int, cache: FrameCache, budget: MemoryBudget,
+    limits: CodecLimits, logger: Logger
   ) {
+    self.cache = cache
     self.maximumWaiting = maximumWaiting
     self.store = store
     self.queue = queue
@@ -42,11 +46,19 @@ package final class ImageManager: Sendable {
     self.logger = logger
   }
 
-  /// Starts work on a picture. `deliver` is called on a worker, in order, the last time with `.final` or `.failed`.
+  /// Starts work on a picture. `deliver` is called in order, the last time with `.final` or `.failed`: here and now if the
+  /// frame is in the cache, else on a worker.
+  ///
+  /// - Parameter bypassesCaches: render from the original, whatever is kept, and keep nothing of it.
   package func requestImage(
-    for asset: Asset, _ request: ImageRequest, requestID: String, deliver: @escaping @Sendable (ImageDelivery) -> Void
+    for asset: Asset, _ request: ImageRequest, requestID: String, bypassesCaches: Bool = false,
+    deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
-    let task = ImageTask(requestID: requestID, asset: asset, request: request)
+    let task = ImageTask(requestID: requestID, asset: asset, request: request, bypassesCaches: bypassesCaches)
+    if !bypassesCaches, let frame = cache.frame(for: RenditionKey(asset, request, source: .original)) {
+      deliver(.final(ImageFrame(frame, requestID: requestID)))
+      return task
+    }
     // One may always be on its way to a worker.
     if waiting.add(1, ordering: .relaxed).newValue > max(1, maximumWaiting) {
       waiting.subtract(1, ordering: .relaxed)
@@ -108,9 +120,12 @@ package final class ImageManager: Sendable {
         deliver(.degraded(frame))
       }
       guard let plan = render.final else { preconditionFailure("a render without a plan") }
-      let frame = try frame(plan, render, isDegraded: false)
+      var frame = try frame(plan, render, isDegraded: false)
       // Overwritten in place while it was read: its pixels may be half one picture and half another.
       guard render.source.isUnchanged else { throw .originalChanged }
+      if !task.bypassesCaches && !frame.result.isIncomplete {
+        frame.cached = cache.store(frame, for: RenditionKey(task.asset, task.request, source: .original))
+      }
       deliver(.final(frame))
     }
   }

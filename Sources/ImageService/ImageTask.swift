@@ -7,6 +7,18 @@ package struct ImageFrame: Sendable {
   package let format: OutputFormat
   package let result: ImageResult
   package let timings: StageTimings
+  /// Where it is kept in memory, if it is.
+  package var cached: CachedFrame?
+}
+
+extension ImageFrame {
+  /// A frame that was there already: nothing was done for it.
+  package init(_ frame: CachedFrame, requestID: String) {
+    self.init(
+      bytes: frame.bytes, format: frame.format,
+      result: ImageResult(requestID: requestID, isDegraded: false, size: frame.size, source: .memory),
+      timings: StageTimings(), cached: frame)
+  }
 }
 
 /// What a task tells its caller: any number of degraded frames, then one of the others.
@@ -21,10 +33,13 @@ package final class ImageTask: Sendable {
   package let requestID: String
   package let asset: Asset
   package let request: ImageRequest
+  /// Neither looks for the frame in a cache nor puts it there.
+  let bypassesCaches: Bool
   let stop = StopFlag()
   let created = ContinuousClock.now
 
-  init(requestID: String, asset: Asset, request: ImageRequest) {
+  init(requestID: String, asset: Asset, request: ImageRequest, bypassesCaches: Bool) {
+    self.bypassesCaches = bypassesCaches
     self.requestID = requestID
     self.asset = asset
     self.request = request

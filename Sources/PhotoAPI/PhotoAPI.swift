@@ -1,6 +1,7 @@
 // Where the two wings meet: a request of HTTP becomes a question in PhotoKit's words, its answer a response.
 //
-//     handle -> Gatekeeper (host, principal) -> Route -> HealthRoutes | AssetRoutes | ImageRoute -> Responder
+//     preparedAnswer -> AnswerCache
+//     handle -> Gatekeeper (host, site, principal) -> Route -> HealthRoutes | AssetRoutes | ImageRoute -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
@@ -11,93 +12,141 @@ import Logging
 import PhotoModel
 
 package struct PhotoAPI: HTTPHandler {
-  /// What every answer says: no page of another origin has a use for it.
-  package static let commonFields = [(name: "Cross-Origin-Resource-Policy", value: "same-origin")]
+  /// How the API is set up, as the settings say.
+  package struct Options: Sendable {
+    /// Names that the daemon goes by, beside loopback names and addresses.
+    package var allowedHosts: [String] = []
+    /// Peers that pass on what others ask.
+    package var proxies: PeerSet
+    /// Origins whose pages may read answers.
+    package var corsOrigins: [String] = []
+    /// Byte ranges that one request may ask for; more are answered whole.
+    package var maximumRanges = 16
+
+    package init(allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int) {
+      self.allowedHosts = allowedHosts
+      self.proxies = proxies
+      self.corsOrigins = corsOrigins
+      self.maximumRanges = maximumRanges
+    }
+  }
 
   private let gatekeeper: Gatekeeper
+  private let library: any AssetSource
   private let lookups: WorkQueue
+  private let answers: FrameAnswers
   private let health: HealthRoutes
   private let assets: AssetRoutes
   private let image: ImageRoute
 
   /// - Parameters:
   ///   - lookups: where questions to the catalogue run.
-  ///   - isBehindProxy: loopback peers are a proxy's, and not trusted.
-  ///   - allowedHosts: names that the daemon goes by, beside loopback names and addresses.
+  ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
   package init(
-    library: any AssetSource, images: ImageManager, lookups: WorkQueue, allowedHosts: [String], isBehindProxy: Bool,
+    library: any AssetSource, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers, options: Options,
     logger: Logger
   ) {
-    gatekeeper = Gatekeeper(allowedHosts: allowedHosts, isBehindProxy: isBehindProxy)
+    gatekeeper = Gatekeeper(
+      allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins))
+    self.library = library
     self.lookups = lookups
+    self.answers = answers
     health = HealthRoutes(library: library, logger: logger)
     assets = AssetRoutes(library: library, logger: logger)
-    image = ImageRoute(library: library, images: images, logger: logger)
+    image = ImageRoute(
+      library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
+      maximumRanges: options.maximumRanges, logger: logger)
+  }
+
+  package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
+    answers.cache.answer(
+      to: request.head, isLocal: gatekeeper.isLocal(request.head, from: peer),
+      variesByOrigin: gatekeeper.origins.isConfigured, generation: library.generation)
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+    let reply = Reply(responder: responder, crossOrigin: gatekeeper.origins.fields(for: request.head))
+    let target = request.target
     do throws(Problem) {
-      guard gatekeeper.admits(request.target) else {
-        throw Problem(
-          421, "host-not-allowed", "Not a host of this daemon",
-          detail: "Ask for it as localhost, by address, or by a name that is listed in allowedHosts.")
-      }
-      let principal = gatekeeper.principal(request, from: peer)
-      guard let route = Route(request.target.segments) else {
+      try gatekeeper.check(request.head, target, from: peer)
+      // `OPTIONS *` asks what the server as a whole can do (RFC 9110 §9.3.7).
+      if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
+      guard let route = Route(target.segments) else {
         throw Problem(404, "not-found", "No such resource", detail: "GET /openapi.json lists the resources there are.")
       }
       guard route.methods.contains(request.method) else {
-        let names = route.methods.map(\.name).joined(separator: ", ")
         throw Problem(
-          405, "method-not-allowed", "Method not allowed", detail: "This resource knows \(names).",
-          fields: ["Allow": names])
+          405, "method-not-allowed", "Method not allowed", detail: "This resource knows \(route.allow).",
+          fields: ["Allow": route.allow])
       }
-      try dispatch(route, request, principal, responder)
+      if request.method == .options {
+        let preflight = gatekeeper.origins.preflight(request.head, methods: route.allow)
+        return reply.send(HTTPResponse(204, [("Allow", route.allow)] + preflight))
+      }
+      try dispatch(route, request, target, peer, reply)
     } catch {
-      responder.send(error.response)
+      reply.send(error.response)
     }
   }
 
-  package func response(to error: ParseError) -> HTTPResponse { Problem(error).response }
+  package func response(to error: ParseError) -> HTTPResponse { ownAnswer(Problem(error)) }
 
   package func responseToAbandonment() -> HTTPResponse {
-    Problem(500, "internal-error", "Internal error", detail: "The daemon did not answer; that is a bug of its own.")
-      .response
+    ownAnswer(
+      Problem(500, "internal-error", "Internal error", detail: "The daemon did not answer; that is a bug of its own."))
+  }
+
+  /// An answer to nobody in particular.
+  private func ownAnswer(_ problem: Problem) -> HTTPResponse {
+    var response = problem.response
+    response.head.fields.append(("Cross-Origin-Resource-Policy", "same-origin"))
+    return response
   }
 
   private func dispatch(
-    _ route: Route, _ request: HTTPRequest, _ principal: Principal, _ responder: Responder
+    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ peer: Peer, _ reply: Reply
   ) throws(Problem) {
+    let principal = gatekeeper.principal(request.head, from: peer)
     switch route {
-    case .health: responder.send(try health.health(request))
-    case .openAPI: responder.send(try health.openAPI(request))
-    case .readiness: try lookUp(responder) { () throws(Problem) in try health.readiness(request) }
+    case .health: reply.send(try health.health(request))
+    case .openAPI: reply.send(try health.openAPI(request))
+    case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request) }
     case .assets:
-      try lookUp(responder) { () throws(Problem) in try assets.list(request, principal) }
+      try lookUp(reply) { () throws(Problem) in try assets.list(request, principal) }
     case .asset(let identifier):
-      try lookUp(responder) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
+      try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
     case .image(let identifier):
       // What is wrong with the query alone is said before anything is looked up.
-      let query = try ImageQuery(request.target)
-      try onLookupQueue(responder) { () throws(Problem) in
-        try image.answer(LocalIdentifier(identifier), query, request, principal, responder)
+      let query = try ImageQuery(target)
+      try onLookupQueue(reply) { () throws(Problem) in
+        try image.answer(LocalIdentifier(identifier), query, request, from: peer, reply)
       }
     }
   }
 
   /// Answers with what a look-up gives.
   private func lookUp(
-    _ responder: Responder, _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
+    _ reply: Reply, _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
   ) throws(Problem) {
-    try onLookupQueue(responder) { () throws(Problem) in responder.send(try answer()) }
+    try onLookupQueue(reply) { () throws(Problem) in reply.send(try answer()) }
   }
 
   private func onLookupQueue(
-    _ responder: Responder, _ work: @escaping @Sendable () throws(Problem) -> Void
+    _ reply: Reply, _ work: @escaping @Sendable () throws(Problem) -> Void
   ) throws(Problem) {
     let isAccepted = lookups.submit {
-      do throws(Problem) { try work() } catch { responder.send(error.response) }
+      do throws(Problem) { try work() } catch { reply.send(error.response) }
     }
     if !isAccepted { throw Problem(ImageServiceError.queueFull) }
   }
+}
+
+/// Answers that were made of cached frames. Made before the frame cache, which tells it what goes.
+package struct FrameAnswers: Sendable {
+  let cache: AnswerCache
+
+  /// - Parameter capacity: answers that are kept at most; each takes about two kilobytes beside its frame.
+  package init(capacity: Int) { cache = AnswerCache(capacity: capacity) }
+
+  package func framesWereEvicted(_ frames: [CachedFrame]) { cache.framesWereEvicted(frames) }
 }

@@ -16,6 +16,7 @@ import Telemetry
 struct Composition: Sendable {
   private let settings: Settings
   private let addresses: [ListenAddress]
+  private let proxies: PeerSet
   private let libraryPath: String
   private let dataFolder: String
 
@@ -27,6 +28,11 @@ struct Composition: Sendable {
         throw CommandFailure(description: "\(text) is no address to listen at; write ADDRESS:PORT or unix:PATH")
       }
       return address
+    }
+    do {
+      proxies = try PeerSet(settings.proxies)
+    } catch {
+      throw CommandFailure(description: "proxies: \(error)")
     }
     guard !settings.library.isEmpty else {
       throw CommandFailure(description: "no library: name the folder with --library or PHOTOD_LIBRARY")
@@ -47,7 +53,14 @@ struct Composition: Sendable {
   }
 
   func daemon() throws -> Daemon {
-    if let open = addresses.first(where: { !$0.isLoopback }), !settings.allowAnonymous {
+    let inherited = ServiceManager.inheritedSockets()
+    let listened: [ListenAddress]
+    do {
+      listened = inherited.isEmpty ? addresses : try inherited.map(Server.address(ofInherited:))
+    } catch {
+      throw CommandFailure(description: "\(error)")
+    }
+    if let open = listened.first(where: { !$0.isLoopback }), !settings.allowAnonymous {
       throw CommandFailure(
         description: "\(open.text) can be reached from other machines, and there is nothing yet that would ask who is "
           + "calling. Listen on 127.0.0.1, or start with --allow-anonymous to serve anybody.")
@@ -61,23 +74,34 @@ struct Composition: Sendable {
     }
     let catalogue = try Catalogue(dataFolder: dataFolder)
     let cores = ProcessInfo.processInfo.activeProcessorCount
+    // Answers are small; there are about as many as frames, and a few more for one that is asked for in several ways.
+    let answers = FrameAnswers(capacity: min(65_536, settings.frameCacheBytes >> 11))
+    let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
     let images = ImageManager(
       store: OriginalStore(folder: folder),
       queue: WorkQueue(
         label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
         limit: .max, qos: .utility, whenIdle: MemoryRelease().soon),
-      maximumWaiting: settings.renderQueue, budget: MemoryBudget(capacityBytes: memoryBudget), limits: settings.codec,
+      maximumWaiting: settings.renderQueue, cache: cache, budget: MemoryBudget(capacityBytes: memoryBudget),
+      limits: settings.codec,
       logger: Logger(label: "images"))
     let api = PhotoAPI(
       library: catalogue, images: images,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
-      allowedHosts: settings.allowedHosts, isBehindProxy: settings.behindProxy, logger: Logger(label: "api"))
+      answers: answers,
+      options: PhotoAPI.Options(
+        allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
+        maximumRanges: settings.maximumRanges),
+      logger: Logger(label: "api"))
     return Daemon(
       server: Server(
-        handler: api, limits: settings.server, commonFields: PhotoAPI.commonFields, loopCount: cores,
+        handler: api, limits: settings.server, proxies: proxies,
+        loopCount: settings.loops == 0 ? Int(photod_usable_cores()) : settings.loops,
+        accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBytes) : nil,
         logger: Logger(label: "http")),
-      addresses: addresses, scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
+      sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
+      scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath)
   }
 

@@ -12,8 +12,15 @@ import Synchronization
 #endif
 
 final class Daemon: Sendable {
+  /// What is listened at: addresses of our own, or sockets that a service manager opened.
+  enum Sockets {
+    case bind([ListenAddress])
+    case inherited([Int32], [ListenAddress])
+  }
+
   private let server: Server
-  private let addresses: [ListenAddress]
+  private let sockets: Sockets
+  private let catalogue: Catalogue
   private let scanner: LibraryScanner
   private let scanInterval: Int
   private let drainDeadline: Duration
@@ -25,11 +32,12 @@ final class Daemon: Sendable {
   private let sources = Mutex<[Source]>([])
 
   init(
-    server: Server, addresses: [ListenAddress], scanner: LibraryScanner, scanInterval: Int, drainDeadline: Duration,
-    libraryPath: String
+    server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
+    drainDeadline: Duration, libraryPath: String
   ) {
     self.server = server
-    self.addresses = addresses
+    self.sockets = sockets
+    self.catalogue = catalogue
     self.scanner = scanner
     self.scanInterval = scanInterval
     self.drainDeadline = drainDeadline
@@ -44,7 +52,12 @@ final class Daemon: Sendable {
     on(SIGHUP) { [self] in scanQueue.async { [self] in scan() } }
     let bound: [ListenAddress]
     do {
-      bound = try server.start(at: addresses)
+      switch sockets {
+      case .bind(let addresses): bound = try server.start(at: addresses)
+      case .inherited(let descriptors, let addresses):
+        server.start(on: descriptors)
+        bound = addresses
+      }
     } catch {
       throw CommandFailure(description: "\(error)")
     }
@@ -53,10 +66,13 @@ final class Daemon: Sendable {
       print("photod serves \(libraryPath) at \(address.url)")
     }
     fflush(nil)
+    ServiceManager.notify("READY=1")
+    noticeOtherWriters()
     scanQueue.async { [self] in scan() }
     if scanInterval > 0 { scanRegularly() }
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
+    ServiceManager.notify("STOPPING=1")
     stopScanning.raise()
     await withCheckedContinuation { continuation in
       server.drain(deadline: drainDeadline) { continuation.resume() }
@@ -89,6 +105,15 @@ final class Daemon: Sendable {
     } catch {
       logger.error("the scan failed", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// `photod scan` may change the catalogue while we serve from it.
+  private func noticeOtherWriters() {
+    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+    timer.setEventHandler { [catalogue] in catalogue.noticeOtherWriters() }
+    timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
+    timer.activate()
+    keep(Source(timer))
   }
 
   private func scanRegularly() {

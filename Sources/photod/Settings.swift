@@ -20,10 +20,13 @@ struct Settings: Sendable {
   var data: String
   var allowAnonymous: Bool
   var allowedHosts: [String]
-  var behindProxy: Bool
+  var proxies: [String]
+  var corsOrigins: [String]
   var timeZone: String
   var logLevel: Logger.Level
+  var accessLog: Bool
   var memoryBudget: Int
+  var frameCacheBytes: Int
   var renderWorkers: Int
   var renderQueue: Int
   var codec: CodecLimits
@@ -31,6 +34,8 @@ struct Settings: Sendable {
   var scanMaximumRemovalPercent: Int
   var server: ServerLimits
   var drainSeconds: Int
+  var loops: Int
+  var maximumRanges: Int
 
   /// Every key and its default. 0 and "" stand for what can only be known at start: see `config/photod.json`.
   static let defaults: [(key: String, value: ConfigContent)] = [
@@ -39,11 +44,14 @@ struct Settings: Sendable {
     ("data", .string("")),
     ("allowAnonymous", .bool(false)),
     ("allowedHosts", .stringArray([])),
-    ("behindProxy", .bool(false)),
+    ("proxies", .stringArray([])),
+    ("corsOrigins", .stringArray([])),
     ("timeZone", .string("UTC")),
     ("logLevel", .string("info")),
+    ("accessLog", .bool(true)),
     ("memoryBudget", .int(0)),
     ("drainSeconds", .int(20)),
+    ("cache.frameBytes", .int(128 << 20)),
     ("render.workers", .int(0)),
     ("render.queue", .int(1024)),
     ("limits.sourcePixels", .int(250_000_000)),
@@ -54,6 +62,7 @@ struct Settings: Sendable {
     ("limits.colorTransformBytes", .int(16 << 20)),
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
+    ("http.loops", .int(0)),
     ("http.connections", .int(16_384)),
     ("http.connectionsPerAddress", .int(1024)),
     ("http.requestsPerConnection", .int(100_000)),
@@ -65,6 +74,11 @@ struct Settings: Sendable {
     ("http.bodySeconds", .int(60)),
     ("http.idleSeconds", .int(75)),
     ("http.writeSeconds", .int(30)),
+    ("http.writeBytesPerSecond", .int(1024)),
+    ("http.queuedBytes", .int(8 << 20)),
+    ("http.lingerSeconds", .int(2)),
+    ("http.ranges", .int(16)),
+    ("http.accessLogBytes", .int(4 << 20)),
     ("http.backlog", .int(1024)),
   ]
 
@@ -113,7 +127,8 @@ struct Settings: Sendable {
     data = try reader.text("data")
     allowAnonymous = try reader.flag("allowAnonymous")
     allowedHosts = try reader.list("allowedHosts")
-    behindProxy = try reader.flag("behindProxy")
+    proxies = try reader.list("proxies")
+    corsOrigins = try reader.list("corsOrigins")
     timeZone = try reader.text("timeZone")
     let level = try reader.text("logLevel")
     guard let logLevel = Logger.Level(rawValue: level) else {
@@ -121,8 +136,10 @@ struct Settings: Sendable {
       throw SettingsError(description: "logLevel is one of \(names), not \(level)")
     }
     self.logLevel = logLevel
+    accessLog = try reader.flag("accessLog")
     memoryBudget = try reader.number("memoryBudget", in: 0...(1 << 50))
     drainSeconds = try reader.number("drainSeconds", in: 0...86_400)
+    frameCacheBytes = try reader.number("cache.frameBytes", in: 0...(1 << 50))
     renderWorkers = try reader.number("render.workers", in: 0...1024)
     renderQueue = try reader.number("render.queue", in: 0...1_000_000)
     codec = CodecLimits(
@@ -147,6 +164,12 @@ struct Settings: Sendable {
     server.bodyDeadline = .seconds(try reader.number("http.bodySeconds", in: 1...86_400))
     server.idleDeadline = .seconds(try reader.number("http.idleSeconds", in: 1...86_400))
     server.writeDeadline = .seconds(try reader.number("http.writeSeconds", in: 1...86_400))
+    server.writeBytesPerSecond = try reader.number("http.writeBytesPerSecond", in: 0...(1 << 40))
+    server.queuedBytes = try reader.number("http.queuedBytes", in: 0...(1 << 40))
+    server.lingerDeadline = .seconds(try reader.number("http.lingerSeconds", in: 0...86_400))
+    server.accessLogBytes = try reader.number("http.accessLogBytes", in: 65_536...(1 << 40))
+    loops = try reader.number("http.loops", in: 0...256)
+    maximumRanges = try reader.number("http.ranges", in: 0...1000)
     server.backlog = Int32(try reader.number("http.backlog", in: 1...65_535))
   }
 

@@ -132,7 +132,7 @@ struct ServiceTests {
   @Test("methods that a resource does not know", arguments: ["POST", "DELETE", "PUT", "PATCH", "BREW"])
   func methods(_ method: String) throws {
     let answer = try Self.shared.get("/v1/assets", method: method)
-    #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD")
+    #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD, OPTIONS")
   }
 
   @Test(
@@ -214,7 +214,7 @@ struct ServiceTests {
 
   @Test("behind a proxy nobody is the person at this machine")
   func proxy() throws {
-    let daemon = try Self.daemon(["--set", "behindProxy=true"])
+    let daemon = try Self.daemon(["--set", "proxies=127.0.0.1"])
     let identifier = try daemon.identifier("folder/1.jpg")
     #expect(try daemon.get("/v1/assets/\(identifier)").json["location"] is NSNull)
   }

@@ -54,6 +54,53 @@ struct RequestParserTests {
       name: "bytes above ASCII in a value", message: "GET / HTTP/1.1\r\nHost: a\r\nX: \u{FC}\r\n\r\n",
       requests: ["GET / [] true"]),
     Good(
+      name: "absolute form with nothing behind the host", message: "GET http://b HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["GET / [] true"]),
+    Good(
+      name: "absolute form with a query behind the host", message: "GET HTTPS://b?x HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["GET / [] true"]),
+    Good(
+      name: "an IP literal as host", message: "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", requests: ["GET / [] true"]),
+    Good(name: "an empty host", message: "GET / HTTP/1.1\r\nHost:\r\n\r\n", requests: ["GET / [] true"]),
+    Good(
+      name: "escapes that stay inside a segment", message: "GET /a%20b/%C3%A4 HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["GET /a%20b/%C3%A4 [] true"]),
+    Good(
+      name: "dots that lead nowhere", message: "GET /a..b/.c/... HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["GET /a..b/.c/... [] true"]),
+    Good(
+      name: "a query that only looks like climbing", message: "GET /a?b=/../%2e HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["GET /a [] true"]),
+    Good(
+      name: "a minor version above ours", message: "GET / HTTP/1.2\r\nHost: a\r\n\r\n", requests: ["GET / [] true"]),
+    Good(
+      name: "close beats keep-alive", message: "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
+      requests: ["GET / [] false"]),
+    Good(
+      name: "connection options over two fields",
+      message: "GET / HTTP/1.1\r\nHost: a\r\nConnection: x\r\nCONNECTION: Close\r\n\r\n", requests: ["GET / [] false"]),
+    Good(
+      name: "leading zeros in a length", message: "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 0003\r\n\r\nabc",
+      requests: ["POST /b [abc] true"]),
+    Good(
+      name: "an expectation",
+      message: "POST /b HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\na",
+      requests: ["POST /b [a] true"]),
+    Good(
+      name: "a body of GET", message: "GET /b HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na",
+      requests: ["GET /b [a] true"]),
+    Good(
+      name: "a body that looks like a request, then a request",
+      message:
+        "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 18\r\n\r\nGET /x HTTP/1.1\r\n\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n"
+        .replacing("Content-Length: 18", with: "Content-Length: 19"),
+      requests: ["POST /b [GET /x HTTP/1.1\r\n\r\n] true", "GET /y [] true"]),
+    Good(
+      name: "chunks, then a request",
+      message:
+        "POST /b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n",
+      requests: ["POST /b [ab] true", "GET /y [] true"]),
+    Good(
       name: "a method nobody knows", message: "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n", requests: ["BREW /pot [] true"]),
   ]
 
@@ -165,8 +212,187 @@ struct RequestParserTests {
     Bad(
       name: "a smuggling trailer", message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX : a\r\n\r\n",
       error: .spaceBeforeColon, status: 400),
+    Bad(
+      name: "a trailer that is folded", message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: a\r\n b\r\n\r\n",
+      error: .foldedField, status: 400),
+    Bad(
+      name: "trailers without end",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "X: aaaaaaaaaaaa\r\n", count: 30),
+      error: .headerTooLarge(limit: 400), status: 431),
+    Bad(
+      name: "an endless chunk extension",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n1;" + String(repeating: "a", count: 300),
+      error: .malformedChunk,
+      status: 400),
+    Bad(
+      name: "a bare carriage return in a chunk extension",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n1;a\rb\r\nx\r\n0\r\n\r\n", error: .bareCarriageReturn,
+      status: 400),
+    Bad(
+      name: "a chunk that ends in a bare line feed",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\n0\r\n\r\n",
+      error: .bareLineFeed, status: 400),
+    Bad(
+      name: "a chunk size in a bare line", message: head + "Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n",
+      error: .bareLineFeed, status: 400),
+    Bad(
+      name: "a chunk size behind 0x", message: head + "Transfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n",
+      error: .malformedChunk, status: 400),
+    Bad(
+      name: "white space before a chunk size", message: head + "Transfer-Encoding: chunked\r\n\r\n 1\r\nx\r\n0\r\n\r\n",
+      error: .malformedChunk, status: 400),
+    Bad(
+      name: "chunked in two fields",
+      message: head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+      error: .unknownTransferEncoding,
+      status: 501),
+    Bad(
+      name: "identity hiding chunked", message: head + "Transfer-Encoding: identity, chunked\r\n\r\n",
+      error: .unknownTransferEncoding, status: 501),
+    Bad(
+      name: "an empty transfer coding", message: head + "Transfer-Encoding:\r\n\r\n", error: .unknownTransferEncoding,
+      status: 501),
+    Bad(
+      name: "chunked with a vertical tab", message: head + "Transfer-Encoding: \u{B}chunked\r\n\r\n",
+      error: .malformedField,
+      status: 400),
+    Bad(
+      name: "a length in hexadecimal", message: head + "Content-Length: 0x4\r\n\r\n", error: .malformedContentLength,
+      status: 400),
+    Bad(
+      name: "a length with a space inside", message: head + "Content-Length: 1 1\r\n\r\n",
+      error: .malformedContentLength,
+      status: 400),
+    Bad(
+      name: "a length whose name is spelt in two ways",
+      message: head + "Content-Length: 1\r\ncontent-length: 1\r\n\r\n", error: .repeatedContentLength, status: 400),
+    Bad(
+      name: "a tab before the colon", message: head + "Transfer-Encoding\t: chunked\r\n\r\n", error: .spaceBeforeColon,
+      status: 400),
+    Bad(
+      name: "a first field that is folded", message: "GET / HTTP/1.1\r\n Host: a\r\n\r\n", error: .foldedField,
+      status: 400),
+    Bad(
+      name: "a name with a slash", message: head + "X/Y: a\r\n\r\n", error: .malformedField, status: 400),
+    Bad(
+      name: "a name with a byte above ASCII", message: head + "X\u{E4}: a\r\n\r\n", error: .malformedField, status: 400),
+    Bad(
+      name: "a delete character in a value", message: head + "X: a\u{7F}\r\n\r\n", error: .malformedField, status: 400),
+    Bad(
+      name: "a carriage return at the end of a value", message: head + "X: a\r\r\n\r\n", error: .bareCarriageReturn,
+      status: 400),
+    Bad(
+      name: "a NUL in the method", message: "GE\0T / HTTP/1.1\r\nHost: a\r\n\r\n", error: .nulByte, status: 400),
+    Bad(
+      name: "a method that is no token", message: "G(T / HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedRequestLine,
+      status: 400),
+    Bad(
+      name: "a space before the method", message: " GET / HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedRequestLine,
+      status: 400),
+    Bad(
+      name: "a space after the version", message: "GET / HTTP/1.1 \r\nHost: a\r\n\r\n", error: .malformedRequestLine,
+      status: 400),
+    Bad(
+      name: "a tab in place of the space", message: "GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedRequestLine,
+      status: 400),
+    Bad(
+      name: "a version with two digits", message: "GET / HTTP/1.10\r\nHost: a\r\n\r\n", error: .malformedRequestLine,
+      status: 400),
+    Bad(name: "version 0.9", message: "GET / HTTP/0.9\r\nHost: a\r\n\r\n", error: .unsupportedVersion, status: 505),
+    Bad(
+      name: "the preface of HTTP/2", message: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", error: .unsupportedVersion,
+      status: 505),
+    Bad(
+      name: "a target with a space", message: "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "a target above ASCII", message: "GET /\u{E4} HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "a target without a slash", message: "GET a HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "another scheme", message: "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
+    Bad(
+      name: "a user in the absolute form", message: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+      error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "the authority form", message: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "a path that climbs in plain sight", message: "GET /a/../b HTTP/1.1\r\nHost: a\r\n\r\n",
+      error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "a path that climbs at its end", message: "GET /.. HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "half an escape", message: "GET /a%2 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
+    Bad(
+      name: "an escape that is none", message: "GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "an escape that is no UTF-8", message: "GET /a%ff HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      status: 400),
+    Bad(
+      name: "an encoded NUL", message: "GET /a%00 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
+    Bad(
+      name: "a host and a host list", message: "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", error: .malformedHost,
+      status: 400),
+    Bad(
+      name: "a host with two ports", message: "GET / HTTP/1.1\r\nHost: a:1:2\r\n\r\n", error: .malformedHost,
+      status: 400),
+    Bad(
+      name: "a host with a user", message: "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", error: .malformedHost, status: 400),
+    Bad(
+      name: "two hosts in HTTP/1.0", message: "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", error: .repeatedHost,
+      status: 400
+    ),
     Bad(name: "nothing but empty lines", message: "\r\n\r\n\r\n\r\n\r\n", error: .malformedRequestLine, status: 400),
   ]
+
+  @Test("a thousand little chunks with long extensions are no way to make us read without end")
+  func chunkOverhead() {
+    var message = Self.head + "Transfer-Encoding: chunked\r\n\r\n"
+    for _ in 0..<100 { message += "1;" + String(repeating: "a", count: 200) + "\r\nx\r\n" }
+    var parser = RequestParser(limits: ParserLimits())
+    Self.append(message, to: &parser)
+    #expect(throws: ParseError.malformedChunk) {
+      while true {
+        if case .needsInput = try parser.next() { break }
+      }
+    }
+  }
+
+  @Test("heads stay whole when what came after them has moved on")
+  func kept() throws {
+    var parser = RequestParser(limits: ParserLimits())
+    Self.append("GET /first HTTP/1.1\r\nHost: one\r\n\r\nPOST /second HTTP/1.1\r\nHost: two\r\nContent-Le", to: &parser)
+    guard case .request(let first) = try parser.next() else {
+      Issue.record("no request")
+      return
+    }
+    #expect(try Self.isWaiting(&parser))
+    Self.append("ngth: 3\r\n\r\na", to: &parser)
+    guard case .head = try parser.next() else {
+      Issue.record("no head")
+      return
+    }
+    #expect(try Self.isWaiting(&parser))
+    Self.append("bcGET /third HTTP/1.1\r\nHost: three\r\n\r\n", to: &parser)
+    guard case .request(let second) = try parser.next(), case .request(let third) = try parser.next() else {
+      Issue.record("no requests")
+      return
+    }
+    #expect([first, second, third].map { $0.head.target } == ["/first", "/second", "/third"])
+    #expect([first, second, third].map { $0.head.value(of: .host) } == ["one", "two", "three"])
+    #expect(second.body == Array("abc".utf8))
+  }
+
+  private static func isWaiting(_ parser: inout RequestParser) throws -> Bool {
+    if case .needsInput = try parser.next() { true } else { false }
+  }
 
   @Test("good messages, split at every byte", arguments: good)
   func goodMessages(_ row: Good) throws {

@@ -46,7 +46,7 @@ struct AdmissionTests {
   private func manager(_ gate: Gate, maximumWaiting: Int) -> ImageManager {
     ImageManager(
       store: store, queue: WorkQueue(label: "test", workers: 1, limit: .max, qos: .default),
-      maximumWaiting: maximumWaiting, budget: gate.budget, limits: CodecLimits(),
+      maximumWaiting: maximumWaiting, cache: FrameCache(capacityBytes: 0), budget: gate.budget, limits: CodecLimits(),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 

@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import LibraryFolder
 import PhotoModel
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -17,6 +18,8 @@ package final class Catalogue: Sendable {
 
   let pool: DatabasePool
   let dataFolder: String
+  private let commits = CommitCounter()
+  private let others: OtherWriters
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
   package init(dataFolder: String) throws(AssetLibraryError) {
@@ -35,11 +38,22 @@ package final class Catalogue: Sendable {
       let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       try CatalogueSchema.migrator.migrate(pool)
+      others = try OtherWriters(path: path)
+      pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
       throw error
     } catch {
       throw .catalogueFailed("\(path): \(error)")
     }
+  }
+
+  /// See ``AssetSource``. What another process commits is noticed by `noticeOtherWriters`.
+  package var generation: UInt64 { commits.count.load(ordering: .acquiring) }
+
+  /// Looks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. To be called now
+  /// and then; it reads a few bytes of memory that SQLite shares between processes.
+  package func noticeOtherWriters() {
+    if others.haveCommitted() { commits.increment() }
   }
 
   /// Reads, with the catalogue's own error.

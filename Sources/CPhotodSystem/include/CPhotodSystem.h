@@ -39,3 +39,10 @@ int photod_file_status_at(int directory, const char *name, photod_file_status *s
 void photod_tame_malloc(void);
 // Gives what is free back to the kernel. Takes about a millisecond for each 100 MB.
 void photod_release_memory(void);
+
+// Fills `bytes` from the kernel's generator: getrandom(2), all of it or not at all. At most 256 bytes are never
+// interrupted; more may be asked for. 0, or -1 with errno.
+int photod_random(void *bytes, size_t count);
+
+// How many cores this process may run on: sched_getaffinity(2). At least 1.
+int photod_usable_cores(void);

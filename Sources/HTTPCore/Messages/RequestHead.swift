@@ -1,68 +1,94 @@
 /// A request line and its header fields, as they came.
 ///
-/// The bytes are kept in one array and the fields as ranges of it: reading a request costs two allocations, however
-/// many fields it has, and a field becomes a String only when somebody asks for it.
+/// The bytes stay in the one array that they were received into, and the fields are ranges of it: reading a request costs
+/// no allocation a field, and none at all where the parser's arrays can be used again. A field becomes a String only when
+/// somebody asks for it.
 package struct RequestHead: Sendable {
   package struct Field: Sendable {
-    package let name: Range<Int>
-    package let value: Range<Int>
+    /// Which of the names that we know it has.
+    package let known: HeaderName
+    /// Offsets into the head's bytes.
+    let nameStart: UInt32
+    let nameEnd: UInt32
+    let valueStart: UInt32
+    let valueEnd: UInt32
+
+    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
   package let method: HTTPMethod
   package let version: HTTPVersion
-  /// The whole head without line ends; `targetRange` and the fields are ranges of it.
+  /// What was received; `targetRange` and the fields are ranges of it.
   let bytes: [UInt8]
   let targetRange: Range<Int>
   /// In the order of the message, duplicates kept.
-  let fields: [Field]
+  package let fields: [Field]
+  /// The names that occur.
+  package let names: HeaderNames
 
   /// The request target as it stands in the request line.
   package var target: String { string(targetRange) }
 
-  /// Every value of a field, in the order of the message. Names compare without regard to case (RFC 9110 §5.1).
-  package func values(of name: StaticString) -> [String] {
-    fields.filter { matches($0.name, name) }.map { string($0.value) }
+  /// The request target's bytes: visible ASCII.
+  package func withTarget<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[targetRange])) }
+  }
+
+  /// What the target says; the parser has seen to it that it says something.
+  package var parsedTarget: RequestTarget {
+    guard let target = RequestTarget(target, method: method, host: value(of: .host)) else {
+      preconditionFailure("a target that the parser should have refused")
+    }
+    return target
+  }
+
+  package func has(_ name: HeaderName) -> Bool { names.contains(name) }
+
+  /// A field's name as it came.
+  package func name(of field: Field) -> String { string(Int(field.nameStart)..<Int(field.nameEnd)) }
+
+  /// Every value of a field, in the order of the message.
+  package func values(of name: HeaderName) -> [String] {
+    guard has(name) else { return [] }
+    return fields.filter { $0.known == name }.map { string($0.value) }
   }
 
   /// The one value of a field; values of a repeated list field are joined by commas (RFC 9110 §5.3).
-  package func value(of name: StaticString) -> String? {
+  package func value(of name: HeaderName) -> String? {
+    guard has(name) else { return nil }
     var found: String?
-    for field in fields where matches(field.name, name) {
+    for field in fields where field.known == name {
       let value = string(field.value)
       found = found.map { "\($0), \(value)" } ?? value
     }
     return found
   }
 
-  package func has(_ name: StaticString) -> Bool {
-    fields.contains { matches($0.name, name) }
+  /// The bytes of a field that occurs once; `nil` where it does not occur, or more than once.
+  package func withOnlyValue<Result>(of name: HeaderName, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    guard has(name) else { return nil }
+    var found: Range<Int>?
+    for field in fields where field.known == name {
+      if found != nil { return nil }
+      found = field.value
+    }
+    guard let found else { return nil }
+    return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[found])) }
   }
 
-  /// Whether a comma-separated list field holds a token, without regard to case.
-  package func list(_ name: StaticString, contains token: String) -> Bool {
-    guard let value = value(of: name) else { return false }
-    return value.split(separator: ",").contains { Text.trimmed($0).lowercased() == token }
+  /// Whether a comma-separated list field holds a token, without regard to case. `token` is in lower case.
+  package func list(_ name: HeaderName, contains token: StaticString) -> Bool {
+    guard has(name) else { return false }
+    let bytes = bytes.span
+    for field in fields where field.known == name && Text.list(bytes, field.value, contains: token) { return true }
+    return false
   }
 
   /// Whether the sender expects the connection to stay open (RFC 9112 §9.3).
   package var keepsAlive: Bool {
-    if list("connection", contains: "close") { return false }
-    return version == .http11 || list("connection", contains: "keep-alive")
+    if list(.connection, contains: "close") { return false }
+    return version == .http11 || list(.connection, contains: "keep-alive")
   }
 
   private func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
-
-  private func matches(_ range: Range<Int>, _ name: StaticString) -> Bool {
-    guard range.count == name.utf8CodeUnitCount else { return false }
-    return bytes.withUnsafeBufferPointer { bytes in
-      var i = range.lowerBound
-      var other = name.utf8Start
-      while i < range.upperBound {
-        if Text.lowercased(bytes[i]) != Text.lowercased(other.pointee) { return false }
-        i += 1
-        other += 1
-      }
-      return true
-    }
-  }
 }

@@ -3,6 +3,13 @@
 //
 // It is strict where leniency would let two parties disagree about where a message ends (RFC 9112 §11.2): line ends are
 // CR LF and nothing else, lengths come once, chunked stands alone.
+//
+// What is received stays where it was put: lines and fields are ranges of `input`, which a request's head shares. A parser
+// whose last request has been let go uses its arrays again and allocates nothing.
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 /// What the parser found.
 package enum ParserEvent: Sendable {
@@ -25,17 +32,23 @@ package struct RequestParser: Sendable {
     case trailers
   }
 
+  /// Arrays larger than this are not kept for the next request.
+  private static let keptBytes = 4096
+  private static let keptFields = 64
+  /// What chunk lines may cost beyond 16 bytes a chunk and the data that they announce.
+  private static let chunkOverheadBytes = 16_384
+
   private let limits: ParserLimits
   private var state = State.requestLine
   private var input: [UInt8] = []
-  /// Bytes of `input` before this are consumed.
+  /// Bytes of `input` before this are consumed. While a head is read they stay, for its fields are ranges of them.
   private var position = 0
   /// Bytes between `position` and this hold no line feed.
   private var scanned = 0
 
-  /// The head under construction: what stood in its lines, without line ends.
-  private var headBytes: [UInt8] = []
+  /// The head under construction.
   private var fields: [RequestHead.Field] = []
+  private var names: HeaderNames = []
   private var method = HTTPMethod.get
   private var version = HTTPVersion.http11
   private var target = 0..<0
@@ -43,9 +56,10 @@ package struct RequestParser: Sendable {
   private var lineBytes = 0
   private var emptyLinesBefore = 0
 
+  /// The head of a message whose body is still to come.
   private var head: RequestHead?
-  private var requestTarget: RequestTarget?
   private var body: [UInt8] = []
+  private var chunkOverhead = 0
 
   package init(limits: ParserLimits) {
     self.limits = limits
@@ -62,13 +76,14 @@ package struct RequestParser: Sendable {
 
   /// Takes bytes as they come from the socket.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    if position == input.count {
-      input.removeAll(keepingCapacity: input.capacity <= 65_536)
-      position = 0
+    if case .fields = state {
+    } else if position == input.count {
+      input.removeAll(keepingCapacity: input.capacity <= Self.keptBytes)
       scanned = 0
-    } else if position > 32_768 {
+      position = 0
+    } else if position > 0 {
       input.removeFirst(position)
-      scanned -= position
+      scanned = max(0, scanned - position)
       position = 0
     }
     input.append(contentsOf: bytes)
@@ -93,7 +108,10 @@ package struct RequestParser: Sendable {
       case .fields:
         guard let line = try headLine() else { return .needsInput }
         if !line.isEmpty {
-          try parseField(line)
+          if fields.count == limits.headerFields { throw .tooManyFields(limit: limits.headerFields) }
+          let field = try Self.field(input.span, line)
+          names.insert(field.known)
+          fields.append(field)
           continue
         }
         if let event = try headIsComplete() { return event }
@@ -104,11 +122,14 @@ package struct RequestParser: Sendable {
           state = .fixedBody(remaining: remaining - taken)
           return .needsInput
         }
-        return finish()
+        return finishBody()
       case .chunkSize:
         guard let line = try line(limit: 256, else: .malformedChunk) else { return .needsInput }
-        let size = try chunkSize(line)
+        let size = try Self.chunkSize(input.span, line)
         if body.count + size > limits.bodyBytes { throw .bodyTooLarge(limit: limits.bodyBytes) }
+        // Many small chunks with long extensions would make us read far more than a body may hold.
+        chunkOverhead = max(0, chunkOverhead + line.count - 16 - 2 * size)
+        if chunkOverhead > Self.chunkOverheadBytes { throw .malformedChunk }
         lineBytes = 0
         state = size == 0 ? .trailers : .chunkData(remaining: size)
       case .chunkData(let remaining):
@@ -126,8 +147,8 @@ package struct RequestParser: Sendable {
       case .trailers:
         // Trailers are checked and dropped: no handler has a use for them (RFC 9110 §6.5.1 allows it).
         guard let line = try headLine() else { return .needsInput }
-        if line.isEmpty { return finish() }
-        _ = try fieldRanges(line)
+        if line.isEmpty { return finishBody() }
+        _ = try Self.field(input.span, line)
       }
     }
   }
@@ -136,8 +157,8 @@ package struct RequestParser: Sendable {
 
   /// The next line without its line end, consumed; `nil` if it is not complete.
   private mutating func line(limit: Int, else tooLong: ParseError) throws(ParseError) -> Range<Int>? {
-    scanned = max(scanned, position)
-    guard let end = input[scanned...].firstIndex(of: UInt8(ascii: "\n")) else {
+    let start = max(scanned, position)
+    guard let end = Self.lineFeed(input, from: start) else {
       // A line end of its own is still to come, so limit + 1 bytes may wait for it.
       if input.count - position > limit + 1 { throw tooLong }
       scanned = input.count
@@ -149,10 +170,7 @@ package struct RequestParser: Sendable {
     }
     let line = position..<end - 1
     if line.count > limit { throw tooLong }
-    for i in line where input[i] < 0x20 || input[i] == 0x7F {
-      if input[i] == 0 { throw .nulByte }
-      if input[i] == UInt8(ascii: "\r") { throw .bareCarriageReturn }
-    }
+    try Self.refuseControls(input.span, line)
     lineBytes += end + 1 - position
     position = end + 1
     return line
@@ -166,98 +184,141 @@ package struct RequestParser: Sendable {
     return line
   }
 
+  private static func lineFeed(_ bytes: [UInt8], from start: Int) -> Int? {
+    bytes.withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress else { return nil }
+      return memchr(base + start, 0x0A, bytes.count - start).map { base.distance(to: UnsafeRawPointer($0)) }
+    }
+  }
+
+  /// NUL and a carriage return inside a line are told apart from other mistakes; the rest is the grammar's.
+  private static func refuseControls(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ParseError) {
+    var isBad = false
+    for i in line { isBad = isBad || bytes[i] == 0 || bytes[i] == 0x0D }
+    guard isBad else { return }
+    for i in line {
+      if bytes[i] == 0 { throw .nulByte }
+      if bytes[i] == 0x0D { throw .bareCarriageReturn }
+    }
+  }
+
   // MARK: Head
 
   private mutating func parseRequestLine(_ line: Range<Int>) throws(ParseError) {
-    guard let first = input[line].firstIndex(of: 0x20), let last = input[line].lastIndex(of: 0x20), first < last,
-      first > line.lowerBound, last > first + 1
-    else { throw .malformedRequestLine }
-    guard input[line.lowerBound..<first].allSatisfy(Text.isToken) else { throw .malformedRequestLine }
-    let versionBytes = input[last + 1..<line.upperBound]
-    guard versionBytes.count == 8, versionBytes.starts(with: "HTTP/".utf8), Text.isDigit(input[last + 6]),
-      input[last + 7] == UInt8(ascii: "."), Text.isDigit(input[last + 8])
-    else { throw .malformedRequestLine }
-    switch (input[last + 6], input[last + 8]) {
-    case (UInt8(ascii: "1"), UInt8(ascii: "0")): version = .http10
-    case (UInt8(ascii: "1"), _): version = .http11
-    default: throw .unsupportedVersion
-    }
+    // Here and not where the last request ended: whoever answered it has let its head go by now.
+    fields.removeAll(keepingCapacity: fields.capacity <= Self.keptFields)
+    names = []
+    let found = try Self.requestLine(input.span, line)
+    version = found.version
+    target = found.target
+    method = found.isGet ? .get : HTTPMethod(String(decoding: input[found.method], as: UTF8.self))
+  }
+
+  private struct RequestLine {
+    let method: Range<Int>
+    let isGet: Bool
+    let target: Range<Int>
+    let version: HTTPVersion
+  }
+
+  private static func requestLine(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> RequestLine {
+    var first = line.lowerBound
+    while first < line.upperBound, Text.isToken(bytes[first]) { first += 1 }
+    guard first > line.lowerBound, first < line.upperBound, bytes[first] == 0x20 else { throw .malformedRequestLine }
+    var last = line.upperBound - 1
+    while last > first, bytes[last] != 0x20 { last -= 1 }
+    guard last > first + 1 else { throw .malformedRequestLine }
+    let version = try version(bytes, last + 1..<line.upperBound)
     // RFC 3986: visible ASCII only.
-    guard input[first + 1..<last].allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformedTarget }
-    method = HTTPMethod(String(decoding: input[line.lowerBound..<first], as: UTF8.self))
-    headBytes.append(contentsOf: input[first + 1..<last])
-    target = 0..<headBytes.count
+    for i in first + 1..<last where bytes[i] <= 0x20 || bytes[i] >= 0x7F { throw .malformedTarget }
+    let start = line.lowerBound
+    let isGet =
+      first - start == 3 && bytes[start] == UInt8(ascii: "G") && bytes[start + 1] == UInt8(ascii: "E")
+      && bytes[start + 2] == UInt8(ascii: "T")
+    return RequestLine(method: start..<first, isGet: isGet, target: first + 1..<last, version: version)
   }
 
-  private mutating func parseField(_ line: Range<Int>) throws(ParseError) {
-    if fields.count == limits.headerFields { throw .tooManyFields(limit: limits.headerFields) }
-    let field = try fieldRanges(line)
-    let start = headBytes.count
-    headBytes.append(contentsOf: input[field.name])
-    headBytes.append(contentsOf: input[field.value])
-    let middle = start + field.name.count
-    fields.append(RequestHead.Field(name: start..<middle, value: middle..<headBytes.count))
-  }
-
-  private func fieldRanges(_ line: Range<Int>) throws(ParseError) -> RequestHead.Field {
-    let first = input[line.lowerBound]
-    if first == 0x20 || first == 0x09 { throw .foldedField }
-    guard let colon = input[line].firstIndex(of: UInt8(ascii: ":")), colon > line.lowerBound else {
-      throw .malformedField
+  /// HTTP-version (RFC 9112 §2.3), case-sensitive.
+  private static func version(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError) -> HTTPVersion {
+    let name: StaticString = "HTTP/"
+    guard range.count == 8 else { throw .malformedRequestLine }
+    let start = range.lowerBound
+    for i in 0..<5 where bytes[start + i] != name.utf8Start[i] { throw .malformedRequestLine }
+    guard Text.isDigit(bytes[start + 5]), bytes[start + 6] == UInt8(ascii: "."), Text.isDigit(bytes[start + 7]) else {
+      throw .malformedRequestLine
     }
-    let before = input[colon - 1]
-    if before == 0x20 || before == 0x09 { throw .spaceBeforeColon }
-    guard input[line.lowerBound..<colon].allSatisfy(Text.isToken) else { throw .malformedField }
-    var start = colon + 1
-    var end = line.upperBound
-    while start < end, input[start] == 0x20 || input[start] == 0x09 { start += 1 }
-    while end > start, input[end - 1] == 0x20 || input[end - 1] == 0x09 { end -= 1 }
-    guard input[start..<end].allSatisfy(Text.isFieldContent) else { throw .malformedField }
-    return RequestHead.Field(name: line.lowerBound..<colon, value: start..<end)
+    guard bytes[start + 5] == UInt8(ascii: "1") else { throw .unsupportedVersion }
+    return bytes[start + 7] == UInt8(ascii: "0") ? .http10 : .http11
+  }
+
+  private static func field(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> RequestHead.Field {
+    let first = bytes[line.lowerBound]
+    if first == 0x20 || first == 0x09 { throw .foldedField }
+    var colon = line.lowerBound
+    while colon < line.upperBound, Text.isToken(bytes[colon]) { colon += 1 }
+    guard colon < line.upperBound, colon > line.lowerBound else { throw .malformedField }
+    if bytes[colon] != UInt8(ascii: ":") {
+      // White space is named only where a colon comes after it: else it is just no field.
+      var next = colon
+      while next < line.upperBound, bytes[next] == 0x20 || bytes[next] == 0x09 { next += 1 }
+      throw next > colon && next < line.upperBound && bytes[next] == UInt8(ascii: ":")
+        ? .spaceBeforeColon : .malformedField
+    }
+    let value = Text.trimmed(bytes, colon + 1..<line.upperBound)
+    for i in value where !Text.isFieldContent(bytes[i]) { throw .malformedField }
+    return RequestHead.Field(
+      known: HeaderName(bytes, line.lowerBound..<colon), nameStart: UInt32(line.lowerBound), nameEnd: UInt32(colon),
+      valueStart: UInt32(value.lowerBound), valueEnd: UInt32(value.upperBound))
   }
 
   /// Decides the framing of the body (RFC 9112 §6.3) and what the request is about (§3.2).
   private mutating func headIsComplete() throws(ParseError) -> ParserEvent? {
-    let head = RequestHead(method: method, version: version, bytes: headBytes, targetRange: target, fields: fields)
-    let hosts = head.values(of: "host")
-    if hosts.count > 1 { throw .repeatedHost }
-    if hosts.isEmpty && version == .http11 { throw .missingHost }
-    if let host = hosts.first, !RequestTarget.isHost(host) { throw .malformedHost }
-    guard let target = RequestTarget(head.target, method: method, host: hosts.first) else { throw .malformedTarget }
-
-    let lengths = head.values(of: "content-length")
-    let codings = head.values(of: "transfer-encoding")
+    let head = RequestHead(
+      method: method, version: version, bytes: input, targetRange: target, fields: fields, names: names)
+    try checkHost(head)
     var expectsContinue = false
-    if let expectation = head.value(of: "expect") {
+    if let expectation = head.value(of: .expect) {
       guard expectation.lowercased() == "100-continue" else { throw .unknownExpectation }
       expectsContinue = version == .http11
     }
-    self.head = head
-    self.requestTarget = target
+    let codings = head.values(of: .transferEncoding)
+    let lengths = head.values(of: .contentLength)
     if !codings.isEmpty {
       if !lengths.isEmpty { throw .contentLengthWithTransferEncoding }
       if version == .http10 { throw .transferEncodingInHTTP10 }
       guard codings.count == 1, codings[0].lowercased() == "chunked" else { throw .unknownTransferEncoding }
-      state = .chunkSize
+      expectBody(of: head, .chunkSize)
       return .head(expectsContinue: expectsContinue)
     }
     if lengths.count > 1 { throw .repeatedContentLength }
-    guard let digits = lengths.first else { return finish() }
+    guard let digits = lengths.first else { return finish(head) }
     guard !digits.isEmpty, digits.utf8.allSatisfy(Text.isDigit) else { throw .malformedContentLength }
     // A number too large for Int is a body too large for anyone.
     guard let length = Int(digits), length <= limits.bodyBytes else { throw .bodyTooLarge(limit: limits.bodyBytes) }
-    if length == 0 { return finish() }
-    state = .fixedBody(remaining: length)
+    if length == 0 { return finish(head) }
+    expectBody(of: head, .fixedBody(remaining: length))
     return .head(expectsContinue: expectsContinue)
+  }
+
+  private func checkHost(_ head: RequestHead) throws(ParseError) {
+    var host: Range<Int>?
+    for field in fields where field.known == .host {
+      if host != nil { throw .repeatedHost }
+      host = field.value
+    }
+    if host == nil && version == .http11 { throw .missingHost }
+    if let host, !RequestTarget.isHost(input.span, host) { throw .malformedHost }
+    if RequestTarget.isPlain(input.span, target) { return }
+    guard RequestTarget(head.target, method: method, host: head.value(of: .host)) != nil else { throw .malformedTarget }
   }
 
   // MARK: Body
 
-  private func chunkSize(_ line: Range<Int>) throws(ParseError) -> Int {
+  private static func chunkSize(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> Int {
     var size = 0
     var digits = 0
     var i = line.lowerBound
-    while i < line.upperBound, let value = Text.hexValue(input[i]) {
+    while i < line.upperBound, let value = Text.hexValue(bytes[i]) {
       digits += 1
       if digits > 15 { throw .malformedChunk }
       size = size << 4 | Int(value)
@@ -265,11 +326,10 @@ package struct RequestParser: Sendable {
     }
     if digits == 0 { throw .malformedChunk }
     // RFC 9112 §7.1.1: BWS, then extensions; their meaning is ignored, their bytes are not.
-    while i < line.upperBound, input[i] == 0x20 || input[i] == 0x09 { i += 1 }
+    while i < line.upperBound, bytes[i] == 0x20 || bytes[i] == 0x09 { i += 1 }
     if i < line.upperBound {
-      guard input[i] == UInt8(ascii: ";"), input[i..<line.upperBound].allSatisfy(Text.isFieldContent) else {
-        throw .malformedChunk
-      }
+      guard bytes[i] == UInt8(ascii: ";") else { throw .malformedChunk }
+      for j in i..<line.upperBound where !Text.isFieldContent(bytes[j]) { throw .malformedChunk }
     } else if i > line.lowerBound + digits {
       throw .malformedChunk
     }
@@ -281,15 +341,26 @@ package struct RequestParser: Sendable {
     position += count
   }
 
-  private mutating func finish() -> ParserEvent {
-    // Both were set when the head was complete; there is no way here around that.
-    guard let head, let requestTarget else { preconditionFailure("a body without a head") }
-    let request = HTTPRequest(head: head, target: requestTarget, body: body)
-    state = .requestLine
-    headBytes = []
-    fields = []
+  /// The head keeps the bytes that it is made of; what came after them is all that is still needed here.
+  private mutating func expectBody(of head: RequestHead, _ state: State) {
+    self.head = head
+    self.state = state
+    input = Array(input[position...])
+    position = 0
+    scanned = 0
+    chunkOverhead = 0
+  }
+
+  private mutating func finishBody() -> ParserEvent {
+    // Set when the body was announced; there is no way here around that.
+    guard let head else { preconditionFailure("a body without a head") }
     self.head = nil
-    self.requestTarget = nil
+    return finish(head)
+  }
+
+  private mutating func finish(_ head: RequestHead) -> ParserEvent {
+    let request = HTTPRequest(head: head, body: body)
+    state = .requestLine
     body = []
     lineBytes = 0
     emptyLinesBefore = 0

@@ -68,16 +68,46 @@ package struct RequestTarget: Sendable, Hashable {
     return parameters
   }
 
-  /// uri-host [":" port] (RFC 9110 §7.2), loosely: the characters that a host, an IP literal and a port are made of.
+  /// uri-host [":" port] (RFC 9110 §7.2): an IP literal in brackets, or a name or an IPv4 address; then perhaps a port.
   package static func isHost(_ text: String) -> Bool {
-    text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "A")...UInt8(ascii: "Z"):
-        true
-      default: "-._~:[]%".utf8.contains(byte)
-      }
+    var text = text
+    return text.withUTF8 { isHost($0.span, 0..<$0.count) }
+  }
+
+  static func isHost(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    var i = range.lowerBound
+    if i < range.upperBound, bytes[i] == UInt8(ascii: "[") {
+      i += 1
+      while i < range.upperBound, Text.addressCharacters.contains(bytes[i]) { i += 1 }
+      guard i < range.upperBound, bytes[i] == UInt8(ascii: "]"), i > range.lowerBound + 1 else { return false }
+      i += 1
+    } else {
+      while i < range.upperBound, Text.hostCharacters.contains(bytes[i]) { i += 1 }
     }
+    guard i < range.upperBound else { return true }
+    guard bytes[i] == UInt8(ascii: ":") else { return false }
+    i += 1
+    while i < range.upperBound, Text.isDigit(bytes[i]) { i += 1 }
+    return i == range.upperBound
+  }
+
+  /// Whether a target needs no closer look to be seen to be good: a path in origin form without an escape, and without a
+  /// segment that begins with a dot. Nearly all are such; what is not is put to `init`.
+  static func isPlain(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard bytes[range.lowerBound] == UInt8(ascii: "/") else { return false }
+    var previous: UInt8 = 0
+    for i in range {
+      let byte = bytes[i]
+      if byte == UInt8(ascii: "?") {
+        // In the query only a fragment's mark is wrong; escapes there are the handler's to decode.
+        for j in i..<range.upperBound where bytes[j] == UInt8(ascii: "#") { return false }
+        return true
+      }
+      if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "#") { return false }
+      if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return false }
+      previous = byte
+    }
+    return true
   }
 
   private static func segments(of path: Substring) -> [String]? {

@@ -1,16 +1,27 @@
 /// Character classes and trimming of HTTP's grammar (RFC 9110 §5.6).
 package enum Text {
-  /// tchar (RFC 9110 §5.6.2), by byte.
-  private static let tokenBytes: [Bool] = {
-    var table = [Bool](repeating: false, count: 256)
-    for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { table[Int(byte)] = true }
-    for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { table[Int(byte)] = true }
-    for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { table[Int(byte)] = true }
-    for byte in "!#$%&'*+-.^_`|~".utf8 { table[Int(byte)] = true }
-    return table
-  }()
+  /// A set of ASCII characters as two machine words: bit n of both together is character n. Written out, so that there is
+  /// no table to look into and nothing to initialize; a test compares them with what they are said to hold.
+  package struct Characters: Sendable {
+    let low: UInt64
+    let high: UInt64
 
-  package static func isToken(_ byte: UInt8) -> Bool { tokenBytes[Int(byte)] }
+    package func contains(_ byte: UInt8) -> Bool {
+      let word = byte < 64 ? low : high
+      return byte < 128 && word >> UInt64(byte & 63) & 1 != 0
+    }
+  }
+
+  /// tchar (RFC 9110 §5.6.2): letters, digits and !#$%&'*+-.^_`|~
+  package static let tokens = Characters(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
+  /// unreserved, sub-delims and the percent sign (RFC 3986 §3.2.2), of which a registered name and an IPv4 address are
+  /// made: letters, digits and -._~%!$&'()*+,;=
+  package static let hostCharacters = Characters(low: 0x2BFF_7FF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
+  /// What stands between the brackets of an IP literal, zone and all (RFC 3986 §3.2.2, RFC 6874): letters, digits and
+  /// :.%-_~
+  package static let addressCharacters = Characters(low: 0x07FF_6020_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
+
+  package static func isToken(_ byte: UInt8) -> Bool { tokens.contains(byte) }
 
   /// VCHAR, obs-text, SP or HTAB: what a field value may hold (RFC 9110 §5.5).
   package static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
@@ -60,5 +71,31 @@ package enum Text {
     }
     elements.append(trimmed(current))
     return elements.filter { !$0.isEmpty }
+  }
+
+  /// Whether a comma-separated list, which stands in a part of some bytes, holds a token, without regard to case.
+  static func list(_ bytes: Span<UInt8>, _ range: Range<Int>, contains token: StaticString) -> Bool {
+    var start = range.lowerBound
+    while start < range.upperBound {
+      var end = start
+      while end < range.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
+      let element = trimmed(bytes, start..<end)
+      if element.count == token.utf8CodeUnitCount {
+        var i = 0
+        while i < element.count, lowercased(bytes[element.lowerBound + i]) == token.utf8Start[i] { i += 1 }
+        if i == element.count { return true }
+      }
+      start = end + 1
+    }
+    return false
+  }
+
+  /// A range without the spaces and tabs around what is in it.
+  static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    var start = range.lowerBound
+    var end = range.upperBound
+    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+    return start..<end
   }
 }

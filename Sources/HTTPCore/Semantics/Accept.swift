@@ -26,13 +26,7 @@ package struct Accept: Sendable {
     ranges = Text.elements(of: value).compactMap { element in
       let parts = Text.elements(of: element, separatedBy: ";")
       guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
-      var quality = 1000
-      for parameter in parts.dropFirst() {
-        let pair = parameter.split(separator: "=", maxSplits: 1)
-        guard pair.count == 2, Text.trimmed(pair[0]).lowercased() == "q" else { continue }
-        guard let value = Self.quality(Text.trimmed(pair[1])) else { return nil }
-        quality = value
-      }
+      guard let quality = Self.quality(inParameters: parts.dropFirst()) else { return nil }
       return Range(type: String(names[0]), subtype: String(names[1]), quality: quality)
     }
   }
@@ -63,6 +57,18 @@ package struct Accept: Sendable {
   /// Whether everything is accepted and nothing is named.
   package var isOnlyWildcard: Bool {
     !ranges.isEmpty && ranges.allSatisfy { $0.type == "*" && $0.quality > 0 }
+  }
+
+  /// The weight among an element's parameters, 1000 where there is none; `nil` where it is malformed.
+  static func quality(inParameters parameters: ArraySlice<String>) -> Int? {
+    var quality = 1000
+    for parameter in parameters {
+      let pair = parameter.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, Text.trimmed(pair[0]).lowercased() == "q" else { continue }
+      guard let value = Self.quality(Text.trimmed(pair[1])) else { return nil }
+      quality = value
+    }
+    return quality
   }
 
   /// qvalue (RFC 9110 §12.4.2) in thousandths.

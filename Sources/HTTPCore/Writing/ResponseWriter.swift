@@ -18,6 +18,13 @@ package enum ResponseWriter {
   package static func head(
     _ head: ResponseHead, framing: BodyFraming, date: String, keepsAlive: Bool, version: HTTPVersion
   ) -> [UInt8] {
+    var bytes = preparedHead(head, framing: framing)
+    bytes.append(contentsOf: tail(date: date, keepsAlive: keepsAlive, version: version))
+    return bytes
+  }
+
+  /// Status line, fields and framing: what is the same whenever this answer is sent.
+  package static func preparedHead(_ head: ResponseHead, framing: BodyFraming) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(512)
     func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
@@ -29,20 +36,19 @@ package enum ResponseWriter {
       add("\r\n")
     }
     add("HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n")
-    field("Date", date)
     for (name, value) in head.fields { field(name, value) }
     switch framing {
     case .length(let length): field("Content-Length", String(length))
     case .chunked: field("Transfer-Encoding", "chunked")
     case .close, .none: break
     }
-    if !keepsAlive {
-      field("Connection", "close")
-    } else if version == .http10 {
-      field("Connection", "keep-alive")
-    }
-    add("\r\n")
     return bytes
+  }
+
+  /// What is known only as an answer is sent, and the empty line after it.
+  package static func tail(date: String, keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
+    let connection = keepsAlive ? (version == .http10 ? "Connection: keep-alive\r\n" : "") : "Connection: close\r\n"
+    return [UInt8]("Date: \(date)\r\n\(connection)\r\n".utf8)
   }
 
   /// 100 Continue (RFC 9110 §15.2.1).

@@ -1,37 +1,87 @@
+// Decides who is asking, and refuses what a page in a browser must not be able to ask. A daemon on loopback is reached by
+// every page that a browser shows; these rules are all that stands between them and the library.
+
 import HTTPCore
 import HTTPServer
 import PhotoModel
 
-/// Decides who is asking, and refuses what a page in a browser must not be able to ask.
 struct Gatekeeper: Sendable {
   /// Fields by which a proxy says that somebody else is asking.
-  private static let forwardingFields: [StaticString] = [
-    "forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
-  ]
+  static let forwardingFields = HeaderNames(
+    .forwarded, .xForwardedFor, .xForwardedHost, .xForwardedProto, .xRealIP, .via)
+  private static let safeMethods: Set<HTTPMethod> = [.get, .head, .options]
 
+  let origins: CrossOrigin
   private let allowedHosts: Set<String>
-  private let isBehindProxy: Bool
+  private let proxies: PeerSet
 
   /// - Parameters:
   ///   - allowedHosts: names, beside loopback names and addresses, under which the daemon may be asked for.
-  ///   - isBehindProxy: a loopback peer is a proxy, and says nothing of who is asking.
-  init(allowedHosts: [String], isBehindProxy: Bool) {
-    self.isBehindProxy = isBehindProxy
+  ///   - proxies: peers that pass on what others ask. What they say of those is believed, and nobody is the person at this
+  ///     machine any more.
+  init(allowedHosts: [String], proxies: PeerSet, origins: CrossOrigin) {
+    self.proxies = proxies
+    self.origins = origins
     self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
   }
 
-  func principal(_ request: HTTPRequest, from peer: Peer) -> Principal {
-    let isForwarded = Self.forwardingFields.contains { request.head.has($0) }
-    return peer.isLoopback && !isBehindProxy && !isForwarded ? .local : .anonymous
+  /// A loopback peer that nobody forwarded is the person at this machine.
+  func isLocal(_ head: RequestHead, from peer: Peer) -> Bool {
+    peer.isLoopback && proxies.isEmpty && head.names.isDisjoint(with: Self.forwardingFields)
+  }
+
+  func principal(_ head: RequestHead, from peer: Peer) -> Principal {
+    isLocal(head, from: peer) ? .local : .anonymous
+  }
+
+  /// Checks a request before anything is made of it.
+  func check(_ head: RequestHead, _ target: RequestTarget, from peer: Peer) throws(Problem) {
+    let authority = authority(head, target, from: peer)
+    guard admits(authority) else {
+      throw Problem(
+        421, "host-not-allowed", "Not a host of this daemon",
+        detail: "Ask for it as localhost, by address, or by a name that is listed in allowedHosts.")
+    }
+    guard Self.safeMethods.contains(head.method) || isOfOurOwn(head, authority) else {
+      throw Problem(
+        403, "cross-site-request", "Asked for by another site",
+        detail: "A page of another origin may not change anything here, unless its origin is listed in corsOrigins.")
+    }
+  }
+
+  /// The host that the client asked for: what the target or Host says, or, from a proxy, what it was told.
+  private func authority(_ head: RequestHead, _ target: RequestTarget, from peer: Peer) -> String? {
+    guard proxies.contains(peer) else { return target.authority }
+    let forwarded = head.value(of: .forwarded).flatMap { Forwarded.host(in: $0) }
+    return (forwarded ?? head.value(of: .xForwardedHost).flatMap(Forwarded.first) ?? target.authority)?.lowercased()
   }
 
   /// A name in Host that we don't go by is how a page reaches a daemon that it has no business with (DNS rebinding).
   /// Addresses can't be rebound.
-  func admits(_ target: RequestTarget) -> Bool {
-    guard let authority = target.authority else { return true }
+  private func admits(_ authority: String?) -> Bool {
+    guard let authority else { return true }
     let host = Self.hostName(authority)
     return host == "localhost" || host.hasSuffix(".localhost") || Self.isAddress(host) || allowedHosts.contains(host)
       || allowedHosts.contains(authority)
+  }
+
+  /// Whether a request that changes something comes from a page of ours, or from no page.
+  private func isOfOurOwn(_ head: RequestHead, _ authority: String?) -> Bool {
+    if let origin = head.value(of: .origin) {
+      if origins.allows(origin) { return true }
+      guard let authority, Self.isSame(origin, authority) else { return false }
+    }
+    return head.value(of: .secFetchSite)?.lowercased() != "cross-site"
+  }
+
+  /// Whether an origin (RFC 6454 §6.2) names the host that was asked. Its scheme is the proxy's affair where there is one.
+  private static func isSame(_ origin: String, _ authority: String) -> Bool {
+    let origin = origin.lowercased()
+    for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where origin.hasPrefix(scheme) {
+      func plain(_ text: Substring) -> Substring { text.hasSuffix(port) ? text.dropLast(port.count) : text }
+      return plain(origin.dropFirst(scheme.count)) == plain(authority[...])
+    }
+    return false
   }
 
   /// The host without its port.
@@ -45,4 +95,23 @@ struct Gatekeeper: Sendable {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
   }
+}
+
+/// What proxies say of whom they ask for.
+enum Forwarded {
+  /// `host` of the first element of `Forwarded` (RFC 7239 §4): that of the client's own request.
+  static func host(in value: String) -> String? {
+    guard let first = Text.elements(of: value).first else { return nil }
+    for pair in Text.elements(of: first, separatedBy: ";") {
+      let parts = pair.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, Text.trimmed(parts[0]).lowercased() == "host" else { continue }
+      let host = Text.trimmed(parts[1])
+      return host.hasPrefix("\"") && host.hasSuffix("\"") && host.utf8.count > 1
+        ? String(host.dropFirst().dropLast()) : host
+    }
+    return nil
+  }
+
+  /// The first of a list: what the proxy nearest to the client said.
+  static func first(_ list: String) -> String? { Text.elements(of: list).first }
 }

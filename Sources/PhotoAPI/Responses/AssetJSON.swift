@@ -30,9 +30,10 @@ struct AssetJSON: Encodable {
     try object.encode("typeUserLibrary", forKey: .sourceType)
     try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
     try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
-    try object.encode(RFC3339.string(asset.creationDate), forKey: .creationDate)
+    try object.encode(RFC3339Time.string(millisecondsSince1970: asset.creationDate.milliseconds), forKey: .creationDate)
     try object.encode(asset.creationDateSource.rawValue, forKey: .creationDateSource)
-    try object.encode(RFC3339.string(asset.modificationDate), forKey: .modificationDate)
+    try object.encode(
+      RFC3339Time.string(millisecondsSince1970: asset.modificationDate.milliseconds), forKey: .modificationDate)
     try object.encode(
       asset.location.map { Place(latitude: $0.latitude, longitude: $0.longitude, altitude: $0.altitude) },
       forKey: .location)
@@ -53,21 +54,5 @@ struct AssetJSON: Encodable {
     try object.encode(false, forKey: .isInCloud)
     try object.encode(asset.cameraMake, forKey: .cameraMake)
     try object.encode(asset.cameraModel, forKey: .cameraModel)
-  }
-}
-
-/// Dates in JSON (RFC 3339), in UTC, with milliseconds where there are some.
-enum RFC3339 {
-  static func string(_ timestamp: Timestamp) -> String {
-    let seconds = Int64((Double(timestamp.milliseconds) / 1000).rounded(.down))
-    let milliseconds = Int(timestamp.milliseconds - seconds * 1000)
-    let date = CalendarDate(secondsSince1970: seconds)
-    func padded(_ value: Int, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
-      + "T\(padded(date.hour, 2)):\(padded(date.minute, 2)):\(padded(date.second, 2))"
-      + (milliseconds == 0 ? "Z" : ".\(padded(milliseconds, 3))Z")
   }
 }

@@ -10,6 +10,12 @@ extension Problem {
     404, "asset-not-found", "No such asset",
     detail: "There is no asset of that name; GET /v1/assets lists those there are.")
 
+  static func rangeNotSatisfiable(size: Int) -> Problem {
+    Problem(
+      416, "range-not-satisfiable", "Range not satisfiable",
+      detail: "The representation has \(size) bytes, and none of them lies in the ranges that were asked for.")
+  }
+
   init(_ error: ParseError) {
     self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
   }

@@ -15,16 +15,26 @@ import Synchronization
 final class ImageDeliveryWriter: Sendable {
   private let form: DeliveryForm
   private let headers: ImageHeaders
-  private let responder: Responder
+  private let head: RequestHead
+  private let maximumRanges: Int
+  private let reply: Reply
+  private let delivered: @Sendable (ImageFrame) -> Void
   private let logger: Logger
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
 
-  init(form: DeliveryForm, headers: ImageHeaders, responder: Responder, logger: Logger) {
+  /// - Parameter delivered: called with the final frame after it was handed to the connection.
+  init(
+    form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, reply: Reply, logger: Logger,
+    delivered: @escaping @Sendable (ImageFrame) -> Void
+  ) {
     self.form = form
     self.headers = headers
-    self.responder = responder
+    self.head = head
+    self.maximumRanges = maximumRanges
+    self.reply = reply
     self.logger = logger
+    self.delivered = delivered
   }
 
   func deliver(_ delivery: ImageDelivery) {
@@ -41,11 +51,11 @@ final class ImageDeliveryWriter: Sendable {
     switch form {
     case .single: break
     case .mixed:
-      responder.write([
+      reply.write([
         writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
       ])
     case .replace:
-      responder.write([
+      reply.write([
         writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
         nextReplacement,
       ])
@@ -54,31 +64,41 @@ final class ImageDeliveryWriter: Sendable {
 
   private func final(_ frame: ImageFrame) {
     guard form != .single else {
-      return responder.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
+      reply.send(single(frame))
+      return delivered(frame)
     }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {
-    case (true, _): responder.write([writer.opening, head, frame.bytes, writer.closing])
+    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing])
     // The head of this part went out with the frame before it.
-    case (false, .replace): responder.write([frame.bytes, writer.closing])
-    case (false, _): responder.write([head, frame.bytes, writer.closing])
+    case (false, .replace): reply.write([frame.bytes, writer.closing])
+    case (false, _): reply.write([head, frame.bytes, writer.closing])
     }
-    responder.finish()
+    reply.finish()
+  }
+
+  /// The answer that is this one frame, or the parts of it that were asked for.
+  private func single(_ frame: ImageFrame) -> HTTPResponse {
+    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes)
+    guard whole.head["Accept-Ranges"] != nil else { return whole }
+    return whole.ranged(
+      for: head, validators: headers.validators, limit: maximumRanges, boundary: Boundary.make,
+      unsatisfiable: { Problem.rangeNotSatisfiable(size: frame.bytes.count).response })
   }
 
   private func failed(_ error: ImageServiceError) {
     let problem = Problem(error)
     if problem.status == 500 { logger.error("an image could not be made", metadata: ["error": "\(error)"]) }
-    guard hasStarted.load(ordering: .relaxed) else { return responder.send(problem.response) }
+    guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let head = writer.partHead([("Content-Type", Problem.mediaType), ("Content-Length", String(problem.body.count))])
-      responder.write([head, problem.body, writer.closing])
+      reply.write([head, problem.body, writer.closing])
     } else {
       // The frame that is shown stays; cutting the connection would blank it.
-      responder.write([writer.closing])
+      reply.write([writer.closing])
     }
-    responder.finish()
+    reply.finish()
   }
 
   /// The head of the part that will take the first one's place: its type, which is all that can be known of it yet.
@@ -88,7 +108,7 @@ final class ImageDeliveryWriter: Sendable {
   @discardableResult
   private func start() -> Bool {
     guard !hasStarted.exchange(true, ordering: .relaxed) else { return false }
-    responder.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary)))
+    reply.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary)))
     return true
   }
 }

@@ -8,7 +8,7 @@ struct ImageHeaders: Sendable {
   private let request: ImageRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
-  private let entityTag: String
+  let entityTag: String
 
   init(asset: Asset, query: ImageQuery, request: ImageRequest) {
     self.asset = asset
@@ -36,8 +36,11 @@ struct ImageHeaders: Sendable {
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
-    fields += isFinal ? validation : uncacheable
-    fields += [("Image-Result", frame.result.fieldValue), ("Server-Timing", frame.timings.serverTiming)]
+    fields += isFinal ? validation + [("Accept-Ranges", "bytes")] : uncacheable
+    fields.append(("Image-Result", frame.result.fieldValue))
+    // What was there already took no time.
+    let timing = frame.timings.serverTiming
+    if !timing.isEmpty { fields.append(("Server-Timing", timing)) }
     return fields + Self.nosniff
   }
 
@@ -64,8 +67,7 @@ struct ImageHeaders: Sendable {
     if request.deliveryMode == .fastFormat { return fields + uncacheable + Self.nosniff }
     let size = SizeRules(request, upright: asset.pixelSize).output
     let result = ImageResult(requestID: requestID, isDegraded: false, size: size, source: .original)
-    fields += validation
-    fields.append(("Image-Result", result.fieldValue))
+    fields += validation + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }
 
@@ -78,7 +80,10 @@ struct ImageHeaders: Sendable {
   private var modifiedSeconds: Int64 { asset.original.identity.modified / 1_000_000_000 }
 }
 
-/// A multipart boundary that no picture holds by chance.
+/// A multipart boundary that no picture holds by chance: 128 random bits.
 enum Boundary {
-  static func make() -> String { "photod-\(RequestID.make())" }
+  static func make() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return "photod-" + (0..<2).map { _ in String(generator.next() as UInt64, radix: 36) }.joined()
+  }
 }

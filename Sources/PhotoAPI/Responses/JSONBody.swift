@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCore
 
 /// JSON as it is sent: UTF-8, keys sorted so that equal answers are equal bytes.
 enum JSONBody {
@@ -13,5 +14,43 @@ enum JSONBody {
       // Our own shapes hold nothing that JSON can't say.
       preconditionFailure("an answer that is no JSON: \(error)")
     }
+  }
+}
+
+/// A JSON representation of a resource, in whichever coding the client wants, if it wants it at all.
+struct JSONAnswer {
+  private let body: [UInt8]
+  private let tag: String
+  private let fields: [(name: String, value: String)]
+
+  /// - Parameters:
+  ///   - tag: the strong entity tag of the body as it is; in gzip it gets one of its own.
+  init(_ body: [UInt8], tag: String, cacheControl: String, link: String? = nil) {
+    self.body = body
+    self.tag = tag
+    var fields = [(name: "Content-Type", value: JSONBody.mediaType), ("Cache-Control", cacheControl)]
+    if body.count >= ContentCoding.minimumBytes { fields.append(("Vary", "Accept-Encoding")) }
+    if let link { fields.append(("Link", link)) }
+    self.fields = fields
+  }
+
+  /// The answer to a request: 200, 304 or 412.
+  ///
+  /// - Parameter gzipped: the body in gzip; by default it is compressed here, which takes time.
+  func response(to head: RequestHead, gzipped: () -> [UInt8]? = { nil }) -> HTTPResponse {
+    var coding = ContentCoding.identity
+    if body.count >= ContentCoding.minimumBytes {
+      coding = ContentCoding(acceptEncoding: head.value(of: .acceptEncoding))
+    }
+    let tag = coding.entityTag(tag)
+    switch Preconditions.evaluate(head, Validators(entityTag: tag)) {
+    case .failed: return Problem.preconditionFailed.response
+    case .notModified: return HTTPResponse(.notModified, fields.filter { $0.name != "Content-Type" } + [("ETag", tag)])
+    case .proceed: break
+    }
+    guard coding == .gzip, let compressed = gzipped() ?? ContentCoding.gzipped(body) else {
+      return HTTPResponse(.ok, fields + [("ETag", self.tag)], body: body)
+    }
+    return HTTPResponse(.ok, fields + [("ETag", tag), ("Content-Encoding", "gzip")], body: compressed)
   }
 }

@@ -6,6 +6,7 @@ import PhotoModel
 /// `GET /v1/assets` and `GET /v1/assets/{localIdentifier}`.
 struct AssetRoutes: Sendable {
   private static let pageSizes = 1...1000
+  private static let cacheControl = "private, max-age=0, must-revalidate"
 
   let library: any AssetSource
   let logger: Logger
@@ -44,7 +45,10 @@ struct AssetRoutes: Sendable {
       let count = asked.countsAll ? try library.assetCount(asked, for: principal) : nil
       let body = JSONBody.encode(
         Shape(changeToken: page.changeToken, assets: page.assets.map(AssetJSON.init), next: next, count: count))
-      return conditional(request, tag: EntityTag.strong(over: body), body, link: next)
+      return JSONAnswer(
+        body, tag: EntityTag.strong(over: body), cacheControl: Self.cacheControl,
+        link: next.map { "<\($0)>; rel=\"next\"" }
+      ).response(to: request.head)
     } catch {
       throw failed(error)
     }
@@ -59,19 +63,8 @@ struct AssetRoutes: Sendable {
     guard let asset else { throw .assetNotFound }
     // The same revision reads differently to one who may see places.
     let tag = "\"\(asset.revision)\(principal.may(.location) ? "-l" : "")\""
-    return conditional(request, tag: tag, JSONBody.encode(AssetJSON(asset)), link: nil)
-  }
-
-  private func conditional(_ request: HTTPRequest, tag: String, _ body: [UInt8], link: String?) -> HTTPResponse {
-    var fields = [
-      ("Content-Type", JSONBody.mediaType), ("Cache-Control", "private, max-age=0, must-revalidate"), ("ETag", tag),
-    ]
-    if let link { fields.append(("Link", "<\(link)>; rel=\"next\"")) }
-    switch Preconditions.evaluate(request.head, Validators(entityTag: tag)) {
-    case .proceed: return HTTPResponse(.ok, fields, body: body)
-    case .notModified: return HTTPResponse(.notModified, fields)
-    case .failed: return Problem.preconditionFailed.response
-    }
+    return JSONAnswer(JSONBody.encode(AssetJSON(asset)), tag: tag, cacheControl: Self.cacheControl)
+      .response(to: request.head)
   }
 
   private func failed(_ error: AssetSourceError) -> Problem {

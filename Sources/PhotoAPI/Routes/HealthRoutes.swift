@@ -6,6 +6,7 @@ import PhotoModel
 /// `/healthz`, `/readyz` and `/openapi.json`.
 struct HealthRoutes: Sendable {
   private static let openAPITag = EntityTag.strong(over: PackageResources.openapi_json)
+  private static let openAPIInGzip = ContentCoding.gzipped(PackageResources.openapi_json)
 
   let library: any AssetSource
   let logger: Logger
@@ -44,11 +45,7 @@ struct HealthRoutes: Sendable {
 
   func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-cache"), ("ETag", Self.openAPITag)]
-    switch Preconditions.evaluate(request.head, Validators(entityTag: Self.openAPITag)) {
-    case .proceed: return HTTPResponse(.ok, fields, body: PackageResources.openapi_json)
-    case .notModified: return HTTPResponse(.notModified, fields)
-    case .failed: throw .preconditionFailed
-    }
+    return JSONAnswer(PackageResources.openapi_json, tag: Self.openAPITag, cacheControl: "no-cache")
+      .response(to: request.head) { Self.openAPIInGzip }
   }
 }

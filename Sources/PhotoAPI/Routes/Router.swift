@@ -21,6 +21,8 @@ enum Route: Sendable, Hashable {
     }
   }
 
-  /// The methods that the resource knows, for 405's `Allow`.
-  var methods: [HTTPMethod] { [.get, .head] }
+  /// The methods that the resource knows, for `Allow`.
+  var methods: [HTTPMethod] { [.get, .head, .options] }
+
+  var allow: String { methods.map(\.name).joined(separator: ", ") }
 }

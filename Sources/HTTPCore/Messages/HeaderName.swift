@@ -1,0 +1,106 @@
+/// The names of every field that anything here reads (RFC 9110 §5.1), so that a head is sorted through once, as it is
+/// parsed, and never searched by text again. A field with another name is kept as it came and asked for by nobody.
+package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
+  case other
+  case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
+  case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, origin, range, transferEncoding, via
+  case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
+  case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
+
+  /// In lower case.
+  package var text: StaticString {
+    switch self {
+    case .other: ""
+    case .accept: "accept"
+    case .acceptEncoding: "accept-encoding"
+    case .authorization: "authorization"
+    case .cacheControl: "cache-control"
+    case .connection: "connection"
+    case .contentLength: "content-length"
+    case .contentType: "content-type"
+    case .expect: "expect"
+    case .forwarded: "forwarded"
+    case .host: "host"
+    case .ifMatch: "if-match"
+    case .ifModifiedSince: "if-modified-since"
+    case .ifNoneMatch: "if-none-match"
+    case .ifRange: "if-range"
+    case .ifUnmodifiedSince: "if-unmodified-since"
+    case .origin: "origin"
+    case .range: "range"
+    case .transferEncoding: "transfer-encoding"
+    case .via: "via"
+    case .accessControlRequestHeaders: "access-control-request-headers"
+    case .accessControlRequestMethod: "access-control-request-method"
+    case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
+    case .secFetchSite: "sec-fetch-site"
+    case .xForwardedFor: "x-forwarded-for"
+    case .xForwardedHost: "x-forwarded-host"
+    case .xForwardedProto: "x-forwarded-proto"
+    case .xRealIP: "x-real-ip"
+    }
+  }
+
+  /// The name that stands in `bytes`, which are token characters. By length first, so that most names cost one compare.
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    func named(_ candidates: HeaderName...) -> HeaderName {
+      candidates.first { $0.matches(bytes, from: range.lowerBound) } ?? .other
+    }
+    func one(_ name: HeaderName) -> HeaderName { name.matches(bytes, from: range.lowerBound) ? name : .other }
+    switch range.count {
+    case 3: self = one(.via)
+    case 4: self = one(.host)
+    case 5: self = one(.range)
+    case 6:
+      switch bytes[range.lowerBound] | 0x20 {
+      case UInt8(ascii: "a"): self = one(.accept)
+      case UInt8(ascii: "e"): self = one(.expect)
+      default: self = one(.origin)
+      }
+    case 8: self = bytes[range.lowerBound + 3] | 0x20 == UInt8(ascii: "m") ? one(.ifMatch) : one(.ifRange)
+    case 9: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xRealIP) : one(.forwarded)
+    case 10: self = one(.connection)
+    case 12: self = one(.contentType)
+    case 13:
+      switch bytes[range.lowerBound] | 0x20 {
+      case UInt8(ascii: "i"): self = one(.ifNoneMatch)
+      case UInt8(ascii: "c"): self = one(.cacheControl)
+      default: self = one(.authorization)
+      }
+    case 14: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "s") ? one(.secFetchSite) : one(.contentLength)
+    case 15: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xForwardedFor) : one(.acceptEncoding)
+    case 16: self = one(.xForwardedHost)
+    case 17:
+      switch bytes[range.lowerBound] | 0x20 {
+      case UInt8(ascii: "i"): self = one(.ifModifiedSince)
+      case UInt8(ascii: "t"): self = one(.transferEncoding)
+      default: self = one(.xForwardedProto)
+      }
+    case 19: self = one(.ifUnmodifiedSince)
+    case 29...38:
+      self = named(.accessControlRequestMethod, .accessControlRequestHeaders, .accessControlRequestPrivateNetwork)
+      if range.count != text.utf8CodeUnitCount { self = .other }
+    default: self = .other
+    }
+  }
+
+  /// Without regard to case: a letter's case is its bit 5, and no other token character becomes one of ours by setting it.
+  private func matches(_ bytes: Span<UInt8>, from start: Int) -> Bool {
+    let text = text
+    guard start + text.utf8CodeUnitCount <= bytes.count else { return false }
+    let own = text.utf8Start
+    for i in 0..<text.utf8CodeUnitCount where bytes[start + i] | 0x20 != own[i] { return false }
+    return true
+  }
+}
+
+/// A set of field names, as one machine word.
+package struct HeaderNames: OptionSet, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(_ names: HeaderName...) { rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }
+
+  package func contains(_ name: HeaderName) -> Bool { rawValue >> UInt64(name.rawValue) & 1 != 0 }
+  mutating func insert(_ name: HeaderName) { self = HeaderNames(rawValue: rawValue | 1 << UInt64(name.rawValue)) }
+}

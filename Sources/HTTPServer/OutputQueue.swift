@@ -1,0 +1,70 @@
+import CPhotodSystem
+import Collections
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Bytes that wait to be sent: arrays as they were made, shared and never copied.
+struct OutputQueue {
+  private static let vectorsASend = 16
+
+  private var pieces: Deque<[UInt8]> = []
+  /// How much of the first piece is sent.
+  private var sentOfFirst = 0
+  private(set) var byteCount = 0
+
+  var isEmpty: Bool { byteCount == 0 }
+
+  mutating func append(_ piece: [UInt8], from offset: Int = 0) {
+    guard offset < piece.count else { return }
+    if offset > 0 {
+      precondition(pieces.isEmpty, "only what is sent next can have been begun")
+      sentOfFirst = offset
+    }
+    pieces.append(piece)
+    byteCount += piece.count - offset
+  }
+
+  /// One gathered send of what waits first. How many bytes went; -1 with `errno` if none.
+  mutating func send(to descriptor: Int32) -> Int {
+    let count = min(pieces.count, Self.vectorsASend)
+    let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorsASend) { vectors in
+      func gather(_ index: Int) -> Int {
+        if index == count {
+          var message = msghdr()
+          message.msg_iov = vectors.baseAddress
+          message.msg_iovlen = index
+          return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+        }
+        return pieces[index].withUnsafeBytes { bytes in
+          let skipped = index == 0 ? sentOfFirst : 0
+          vectors.initializeElement(
+            at: index,
+            to: iovec(
+              iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress! + skipped), iov_len: bytes.count - skipped)
+          )
+          return gather(index + 1)
+        }
+      }
+      return gather(0)
+    }
+    if sent > 0 { consume(sent) }
+    return sent
+  }
+
+  private mutating func consume(_ count: Int) {
+    byteCount -= count
+    var left = count
+    while left > 0, let first = pieces.first {
+      let rest = first.count - sentOfFirst
+      if left < rest {
+        sentOfFirst += left
+        return
+      }
+      left -= rest
+      sentOfFirst = 0
+      pieces.removeFirst()
+    }
+  }
+}

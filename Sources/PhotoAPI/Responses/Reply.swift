@@ -1,0 +1,29 @@
+import HTTPCore
+import HTTPServer
+
+/// A responder that says on every answer what pages of other origins may make of it.
+struct Reply: Sendable {
+  let responder: Responder
+  let crossOrigin: [(name: String, value: String)]
+
+  var requestID: String { responder.requestID.description }
+
+  func send(_ response: HTTPResponse) { responder.send(complete(response)) }
+
+  func start(_ head: ResponseHead) {
+    var head = head
+    head.fields += crossOrigin
+    responder.start(head)
+  }
+
+  func write(_ pieces: [[UInt8]]) { responder.write(pieces) }
+  func finish() { responder.finish() }
+  func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
+
+  /// An answer with all that is said on every answer.
+  func complete(_ response: HTTPResponse) -> HTTPResponse {
+    var response = response
+    response.head.fields += crossOrigin
+    return response
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import HTTPCore
+import Testing
+
+@Suite("Characters, names, tags and codings")
+struct GrammarTests {
+  private static let alphanumeric = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+
+  @Test("the written-out sets hold what they are said to hold")
+  func characters() {
+    for (set, others) in [
+      (Text.tokens, "!#$%&'*+-.^_`|~"), (Text.hostCharacters, "-._~%!$&'()*+,;="), (Text.addressCharacters, ":.%-_~"),
+    ] {
+      let expected = Self.alphanumeric.union(others.utf8)
+      for byte in UInt8.min...UInt8.max { #expect(set.contains(byte) == expected.contains(byte), "\(byte)") }
+    }
+  }
+
+  @Test("every known field is found in any case, and none that is only like one")
+  func names() throws {
+    func head(_ field: String) throws -> RequestHead {
+      var parser = RequestParser(limits: ParserLimits())
+      Array("GET / HTTP/1.0\r\n\(field): a\r\n\r\n".utf8).withUnsafeBytes { parser.append($0) }
+      guard case .request(let request) = try parser.next() else { throw ParseError.malformedField }
+      return request.head
+    }
+    let framing: [HeaderName] = [.contentLength, .transferEncoding, .expect]
+    for name in HeaderName.allCases where name != .other && !framing.contains(name) {
+      let text = "\(name.text)"
+      for spelling in [text, text.uppercased(), text.capitalized] {
+        let head = try head(spelling)
+        #expect(head.value(of: name) == "a", "\(spelling)")
+        #expect(head.names == HeaderNames(name))
+        #expect(head.name(of: head.fields[0]) == spelling)
+      }
+      var other = Array(text.utf8)
+      for i in other.indices {
+        let kept = other[i]
+        other[i] = UInt8(ascii: "~")
+        #expect(try head(String(decoding: other, as: UTF8.self)).names == HeaderNames(.other))
+        other[i] = kept
+      }
+      #expect(try head(text + "x").names == HeaderNames(.other))
+      #expect(try head(String(text.dropLast())).names == HeaderNames(.other))
+    }
+  }
+
+  @Test("fields keep their order and their duplicates")
+  func order() throws {
+    var parser = RequestParser(limits: ParserLimits())
+    Array("GET / HTTP/1.0\r\nB: 1\r\nA: 2\r\nb: 3\r\nAccept: x\r\nAccept: y\r\n\r\n".utf8).withUnsafeBytes {
+      parser.append($0)
+    }
+    guard case .request(let request) = try parser.next() else {
+      Issue.record("no request")
+      return
+    }
+    #expect(request.head.fields.map(request.head.name) == ["B", "A", "b", "Accept", "Accept"])
+    #expect(request.head.values(of: .accept) == ["x", "y"] && request.head.value(of: .accept) == "x, y")
+  }
+
+  @Test(
+    "hosts",
+    arguments: [
+      ("a", true), ("a.b:80", true), ("", true), ("a:", true), ("[::1]", true), ("[::1]:8080", true),
+      ("127.0.0.1:1", true),
+      ("x%41", true), ("[fe80::1%25eth0]", true), ("a:b", false), ("a:80:90", false), ("[::1", false), ("[]", false),
+      ("::1", false), ("a/b", false), ("a b", false), ("u@h", false), ("a?b", false), ("[::1]x", false), ("a#b", false),
+      ("\u{E4}", false),
+    ])
+  func hosts(_ text: String, _ isHost: Bool) { #expect(RequestTarget.isHost(text) == isHost) }
+
+  @Test(
+    "lists of entity tags",
+    arguments: [
+      ("\"a\"", true, true), ("\"b\"", false, false), ("\"b\", \"a\"", true, true), ("W/\"a\"", false, true),
+      ("W/\"b\",W/\"a\"", false, true), ("*", true, true), ("", false, false), ("a", false, false),
+      ("\"a", false, false),
+      ("\"x,\"a\"", false, false), ("\"\\\", \"a\"", true, true), ("nonsense, \"a\"", true, true),
+      (",,\"a\" ,", true, true),
+      ("w/\"a\"", false, false),
+    ])
+  func tags(_ list: String, _ strongly: Bool, _ weakly: Bool) {
+    #expect(EntityTagList.names("\"a\"", in: list, weakly: false) == strongly)
+    #expect(EntityTagList.names("\"a\"", in: list, weakly: true) == weakly)
+  }
+
+  @Test(
+    "gzip has to be wanted",
+    arguments: [
+      (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false), ("*", true),
+      ("*;q=0", false), ("gzip;q=0, *", false), ("br, gzip;q=0.5", true), ("identity, gzip;q=0.5", false),
+      ("identity;q=0.5, gzip;q=0.5", true), ("identity;q=0", false), ("deflate", false), ("gzip;q=x", false),
+    ] as [(String?, Bool)])
+  func coding(_ field: String?, _ isGzip: Bool) {
+    #expect(ContentCoding(acceptEncoding: field) == (isGzip ? .gzip : .identity))
+  }
+
+  @Test("gzip's bytes are gzip's, and the same each time")
+  func gzipped() throws {
+    let text = Array(String(repeating: "the same again and again. ", count: 500).utf8)
+    let compressed = try #require(ContentCoding.gzipped(text))
+    #expect(compressed == ContentCoding.gzipped(text))
+    #expect(compressed.count < text.count / 10)
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["gzip", "-dc"]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data(compressed))
+    try input.fileHandleForWriting.close()
+    #expect([UInt8](output.fileHandleForReading.readDataToEndOfFile()) == text)
+    #expect(
+      ContentCoding.gzip.entityTag("\"a\"") == "\"a-gzip\"" && ContentCoding.identity.entityTag("\"a\"") == "\"a\"")
+  }
+}

@@ -1,0 +1,382 @@
+import Foundation
+import HTTPCore
+import HTTPServer
+import Synchronization
+import Testing
+
+@Suite("Server, over real sockets with a clock that is moved by hand")
+struct ServerTests {
+  // MARK: Slow clients
+
+  @Test("a client that sends its head a byte at a time hears 408 when the time is over")
+  func slowHead() throws {
+    let server = try TestServer()
+    let client = try TestClient(port: server.port)
+    client.send("GET / HT")
+    try server.pass(seconds: 10)
+    client.send("TP/1.1\r\n")
+    try server.pass(seconds: 4.9)
+    client.send("Host: a\r\n")
+    try server.pass(seconds: 0.2)
+    let answer = try #require(client.readToEnd())
+    #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.contains("Connection: close\r\n"))
+  }
+
+  @Test("a client that sends its body slowly hears 408 when the time is over")
+  func slowBody() throws {
+    let server = try TestServer()
+    let client = try TestClient(port: server.port)
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
+    try server.pass(seconds: 59)
+    client.send("6")
+    try server.pass(seconds: 2)
+    #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 408 ") == true)
+  }
+
+  @Test("one who says nothing is closed without a word, at first and between two requests")
+  func idle() throws {
+    let server = try TestServer()
+    let silent = try TestClient(port: server.port)
+    let idle = try TestClient(port: server.port)
+    idle.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(idle.read(until: "GET /1 ") != nil)
+    try server.pass(seconds: 16)
+    #expect(silent.readToEnd() == "")
+    idle.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(idle.read(until: "GET /2 ") != nil)
+    try server.pass(seconds: 76)
+    #expect(idle.readToEnd() == "")
+  }
+
+  /// More than any socket's buffer takes.
+  private struct LargeHandler: HTTPHandler {
+    static let size = 64 << 20
+
+    func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+      let isLarge = request.target.path == "/large"
+      responder.send(HTTPResponse(.ok, body: [UInt8](repeating: 120, count: isLarge ? Self.size : 1)))
+    }
+    func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+  }
+
+  @Test("a reader that takes nothing of a large answer is cut off")
+  func stalledReader() throws {
+    let server = try TestServer(handler: LargeHandler())
+    let client = try TestClient(port: server.port, receiveBuffer: 4096)
+    client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+    try server.pass(seconds: 29)
+    try server.pass(seconds: 2)
+    let got = try #require(client.readToEnd())
+    #expect(got.hasPrefix("HTTP/1.1 200 ") && got.utf8.count < LargeHandler.size)
+  }
+
+  @Test("a reader that takes a little now and then is cut off too")
+  func slowReader() throws {
+    var limits = ServerLimits()
+    limits.writeBytesPerSecond = 1 << 20
+    let server = try TestServer(limits: limits, handler: LargeHandler())
+    let client = try TestClient(port: server.port, receiveBuffer: 4096)
+    client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+    var got = 0
+    // Each time less than the write deadline passes, and something is read.
+    for _ in 0..<4 {
+      try server.pass(seconds: 20)
+      guard let bytes = client.read(100_000), !bytes.isEmpty else { break }
+      got += bytes.count
+      try server.probe()
+    }
+    try server.pass(seconds: 20)
+    let rest = try #require(client.readToEnd())
+    #expect(got + rest.utf8.count < LargeHandler.size)
+  }
+
+  @Test("a reader that reads gets all of it")
+  func largeAnswer() throws {
+    let server = try TestServer(handler: LargeHandler())
+    let client = try TestClient(port: server.port)
+    client.send("GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    let got = try #require(client.readToEnd())
+    #expect(
+      got.utf8.count - LargeHandler.size
+        == (got.range(of: "\r\n\r\n").map { got.utf8.distance(from: got.startIndex, to: $0.upperBound) }))
+  }
+
+  @Test("a healthy client is answered while others are slow")
+  func healthyAmongSlow() throws {
+    let server = try TestServer()
+    let slow = try (0..<200).map { _ in
+      let client = try TestClient(port: server.port)
+      client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
+      return client
+    }
+    try server.probe()
+    let healthy = try TestClient(port: server.port)
+    healthy.send("GET /here HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    #expect(healthy.readToEnd()?.hasSuffix("GET /here ") == true)
+    #expect(slow.count == 200)
+  }
+
+  // MARK: Back-pressure
+
+  /// Writes pieces without end, each when there is room, and notes how far it is ahead.
+  private final class EndlessHandler: HTTPHandler {
+    let written = Atomic<Int>(0)
+    let closed = Atomic<Bool>(false)
+    let waits: Bool
+    static let piece = [UInt8](repeating: 120, count: 32_768)
+
+    init(waits: Bool) { self.waits = waits }
+
+    func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+      if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+      responder.onClose { [self] in closed.store(true, ordering: .relaxed) }
+      responder.start(ResponseHead(.ok))
+      next(responder)
+    }
+
+    private func next(_ responder: Responder) {
+      guard !closed.load(ordering: .relaxed), written.load(ordering: .relaxed) < 1 << 30 else { return }
+      written.add(Self.piece.count, ordering: .relaxed)
+      guard waits else {
+        responder.write([Self.piece])
+        return next(responder)
+      }
+      responder.write([Self.piece]) { [self] in next(responder) }
+    }
+
+    func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+  }
+
+  @Test("a producer that waits for room is never far ahead of its reader")
+  func backPressure() throws {
+    let handler = EndlessHandler(waits: true)
+    let server = try TestServer(handler: handler)
+    let client = try TestClient(port: server.port, receiveBuffer: 65_536)
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    var read = 0
+    while read < 8 << 20 {
+      let bytes = try #require(client.read())
+      try #require(!bytes.isEmpty)
+      read += bytes.count
+    }
+    try server.probe()
+    // Our low water, one piece, and what two sockets' buffers take: a few megabytes, and not what a gigabyte could be.
+    let written = handler.written.load(ordering: .relaxed)
+    #expect(written < read + (16 << 20))
+  }
+
+  @Test("a producer that does not wait loses its client, and nothing piles up")
+  func impatientProducer() throws {
+    var limits = ServerLimits()
+    limits.queuedBytes = 1 << 20
+    let handler = EndlessHandler(waits: false)
+    let server = try TestServer(limits: limits, handler: handler)
+    let client = try TestClient(port: server.port, receiveBuffer: 4096)
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(client.readToEnd() != nil)
+    let isClosed = handler.closed.load(ordering: .relaxed)
+    #expect(isClosed)
+    let written = handler.written.load(ordering: .relaxed)
+    #expect(written < 64 << 20)
+  }
+
+  // MARK: Messages
+
+  @Test("a hundred pipelined requests are answered in their order, across turns")
+  func pipelining() throws {
+    let server = try TestServer()
+    let client = try TestClient(port: server.port)
+    client.send((0..<100).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
+    client.finishSending()
+    let answers = try #require(client.readToEnd())
+    let paths = answers.components(separatedBy: "\r\n\r\nGET /").dropFirst().map { $0.prefix { $0.isNumber } }
+    #expect(paths.map { Int($0) } == (0..<100).map { $0 })
+  }
+
+  @Test("100-continue is said before the body is sent, and only to one who asks")
+  func expectation() throws {
+    let server = try TestServer()
+    let client = try TestClient(port: server.port)
+    client.send("POST /b HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    #expect(client.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    client.send("hi")
+    #expect(client.read(until: "POST /b hi")?.hasPrefix("HTTP/1.1 200 OK") == true)
+    client.send("POST /c HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+    try server.probe()
+    client.send("ho")
+    #expect(client.read(until: "POST /c ho")?.hasPrefix("HTTP/1.1 200 OK") == true)
+    client.send("POST /d HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n")
+    #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 417 ") == true)
+  }
+
+  @Test(
+    "who stays, who goes, and what is said of it",
+    arguments: [
+      ("1.0", "", "close"), ("1.0", "Connection: keep-alive\r\n", "keep-alive"), ("1.1", "", nil),
+      ("1.1", "Connection: close\r\n", "close"),
+    ] as [(String, String, String?)])
+  func persistence(_ version: String, _ field: String, _ connection: String?) throws {
+    let server = try TestServer()
+    let client = try TestClient(port: server.port)
+    client.send("GET /1 HTTP/\(version)\r\nHost: a\r\n\(field)\r\n")
+    let first = try #require(client.read(until: "GET /1 "))
+    #expect(first.contains("Connection: ") == (connection != nil))
+    if let connection { #expect(first.contains("Connection: \(connection)\r\n")) }
+    client.send("GET /2 HTTP/\(version)\r\nHost: a\r\nConnection: close\r\n\r\n")
+    #expect(client.readToEnd()?.isEmpty == (connection == "close"))
+  }
+
+  @Test("HEAD is GET without the body")
+  func head() throws {
+    let server = try TestServer()
+    func answer(_ method: String) throws -> [String] {
+      let client = try TestClient(port: server.port)
+      client.send("\(method) /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      return try #require(client.readToEnd()).components(separatedBy: "\r\n\r\n")
+    }
+    let (get, head) = (try answer("GET"), try answer("HEAD"))
+    #expect(get[1] == "GET /x " && head[1] == "")
+    #expect(head[0].contains("Content-Length: 8") && get[0].contains("Content-Length: 7"))
+    #expect(get[0].contains("Date: Sun, 06 Nov 1994 08:49:37 GMT"))
+  }
+
+  @Test("the request's identifier is new each time, also where the answer is prepared")
+  func identifiers() throws {
+    struct Handler: HTTPHandler {
+      static let prepared = PreparedAnswer(
+        HTTPResponse(.ok, [("X-ID", "<\(PreparedAnswer.placeholder)>")], body: Array("body".utf8)))
+
+      func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
+        request.head.target == "/probe" ? nil : Self.prepared
+      }
+      func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+        responder.send(HTTPResponse(.ok, [("X-ID", "<\(responder.requestID)>")]))
+      }
+      func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+      func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    }
+    let server = try TestServer(handler: Handler())
+    let client = try TestClient(port: server.port)
+    client.send(
+      String(repeating: "GET / HTTP/1.1\r\nHost: a\r\n\r\n", count: 600) + "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
+        + "GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    let text = try #require(client.readToEnd())
+    let names = text.components(separatedBy: "X-ID: <").dropFirst().map { String($0.prefix { $0 != ">" }) }
+    #expect(names.count == 602 && Set(names).count == 602)
+    #expect(names.allSatisfy { $0.utf8.count == 32 && $0.allSatisfy(\.isHexDigit) })
+    #expect(text.components(separatedBy: "\r\n\r\nbody").count == 601)
+    #expect(text.components(separatedBy: "Content-Length: 4\r\n").count == 602)
+  }
+
+  // MARK: Limits
+
+  @Test("no more connections than there may be; the next is taken as soon as one goes")
+  func connectionLimit() throws {
+    var limits = ServerLimits()
+    limits.connections = 2
+    let server = try TestServer(limits: limits)
+    var first: TestClient? = try TestClient(port: server.port)
+    let second = try TestClient(port: server.port)
+    for client in [first!, second] {
+      client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(client.read(until: "GET /1 ") != nil)
+    }
+    let third = try TestClient(port: server.port)
+    third.send("GET /3 HTTP/1.1\r\nHost: a\r\n\r\n")
+    // It is not taken yet: a request on a connection that is comes back first.
+    second.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(second.read(until: "GET /2 ") != nil)
+    first = nil
+    #expect(third.read(until: "GET /3 ") != nil)
+  }
+
+  @Test("an address has its share of connections, and a proxy all of them")
+  func connectionsPerAddress() throws {
+    var limits = ServerLimits()
+    limits.connectionsPerAddress = 1
+    for (proxies, isTaken) in [([], false), (["127.0.0.0/8"], true)] as [([String], Bool)] {
+      let server = try TestServer(limits: limits, proxies: proxies)
+      let first = try TestClient(port: server.port)
+      first.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(first.read(until: "GET /1 ") != nil)
+      let second = try TestClient(port: server.port)
+      second.send("GET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      #expect(second.readToEnd()?.isEmpty == !isTaken)
+    }
+  }
+
+  @Test("draining lets answers finish, takes no new connection, and comes to an end")
+  func drain() async throws {
+    final class Gate: HTTPHandler {
+      let held = Mutex<Responder?>(nil)
+      func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+        if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+        held.withLock { $0 = responder }
+      }
+      func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+      func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    }
+    let gate = Gate()
+    let server = try TestServer(handler: gate)
+    let busy = try TestClient(port: server.port)
+    let idle = try TestClient(port: server.port)
+    busy.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+    try server.probe()
+    async let drained: Void = server.drain()
+    #expect(idle.readToEnd() == "", "an idle connection closes at once")
+    let responder = try #require(gate.held.withLock { $0.take() })
+    responder.send(HTTPResponse(.ok, body: Array("done".utf8)))
+    let answer = try #require(busy.readToEnd())
+    #expect(answer.hasSuffix("done") && answer.contains("Connection: close\r\n"))
+    await drained
+    #expect(throws: (any Error).self) { try TestClient(port: server.port) }
+  }
+
+  // MARK: Access log
+
+  @Test("a line for each request, with what is asked for, and nothing that could forge another")
+  func accessLog() async throws {
+    let lines = Mutex<[UInt8]>([])
+    let log = AccessLog(limitBytes: 1 << 20) { bytes in lines.withLock { $0 += bytes } }
+    let server = try TestServer(proxies: ["127.0.0.1"], accessLog: log)
+    let client = try TestClient(port: server.port)
+    client.send("GET /a?secret HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.1\" status=999\r\n\r\nnonsense\r\n\r\n")
+    #expect(client.readToEnd() != nil)
+    await server.drain()
+    let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
+    let found = text.split(separator: "\n")
+    try #require(found.count == 2)
+    #expect(found[0].hasPrefix("time=1994-11-06T08:49:37Z level=info label=access msg=request id="))
+    #expect(
+      found[0].contains(
+        " peer=127.0.0.1 forwardedFor=\"10.0.0.1\\\" status=999\" method=GET path=/a status=200 bytes=7 "))
+    #expect(found[1].contains(" method=- path=- status=400 "))
+    #expect(!text.contains("secret"))
+  }
+
+  @Test("a log that can't keep up drops lines and says how many; no request waits for it")
+  func slowLog() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let lines = Mutex<[UInt8]>([])
+    let log = AccessLog(limitBytes: 70_000) { bytes in
+      gate.wait()
+      lines.withLock { $0 += bytes }
+    }
+    let server = try TestServer(accessLog: log)
+    for _ in 0..<20 {
+      let client = try TestClient(port: server.port)
+      client.send(String(repeating: "GET /abcdefgh HTTP/1.1\r\nHost: a\r\n\r\n", count: 100))
+      client.finishSending()
+      #expect(client.readToEnd()?.components(separatedBy: "HTTP/1.1 200").count == 101)
+      server.server.tick()
+    }
+    for _ in 0..<100 { gate.signal() }
+    await server.drain()
+    let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
+    let dropped = text.components(separatedBy: "dropped=").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+    let written = text.components(separatedBy: "msg=request").count - 1
+    #expect(written < 2000 && dropped.reduce(0, +) + written <= 2000 && !dropped.isEmpty)
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HTTPCore
+import HTTPServer
+import Logging
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Time as the test says it is.
+final class ManualClock: Sendable {
+  private let nanoseconds = Atomic<UInt64>(1_000_000_000)
+
+  var clock: ServerClock {
+    ServerClock(
+      monotonic: { [self] in nanoseconds.load(ordering: .relaxed) },
+      wall: { [self] in 784_111_777_000 + Int64(nanoseconds.load(ordering: .relaxed) / 1_000_000) - 1000 })
+  }
+
+  func advance(seconds: Double) { nanoseconds.add(UInt64(seconds * 1e9), ordering: .relaxed) }
+}
+
+/// A server in this process on a loopback port of the system's choosing, with one loop, so that what came first to its
+/// sockets is seen no later than what came second.
+final class TestServer: Sendable {
+  let clock = ManualClock()
+  let server: Server
+  let port: UInt16
+
+  init(
+    limits: ServerLimits = ServerLimits(), proxies: [String] = [], accessLog: AccessLog? = nil,
+    handler: any HTTPHandler = EchoHandler()
+  ) throws {
+    server = Server(
+      handler: handler, limits: limits, proxies: try PeerSet(proxies), loopCount: 1, accessLog: accessLog,
+      clock: clock.clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    guard case .ip(_, let port) = try server.start(at: [.ip(host: "127.0.0.1", port: 0)])[0] else {
+      throw Problem.noPort
+    }
+    self.port = port
+  }
+
+  enum Problem: Error { case noPort }
+
+  /// Lets so much time pass, after everything that was sent before has been seen.
+  func pass(seconds: Double) throws {
+    try probe()
+    clock.advance(seconds: seconds)
+    server.tick()
+  }
+
+  /// Returns when the loop has seen everything that was sent before: it answers in the order of arrival.
+  func probe() throws {
+    let client = try TestClient(port: port)
+    client.send("GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    _ = client.readToEnd()
+  }
+
+  /// Ends it; returns when the last connection is gone.
+  func drain(deadline: Duration = .seconds(60)) async {
+    await withCheckedContinuation { continuation in
+      server.drain(deadline: deadline) { continuation.resume() }
+    }
+  }
+}
+
+/// Answers with what it was asked: method, path, body.
+struct EchoHandler: HTTPHandler {
+  func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+    let text = "\(request.method.name) \(request.target.path) \(String(decoding: request.body, as: UTF8.self))"
+    responder.send(HTTPResponse(.ok, [("Content-Type", "text/plain")], body: Array(text.utf8)))
+  }
+
+  func response(to error: ParseError) -> HTTPResponse {
+    HTTPResponse(error.status, body: Array(error.explanation.utf8))
+  }
+  func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+}
+
+/// A blocking client socket.
+final class TestClient {
+  let descriptor: Int32
+
+  /// - Parameter receiveBuffer: how much the kernel takes for us before we read; 0: its own choice.
+  init(port: UInt16, receiveBuffer: Int32 = 0) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var size = receiveBuffer
+    if size > 0 { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var timeout = timeval(tv_sec: 30, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw Refused() }
+  }
+
+  deinit { close(descriptor) }
+
+  struct Refused: Error {}
+
+  func send(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// What comes next, as it comes; empty at the end, or `nil` if nothing came for long.
+  func read(_ most: Int = 65_536) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: most)
+    let count = recv(descriptor, &bytes, most, 0)
+    return count >= 0 || errno == ECONNRESET ? Array(bytes.prefix(max(0, count))) : nil
+  }
+
+  /// Everything to the end; `nil` if the end never came.
+  @discardableResult
+  func readToEnd() -> String? {
+    var all: [UInt8] = []
+    while true {
+      guard let bytes = read() else { return nil }
+      if bytes.isEmpty { return String(decoding: all, as: UTF8.self) }
+      all += bytes
+    }
+  }
+
+  /// Reads until what came ends with this.
+  func read(until end: String) -> String? {
+    var all: [UInt8] = []
+    while !all.suffix(end.utf8.count).elementsEqual(end.utf8) {
+      guard let bytes = read(), !bytes.isEmpty else { return nil }
+      all += bytes
+    }
+    return String(decoding: all, as: UTF8.self)
+  }
+}
