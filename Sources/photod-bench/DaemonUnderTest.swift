@@ -1,21 +1,27 @@
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A photod of the benchmark's own, ended with it.
 final class DaemonUnderTest {
   let url: String
   private let process = Process()
 
-  init(binary: String, library: String, data: String) throws {
+  /// - Parameters:
+  ///   - prefix: what starts it, such as `taskset -c 0`.
+  ///   - settings: as `--set` takes them.
+  init(
+    binary: String, library: String, data: String, prefix: [String] = [],
+    settings: [String] = ["accessLog=false"]
+  ) throws {
     try Command([binary, "scan", "--library", library, "--data", data, "--log-level", "error"]).run()
-    process.executableURL = URL(filePath: binary)
-    process.arguments = [
-      "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set", "scan.intervalSeconds=0",
-      "--log-level", "error",
-    ]
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      prefix + [
+        binary, "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
+        "scan.intervalSeconds=0",
+        "--log-level", "error",
+      ] + settings.flatMap { ["--set", $0] }
+    // The log is there to be written, not to be read.
+    process.standardError = FileHandle.nullDevice
     let output = Pipe()
     process.standardOutput = output
     try process.run()
@@ -42,22 +48,12 @@ final class DaemonUnderTest {
     return asset
   }
 
+  var identifier: Int32 { process.processIdentifier }
+
   /// What the daemon spends while `work` is done.
   func cpuSeconds(_ work: () throws -> Void) throws -> Double {
-    let before = try spent()
+    let before = try Accounting.cpuSeconds(of: process.processIdentifier)
     try work()
-    return try spent() - before
-  }
-
-  /// User and system time of /proc/PID/stat (proc(5)): the 14th and 15th field, the 12th and 13th behind the name.
-  private func spent() throws -> Double {
-    guard let data = FileManager.default.contents(atPath: "/proc/\(process.processIdentifier)/stat"),
-      let rest = String(decoding: data, as: UTF8.self).split(separator: ")").last
-    else { throw BenchError(description: "photod has gone") }
-    let fields = rest.split(separator: " ")
-    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-      throw BenchError(description: "an unreadable /proc/PID/stat")
-    }
-    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    return try Accounting.cpuSeconds(of: process.processIdentifier) - before
   }
 }

@@ -5,5 +5,7 @@ import ArgumentParser
 struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photod-bench", abstract: "Measure photod beside its peers.",
-    subcommands: [RenderBench.self, ThumbnailBench.self, CancelBench.self])
+    subcommands: [
+      RenderBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
+    ])
 }

@@ -16,8 +16,12 @@ final class TestDaemon: @unchecked Sendable {
   private let process: Process
   private let base: String
 
-  /// - Parameter fill: puts files into the library before the daemon starts.
-  init(_ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = []) throws {
+  /// - Parameters:
+  ///   - fill: puts files into the library before the daemon starts.
+  ///   - launcher: a shell command that starts what its arguments say, as `exec "$@"` does.
+  init(
+    _ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = [], launcher: String = "exec \"$@\""
+  ) throws {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-e2e-XXXXXX").utf8CString)
     base = String(cString: try #require(mkdtemp(&template)))
     library = base + "/library"
@@ -26,9 +30,12 @@ final class TestDaemon: @unchecked Sendable {
     let scan = try Self.run(["scan", "--library", library, "--data", base + "/data"])
     #expect(scan.status == 0, "\(scan.error)")
     process = Process()
-    process.executableURL = URL(filePath: Self.binary)
+    process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
-      ["serve", "--library", library, "--data", base + "/data", "--listen", "127.0.0.1:0"] + arguments
+      [
+        "-c", launcher, "sh", Self.binary, "serve", "--library", library, "--data", base + "/data", "--listen",
+        "127.0.0.1:0",
+      ] + arguments
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -40,7 +47,8 @@ final class TestDaemon: @unchecked Sendable {
       if more.isEmpty { break }
       line += more
     }
-    let text = String(decoding: line, as: UTF8.self)
+    // The first address; others may follow it.
+    let text = String(String(decoding: line, as: UTF8.self).prefix { $0 != "\n" })
     Self.endAtExit(process.processIdentifier)
     port = try #require(text.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) }, "\(text)")
   }
@@ -73,6 +81,10 @@ final class TestDaemon: @unchecked Sendable {
       try Data(bytes).write(to: URL(filePath: whole))
     }
   }
+
+  var data: String { base + "/data" }
+
+  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Ends it as an operator would; its exit status.
   func terminate() -> Int32 {

@@ -1,0 +1,148 @@
+// The same bytes, served by photod from its frame cache and by its peers: what a request costs the server.
+//
+// Each server runs on one core and wrk on another; they take turns in one run, and CPU is the operating system's account of
+// the server's processes. Ratios of one run hold; times of two runs don't compare.
+
+import ArgumentParser
+import Foundation
+import PhotoFixtures
+
+struct ServeBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "CPU of a request for a cached frame, beside nginx and SwiftNIO on the same bytes.")
+
+  @Option(help: "How often each contestant has its turn.")
+  var rounds = 5
+
+  @Option(help: "Seconds a turn.")
+  var seconds = 4
+
+  @Option(help: "Connections.")
+  var connections = 64
+
+  @Option(help: "The frame has at least so many bytes.")
+  var bytes = 20_000
+
+  @Option(help: "The daemon's binary.")
+  var photod: String
+
+  @Option(help: "The binary of scripts/bench.d/hummingbird-bench; left out if not named.")
+  var hummingbird: String?
+
+  func run() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (library, files) = (folder + "/library", folder + "/files")
+    for path in [library, files] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    // nginx's worker is another user, who has to get there.
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+    let scene = Scene(seed: 1, grain: 14).pixels(width: 1600, height: 1200)
+    try Data(JPEGFile { _ in }.encoded(scene)).write(to: URL(filePath: library + "/photo.jpg"))
+
+    let unlimited = ["http.requestsPerConnection=1000000000"]
+    let plain = try DaemonUnderTest(
+      binary: photod, library: library, data: folder + "/data", prefix: Self.serverCore,
+      settings: unlimited + ["accessLog=false"])
+    let logging = try DaemonUnderTest(
+      binary: photod, library: library, data: folder + "/data2", prefix: Self.serverCore, settings: unlimited)
+    let (body, query) = try frame(plain, files: files)
+    var contestants = [
+      Contestant(
+        name: "photod", url: "\(plain.url)/v1/assets/\(try plain.onlyAsset())/\(query)", process: plain.identifier),
+      Contestant(
+        name: "photod, access log on", url: "\(logging.url)/v1/assets/\(try logging.onlyAsset())/\(query)",
+        process: logging.identifier),
+    ]
+    let nginx = try Peer.nginx(folder: folder, name: "nginx", files: files, extra: "")
+    let cached = try Peer.nginx(
+      folder: folder, name: "nginx-ofc", files: files,
+      extra: "open_file_cache max=100 inactive=1h; open_file_cache_valid 1h;")
+    contestants.insert(Contestant(name: "nginx static", url: nginx.url + "/x.jpg", process: nginx.identifier), at: 0)
+    contestants.insert(
+      Contestant(name: "nginx, open_file_cache", url: cached.url + "/x.jpg", process: cached.identifier), at: 1)
+    var peers = [nginx, cached]
+    if let hummingbird {
+      let peer = try Peer.hummingbird(binary: hummingbird, file: files + "/x.jpg")
+      peers.append(peer)
+      contestants.append(Contestant(name: "hummingbird (SwiftNIO)", url: peer.url + "/x.jpg", process: peer.identifier))
+    }
+    defer { for peer in peers { peer.end() } }
+
+    for contestant in contestants {
+      for _ in 0..<2 { try Command(["curl", "-fsS", "-o", folder + "/got", contestant.url]).run() }
+      guard FileManager.default.contentsEqual(atPath: folder + "/got", andPath: files + "/x.jpg") else {
+        throw BenchError(description: "\(contestant.name) serves other bytes")
+      }
+    }
+    var samples = [[Turn]](repeating: [], count: contestants.count)
+    for round in 0...rounds {
+      for (i, contestant) in contestants.enumerated() {
+        let turn = try turn(contestant)
+        // The first round warms caches and is not counted.
+        if round > 0 { samples[i].append(turn) }
+      }
+    }
+    print(
+      "\(body) bytes, wrk -t1 -c\(connections) -d\(seconds)s on core 1, each server on core 0, "
+        + "\(rounds) rounds in turn, medians\n")
+    print("| contestant | CPU us a request | min | max | requests/s | to nginx static |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    let anchor = Self.median(samples[0].map(\.cpu))
+    for (contestant, turns) in zip(contestants, samples) {
+      let cpu = turns.map(\.cpu)
+      let row = [Self.median(cpu), cpu.min() ?? 0, cpu.max() ?? 0].map { Self.text($0) }.joined(separator: " | ")
+      let rate = Int(Self.median(turns.map(\.rate)))
+      print("| \(contestant.name) | \(row) | \(rate) | \(Self.text(Self.median(cpu) / anchor)) |")
+    }
+    _ = (plain, logging)
+  }
+
+  static let serverCore = ["taskset", "-c", "0"]
+
+  private struct Contestant {
+    let name: String
+    let url: String
+    let process: Int32
+  }
+
+  private struct Turn {
+    /// Microseconds a request.
+    let cpu: Double
+    let rate: Double
+  }
+
+  /// The first frame that is large enough, stored as `x.jpg`: its bytes, and what to ask for.
+  private func frame(_ daemon: DaemonUnderTest, files: String) throws -> (bytes: Int, query: String) {
+    let asset = try daemon.onlyAsset()
+    for side in stride(from: 200, through: 1600, by: 20) {
+      let query = "image?targetSize=\(side)x\(side)&format=jpeg"
+      try Command(["curl", "-fsS", "-o", files + "/x.jpg", "\(daemon.url)/v1/assets/\(asset)/\(query)"]).run()
+      let size = FileManager.default.contents(atPath: files + "/x.jpg")?.count ?? 0
+      if size >= bytes { return (size, query) }
+    }
+    throw BenchError(description: "no frame of \(bytes) bytes")
+  }
+
+  private func turn(_ contestant: Contestant) throws -> Turn {
+    let before = try Accounting.cpuSeconds(of: contestant.process)
+    let output = try Peer.output([
+      "taskset", "-c", "1", "wrk", "-t1", "-c\(connections)", "-d\(seconds)s", contestant.url,
+    ])
+    let spent = try Accounting.cpuSeconds(of: contestant.process) - before
+    guard !output.contains("Non-2xx"), !output.contains("Socket errors"),
+      let count = output.firstMatch(of: /(\d+) requests in/).flatMap({ Double($0.1) }),
+      let rate = output.firstMatch(of: /Requests\/sec: +([\d.]+)/).flatMap({ Double($0.1) })
+    else { throw BenchError(description: "\(contestant.name): \(output)") }
+    return Turn(cpu: spent / count * 1e6, rate: rate)
+  }
+
+  private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+  private static func text(_ value: Double) -> String {
+    let hundredths = Int((value * 100).rounded())
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+  }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("A frame that is there already")
+struct CachedFrameTests {
+  private static func picture(_ seed: Int) -> [UInt8] {
+    JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 10).pixels(width: 640, height: 480))
+  }
+
+  private static let shared: TestDaemon = {
+    do { return try TestDaemon { try $0.put(picture(1), "a.jpg") } } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  private static func target(_ query: String) throws -> String {
+    "/v1/assets/\(try shared.identifier("a.jpg"))/image?\(query)"
+  }
+
+  @Test("the second answer is the first, from memory, under a name of its own")
+  func again() throws {
+    let target = try Self.target("targetSize=101x101")
+    let answers = try (0..<3).map { _ in try Self.shared.get(target) }
+    #expect(answers.map(\.status) == [200, 200, 200])
+    #expect(answers.map { $0.result("source") } == ["original", "memory", "memory"])
+    #expect(Set(answers.map(\.body)).count == 1 && Set(answers.map { $0["ETag"] }).count == 1)
+    #expect(Set(answers.map { $0.result("request-id") }).count == 3)
+    for field in [
+      "Content-Type", "Last-Modified", "Cache-Control", "Vary", "Accept-Ranges", "X-Content-Type-Options",
+      "Cross-Origin-Resource-Policy", "Content-Length",
+    ] { #expect(Set(answers.map { $0[field] }).count == 1, "\(field)") }
+    #expect(answers[2]["Date"] != nil && answers[2]["Connection"] == "close")
+  }
+
+  @Test("HEAD of it is GET without the body, and in HTTP/1.0 it is the same")
+  func head() throws {
+    let target = try Self.target("targetSize=102x102")
+    let first = try Self.shared.get(target)
+    let head = try Self.shared.get(target, method: "HEAD")
+    #expect(head.status == 200 && head.body.isEmpty && head["Content-Length"] == String(first.body.count))
+    #expect(head["ETag"] == first["ETag"] && head.result("source") == "memory")
+    let old = try Self.shared.get(target, version: "1.0")
+    #expect(old.body == first.body && old.result("source") == "memory")
+  }
+
+  @Test("conditions are answered from it as they are without it")
+  func conditions() throws {
+    let target = try Self.target("targetSize=103x103")
+    let tag = try #require(try Self.shared.get(target)["ETag"])
+    let date = try #require(try Self.shared.get(target)["Last-Modified"])
+    for (field, status) in [
+      ("If-None-Match: \(tag)", 304), ("If-None-Match: W/\(tag)", 304), ("If-None-Match: \"x\", \(tag)", 304),
+      ("If-None-Match: *", 304), ("If-None-Match: \"x\"", 200), ("If-None-Match: \"x\"\r\nIf-None-Match: \(tag)", 304),
+      ("If-Modified-Since: \(date)", 304), ("If-None-Match: \"x\"\r\nIf-Modified-Since: \(date)", 200),
+      ("If-Match: \(tag)", 200), ("If-Match: \"x\"", 412), ("If-Unmodified-Since: \(date)", 200),
+    ] {
+      let answer = try Self.shared.get(target, [field])
+      #expect(answer.status == status, "\(field)")
+      if status == 304 {
+        #expect(answer.body.isEmpty && answer["ETag"] == tag && answer["Content-Length"] == nil)
+        #expect(answer["Cache-Control"] == "private, max-age=0, must-revalidate")
+      }
+    }
+  }
+
+  @Test("what differs by Accept is kept apart")
+  func accept() throws {
+    let target = try Self.target("targetSize=104x104")
+    for _ in 0..<2 {
+      #expect(try Self.shared.get(target, ["Accept: image/jpeg"])["Content-Type"] == "image/jpeg")
+      #expect(try Self.shared.get(target, ["Accept: image/png"])["Content-Type"] == "image/png")
+      #expect(try Self.shared.get(target)["Content-Type"] == "image/jpeg")
+      #expect(try Self.shared.get(target, ["Accept: text/html"]).status == 406)
+      #expect(try Self.shared.get(target, ["Accept:"]).status == 406)
+    }
+  }
+
+  @Test("a name that is not ours gets nothing, whatever is kept")
+  func hosts() throws {
+    let target = try Self.target("targetSize=105x105")
+    for _ in 0..<2 { #expect(try Self.shared.get(target).status == 200) }
+    let raw = try Self.shared.send("GET \(target) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+    #expect(try TestDaemon.parsed(raw).status == 421)
+  }
+
+  @Test("the person at this machine can have it made anew; nobody else can")
+  func fresh() throws {
+    let target = try Self.target("targetSize=106x106")
+    for _ in 0..<2 { _ = try Self.shared.get(target) }
+    #expect(try Self.shared.get(target, ["Cache-Control: no-cache"]).result("source") == "original")
+    #expect(try Self.shared.get(target, ["Cache-Control: no-cache", "Via: 1.1 x"]).result("source") == "memory")
+    #expect(try Self.shared.get(target, ["Cache-Control: max-age=0"]).result("source") == "memory")
+  }
+
+  @Test("two frames become one where the final one is there")
+  func opportunistic() throws {
+    _ = try Self.shared.get(try Self.target("targetSize=107x107"))
+    let answer = try Self.shared.get(try Self.target("targetSize=107x107&deliveryMode=opportunistic"))
+    let parts = try Multipart(answer).parts
+    #expect(parts.count == 1 && parts[0].fields["image-result"]?.contains("source=memory") == true)
+  }
+
+  @Test("without room for frames each is made anew")
+  func noCache() throws {
+    let daemon = try TestDaemon(
+      { try $0.put(Self.picture(1), "a.jpg") }, arguments: ["--set", "cache.frameBytes=0"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=50x50"
+    for _ in 0..<2 { #expect(try daemon.get(target).result("source") == "original") }
+  }
+
+  @Test("more frames than there is room for: the last are there, the first are not, and none is wrong")
+  func eviction() throws {
+    let daemon = try TestDaemon(
+      { try $0.put(Self.picture(1), "a.jpg") }, arguments: ["--set", "cache.frameBytes=60000"])
+    let identifier = try daemon.identifier("a.jpg")
+    func get(_ side: Int) throws -> TestDaemon.Answer {
+      try daemon.get("/v1/assets/\(identifier)/image?targetSize=\(side)x\(side)")
+    }
+    let first = try (100..<140).map { try get($0) }
+    #expect(first.reduce(0) { $0 + $1.body.count } > 60_000)
+    #expect(try get(139).result("source") == "memory")
+    let again = try get(100)
+    #expect(again.result("source") == "original" && again.body == first[0].body && again["ETag"] == first[0]["ETag"])
+  }
+
+  @Test(
+    "a picture that was changed is never answered with the old one once its change is known", arguments: [true, false])
+  func changed(_ byDaemon: Bool) throws {
+    let daemon = try TestDaemon(
+      { try $0.put(Self.picture(1), "a.jpg") }, arguments: ["--set", "scan.intervalSeconds=0"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=60x60"
+    let before = try (0..<3).map { _ in try daemon.get(target) }
+    #expect(before[2].result("source") == "memory")
+    try TestDaemon.Files(root: daemon.library).put(Self.picture(2), "a.jpg")
+    if byDaemon {
+      daemon.signal(SIGHUP)
+    } else {
+      #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
+    }
+    // The daemon hears of it in its own time.
+    var after = try daemon.get(target)
+    for _ in 0..<100_000 where after.body == before[0].body { after = try daemon.get(target) }
+    #expect(after.status == 200 && after.body != before[0].body && after["ETag"] != before[0]["ETag"])
+    #expect(try daemon.get(target, ["If-None-Match: \(before[0]["ETag"] ?? "")"]).status == 200)
+  }
+
+  @Test("parts of a picture")
+  func ranges() throws {
+    let target = try Self.target("targetSize=108x108")
+    let whole = try Self.shared.get(target)
+    let (size, tag) = (whole.body.count, try #require(whole["ETag"]))
+    #expect(whole["Accept-Ranges"] == "bytes")
+    let part = try Self.shared.get(target, ["Range: bytes=10-19"])
+    #expect(part.status == 206 && part.body == Array(whole.body[10..<20]) && part["ETag"] == tag)
+    #expect(part["Content-Range"] == "bytes 10-19/\(size)")
+    let parts = try Multipart(try Self.shared.get(target, ["Range: bytes=0-1,-2"]))
+    #expect(parts.type == "multipart/byteranges")
+    #expect(parts.parts.map { Array($0.body) } == [Array(whole.body.prefix(2)), Array(whole.body.suffix(2))])
+    let none = try Self.shared.get(target, ["Range: bytes=\(size)-"])
+    #expect(none.status == 416 && none["Content-Range"] == "bytes */\(size)")
+    #expect(none.json["type"] as? String == "/problems/range-not-satisfiable")
+    #expect(try Self.shared.get(target, ["Range: bytes=0-1", "If-Range: \(tag)"]).status == 206)
+    #expect(try Self.shared.get(target, ["Range: bytes=0-1", "If-Range: \"x\""]).status == 200)
+    #expect(try Self.shared.get(target, ["Range: bytes=0-1", "If-None-Match: \(tag)"]).status == 304)
+    #expect(try Self.shared.get(target, ["Range: bytes=0-1", "If-Match: \"x\""]).status == 412)
+    #expect(try Self.shared.get(target, ["Range: nonsense"]).body == whole.body)
+  }
+}

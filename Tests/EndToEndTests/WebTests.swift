@@ -1,0 +1,245 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Pages, proxies and service managers")
+struct WebTests {
+  private static func daemon(_ settings: [String] = [], launcher: String = "exec \"$@\"") throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for i in 0..<4 {
+          try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48)), "\(i).jpg")
+        }
+      }, arguments: settings.flatMap { ["--set", $0] }, launcher: launcher)
+  }
+
+  private static let plain: TestDaemon = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+  private static let open: TestDaemon = {
+    do { return try daemon(["corsOrigins=https://photos.example,http://localhost:3000"]) } catch {
+      fatalError("no daemon: \(error)")
+    }
+  }()
+
+  // MARK: Other sites
+
+  @Test(
+    "who may change something: a page of ours, or no page",
+    arguments: [
+      ([], 405), (["Origin: http://localhost"], 405), (["Origin: https://localhost"], 405),
+      (["Origin: http://localhost:80"], 405), (["Sec-Fetch-Site: same-origin"], 405), (["Sec-Fetch-Site: none"], 405),
+      (["Origin: http://evil.example"], 403), (["Origin: null"], 403), (["Origin: http://localhost:8080"], 403),
+      (["Origin: http://localhost.evil.example"], 403), (["Sec-Fetch-Site: cross-site"], 403),
+      (["Origin: http://localhost", "Sec-Fetch-Site: cross-site"], 403), (["Origin: file://"], 403),
+    ])
+  func unsafeMethods(_ fields: [String], _ status: Int) throws {
+    for method in ["POST", "DELETE"] {
+      let answer = try Self.plain.get("/v1/assets", fields, method: method)
+      #expect(answer.status == status)
+      if status == 403 { #expect(answer.json["type"] as? String == "/problems/cross-site-request") }
+    }
+    #expect(try Self.plain.get("/v1/assets", fields).status == 200, "reading is not changing")
+  }
+
+  @Test("a configured origin may read; another may not, and neither is told of the other")
+  func origins() throws {
+    let identifier = try Self.open.identifier("1.jpg")
+    for target in ["/v1/assets", "/v1/assets/\(identifier)/image?targetSize=30x30", "/nothing"] {
+      for _ in 0..<3 {
+        let allowed = try Self.open.get(target, ["Origin: https://photos.example"])
+        #expect(allowed["Access-Control-Allow-Origin"] == "https://photos.example")
+        #expect(allowed["Timing-Allow-Origin"] == "https://photos.example")
+        #expect(allowed["Access-Control-Expose-Headers"]?.contains("Image-Result") == true)
+        #expect(allowed["Cross-Origin-Resource-Policy"] == "cross-origin")
+        let other = try Self.open.get(target, ["Origin: http://localhost:3000"])
+        #expect(other["Access-Control-Allow-Origin"] == "http://localhost:3000")
+        for fields in [["Origin: https://evil.example"], []] {
+          let refused = try Self.open.get(target, fields)
+          #expect(refused["Access-Control-Allow-Origin"] == nil && refused["Timing-Allow-Origin"] == nil)
+          #expect(refused["Cross-Origin-Resource-Policy"] == "same-origin")
+          #expect(String(decoding: refused.raw, as: UTF8.self).contains("Vary: Origin\r\n"))
+        }
+      }
+    }
+    let without = try Self.plain.get("/v1/assets", ["Origin: https://photos.example"])
+    #expect(without["Access-Control-Allow-Origin"] == nil && without["Cross-Origin-Resource-Policy"] == "same-origin")
+  }
+
+  @Test("a preflight is answered for configured origins, and is a plain OPTIONS for others")
+  func preflight() throws {
+    let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range"]
+    let allowed = try Self.open.get("/v1/assets", ["Origin: https://photos.example"] + fields, method: "OPTIONS")
+    #expect(allowed.status == 204 && allowed["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS")
+    #expect(allowed["Access-Control-Allow-Headers"]?.contains("Range") == true)
+    #expect(allowed["Access-Control-Max-Age"] != nil && allowed["Allow"] == "GET, HEAD, OPTIONS")
+    let refused = try Self.open.get("/v1/assets", ["Origin: https://evil.example"] + fields, method: "OPTIONS")
+    #expect(refused.status == 204 && refused["Access-Control-Allow-Methods"] == nil)
+    let change = try Self.open.get(
+      "/v1/assets", ["Origin: https://photos.example", "Sec-Fetch-Site: cross-site"], method: "POST")
+    #expect(change.status == 405, "a configured origin is one of ours")
+  }
+
+  @Test("OPTIONS of the server and of a resource", arguments: ["*", "/v1/assets", "/healthz"])
+  func options(_ target: String) throws {
+    let answer = try Self.plain.get(target, method: "OPTIONS")
+    #expect(answer.status == 204 && answer["Allow"] == "GET, HEAD, OPTIONS" && answer.body.isEmpty)
+    #expect(answer["Content-Length"] == nil)
+  }
+
+  // MARK: gzip
+
+  @Test(
+    "JSON in gzip has a tag of its own, and conditions know which is meant", arguments: ["/v1/assets", "/openapi.json"])
+  func gzip(_ target: String) throws {
+    let plain = try Self.plain.get(target)
+    let packed = try Self.plain.get(target, ["Accept-Encoding: br, gzip"])
+    let (tag, packedTag) = (try #require(plain["ETag"]), try #require(packed["ETag"]))
+    #expect(packed["Content-Encoding"] == "gzip" && plain["Content-Encoding"] == nil)
+    #expect(packed["Vary"] == "Accept-Encoding" && plain["Vary"] == "Accept-Encoding")
+    #expect(tag != packedTag && packed.body.count < plain.body.count / 2)
+    #expect(try Self.unpacked(packed.body) == plain.body)
+    for (fields, status) in [
+      (["If-None-Match: \(packedTag)", "Accept-Encoding: gzip"], 304), (["If-None-Match: \(packedTag)"], 200),
+      (["If-None-Match: \(tag)", "Accept-Encoding: gzip"], 200), (["If-None-Match: \(tag)"], 304),
+      (["If-Match: \(tag)", "Accept-Encoding: gzip"], 412),
+    ] {
+      let answer = try Self.plain.get(target, fields)
+      #expect(answer.status == status, "\(fields)")
+      if status == 304 { #expect(answer["Vary"] == "Accept-Encoding" && answer["ETag"] != nil) }
+    }
+    #expect(try Self.plain.get(target, ["Accept-Encoding: gzip;q=0"])["Content-Encoding"] == nil)
+    let head = try Self.plain.get(target, ["Accept-Encoding: gzip"], method: "HEAD")
+    #expect(head["Content-Length"] == packed["Content-Length"] && head["ETag"] == packedTag)
+  }
+
+  private static func unpacked(_ bytes: [UInt8]) throws -> [UInt8] {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["gzip", "-dc"]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data(bytes))
+    try input.fileHandleForWriting.close()
+    return [UInt8](output.fileHandleForReading.readDataToEndOfFile())
+  }
+
+  // MARK: Proxies
+
+  @Test(
+    "what a proxy says of the host is believed, what anybody else says is not",
+    arguments: ["X-Forwarded-Host: evil.example", "Forwarded: for=1.2.3.4;host=\"evil.example\";proto=https"])
+  func forwardedHost(_ field: String) throws {
+    let behind = try Self.daemon(["proxies=10.0.0.0/8,127.0.0.1", "allowedHosts=photos.example"])
+    #expect(try behind.get("/healthz", [field]).status == 421)
+    #expect(try behind.get("/healthz", [field.replacingOccurrences(of: "evil", with: "photos")]).status == 200)
+    #expect(try Self.plain.get("/healthz", [field]).status == 200)
+    let elsewhere = try Self.daemon(["proxies=10.0.0.0/8"])
+    #expect(try elsewhere.get("/healthz", [field]).status == 200)
+  }
+
+  @Test("a proxy that is none is refused at the start")
+  func malformedProxy() throws {
+    for text in ["10.0.0.0/33", "photos.example", "::1/129", "unix:/x"] {
+      let run = try TestDaemon.run([
+        "serve", "--library", "/tmp", "--data", "/tmp/photod-unused", "--set", "proxies=\(text)",
+      ])
+      #expect(run.status != 0 && run.error.contains(text))
+    }
+  }
+
+  // MARK: Listening
+
+  @Test("several addresses at once: IPv4, IPv6 and a socket file, which goes with the daemon")
+  func listeners() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).sock").path
+    let daemon = try TestDaemon(arguments: ["--listen", "[::1]:0", "--listen", "unix:\(path)"])
+    #expect(try daemon.get("/healthz").status == 200)
+    #expect(try TestDaemon.run(["health", "--library", "/", "--listen", "unix:\(path)"]).status == 0)
+    #expect(daemon.terminate() == 0)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test("sockets that a service manager passes on are served, and it is told when")
+  func socketActivation() throws {
+    let script = """
+      import os, socket, subprocess, sys, tempfile, time
+      folder = tempfile.mkdtemp()
+      os.mkdir(folder + "/library")
+      notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+      notify.bind(folder + "/notify")
+      listener = socket.socket()
+      listener.bind(("127.0.0.1", 0))
+      listener.listen()
+      def child():
+          os.dup2(listener.fileno(), 3)
+          os.environ["LISTEN_PID"] = str(os.getpid())
+      environment = dict(os.environ, LISTEN_FDS="1", NOTIFY_SOCKET=folder + "/notify")
+      # LISTEN_PID is the daemon's own, which a shell knows once it has become the daemon.
+      daemon = subprocess.Popen(
+          ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", sys.argv[1], "serve", "--library", folder + "/library",
+           "--data", folder + "/data"], env=environment, preexec_fn=child, close_fds=False, stdout=subprocess.DEVNULL,
+          stderr=subprocess.DEVNULL)
+      notify.settimeout(30)
+      assert notify.recv(100) == b"READY=1"
+      client = socket.create_connection(listener.getsockname())
+      client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: a.localhost\\r\\nConnection: close\\r\\n\\r\\n")
+      assert client.recv(100).startswith(b"HTTP/1.1 200")
+      daemon.terminate()
+      assert notify.recv(100) == b"STOPPING=1"
+      assert daemon.wait(30) == 0
+      print("served")
+      """
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", script, TestDaemon.binary]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    #expect(String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "served\n")
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
+  @Test("out of descriptors it goes on with what it has, and takes others as soon as it can")
+  func descriptors() throws {
+    let daemon = try Self.daemon(launcher: "ulimit -n 48; exec \"$@\"")
+    func open() throws -> Int32 {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = daemon.port.bigEndian
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      let connected = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      try #require(connected == 0)
+      return descriptor
+    }
+    func isAnswered(_ descriptor: Int32) -> Bool {
+      let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+      var answer = [UInt8](repeating: 0, count: 4096)
+      return send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count
+        && recv(descriptor, &answer, answer.count, 0) > 0
+    }
+    let first = try open()
+    #expect(isAnswered(first))
+    // More than it has descriptors for; the kernel holds the rest.
+    let many = try (0..<100).map { _ in try open() }
+    #expect(isAnswered(first))
+    for descriptor in many { close(descriptor) }
+    let last = try open()
+    #expect(isAnswered(last) && isAnswered(first))
+    close(first)
+    close(last)
+    #expect(daemon.terminate() == 0)
+  }
+}
