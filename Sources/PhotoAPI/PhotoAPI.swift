@@ -145,7 +145,7 @@ package struct PhotoAPI: HTTPHandler {
 package struct FrameAnswers: Sendable {
   let cache: AnswerCache
 
-  /// - Parameter capacity: answers that are kept at most; each takes about two kilobytes beside its frame.
+  /// - Parameter capacity: answers that are kept at most; each takes up to three kilobytes beside its frame.
   package init(capacity: Int) { cache = AnswerCache(capacity: capacity) }
 
   package func framesWereEvicted(_ frames: [CachedFrame]) { cache.framesWereEvicted(frames) }

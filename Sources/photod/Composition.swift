@@ -74,8 +74,8 @@ struct Composition: Sendable {
     }
     let catalogue = try Catalogue(dataFolder: dataFolder)
     let cores = ProcessInfo.processInfo.activeProcessorCount
-    // Answers are small; there are about as many as frames, and a few more for one that is asked for in several ways.
-    let answers = FrameAnswers(capacity: min(65_536, settings.frameCacheBytes >> 11))
+    // One answer for each 8 KiB of frames: they take a fraction of what the frames do, whoever asks in whatever ways.
+    let answers = FrameAnswers(capacity: settings.frameCacheBytes >> 13)
     let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
     let images = ImageManager(
       store: OriginalStore(folder: folder),

@@ -230,8 +230,10 @@ struct ImageTests {
     #expect(plain["ETag"] == preserved["ETag"] && plain["ETag"] != converted["ETag"])
     #expect(
       try daemon.get(url + "&colorSpace=srgb", ["If-None-Match: \(try #require(plain["ETag"]))"]).status == 200)
+    // Of another size, for a final frame that is there already is what fastFormat would give.
+    let other = url.replacingOccurrences(of: "300x300", with: "290x290")
     for (word, profile) in [("preserve", ICCFile.displayP3), ("srgb", nil)] {
-      let degraded = try daemon.get(url + "&deliveryMode=fastFormat&colorSpace=\(word)")
+      let degraded = try daemon.get(other + "&deliveryMode=fastFormat&colorSpace=\(word)")
       #expect(degraded.result("source") == "embedded" && ICCFile.embedded(in: degraded.body) == profile)
     }
   }

@@ -78,9 +78,11 @@ final class AnswerCache: Sendable {
     HeaderNames(.other, .secFetchSite, .contentType, .ifRange),
     Gatekeeper.forwardingFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
-  private static let maximumKeyBytes = 2048
+  private static let maximumKeyBytes = 1024
+  /// Ways to ask for one frame that are kept; of more, the first to come is the first to go.
+  private static let entriesAFrame = 8
 
-  /// Entries at most. Each is a few heads: about two kilobytes.
+  /// Entries at most. Each is a few heads: between one kilobyte and three.
   private let capacity: Int
   private let state = Mutex(State())
 
@@ -132,6 +134,7 @@ final class AnswerCache: Sendable {
       // Evicted and told of before we came: nobody would ever take the entry out again.
       guard !frame.isEvicted else { return }
       if let previous = state.entries[hash] { state.remove(previous) }
+      if let same = state.byFrame[ObjectIdentifier(frame)], same.count >= Self.entriesAFrame { state.remove(same[0]) }
       let entry = Entry(
         key: key, hash: hash, place: state.takePlace(of: capacity), generation: generation, frame: frame,
         tag: Array(entityTag.utf8), whole: whole, notModified: notModified)

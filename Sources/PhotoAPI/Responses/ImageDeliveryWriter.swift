@@ -23,7 +23,7 @@ final class ImageDeliveryWriter: Sendable {
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
 
-  /// - Parameter delivered: called with the final frame after it was handed to the connection.
+  /// - Parameter delivered: called with the final frame before it is handed to the connection.
   init(
     form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, reply: Reply, logger: Logger,
     delivered: @escaping @Sendable (ImageFrame) -> Void
@@ -64,8 +64,9 @@ final class ImageDeliveryWriter: Sendable {
 
   private func final(_ frame: ImageFrame) {
     guard form != .single else {
-      reply.send(single(frame))
-      return delivered(frame)
+      // First, so that whoever has this answer and asks again finds it.
+      delivered(frame)
+      return reply.send(single(frame))
     }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
