@@ -38,7 +38,7 @@ enum HTTPTarget {
     case .head(let expectsContinue): return "head \(expectsContinue)"
     case .request(let request):
       precondition(request.body.count <= limits.bodyBytes)
-      let host = request.head.values(of: "host")
+      let host = request.head.values(of: .host)
       return "\(request.method.name) \(request.head.target) \(request.target.segments) \(host) \(request.body) "
         + "\(request.target.parameters?.map { "\($0)" } ?? []) \(request.head.keepsAlive)"
     }

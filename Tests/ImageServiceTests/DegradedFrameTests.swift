@@ -57,7 +57,8 @@ struct DegradedFrameTests {
     let lines = Lines()
     let manager = ImageManager(
       store: OriginalStore(folder: library), queue: WorkQueue(label: "test", workers: 1, limit: .max, qos: .default),
-      maximumWaiting: 8, budget: MemoryBudget(capacityBytes: budget), limits: CodecLimits(),
+      maximumWaiting: 8, cache: FrameCache(capacityBytes: 0), budget: MemoryBudget(capacityBytes: budget),
+      limits: CodecLimits(),
       logger: Logger(label: "test") { _ in Handler(lines: lines) })
     let (stream, continuation) = AsyncStream.makeStream(of: ImageDelivery.self)
     var request = ImageRequest(targetSize: .size(PixelSize(width: target, height: target)), format: .jpeg)
