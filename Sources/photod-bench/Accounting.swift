@@ -6,27 +6,51 @@ import Foundation
 
 /// What the kernel says that processes have used (proc(5)).
 enum Accounting {
-  /// User and system time of a process and its children that are still there.
+  /// User and system time of a process, with the threads that have ended, and of its children that are still there.
+  ///
+  /// From the process's own CPU clock, which counts nanoseconds: `/proc/PID/stat` counts ticks of 10 ms, and
+  /// `/proc/PID/task` forgets a worker thread as soon as it has ended.
   static func cpuSeconds(of process: Int32) throws -> Double {
-    // The 14th and 15th field of stat, the 12th and 13th behind the name, which may hold spaces.
-    guard let data = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
-      let rest = String(decoding: data, as: UTF8.self).split(separator: ")").last
-    else { throw BenchError(description: "process \(process) has gone") }
-    let fields = rest.split(separator: " ")
-    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-      throw BenchError(description: "an unreadable /proc/\(process)/stat")
-    }
-    let own = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    var clock = clockid_t()
+    var time = timespec()
+    guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { throw gone(process) }
+    let own = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     return try children(of: process).reduce(own) { try $0 + cpuSeconds(of: $1) }
   }
 
-  static func residentBytes(of process: Int32) throws -> Int {
+  /// What `work` costs the calling thread.
+  static func cpuSeconds(_ work: () throws -> Void) rethrows -> Double {
+    func now() -> Double {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let before = now()
+    try work()
+    return now() - before
+  }
+
+  static func residentBytes(of process: Int32) throws -> Int { try status("VmRSS", of: process) }
+
+  /// The most that was resident since the process began, or since `resetPeak`.
+  static func peakBytes(of process: Int32) throws -> Int { try status("VmHWM", of: process) }
+
+  /// Makes the peak what is resident now.
+  static func resetPeak(of process: Int32) throws {
+    guard let file = fopen("/proc/\(process)/clear_refs", "w") else { throw gone(process) }
+    defer { fclose(file) }
+    fputs("5", file)
+  }
+
+  private static func status(_ name: String, of process: Int32) throws -> Int {
     guard let data = FileManager.default.contents(atPath: "/proc/\(process)/status"),
-      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-      let kilobytes = Int(line.split(separator: " ")[1])
-    else { throw BenchError(description: "process \(process) has gone") }
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) }),
+      let kilobytes = Int(line.split(whereSeparator: \.isWhitespace)[1])
+    else { throw gone(process) }
     return kilobytes * 1024
   }
+
+  private static func gone(_ process: Int32) -> BenchError { BenchError(description: "process \(process) has gone") }
 
   private static func children(of process: Int32) -> [Int32] {
     let data = FileManager.default.contents(atPath: "/proc/\(process)/task/\(process)/children") ?? Data()

@@ -1,3 +1,5 @@
+import Foundation
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -9,19 +11,41 @@ struct BenchError: Error, CustomStringConvertible {
 
 /// A program that is run to its end and accounted for.
 struct Command {
+  /// By the kernel's account of the finished process.
+  struct Usage {
+    /// User and system time.
+    let cpuSeconds: Double
+    /// The most that was resident. What starts a program is counted with it until it has become that program, so this is
+    /// never less than what this process has resident itself.
+    let peakBytes: Int
+  }
+
   private let arguments: [String]
 
   init(_ arguments: [String]) {
     self.arguments = arguments
   }
 
-  /// Runs it with its output thrown away. User and system seconds, by the kernel's account of the finished process.
+  /// Runs it with its output thrown away. User and system seconds.
   @discardableResult
-  func run() throws -> Double {
+  func run() throws -> Double { try usage().cpuSeconds }
+
+  /// Runs it with its output thrown away.
+  func usage() throws -> Usage { try usage(redirecting: STDOUT_FILENO, to: "/dev/null") }
+
+  /// Runs it for what it writes to `stream`.
+  func text(of stream: Int32 = STDOUT_FILENO) throws -> String {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    _ = try usage(redirecting: stream, to: file)
+    return String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+  }
+
+  private func usage(redirecting stream: Int32, to file: String) throws -> Usage {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, stream, file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     let pointers = arguments.map { strdup($0) }
     defer { for pointer in pointers { free(pointer) } }
     var identifier = pid_t()
@@ -35,6 +59,7 @@ struct Command {
       throw BenchError(description: "failed: \(arguments.joined(separator: " "))")
     }
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    return Usage(
+      cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime), peakBytes: usage.ru_maxrss * 1024)
   }
 }

@@ -6,6 +6,7 @@ struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photod-bench", abstract: "Measure photod beside its peers.",
     subcommands: [
-      RenderBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
+      RenderBench.self, QualityBench.self, MemoryBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self,
+      IdleBench.self, SlowBench.self,
     ])
 }

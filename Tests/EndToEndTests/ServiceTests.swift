@@ -266,6 +266,13 @@ struct ServiceTests {
     let bytes = [UInt8](try #require(FileManager.default.contents(atPath: folder + "/out.png")))
     let picture = try #require(Pixels.decoded(bytes)).pixels
     #expect(picture.width == 75 && picture.height == 100)
+    #expect((plan?["planes"] as? [Any])?.isEmpty == true && plan?["hasAlpha"] as? Bool == false)
+    let planar = try TestDaemon.run([
+      "render", folder + "/in.jpg", "--target-size", "100x100", "-o", folder + "/out.jpg", "--explain",
+    ])
+    let planarPlan = try JSONSerialization.jsonObject(with: Data(planar.error.utf8)) as? [String: Any]
+    let planes = planarPlan?["planes"] as? [[String: [String: Int]]]
+    #expect(planes?.compactMap { $0["output"]?["width"] } == [100, 50, 50])
     let refused = try TestDaemon.run(["render", folder + "/none.jpg", "-o", folder + "/none.png"])
     #expect(refused.status != 0 && refused.error.contains("No such file"))
     #expect(!FileManager.default.fileExists(atPath: folder + "/none.png"))

@@ -76,14 +76,25 @@ struct Render: AsyncParsableCommand {
       struct Rect: Encodable {
         let x, y, width, height: Double
       }
+      /// One plane that stays on its own from the decoder to the encoder.
+      struct Plane: Encodable {
+        let taps: Size
+        let output: Size
+        init(_ axes: PlaneAxes) {
+          taps = Size(PixelSize(width: axes.horizontal.taps, height: axes.vertical.taps))
+          output = Size(axes.storedOutput)
+        }
+      }
       let format: String
       let storedSize: Size
       let orientation: Int
       let isProgressive: Bool
+      let hasAlpha: Bool
       let region: Rect
       let dctScale: String?
       let decoded: Rect
       let taps: Size
+      let planes: [Plane]
       let output: Size
       let outputFormat: String
       let colorSpace: String
@@ -92,12 +103,13 @@ struct Render: AsyncParsableCommand {
     let decoded = plan.decodedRegion
     let shape = Shape(
       format: plan.header.format.rawValue, storedSize: .init(plan.header.storedSize),
-      orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive,
+      orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive, hasAlpha: plan.header.hasAlpha,
       region: .init(x: plan.region.x, y: plan.region.y, width: plan.region.width, height: plan.region.height),
       dctScale: plan.header.format == .jpeg ? "\(plan.eighths)/8" : nil,
       decoded: .init(
         x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
-      taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)), output: .init(plan.outputSize),
+      taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)),
+      planes: plan.planes.map { .init($0) }, output: .init(plan.outputSize),
       outputFormat: plan.format.rawValue, colorSpace: plan.colorSpace.rawValue, peakBytes: plan.peakBytes)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,0 +1,56 @@
+import Foundation
+
+/// A warm process that makes pictures for whoever asks by HTTP.
+protocol ImageServer: AnyObject {
+  var identifier: Int32 { get }
+  /// How many it makes at a time.
+  var width: Int { get }
+  func url(of rendition: Rendition) throws -> String
+}
+
+extension ImageServer {
+  /// Asks for pictures, each made anew from its original.
+  func make(_ renditions: [Rendition], atOnce: Int = 1) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let lines = try renditions.map { "url = \"\(try url(of: $0))\"\noutput = /dev/null\n" }
+    try Data(lines.joined().utf8).write(to: URL(filePath: folder))
+    let parallel = atOnce > 1 ? ["--no-progress-meter", "--parallel", "--parallel-max", "\(atOnce)"] : []
+    try Command(["curl", "-fsS", "--fail-early", "-H", "Cache-Control: no-cache", "-K", folder] + parallel).run()
+  }
+
+  /// What pictures cost the server alone, whoever asks.
+  func contestant(_ rendition: Rendition) -> Contestant {
+    Contestant { pictures in
+      let before = try Accounting.cpuSeconds(of: self.identifier)
+      try self.make([Rendition](repeating: rendition, count: pictures))
+      return try Accounting.cpuSeconds(of: self.identifier) - before
+    }
+  }
+}
+
+/// photod over a folder of photographs.
+final class PhotodServer: ImageServer {
+  let width = 4
+  private let daemon: DaemonUnderTest
+  private let identifiers: [String: String]
+
+  var identifier: Int32 { daemon.identifier }
+
+  /// - Parameter workFolder: where its catalogue is made anew.
+  init(binary: String, photographs folder: String, workFolder: String) throws {
+    let data = workFolder + "/" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+    daemon = try DaemonUnderTest(binary: binary, library: folder, data: data)
+    identifiers = try daemon.identifiersByPath()
+  }
+
+  func url(of rendition: Rendition) throws -> String {
+    guard let asset = identifiers[rendition.photograph.name] else {
+      throw BenchError(description: "photod has no asset \(rendition.photograph.name)")
+    }
+    let target = rendition.target
+    return daemon.url + "/v1/assets/\(asset)/image?targetSize=\(target.size.description)&contentMode=\(target.mode)"
+      + "&format=\(rendition.format)" + (rendition.format == "jpeg" ? "&quality=\(Limit.quality)" : "")
+  }
+}

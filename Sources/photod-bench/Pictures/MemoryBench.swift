@@ -1,0 +1,146 @@
+// What a render adds to what is resident, and whether it goes away again.
+//
+// Growth: a fresh server for each measurement, warmed by one small picture; then its peak is reset (5 to
+// /proc/PID/clear_refs), one picture is made, and what the peak (VmHWM) has over what was resident before (VmRSS) is the
+// growth. A process that makes one picture has no before: its whole peak is given.
+//
+// Mixed renders: the same server makes picture after picture, of all photographs, at random sizes.
+
+import ArgumentParser
+import Foundation
+
+struct MemoryBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "memory", abstract: "Peak resident growth of large renders, and of 1,000 mixed ones.")
+
+  @OptionGroup var options: PictureOptions
+
+  @Option(
+    name: .customLong("case"),
+    help: "A photograph, by a part of its name, and a size: 6019/2500x2500. May be given several times.")
+  var cases: [MemoryCase] = ["6019/2500x2500", "12mp-prog/1600x1600", "rgba/400x400"].compactMap {
+    MemoryCase(argument: $0)
+  }
+
+  @Option(help: "Fresh starts for each growth.")
+  var rounds = 5
+
+  @Option(help: "How many mixed renders.")
+  var renders = 1000
+
+  func run() throws {
+    try options.withWorkFolder { workplace in
+      let vips = try workplace.vipsServer()
+      try workplace.printTitle("Resident memory, MiB", vips: vips)
+      try printGrowth(workplace)
+      if renders > 0 { try printMixed(workplace, vips) }
+    }
+  }
+
+  // MARK: - Growth
+
+  private func printGrowth(_ workplace: Workplace) throws {
+    print("Growth by one render: medians of \(rounds) fresh starts\n")
+    let table = Table(["render", "contestant", "before", "peak", "growth"], labels: 2)
+    for memoryCase in cases {
+      guard let photograph = workplace.photographs.first(where: { $0.name.contains(memoryCase.name) }) else {
+        print("| no photograph has \(memoryCase.name) in its name | – | – | – | – |")
+        continue
+      }
+      let rendition = Rendition(photograph: photograph, target: memoryCase.target)
+      let label = "\(photograph.name) to \(try workplace.photod.plan(rendition).output.description)"
+      let small = Rendition(photograph: workplace.smallest, target: Target(200, 200, "aspectFill"))
+      var (ours, theirs, whole) = ([Growth](), [Growth](), [Double]())
+      for _ in 0..<rounds {
+        ours.append(try growth(workplace.photodServer(), small, rendition))
+        if let vips = try workplace.vipsServer() { theirs.append(try growth(vips, small, rendition)) }
+        let output = "\(workplace.folder)/vips.\(rendition.format)"
+        whole.append(try Vipsthumbnail.command(rendition, to: output).usage().peakBytes.mebibytes)
+      }
+      for (name, list) in [("photod", ours), ("warm libvips", theirs)] where !list.isEmpty {
+        let columns = [list.map(\.before), list.map(\.peak), list.map { $0.peak - $0.before }]
+        table.row([label, name] + columns.map { $0.median.text(1) })
+      }
+      table.row([label, "vipsthumbnail", "–", whole.median.text(1), "–"])
+    }
+  }
+
+  private struct Growth {
+    let before, peak: Double
+  }
+
+  private func growth(_ server: any ImageServer, _ small: Rendition, _ rendition: Rendition) throws -> Growth {
+    try server.make([small])
+    try Accounting.resetPeak(of: server.identifier)
+    let before = try Accounting.residentBytes(of: server.identifier).mebibytes
+    try server.make([rendition])
+    return Growth(before: before, peak: try Accounting.peakBytes(of: server.identifier).mebibytes)
+  }
+
+  // MARK: - Mixed renders
+
+  private func printMixed(_ workplace: Workplace, _ vips: VipsServer?) throws {
+    var random = SplitMix(state: 1)
+    let renditions = (0..<renders).map { _ in
+      Rendition(
+        photograph: workplace.photographs[Int.random(in: 0..<workplace.photographs.count, using: &random)],
+        target: Target(
+          Int.random(in: 64...2000, using: &random), Int.random(in: 64...2000, using: &random),
+          Bool.random(using: &random) ? "aspectFit" : "aspectFill"))
+    }
+    let servers: [any ImageServer] = [try workplace.photodServer()] + (vips.map { [$0] } ?? [])
+    let names = ["photod", "warm libvips"].prefix(servers.count)
+    print("\n\(renders) mixed renders of all photographs, sides of 64 to 2000; photod makes up to 4 at once\n")
+    let columns = names.flatMap { ["\($0) resident", "\($0) peak"] }
+    let table = Table(["renders"] + columns, labels: 0)
+    func resident() throws -> [Double] {
+      try servers.map { try Accounting.residentBytes(of: $0.identifier).mebibytes }
+    }
+    table.row(["0"] + (try resident()).flatMap { [$0.text(1), "–"] })
+    var history: [[Double]] = []
+    var highest = [Double](repeating: 0, count: servers.count)
+    for start in stride(from: 0, to: renders, by: 100) {
+      let batch = Array(renditions[start..<min(start + 100, renders)])
+      var cells = ["\(start + batch.count)"]
+      for (i, server) in servers.enumerated() {
+        try Accounting.resetPeak(of: server.identifier)
+        try server.make(batch, atOnce: server.width)
+        let peak = try Accounting.peakBytes(of: server.identifier).mebibytes
+        highest[i] = max(highest[i], peak)
+        cells += [try Accounting.residentBytes(of: server.identifier).mebibytes.text(1), peak.text(1)]
+      }
+      history.append(try resident())
+      table.row(cells)
+    }
+    for (i, name) in names.enumerated() {
+      guard let first = history.first?[i], let last = history.last?[i] else { continue }
+      print("\n\(name): \((last - first).text(1)) from the first hundred to the last; peak \(highest[i].text(1))")
+    }
+  }
+}
+
+/// `6019/2500x2500`
+struct MemoryCase: ExpressibleByArgument {
+  let name: String
+  let target: Target
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "/")
+    guard parts.count == 2, let target = Target(argument: String(parts[1])) else { return nil }
+    name = String(parts[0])
+    self.target = target
+  }
+}
+
+/// Steele, Lea and Flood's generator: the same numbers in every run.
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+    return z ^ z >> 31
+  }
+}

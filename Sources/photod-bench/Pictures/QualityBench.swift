@@ -1,0 +1,85 @@
+// How near a picture comes to the best that can be had of its original: a full decode and one Lanczos3 reduction, both by
+// libvips, which shares nothing with photod's own decoding and resampling. PSNR in dB, as JPEG of quality 82 and as PNG,
+// where no encoder hides the kernel. The gate is on the JPEG; on the PNG of a PNG, libvips is compared with itself.
+//
+// It also says which is the cheapest DCT scale that passes the gate, again by libvips: a decode at that scale, reduced by
+// Lanczos3, made a JPEG. (Where a side can't be divided by the scale, libvips is off by a part of a pixel at the far end.)
+
+import ArgumentParser
+import Foundation
+import PhotoFixtures
+
+struct QualityBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quality", abstract: "PSNR against a full decode and Lanczos3, beside vipsthumbnail.")
+
+  @OptionGroup var options: PictureOptions
+
+  @Option(help: "A size, as 400x400:aspectFit; may be given several times.")
+  var sizes: [Target] = [
+    Target(200, 200, "aspectFill"), Target(400, 400, "aspectFit"), Target(1600, 1600, "aspectFit"),
+  ]
+
+  /// How much less than vipsthumbnail a picture may have, in dB.
+  private static let allowance = 0.3
+
+  func run() throws {
+    try options.withWorkFolder { workplace in
+      try workplace.printTitle(
+        "PSNR against a full decode and Lanczos3, dB; as JPEG at least vipsthumbnail's less \(Self.allowance)")
+      let table = Table(
+        [
+          "photograph", "target", "plan", "cheapest scale", "passes", "photod JPEG", "vipsthumbnail", "difference",
+          "photod PNG", "vipsthumbnail", "difference",
+        ], labels: 5)
+      var (passed, judged) = (0, 0)
+      for target in sizes {
+        for photograph in workplace.photographs {
+          guard let passes = try row(Rendition(photograph: photograph, target: target), workplace, table) else {
+            continue
+          }
+          judged += 1
+          passed += passes ? 1 : 0
+        }
+      }
+      print("\n\(passed) of \(judged) pass")
+    }
+  }
+
+  /// Whether it passes; `nil` of what is no JPEG.
+  private func row(_ rendition: Rendition, _ workplace: Workplace, _ table: Table) throws -> Bool? {
+    let plan = try workplace.photod.plan(rendition)
+    let reference = Reference(rendition: rendition, plan: plan, folder: workplace.folder)
+    let truth = try reference.picture(eighths: 8)
+    func measured(_ format: String) throws -> (photod: Double, vips: Double) {
+      let (ours, theirs) = (workplace.folder + "/ours." + format, workplace.folder + "/theirs." + format)
+      try workplace.photod.render(rendition.photograph.path, rendition.target, to: ours)
+      try Vipsthumbnail.command(rendition, to: theirs).run()
+      return (try Self.psnr(ours, truth), try Self.psnr(theirs, truth))
+    }
+    let png = try measured("png")
+    // A JPEG of a picture with alpha is a matter of taste, of what lies behind it.
+    let jpeg = rendition.format == "jpeg" ? try measured("jpeg") : nil
+    var cheapest = "–"
+    if rendition.photograph.isJPEG, let jpeg {
+      for eighths in [1, 2, 4, 8] where eighths >= rendition.smallestCoveringScale && cheapest == "–" {
+        let value = try Self.psnr(reference.jpeg(eighths: eighths), truth)
+        if value >= jpeg.vips - Self.allowance { cheapest = "\(eighths)/8" }
+      }
+    }
+    let passes = jpeg.map { $0.photod >= $0.vips - Self.allowance }
+    func cells(_ pair: (photod: Double, vips: Double)?) -> [String] {
+      [pair?.photod, pair?.vips, pair.map { $0.photod - $0.vips }].map { $0.text() }
+    }
+    let words = [rendition.photograph.name, rendition.target.description, plan.dctScale ?? "whole", cheapest]
+    table.row(words + [passes.map { $0 ? "yes" : "NO" } ?? "–"] + cells(jpeg) + cells(png))
+    return passes
+  }
+
+  private static func psnr(_ path: String, _ truth: Pixels) throws -> Double {
+    guard let value = try Reference.read(path).psnr(against: truth) else {
+      throw BenchError(description: "\(path) has another size than the reference")
+    }
+    return value
+  }
+}

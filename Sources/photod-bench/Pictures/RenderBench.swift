@@ -1,0 +1,120 @@
+// Cold renders, each from its original: what a picture costs the first time that it is asked for, in CPU time, beside the
+// limit of the codecs and beside libvips.
+//
+// All contestants take turns at one picture before the next picture comes, so that what the machine does to one it does to
+// all. The limit is taken at the DCT scale that photod's plan chose, once the way that photod goes (in planes of YCbCr where
+// it stays in them) and once by RGB, and at the smallest scale that covers the output, whatever that looks like.
+
+import ArgumentParser
+
+struct RenderBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "render", abstract: "CPU of a cold render beside the limit of the codecs and libvips.")
+
+  @OptionGroup var options: PictureOptions
+
+  @Option(help: "A size, as 400x400:aspectFit; may be given several times.")
+  var sizes: [Target] = [
+    Target(200, 200, "aspectFill"), Target(400, 400, "aspectFit"), Target(1600, 1600, "aspectFit"),
+  ]
+
+  @Option(help: "How often each contestant has its turn at each picture.")
+  var rounds = 5
+
+  func run() throws {
+    try options.withWorkFolder { workplace in
+      let vips = try workplace.vipsServer()
+      let photod = try workplace.photodServer()
+      try workplace.printTitle(
+        "Cold renders: CPU ms a picture, medians of \(rounds) rounds, all contestants in turn", vips: vips)
+      let table = Table(
+        [
+          "photograph", "target", "output", "plan", "photod", "limit", "limit by RGB", "smallest scale",
+          "limit there", "vipsthumbnail", "warm libvips", "photod / limit", "/ limit by RGB", "/ vipsthumbnail",
+          "/ warm libvips",
+        ], labels: 4)
+      var results: [Result] = []
+      for target in sizes {
+        for photograph in workplace.photographs {
+          let rendition = Rendition(photograph: photograph, target: target)
+          let result = try measure(rendition, workplace, photod, vips)
+          results.append(result)
+          table.row(result.cells)
+        }
+      }
+      print("\nRatios by kind: median, and the worst\n")
+      printSummary(results)
+    }
+  }
+
+  private func measure(
+    _ rendition: Rendition, _ workplace: Workplace, _ photod: PhotodServer, _ vips: VipsServer?
+  ) throws -> Result {
+    let plan = try workplace.photod.plan(rendition)
+    let isJPEG = rendition.photograph.isJPEG
+    var contestants = [photod.contestant(rendition)]
+    // Which of the contestants is which; what isn't there has no entry.
+    func enter(_ contestant: Contestant?) -> Int? {
+      guard let contestant else { return nil }
+      contestants.append(contestant)
+      return contestants.count - 1
+    }
+    let limit = enter(try Limit(rendition, plan, eighths: plan.eighths, isPlanar: plan.isPlanar)?.contestant)
+    let byRGB =
+      plan.isPlanar ? enter(try Limit(rendition, plan, eighths: plan.eighths, isPlanar: false)?.contestant) : limit
+    let smallest = rendition.smallestCoveringScale
+    let there =
+      isJPEG && smallest != plan.eighths
+      ? enter(try Limit(rendition, plan, eighths: smallest, isPlanar: plan.isPlanar)?.contestant) : limit
+    let vipsthumbnail = enter(Vipsthumbnail.contestant(rendition, folder: workplace.folder))
+    let warm = enter(vips?.contestant(rendition))
+    let costs = try Contestant.medians(contestants, rounds: rounds).map { $0 * 1000 }
+    return Result(
+      rendition: rendition, plan: plan, photod: costs[0], limit: limit.map { costs[$0] },
+      limitByRGB: byRGB.map { costs[$0] }, smallestScale: isJPEG ? "\(smallest)/8" : "–",
+      limitAtSmallest: there.map { costs[$0] }, vipsthumbnail: vipsthumbnail.map { costs[$0] },
+      warmLibvips: warm.map { costs[$0] })
+  }
+
+  private struct Result {
+    let rendition: Rendition
+    let plan: Photod.Plan
+    let photod: Double
+    let limit, limitByRGB: Double?
+    let smallestScale: String
+    let limitAtSmallest, vipsthumbnail, warmLibvips: Double?
+
+    var cells: [String] {
+      let way = (plan.dctScale ?? "whole") + (plan.isPlanar ? ", planes" : "")
+      let output = "\(plan.output.description) \(rendition.format)"
+      let costs = [photod.text(1), limit.text(1), limitByRGB.text(1), smallestScale, limitAtSmallest.text(1)]
+      let peers = [vipsthumbnail.text(1), warmLibvips.text(1)]
+      return [rendition.photograph.name, rendition.target.description, output, way] + costs + peers
+        + ratios.map { $0.text() }
+    }
+
+    var ratios: [Double?] {
+      [photod / limit, photod / limitByRGB, photod / vipsthumbnail, photod / warmLibvips]
+    }
+  }
+
+  private func printSummary(_ results: [Result]) {
+    let table = Table(
+      [
+        "kind", "target", "photographs", "photod / limit", "/ limit by RGB", "/ vipsthumbnail", "/ warm libvips",
+      ], labels: 2)
+    for kind in ["baseline JPEG", "progressive JPEG", "PNG"] {
+      for target in sizes.map(\.description) {
+        let chosen = results.filter {
+          $0.rendition.photograph.kind == kind && $0.rendition.target.description == target
+        }
+        if chosen.isEmpty { continue }
+        let ratios = chosen[0].ratios.indices.map { i in
+          let values = chosen.compactMap { $0.ratios[i] }
+          return values.isEmpty ? "–" : "\(values.median.text()), \(values.max().text())"
+        }
+        table.row([kind, target, "\(chosen.count)"] + ratios)
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// A Markdown table on standard output, row by row as they are found.
+struct Table {
+  /// - Parameter labels: how many of the columns, from the left, are words; the others are numbers.
+  init(_ columns: [String], labels: Int) {
+    row(columns)
+    row(columns.indices.map { $0 < labels ? "---" : "---:" })
+  }
+
+  func row(_ cells: [String]) {
+    print("| \(cells.joined(separator: " | ")) |")
+    fflush(nil)
+  }
+}
+
+extension Double {
+  func text(_ digits: Int = 2) -> String { String(format: "%.\(digits)f", self) }
+}
+
+extension Double? {
+  /// A dash where there is none.
+  func text(_ digits: Int = 2) -> String { self?.text(digits) ?? "–" }
+
+  static func / (left: Double?, right: Double?) -> Double? {
+    guard let left, let right else { return nil }
+    return left / right
+  }
+}
+
+extension [Double] {
+  /// `nil` of none; the higher of the two in the middle.
+  var median: Double? { isEmpty ? nil : sorted()[count / 2] }
+}
+
+extension Int {
+  var mebibytes: Double { Double(self) / 1_048_576 }
+}
