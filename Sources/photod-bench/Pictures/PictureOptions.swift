@@ -1,6 +1,10 @@
 import ArgumentParser
 import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// What the benchmarks of pictures have in common: which photographs, and who is asked.
 struct PictureOptions: ParsableArguments {
   @Option(help: .hidden)
@@ -20,6 +24,8 @@ struct PictureOptions: ParsableArguments {
 
   /// Does `work` with a folder of its own, which is removed.
   func withWorkFolder(_ work: (Workplace) throws -> Void) throws {
+    // libvips has opinions of odd EXIF.
+    setenv("VIPS_WARNING", "1", 1)
     let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -38,7 +38,7 @@ final class VipsServer: ImageServer {
     process.executableURL = URL(filePath: python)
     process.arguments = ["-c", Self.program] + photographs.map(\.path)
     process.environment = ProcessInfo.processInfo.environment.merging(
-      ["VIPS_CONCURRENCY": "1", "VIPS_WARNING": "1"]) { _, new in new }
+      ["VIPS_CONCURRENCY": "1"]) { _, new in new }
     let output = Pipe()
     process.standardOutput = output
     try process.run()
