@@ -29,8 +29,12 @@ extension Double? {
 }
 
 extension [Double] {
-  /// `nil` of none; the higher of the two in the middle.
-  var median: Double? { isEmpty ? nil : sorted()[count / 2] }
+  /// `nil` of none.
+  var median: Double? {
+    if isEmpty { return nil }
+    let values = sorted()
+    return (values[(count - 1) / 2] + values[count / 2]) / 2
+  }
 }
 
 extension Int {

@@ -1,7 +1,7 @@
 // The limit that a render is measured against: the codecs alone, in one thread of this process. A scaled decode of the
 // whole original, and the encoding of a picture of the output's size. What lies between the two, the resampling and the
 // turning, is left out, and so is every read: nothing that calls the same libraries for each picture can go below. The
-libraries are libjpeg-turbo and libpng with zlib; a render that inflates by other means can be quicker than libpng.
+// libraries are libjpeg-turbo and libpng with zlib; a render that inflates by other means can be quicker than libpng.
 #pragma once
 
 #include <stdbool.h>

@@ -10,33 +10,13 @@ final class VipsServer: ImageServer {
 
   var identifier: Int32 { process.processIdentifier }
 
-  /// Prints its port and libvips's version. The operation cache is off, as every picture is to be made.
-  private static let program = """
-    import sys, pyvips
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-    pyvips.cache_set_max(0)
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = 'HTTP/1.1'
-        def log_message(self, *arguments): pass
-        def do_GET(self):
-            _, index, width, height, mode, format = self.path.split('/')
-            image = pyvips.Image.thumbnail(sys.argv[1:][int(index)], int(width), height=int(height), size='down',
-                                           crop='centre' if mode == 'aspectFill' else 'none')
-            body = (image.jpegsave_buffer(Q=\(Limit.quality), strip=True) if format == 'jpeg'
-                    else image.pngsave_buffer(strip=True))
-            self.send_response(200)
-            self.send_header('Content-Length', str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-    server = HTTPServer(('127.0.0.1', 0), Handler)
-    print(server.server_port, '.'.join(str(pyvips.version(i)) for i in range(3)), flush=True)
-    server.serve_forever()
-    """
+  /// From the checkout, where `scripts/bench` runs.
+  private static let program = "scripts/bench.d/vips-server.py"
 
   /// - Parameter python: an interpreter with pyvips.
   init(python: String, photographs: [Photograph]) throws {
     process.executableURL = URL(filePath: python)
-    process.arguments = ["-c", Self.program] + photographs.map(\.path)
+    process.arguments = [Self.program, "\(Limit.quality)"] + photographs.map(\.path)
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["VIPS_CONCURRENCY": "1"]) { _, new in new }
     let output = Pipe()
