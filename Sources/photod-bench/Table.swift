@@ -15,7 +15,8 @@ struct Table {
 }
 
 extension Double {
-  func text(_ digits: Int = 2) -> String { String(format: "%.\(digits)f", self) }
+  /// A dash where there is no number to show, as between two infinities.
+  func text(_ digits: Int = 2) -> String { isFinite ? String(format: "%.\(digits)f", self) : "–" }
 }
 
 extension Double? {

@@ -1,6 +1,7 @@
 // How near a picture comes to the best that can be had of its original: a full decode and one Lanczos3 reduction, both by
 // libvips, which shares nothing with photod's own decoding and resampling. PSNR in dB, as JPEG of quality 82 and as PNG,
-// where no encoder hides the kernel. The gate is on the JPEG; on the PNG of a PNG, libvips is compared with itself.
+// where no encoder hides the kernel. The gate is on the JPEG; on a PNG, where vipsthumbnail decodes all, libvips is often
+// compared with itself, and a dash stands for no difference at all.
 //
 // It also says which is the cheapest DCT scale that passes the gate, again by libvips: a decode at that scale, reduced by
 // Lanczos3, made a JPEG. (Where a side can't be divided by the scale, libvips is off by a part of a pixel at the far end.)
