@@ -9,22 +9,22 @@ struct Photod {
   /// What it says with `--explain`, of which this is the part that a benchmark wants.
   struct Plan: Decodable {
     let format: String
-    let storedSize: PixelSize
+    let storedSize: Dimensions
     let orientation: Int
     let isProgressive: Bool
     let hasAlpha: Bool
     let dctScale: String?
     let planes: [Plane]
-    let output: PixelSize
+    let output: Dimensions
 
     struct Plane: Decodable {
-      let output: PixelSize
+      let output: Dimensions
     }
 
     var eighths: Int { dctScale.flatMap { Int($0.prefix(1)) } ?? 8 }
     var isPlanar: Bool { !planes.isEmpty }
     /// The output before it is turned upright.
-    var storedOutput: PixelSize { orientation > 4 ? output.turned : output }
+    var storedOutput: Dimensions { orientation > 4 ? output.turned : output }
   }
 
   let binary: String

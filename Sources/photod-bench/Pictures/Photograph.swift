@@ -3,7 +3,7 @@ import Foundation
 /// An original, and what photod says of it.
 struct Photograph {
   let path: String
-  let storedSize: PixelSize
+  let storedSize: Dimensions
   let isJPEG: Bool
   let isProgressive: Bool
   let hasAlpha: Bool

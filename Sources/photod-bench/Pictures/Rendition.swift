@@ -10,13 +10,13 @@ struct Rendition {
   var format: String { photograph.hasAlpha ? "png" : "jpeg" }
 
   /// What the picture's size is before it is cropped, turned the way it is stored.
-  var uncropped: PixelSize {
+  var uncropped: Dimensions {
     let (stored, box) = (photograph.storedSize, photograph.isTurned ? target.size.turned : target.size)
     let across = Double(box.width) / Double(stored.width)
     let down = Double(box.height) / Double(stored.height)
     let scale = min(1, target.mode == "aspectFill" ? max(across, down) : min(across, down))
     func side(_ full: Int) -> Int { max(1, Int((Double(full) * scale + 0.5).rounded(.down))) }
-    return PixelSize(width: side(stored.width), height: side(stored.height))
+    return Dimensions(width: side(stored.width), height: side(stored.height))
   }
 
   /// The least of libjpeg's scales, in eighths, that needs no enlarging.
@@ -29,17 +29,17 @@ struct Rendition {
   }
 }
 
-struct PixelSize: Decodable {
+struct Dimensions: Decodable {
   let width: Int
   let height: Int
 
-  var turned: PixelSize { PixelSize(width: height, height: width) }
+  var turned: Dimensions { Dimensions(width: height, height: width) }
   var description: String { "\(width)x\(height)" }
 }
 
 /// `400x400:aspectFit`
 struct Target: ExpressibleByArgument {
-  let size: PixelSize
+  let size: Dimensions
   let mode: String
 
   var description: String { "\(size.description) \(mode)" }
@@ -53,7 +53,7 @@ struct Target: ExpressibleByArgument {
   }
 
   init(_ width: Int, _ height: Int, _ mode: String) {
-    size = PixelSize(width: width, height: height)
+    size = Dimensions(width: width, height: height)
     self.mode = mode
   }
 }
