@@ -4,48 +4,40 @@
 
 #include "shared.h"
 
-// What a photograph of quality 82 takes, and seldom more: pages that are not written to cost nothing, and each doubling
-// leaves a copy behind.
-static size_t first_capacity(const struct jpeg_compress_struct *info) {
-  return 32 * 1024 + (size_t)info->image_width * info->image_height * 3 / 8;
-}
+#define OUTPUT_CAPACITY (32 * 1024)
 
 struct photod_jpeg_encoder {
   struct jpeg_compress_struct info;
   photod_jpeg_errors errors;
   struct jpeg_destination_mgr destination;
-  uint8_t *bytes;
-  size_t capacity;
+  photod_jpeg_sink sink;
+  uint8_t output[OUTPUT_CAPACITY];
 };
 
 static photod_jpeg_encoder *encoder_of(j_compress_ptr info) { return (photod_jpeg_encoder *)info->client_data; }
 
-static void grow(photod_jpeg_encoder *encoder, size_t used) {
-  size_t capacity = encoder->capacity ? encoder->capacity * 2 : first_capacity(&encoder->info);
-  uint8_t *bytes = realloc(encoder->bytes, capacity);
-  if (!bytes) {
-    encoder->errors.status = PHOTOD_JPEG_NO_MEMORY;
-    longjmp(encoder->errors.escape, 1);
-  }
-  encoder->bytes = bytes;
-  encoder->capacity = capacity;
-  encoder->destination.next_output_byte = bytes + used;
-  encoder->destination.free_in_buffer = capacity - used;
+static void empty(photod_jpeg_encoder *encoder, size_t count) {
+  encoder->sink.write(encoder->sink.context, encoder->output, count);
+  encoder->destination.next_output_byte = encoder->output;
+  encoder->destination.free_in_buffer = OUTPUT_CAPACITY;
 }
 
-static void init_destination(j_compress_ptr info) { grow(encoder_of(info), 0); }
+static void init_destination(j_compress_ptr info) { empty(encoder_of(info), 0); }
 
 static boolean empty_output_buffer(j_compress_ptr info) {
   // libjpeg calls this with the buffer full, whatever free_in_buffer says.
-  grow(encoder_of(info), encoder_of(info)->capacity);
+  empty(encoder_of(info), OUTPUT_CAPACITY);
   return TRUE;
 }
 
-static void term_destination(j_compress_ptr info) { (void)info; }
+static void term_destination(j_compress_ptr info) {
+  empty(encoder_of(info), OUTPUT_CAPACITY - encoder_of(info)->destination.free_in_buffer);
+}
 
-photod_jpeg_encoder *photod_jpeg_encoder_create(void) {
+photod_jpeg_encoder *photod_jpeg_encoder_create(photod_jpeg_sink sink) {
   photod_jpeg_encoder *encoder = calloc(1, sizeof *encoder);
   if (!encoder) return NULL;
+  encoder->sink = sink;
   photod_jpeg_errors_install((j_common_ptr)&encoder->info, &encoder->errors);
   if (setjmp(encoder->errors.escape)) {
     free(encoder);
@@ -63,7 +55,6 @@ photod_jpeg_encoder *photod_jpeg_encoder_create(void) {
 void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder) {
   if (!encoder) return;
   jpeg_destroy_compress(&encoder->info);
-  free(encoder->bytes);
   free(encoder);
 }
 
@@ -114,11 +105,9 @@ photod_jpeg_status photod_jpeg_write_planes(photod_jpeg_encoder *encoder,
   return PHOTOD_JPEG_OK;
 }
 
-photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder, const uint8_t **bytes, size_t *length) {
+photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder) {
   if (setjmp(encoder->errors.escape)) return encoder->errors.status;
   jpeg_finish_compress(&encoder->info);
-  *bytes = encoder->bytes;
-  *length = encoder->capacity - encoder->destination.free_in_buffer;
   return PHOTOD_JPEG_OK;
 }
 

@@ -145,7 +145,13 @@ typedef struct {
 
 typedef struct photod_jpeg_encoder photod_jpeg_encoder;
 
-photod_jpeg_encoder *photod_jpeg_encoder_create(void);
+typedef struct {
+  // Takes the next bytes of the file, at once: they are overwritten afterwards. `count` may be 0.
+  void (*write)(void *context, const uint8_t *bytes, size_t count);
+  void *context;
+} photod_jpeg_sink;
+
+photod_jpeg_encoder *photod_jpeg_encoder_create(photod_jpeg_sink sink);
 void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder);
 photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options);
 photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const uint8_t *rows, size_t stride,
@@ -155,6 +161,6 @@ photod_jpeg_status photod_jpeg_write_rows(photod_jpeg_encoder *encoder, const ui
 photod_jpeg_status photod_jpeg_write_planes(photod_jpeg_encoder *encoder,
                                             const uint8_t *const planes[PHOTOD_JPEG_PLANES],
                                             const size_t strides[PHOTOD_JPEG_PLANES]);
-// Ends the file. The bytes belong to the encoder and live until it is destroyed.
-photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder, const uint8_t **bytes, size_t *length);
+// Ends the file; all of it has gone to the sink then.
+photod_jpeg_status photod_jpeg_encoder_finish(photod_jpeg_encoder *encoder);
 void photod_jpeg_encoder_report(const photod_jpeg_encoder *encoder, photod_jpeg_report *report);

@@ -9,7 +9,13 @@ package final class JPEGEncoder: RowEncoder {
   /// How many pixels a sample of chroma stands for, each way. Above 90 somebody wants every edge of the colours.
   package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
 
+  /// The file as it grows.
+  private final class Output {
+    var bytes: [UInt8] = []
+  }
+
   private let handle: OpaquePointer
+  private let output: Output
 
   /// - Parameters:
   ///   - channels: 1 gray or 3 RGB, 8 bits each.
@@ -20,8 +26,20 @@ package final class JPEGEncoder: RowEncoder {
   package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false)
     throws(CodecError)
   {
-    guard let handle = photod_jpeg_encoder_create() else { throw .outOfMemory }
+    let output = Output()
+    // What a photograph of quality 82 takes, and seldom more: pages that are not written to cost nothing, and growing
+    // leaves a copy behind.
+    output.bytes.reserveCapacity(32 * 1024 + size.pixelCount * 3 / 8)
+    let sink = photod_jpeg_sink(
+      write: { context, bytes, count in
+        Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
+          .bytes.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+      },
+      // Unretained: this object owns both the output and the handle that calls it.
+      context: Unmanaged.passUnretained(output).toOpaque())
+    guard let handle = photod_jpeg_encoder_create(sink) else { throw .outOfMemory }
     self.handle = handle
+    self.output = output
     let status = (profile ?? []).withUnsafeBufferPointer { profile in
       photod_jpeg_encoder_start(
         handle,
@@ -46,10 +64,8 @@ package final class JPEGEncoder: RowEncoder {
   }
 
   package func finish() throws(CodecError) -> [UInt8] {
-    var bytes: UnsafePointer<UInt8>?
-    var length = 0
-    try check(photod_jpeg_encoder_finish(handle, &bytes, &length))
-    return Array(UnsafeBufferPointer(start: bytes, count: length))
+    try check(photod_jpeg_encoder_finish(handle))
+    return output.bytes
   }
 
   package var warnings: CodecWarnings? {
