@@ -1,0 +1,139 @@
+import Foundation
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Colours that are told by numbers: PNG's chunks, a camera's Adobe RGB.
+extension ColorTests {
+  struct Numbers: CustomTestStringConvertible {
+    let testDescription: String
+    let chunks: [PNGChunk]
+    var profile: [UInt8]?
+    /// What the picture looks like in sRGB; `nil`: it is taken for sRGB as it is.
+    let expected: (@Sendable ([UInt8]) -> [UInt8])?
+  }
+
+  static func power(_ exponent: Double, _ matrix: [[Double]] = Hand.same) -> @Sendable ([UInt8]) -> [UInt8] {
+    { Hand.sRGB($0, matrix) { pow($0, exponent) } }
+  }
+
+  static let p3: @Sendable ([UInt8]) -> [UInt8] = { Hand.sRGB($0, Hand.p3, Hand.light) }
+
+  static func damaged(_ chunk: PNGChunk) -> PNGChunk {
+    var chunk = chunk
+    chunk.isDamaged = true
+    return chunk
+  }
+
+  static let numbers = [
+    Numbers(testDescription: "nothing", chunks: [], expected: nil),
+    Numbers(testDescription: "sRGB", chunks: [PNGChunk("sRGB", [0])], expected: nil),
+    Numbers(
+      testDescription: "sRGB outranks gAMA", chunks: [.gamma(100_000), PNGChunk("sRGB", [0])], expected: nil),
+    Numbers(testDescription: "gAMA as sRGB has it", chunks: [.gamma(45_455)], expected: nil),
+    Numbers(
+      testDescription: "gAMA and cHRM as sRGB has them",
+      chunks: [.gamma(45_455), .chromaticities(ICCFile.d65 + ICCFile.sRGBPrimaries)], expected: nil),
+    Numbers(testDescription: "linear light", chunks: [.gamma(100_000)], expected: power(1)),
+    Numbers(testDescription: "an old Macintosh", chunks: [.gamma(55_556)], expected: power(1.8)),
+    Numbers(
+      testDescription: "Display P3's primaries",
+      chunks: [.chromaticities(ICCFile.d65 + ICCFile.displayP3Primaries)], expected: p3),
+    Numbers(
+      testDescription: "Adobe RGB by numbers",
+      chunks: [.chromaticities(ICCFile.d65 + ICCFile.adobePrimaries), .gamma(45_470)],
+      expected: power(2.199_218_75, Hand.adobe)),
+    Numbers(
+      testDescription: "iCCP outranks sRGB and gAMA", chunks: [PNGChunk("sRGB", [0]), .gamma(100_000)],
+      profile: ICCFile.displayP3, expected: p3),
+    Numbers(
+      testDescription: "cICP outranks iCCP", chunks: [PNGChunk("cICP", [12, 13, 0, 1])], profile: ICCFile.adobeRGB,
+      expected: p3),
+    Numbers(
+      testDescription: "cICP of a video is not understood: the next in rank counts",
+      chunks: [PNGChunk("cICP", [9, 16, 0, 1])], profile: ICCFile.displayP3, expected: p3),
+    Numbers(
+      testDescription: "cICP that is sRGB", chunks: [PNGChunk("cICP", [1, 13, 0, 1]), .gamma(100_000)], expected: nil),
+    Numbers(testDescription: "a damaged gAMA", chunks: [damaged(.gamma(100_000))], expected: nil),
+    Numbers(testDescription: "an impossible gAMA", chunks: [.gamma(0)], expected: nil),
+    Numbers(
+      testDescription: "impossible chromaticities", chunks: [.chromaticities([0, 0, 0, 0, 0, 0, 0, 0])], expected: nil),
+    Numbers(
+      testDescription: "three primaries that are one",
+      chunks: [.chromaticities(ICCFile.d65 + [0.3, 0.3, 0.3, 0.3, 0.3, 0.3])], expected: nil),
+    Numbers(
+      testDescription: "iCCP that is none: the next in rank counts",
+      chunks: [PNGChunk("iCCP", Array("icc\0\0garbage".utf8)), .gamma(100_000)], expected: power(1)),
+  ]
+
+  @Test("the colours of a PNG: the same to the eye, converted or not", arguments: numbers, [8, 16])
+  func byNumbers(_ numbers: Numbers, _ depth: Int) throws {
+    let file = PNGFile(.rgb(depth: depth)) {
+      $0.chunks = numbers.chunks
+      $0.profile = numbers.profile
+    }.encoded(Self.patches(Self.colors))
+    let expected = Self.colors.map { numbers.expected?($0) ?? $0 }
+    for side in [160, 320] {
+      let converted = try render(file, Self.asked(side, .srgb))
+      #expect(ICCFile.embedded(in: converted.image.bytes) == nil)
+      let middles = Self.middles(converted.pixels, Self.colors.count)
+      #expect(Self.isClose(middles, expected, 2), "\(middles) for \(expected)")
+      for format in OutputFormat.allCases {
+        let kept = try render(file, Self.asked(side, .preserve, format))
+        let pixels = Self.middles(kept.pixels, Self.colors.count)
+        #expect(Self.isClose(pixels, Self.colors, format == .jpeg ? 5 : 1), "the pixels stay")
+        let profile = ICCFile.embedded(in: kept.image.bytes)
+        #expect((profile != nil) == (numbers.expected != nil))
+        if let profile {
+          // Of the pixels as they were: what JPEG does to a dark one is no business of the profile's.
+          let seen = Self.colors.compactMap { ICCFile.sRGB(of: $0, in: profile) }
+          #expect(Self.isClose(seen, expected, 2), "\(seen) for \(expected)")
+        }
+      }
+    }
+  }
+
+  @Test("a gray PNG with a gamma of its own gets a gray profile", arguments: [8, 16])
+  func grayByNumbers(_ depth: Int) throws {
+    let asIs = Self.grays.map { [UInt8](repeating: $0[0], count: 3) }
+    let file = PNGFile(.gray(depth: depth)) { $0.chunks = [.gamma(100_000)] }.encoded(Self.patches(asIs))
+    let expected = asIs.map { Hand.sRGB($0, Hand.same) { $0 } }
+    let converted = try render(file, Self.asked(128, .srgb))
+    #expect(converted.channels == 1 && Self.isClose(Self.middles(converted.pixels, 8), expected, 2))
+    for format in OutputFormat.allCases {
+      let kept = try render(file, Self.asked(128, .preserve, format))
+      let profile = try #require(ICCFile.embedded(in: kept.image.bytes))
+      #expect(kept.channels == 1 && Self.isClose(Self.middles(kept.pixels, 8), asIs, 2))
+      #expect(Self.isClose(Self.grays.compactMap { ICCFile.sRGB(of: $0, in: profile) }, expected, 2))
+    }
+  }
+
+  @Test("a profile that is made is the same at any time: its date is not the clock's")
+  func deterministic() throws {
+    let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [.gamma(100_000)] }.encoded(Self.patches(Self.colors))
+    let profile = try #require(ICCFile.embedded(in: try render(file, Self.asked(160, .preserve)).image.bytes))
+    #expect(Array(profile[24..<36]) == [0x07, 0xD0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])
+  }
+
+  @Test(
+    "a camera's Adobe RGB is known by EXIF's interoperability index",
+    arguments: [("R03", 65_535, true), ("R03", 1, false), ("R98", 1, false), ("R98", 65_535, false)], [false, true])
+  func adobe(_ camera: (index: String, colorSpace: Int, isAdobe: Bool), _ isBigEndian: Bool) throws {
+    let file = JPEGFile {
+      $0.quality = 100
+      $0.sampling = (1, 1)
+      $0.exif = EXIFBlock {
+        $0.isBigEndian = isBigEndian
+        $0.interoperabilityIndex = camera.index
+        $0.colorSpace = camera.colorSpace
+      }
+    }.encoded(Self.patches(Self.colors))
+    let expected = camera.isAdobe ? Self.colors.map(Self.power(2.199_218_75, Hand.adobe)) : Self.colors
+    let converted = try render(file, Self.asked(160, .srgb))
+    #expect(Self.isClose(Self.middles(converted.pixels, Self.colors.count), expected, 5))
+    let kept = try render(file, Self.asked(160, .preserve, .jpeg))
+    #expect((ICCFile.embedded(in: kept.image.bytes) != nil) == camera.isAdobe)
+  }
+}

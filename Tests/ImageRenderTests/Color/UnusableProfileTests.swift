@@ -1,0 +1,104 @@
+import Foundation
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Profiles that are no good, in pieces, or too large.
+extension ColorTests {
+  struct BadProfile: CustomTestStringConvertible {
+    let testDescription: String
+    let profile: [UInt8]
+    var isGray = false
+  }
+
+  static func changed(_ profile: [UInt8], at offset: Int, _ bytes: [UInt8]) -> [UInt8] {
+    var profile = profile
+    profile.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    return profile
+  }
+
+  static let badProfiles = [
+    BadProfile(testDescription: "text", profile: Array("this is no profile at all, however long one reads it".utf8)),
+    BadProfile(testDescription: "cut off in its tags", profile: Array(ICCFile.displayP3.prefix(200))),
+    BadProfile(
+      testDescription: "a header and nothing else", profile: Array(ICCFile.displayP3.prefix(128)) + [0, 0, 0, 0]),
+    BadProfile(
+      testDescription: "more tags than there can be",
+      profile: changed(ICCFile.displayP3, at: 128, [255, 255, 255, 255])),
+    BadProfile(
+      testDescription: "a link between devices", profile: changed(ICCFile.displayP3, at: 12, Array("link".utf8))),
+    BadProfile(testDescription: "gray beside RGB", profile: ICCFile.gray(exponent: 2.2)),
+    BadProfile(testDescription: "CMYK beside RGB", profile: ICCFile.cmyk),
+    BadProfile(testDescription: "RGB beside gray", profile: ICCFile.displayP3, isGray: true),
+    BadProfile(testDescription: "CMYK beside gray", profile: ICCFile.cmyk, isGray: true),
+  ]
+
+  @Test("a profile that is no good is ignored, and the log learns why", arguments: badProfiles, ColorSpace.allCases)
+  func ignored(_ bad: BadProfile, _ colorSpace: ColorSpace) throws {
+    let colors = bad.isGray ? Self.grays : Self.colors
+    let plain = try render(Self.jpeg(colors, nil), Self.asked(160, colorSpace, .jpeg)).image
+    let image = try render(Self.jpeg(colors, bad.profile), Self.asked(160, colorSpace, .jpeg)).image
+    #expect(image.bytes == plain.bytes)
+    #expect(image.profileWarning?.isEmpty == false && plain.profileWarning == nil)
+    let rgb = Self.patches(bad.isGray ? Self.grays.map { [$0[0], $0[0], $0[0]] } : Self.colors)
+    let compressed = PNGFile(bad.isGray ? .gray(depth: 8) : .rgb(depth: 8)) {
+      $0.chunks = [PNGChunk("iCCP", Array("bad\0\0".utf8) + PNGChunks.stored(bad.profile))]
+    }.encoded(rgb)
+    let png = try render(compressed, Self.asked(160, colorSpace)).image
+    #expect(png.profileWarning?.isEmpty == false && ICCFile.embedded(in: png.bytes) == nil)
+  }
+
+  @Test(
+    "an iCCP chunk that is no zlib stream is ignored", arguments: [[], Array("icc\0\0garbage".utf8), Array("icc".utf8)])
+  func damagedChunk(_ content: [UInt8]) throws {
+    let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("iCCP", content)] }.encoded(Self.patches(Self.colors))
+    let (image, pixels, _) = try render(file, Self.asked(320, .srgb))
+    #expect(image.profileWarning != nil)
+    #expect(Self.middles(pixels, Self.colors.count) == Self.colors)
+  }
+
+  @Test("a profile in several parts is put together in the order of their numbers")
+  func parts() throws {
+    let profile = ICCFile.padded(ICCFile.displayP3, by: 2000)
+    let thirds = [profile[..<900], profile[900..<1700], profile[1700...]]
+    func file(_ parts: [JPEGSegment]) -> [UInt8] {
+      JPEGFile {
+        $0.leadingSegments = parts
+        $0.exif = EXIFBlock { $0.make = "x" }
+      }.encoded(Self.patches(Self.colors))
+    }
+    let three = (0..<3).map { JPEGSegment.profilePart(thirds[$0], $0 + 1, of: 3) }
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+      let image = try render(file(order.map { three[$0] }), Self.asked(160, .preserve, .jpeg)).image
+      #expect(ICCFile.embedded(in: image.bytes) == profile)
+    }
+    for (name, parts) in [
+      ("one missing", [three[0], three[2]]), ("one twice", three + [three[1]]),
+      ("two counts", [three[0], three[1], JPEGSegment.profilePart(thirds[2], 3, of: 4)]),
+      ("a number beyond the count", [three[0], three[1], JPEGSegment.profilePart(thirds[2], 4, of: 3)]),
+      ("the number 0", [JPEGSegment.profilePart(profile, 0, of: 0)]),
+    ] {
+      let image = try render(file(parts), Self.asked(160, .preserve, .jpeg)).image
+      #expect(ICCFile.embedded(in: image.bytes) == nil && image.profileWarning != nil, "\(name)")
+    }
+  }
+
+  @Test("a profile beyond its limit is refused by name, before it is inflated")
+  func limit() throws {
+    let profile = ICCFile.padded(ICCFile.displayP3, by: 60_000)
+    let limits = CodecLimits(profileBytes: 50_000)
+    let jpeg = Self.jpeg(Self.colors, profile)
+    let png = PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(Self.patches(Self.colors))
+    // Inflating stops at the first byte too many.
+    for (file, found) in [(jpeg, profile.count), (png, 50_001)] {
+      let source = MemoryByteSource(file)
+      let header = try ImageHeader.read(from: source, limits: limits)
+      #expect(throws: CodecError.limitExceeded("the size of the colour profile", limit: 50_000, found: found)) {
+        _ = try Renderer(
+          RenderPlanner().plan(header, request(50, 50)), source: source, limits: limits, stop: StopFlag())
+      }
+    }
+  }
+}
