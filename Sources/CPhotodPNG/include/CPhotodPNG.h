@@ -2,6 +2,8 @@
 // callbacks that return before libpng goes on, a handle used by one thread at a time, and after a failure nothing but
 // the report and destroy.
 //
+// libpng reads everything but the pixels of plain files, which go past it (pixels.h).
+//
 // Decoding pushes: libpng is fed what the source has and calls `row` for each finished row. That is the one libpng
 // interface that can stop for want of input and go on later.
 #pragma once

@@ -1,7 +1,8 @@
 import CPhotodPNG
 import PhotoModel
 
-/// libpng behind ``RowDecoder``. Rows above a region are inflated, for there is no way around, and passed over.
+/// CPhotodPNG behind ``RowDecoder``: libpng, and past it the pixels of what is stored as it arrives. Rows above a region are
+/// inflated, for there is no way around, and passed over.
 package final class PNGDecoder: RowDecoder {
   /// What libpng's callbacks are given: the cursor, and who takes the rows.
   private final class Context {
