@@ -91,7 +91,9 @@ let package = Package(
     library("PhotoFixtures", ["CPhotoFixtures"]),
     .executableTarget(
       name: "photod-bench",
-      dependencies: ["PhotoModel", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodBench", argumentParser],
+      dependencies: [
+        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodBench", argumentParser,
+      ],
       swiftSettings: strict),
     // The codecs alone, for the limit that a render is measured against.
     .target(
@@ -113,7 +115,10 @@ let package = Package(
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
     tests(
       "ImageServiceTests",
-      ["ImageService", "ImageCodec", "OriginalStore", "LibraryFolder", "PhotoModel", "PhotoFixtures", logging]),
+      [
+        "ImageService", "ImageCodec", "OriginalStore", "LibraryFolder", "PhotoModel", "PhotoFixtures", "Telemetry",
+        logging,
+      ]),
     tests("EndToEndTests", ["PhotoFixtures", "photod"]),
   ],
   swiftLanguageModes: [.v6]

@@ -257,34 +257,11 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
         bodyBytes: sendsBody ? answer.body.count : 0)
     }
     _ = machine.handle(.answerCompleted, now: loop.now)
-    if output.isEmpty {
-      let total = headBytes + (sendsBody ? answer.body.count : 0)
-      let sent = max(
-        0, gatheredSend(UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : []))
-      if sent == total {
-        finishAccount(isCut: false)
-        return perform(machine.handle(.sent(sent, all: true), now: loop.now))
-      }
-      if sent < headBytes { output.append(Array(head[sent..<headBytes])) }
-      if sendsBody { output.append(answer.body, from: max(0, sent - headBytes)) }
-    } else {
-      output.append(Array(head[..<headBytes]))
-      if sendsBody { output.append(answer.body) }
-    }
-    flush()
-  }
-
-  private func gatheredSend(_ head: UnsafeRawBufferPointer, _ body: [UInt8]) -> Int {
-    body.withUnsafeBytes { body in
-      withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
-        vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
-        vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
-        var message = msghdr()
-        message.msg_iov = vectors.baseAddress
-        message.msg_iovlen = body.isEmpty ? 1 : 2
-        return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-      }
-    }
+    let sent = output.sendNow(
+      UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : [], to: descriptor)
+    guard output.isEmpty else { return flush() }
+    finishAccount(isCut: false)
+    perform(machine.handle(.sent(sent, all: true), now: loop.now))
   }
 
   func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {

@@ -26,17 +26,37 @@ struct OutputQueue {
     byteCount += piece.count - offset
   }
 
+  /// Sends a head and a body at once, gathered and copied nowhere, if nothing waits before them; keeps what did not go.
+  /// How many bytes went: an error is kept too, for the next send to meet.
+  mutating func sendNow(_ head: UnsafeRawBufferPointer, _ body: [UInt8], to descriptor: Int32) -> Int {
+    var sent = 0
+    if isEmpty {
+      sent = body.withUnsafeBytes { body in
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+          vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
+          vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
+          return max(0, Self.send(vectors, count: body.isEmpty ? 1 : 2, to: descriptor))
+        }
+      }
+    }
+    if sent < head.count { append(Array(head[sent...])) }
+    append(body, from: max(0, sent - head.count))
+    return sent
+  }
+
+  private static func send(_ vectors: UnsafeMutableBufferPointer<iovec>, count: Int, to descriptor: Int32) -> Int {
+    var message = msghdr()
+    message.msg_iov = vectors.baseAddress
+    message.msg_iovlen = count
+    return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+  }
+
   /// One gathered send of what waits first. How many bytes went; -1 with `errno` if none.
   mutating func send(to descriptor: Int32) -> Int {
     let count = min(pieces.count, Self.vectorsASend)
     let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorsASend) { vectors in
       func gather(_ index: Int) -> Int {
-        if index == count {
-          var message = msghdr()
-          message.msg_iov = vectors.baseAddress
-          message.msg_iovlen = index
-          return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-        }
+        if index == count { return Self.send(vectors, count: count, to: descriptor) }
         return pieces[index].withUnsafeBytes { bytes in
           let skipped = index == 0 ? sentOfFirst : 0
           vectors.initializeElement(

@@ -19,7 +19,8 @@ package final class CachedFrame: Sendable {
   private let evicted = Atomic<Bool>(false)
 
   fileprivate init(_ frame: ImageFrame, key: RenditionKey) {
-    bytes = frame.bytes
+    // An encoder's array has room for more than came of it. What is kept is what is counted.
+    bytes = frame.bytes.withUnsafeBufferPointer { Array($0) }
     format = frame.format
     size = frame.result.size
     self.key = key

@@ -9,6 +9,16 @@ package struct ImageFrame: Sendable {
   package let timings: StageTimings
   /// Where it is kept in memory, if it is.
   package var cached: CachedFrame?
+
+  package init(
+    bytes: [UInt8], format: OutputFormat, result: ImageResult, timings: StageTimings, cached: CachedFrame? = nil
+  ) {
+    self.bytes = bytes
+    self.format = format
+    self.result = result
+    self.timings = timings
+    self.cached = cached
+  }
 }
 
 extension ImageFrame {

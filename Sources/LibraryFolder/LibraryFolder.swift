@@ -28,6 +28,16 @@ package final class LibraryFolder: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Opens one file anywhere, in its folder as if that were a library. For command lines.
+  ///
+  /// - Parameter path: absolute, or from the working folder.
+  package static func file(at path: String) throws(SystemError) -> LibraryFile {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { String(path[...$0]) } ?? "."
+    return try LibraryFolder(path: folder).open(
+      Array(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...].utf8))
+  }
+
   /// Opens a file or a folder inside: never through `..`, never by a link that leaves the library (EXDEV), never waiting
   /// on a FIFO.
   ///

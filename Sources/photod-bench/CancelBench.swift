@@ -7,6 +7,7 @@ import ArgumentParser
 import Foundation
 import ImageCodec
 import ImageRender
+import LibraryFolder
 import PhotoModel
 import Synchronization
 
@@ -59,7 +60,7 @@ struct CancelBench: ParsableCommand {
     _ path: String, _ request: ImageRequest
   ) throws -> (whole: Double, median: Double, longest: Double) {
     let limits = CodecLimits()
-    let source = try FileSource(path)
+    let source = try LibraryFolder.file(at: path)
     let plan = RenderPlanner().plan(try ImageHeader.read(from: source, limits: limits), request)
     let begin = ContinuousClock.now
     _ = try Renderer(plan, source: source, limits: limits, stop: StopFlag()).resume()

@@ -18,14 +18,12 @@ struct IdleBench: ParsableCommand {
   @Option(help: "The daemon's binary.")
   var photod: String
 
-  func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try FileManager.default.createDirectory(atPath: folder + "/library", withIntermediateDirectories: true)
-    try Data(JPEGFile { _ in }.encoded(Scene(seed: 1, grain: 14).pixels(width: 400, height: 300)))
-      .write(to: URL(filePath: folder + "/library/photo.jpg"))
+  func run() throws { try TemporaryFolder.with(measure) }
+
+  private func measure(in folder: String) throws {
+    let library = try TemporaryFolder.library(in: folder, width: 400, height: 300)
     let daemon = try DaemonUnderTest(
-      binary: photod, library: folder + "/library", data: folder + "/data",
+      binary: photod, library: library, data: folder + "/data",
       settings: ["http.connectionsPerAddress=\(connections + 10)", "http.connections=\(connections + 10)"])
     let target = "/v1/assets/\(try daemon.onlyAsset())/image?targetSize=100x100"
     try Command(["curl", "-fsS", "-o", "/dev/null", daemon.url + target]).run()

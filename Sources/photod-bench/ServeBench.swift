@@ -29,17 +29,14 @@ struct ServeBench: ParsableCommand {
   @Option(help: "The binary of scripts/bench.d/hummingbird-bench; left out if not named.")
   var hummingbird: String?
 
-  func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let (library, files) = (folder + "/library", folder + "/files")
-    for path in [library, files] {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
+  func run() throws { try TemporaryFolder.with(measure) }
+
+  private func measure(in folder: String) throws {
+    let library = try TemporaryFolder.library(in: folder, width: 1600, height: 1200)
+    let files = folder + "/files"
+    try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
     // nginx's worker is another user, who has to get there.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
-    let scene = Scene(seed: 1, grain: 14).pixels(width: 1600, height: 1200)
-    try Data(JPEGFile { _ in }.encoded(scene)).write(to: URL(filePath: library + "/photo.jpg"))
 
     let unlimited = ["http.requestsPerConnection=1000000000"]
     let plain = try DaemonUnderTest(

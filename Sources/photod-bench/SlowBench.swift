@@ -17,13 +17,11 @@ struct SlowBench: ParsableCommand {
   @Option(help: "The daemon's binary.")
   var photod: String
 
-  func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try FileManager.default.createDirectory(atPath: folder + "/library", withIntermediateDirectories: true)
-    try Data(JPEGFile { _ in }.encoded(Scene(seed: 1, grain: 14).pixels(width: 4000, height: 3000)))
-      .write(to: URL(filePath: folder + "/library/photo.jpg"))
-    let daemon = try DaemonUnderTest(binary: photod, library: folder + "/library", data: folder + "/data")
+  func run() throws { try TemporaryFolder.with(measure) }
+
+  private func measure(in folder: String) throws {
+    let library = try TemporaryFolder.library(in: folder, width: 4000, height: 3000)
+    let daemon = try DaemonUnderTest(binary: photod, library: library, data: folder + "/data")
     let image = "\(daemon.url)/v1/assets/\(try daemon.onlyAsset())/image"
     let large = image + "?targetSize=max&format=jpeg&quality=95"
     try Command(["curl", "-fsS", "-o", "/dev/null", large]).run()

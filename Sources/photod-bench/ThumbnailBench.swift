@@ -6,6 +6,7 @@ import ArgumentParser
 import Foundation
 import ImageCodec
 import ImageRender
+import LibraryFolder
 import PhotoFixtures
 import PhotoModel
 
@@ -23,12 +24,11 @@ struct ThumbnailBench: ParsableCommand {
   @Option(help: .hidden)
   var photod = ""
 
-  func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+  func run() throws { try TemporaryFolder.with(measure) }
+
+  private func measure(in folder: String) throws {
     var rows = try Self.made.map { name, bytes in
-      let path = folder.appending(path: name.replacing("/", with: "-")).path
+      let path = folder + "/" + name.replacing("/", with: "-")
       try Data(bytes).write(to: URL(filePath: path))
       return (name, path)
     }
@@ -41,7 +41,7 @@ struct ThumbnailBench: ParsableCommand {
       // A first scan of a large file takes thousands of times as long.
       var samples: [Double] = []
       while samples.count < frames && samples.reduce(0, +) < 5e6 {
-        samples.append(try CPUClock.microseconds { (what, size) = try Self.frame(path) })
+        samples.append(try Accounting.cpuSeconds { (what, size) = try Self.frame(path) } * 1e6)
       }
       samples.sort()
       print(
@@ -54,7 +54,7 @@ struct ThumbnailBench: ParsableCommand {
     let limits = CodecLimits()
     let stop = StopFlag()
     let request = ImageRequest(targetSize: .size(PixelSize(width: 800, height: 800)), format: .jpeg)
-    let source = try FileSource(path)
+    let source = try LibraryFolder.file(at: path)
     let header = try ImageHeader.read(from: source, limits: limits)
     let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
     if let image = try thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: stop) {

@@ -11,12 +11,13 @@ protocol ImageServer: AnyObject {
 extension ImageServer {
   /// Asks for pictures, each made anew from its original.
   func make(_ renditions: [Rendition], atOnce: Int = 1) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
     let lines = try renditions.map { "url = \"\(try url(of: $0))\"\noutput = /dev/null\n" }
-    try Data(lines.joined().utf8).write(to: URL(filePath: folder))
     let parallel = atOnce > 1 ? ["--no-progress-meter", "--parallel", "--parallel-max", "\(atOnce)"] : []
-    try Command(["curl", "-fsS", "--fail-early", "-H", "Cache-Control: no-cache", "-K", folder] + parallel).run()
+    try TemporaryFolder.with { folder in
+      let list = folder + "/urls"
+      try Data(lines.joined().utf8).write(to: URL(filePath: list))
+      try Command(["curl", "-fsS", "--fail-early", "-H", "Cache-Control: no-cache", "-K", list] + parallel).run()
+    }
   }
 
   /// What pictures cost the server alone, whoever asks.

@@ -26,15 +26,14 @@ struct PictureOptions: ParsableArguments {
   func withWorkFolder(_ work: (Workplace) throws -> Void) throws {
     // libvips has opinions of odd EXIF.
     setenv("VIPS_WARNING", "1", 1)
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
     var photographs = photos ?? ""
     if photographs.isEmpty {
       photographs = Self.madeFolder
       try MadePhotographs.write(to: photographs)
     }
-    try work(Workplace(options: self, folder: folder, photographsFolder: photographs))
+    try TemporaryFolder.with { folder in
+      try work(Workplace(options: self, folder: folder, photographsFolder: photographs))
+    }
   }
 }
 

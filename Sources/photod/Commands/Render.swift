@@ -44,9 +44,7 @@ struct Render: AsyncParsableCommand {
       colorSpace: colorSpace)
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality is 1...100, not \(quality)") }
     do {
-      let parent = (input as NSString).deletingLastPathComponent
-      let folder = try LibraryFolder(path: parent.isEmpty ? "." : parent)
-      let file = try folder.open(Array((input as NSString).lastPathComponent.utf8))
+      let file = try LibraryFolder.file(at: input)
       let limits = CodecLimits()
       let plan = RenderPlanner().plan(try ImageHeader.read(from: file, limits: limits), request)
       if explain { try printPlan(plan) }

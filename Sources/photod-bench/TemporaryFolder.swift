@@ -1,0 +1,21 @@
+import Foundation
+import PhotoFixtures
+
+/// A folder of a benchmark's own, removed when its work is done.
+enum TemporaryFolder {
+  static func with<Result>(_ work: (String) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try work(folder)
+  }
+
+  /// A library of one photograph in a folder; its path.
+  static func library(in folder: String, width: Int, height: Int) throws -> String {
+    let library = folder + "/library"
+    try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+    try Data(JPEGFile { _ in }.encoded(Scene(seed: 1, grain: 14).pixels(width: width, height: height)))
+      .write(to: URL(filePath: library + "/photo.jpg"))
+    return library
+  }
+}
