@@ -65,7 +65,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
-    closed: @escaping @Sendable () -> Void
+    received: ReceiveBudget, closed: @escaping @Sendable () -> Void
   ) {
     self.descriptor = descriptor
     self.peer = peer
@@ -73,7 +73,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     self.handler = handler
     self.limits = limits
     self.closed = closed
-    parser = RequestParser(limits: limits.parser)
+    parser = RequestParser(limits: limits.parser, budget: received)
     machine = ConnectionMachine(limits: limits, now: loop.now)
   }
 
@@ -144,7 +144,10 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     // Counted out before the client can see it, so that who was closed may come again at once.
     closed()
     Glibc.close(descriptor)
-    output = OutputQueue()
+    // A responder may hold this for longer.
+    parser.discard()
+    output.removeAll()
+    letGoOfOwners()
     roomHandlers = []
     responder?.connectionClosed()
     responder = nil
@@ -259,7 +262,10 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     _ = machine.handle(.answerCompleted, now: loop.now)
     let sent = output.sendNow(
       UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : [], to: descriptor)
-    guard output.isEmpty else { return flush() }
+    guard output.isEmpty else {
+      if let owner = answer.ownerOfWaiting?() { output.hold(owner) }
+      return flush()
+    }
     finishAccount(isCut: false)
     perform(machine.handle(.sent(sent, all: true), now: loop.now))
   }
@@ -272,6 +278,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       }
     sendHead(response.head, framing)
     if !isHead && !response.body.isEmpty { append(response.body) }
+    if let owner = response.owner { output.hold(owner) }
     complete()
   }
 
@@ -283,7 +290,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     flush()
   }
 
-  func write(_ pieces: [[UInt8]], whenRoom: (@Sendable () -> Void)?, for responder: Responder) {
+  func write(
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)?, whenRoom: (@Sendable () -> Void)?, for responder: Responder
+  ) {
     guard isCurrent(responder) else { return }
     // Whoever writes more than that without waiting would pile it up here.
     if output.byteCount > limits.queuedBytes { return close() }
@@ -292,6 +301,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       if framing == .chunked { output.append(ResponseWriter.chunkStart(size)) }
       for piece in pieces where !piece.isEmpty { append(piece) }
       if framing == .chunked { output.append(ResponseWriter.chunkEnd) }
+      if let owner { output.hold(owner) }
     }
     if let whenRoom { roomHandlers.append(whenRoom) }
     flush()
@@ -316,6 +326,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   }
 
   private func refuse(_ error: ParseError) {
+    parser.discard()
     if loop.keepsRecords {
       account = Account(identifier: loop.nextIdentifier(), arrived: loop.wall, began: loop.now, head: nil)
     }
@@ -362,6 +373,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     while !output.isEmpty {
       let sent = output.send(to: descriptor)
       if sent >= 0 {
+        letGoOfOwners()
         if !output.isEmpty { perform(machine.handle(.sent(sent, all: false), now: loop.now)) }
       } else if errno == EAGAIN {
         watch(watched | EPOLLOUT.rawValue)
@@ -375,6 +387,12 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     makeRoom()
     if machine.phase == .sending { finishAccount(isCut: false) }
     perform(machine.handle(.sent(0, all: true), now: loop.now))
+  }
+
+  /// Not from here: what they do in the end may lead back to this very place.
+  private func letGoOfOwners() {
+    let owners = output.takeDoneOwners()
+    if !owners.isEmpty { loop.letGo(owners) }
   }
 
   private func makeRoom() {

@@ -46,6 +46,8 @@ final class EventLoop: @unchecked Sendable {
   private var dateSecond: Int64 = -1
   private var tails: (open: [UInt8], closing: [UInt8], open10: [UInt8]) = ([], [], [])
   private var identifiers = RequestIdentifier.Source()
+  /// What is held for no reason any more.
+  private var spentOwners: [any MemoryOwner] = []
   var records = AccessRecords()
   /// The clocks as this batch of events began.
   private(set) var now: UInt64
@@ -135,6 +137,19 @@ final class EventLoop: @unchecked Sendable {
     records = AccessRecords()
   }
 
+  /// Lets go of these when the events at hand are dealt with.
+  func letGo(_ owners: [any MemoryOwner]) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if spentOwners.isEmpty { queue.async { [self] in letGoOfSpentOwners() } }
+    spentOwners += owners
+  }
+
+  private func letGoOfSpentOwners() {
+    // Out of the field first: one may, in its end, come to where others are added.
+    var owners: [any MemoryOwner] = []
+    swap(&owners, &spentOwners)
+  }
+
   // MARK: Registering
 
   /// Registers a descriptor, which stays its owner's to close after `remove`. `nil`: the kernel has no room.
@@ -190,6 +205,7 @@ final class EventLoop: @unchecked Sendable {
         guard slot.generation == UInt32(identifier >> 32) else { continue }
         slot.registrant?.eventsArrived(events[i].events)
       }
+      if !spentOwners.isEmpty { letGoOfSpentOwners() }
       if records.byteCount > AccessRecords.batchBytes { flushRecords() }
     }
   }

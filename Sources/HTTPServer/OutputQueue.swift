@@ -1,15 +1,25 @@
 import CPhotodSystem
 import Collections
+import HTTPCore
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// Bytes that wait to be sent: arrays as they were made, shared and never copied.
+/// Bytes that wait to be sent: arrays as they were made, shared and never copied, and who answers for their memory.
 struct OutputQueue {
+  private struct Piece {
+    let bytes: [UInt8]
+    /// Let go when this piece, and so everything before it, is sent.
+    var owner: (any MemoryOwner)?
+  }
+
   private static let vectorsASend = 16
 
-  private var pieces: Deque<[UInt8]> = []
+  private var pieces: Deque<Piece> = []
+  /// Those whose bytes are sent. Their end may call anybody, this queue's user too, so it is not for this queue to bring
+  /// about.
+  private var doneOwners: [any MemoryOwner] = []
   /// How much of the first piece is sent.
   private var sentOfFirst = 0
   private(set) var byteCount = 0
@@ -22,8 +32,30 @@ struct OutputQueue {
       precondition(pieces.isEmpty, "only what is sent next can have been begun")
       sentOfFirst = offset
     }
-    pieces.append(piece)
+    pieces.append(Piece(bytes: piece))
     byteCount += piece.count - offset
+  }
+
+  /// Holds an owner until all that waits now is sent; not at all where nothing waits.
+  mutating func hold(_ owner: any MemoryOwner) {
+    guard !pieces.isEmpty else { return }
+    precondition(pieces[pieces.count - 1].owner == nil, "each owner comes with bytes of its own")
+    pieces[pieces.count - 1].owner = owner
+  }
+
+  /// Those whose bytes are sent since this was last asked, to be let go of by the caller.
+  mutating func takeDoneOwners() -> [any MemoryOwner] {
+    guard !doneOwners.isEmpty else { return [] }
+    defer { doneOwners = [] }
+    return doneOwners
+  }
+
+  /// Forgets what waits. All owners are then done.
+  mutating func removeAll() {
+    doneOwners += pieces.compactMap(\.owner)
+    pieces = []
+    sentOfFirst = 0
+    byteCount = 0
   }
 
   /// Sends a head and a body at once, gathered and copied nowhere, if nothing waits before them; keeps what did not go.
@@ -57,7 +89,7 @@ struct OutputQueue {
     let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorsASend) { vectors in
       func gather(_ index: Int) -> Int {
         if index == count { return Self.send(vectors, count: count, to: descriptor) }
-        return pieces[index].withUnsafeBytes { bytes in
+        return pieces[index].bytes.withUnsafeBytes { bytes in
           let skipped = index == 0 ? sentOfFirst : 0
           vectors.initializeElement(
             at: index,
@@ -77,14 +109,14 @@ struct OutputQueue {
     byteCount -= count
     var left = count
     while left > 0, let first = pieces.first {
-      let rest = first.count - sentOfFirst
+      let rest = first.bytes.count - sentOfFirst
       if left < rest {
         sentOfFirst += left
         return
       }
       left -= rest
       sentOfFirst = 0
-      pieces.removeFirst()
+      if let owner = pieces.removeFirst().owner { doneOwners.append(owner) }
     }
   }
 }

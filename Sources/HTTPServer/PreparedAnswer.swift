@@ -8,6 +8,7 @@ package final class PreparedAnswer: Sendable {
   /// Status line and fields, `Content-Length` among them. `Date`, `Connection` and the empty line are added as it is sent.
   package let head: [UInt8]
   package let body: [UInt8]
+  let ownerOfWaiting: (@Sendable () -> (any MemoryOwner)?)?
   /// Where in `head` the request's identifier goes, over as many bytes as it has digits.
   private let identifierOffset: Int?
 
@@ -15,13 +16,20 @@ package final class PreparedAnswer: Sendable {
   package static let maximumHeadBytes = 2048
 
   /// `nil`: the head is too large to be kept. Where ``placeholder`` stands in a field, the identifier of each request will.
-  package init?(_ response: HTTPResponse) {
+  ///
+  /// - Parameters:
+  ///   - response: its `owner` is not kept: whoever keeps this answers for it.
+  ///   - ownerOfWaiting: called on a connection's queue each time that not all of this could be sent at once. What it gives
+  ///     answers for the memory of what waits, and is held until the last byte was handed to the kernel or the connection
+  ///     ended. It takes no lock for longer than a look-up.
+  package init?(_ response: HTTPResponse, ownerOfWaiting: (@Sendable () -> (any MemoryOwner)?)? = nil) {
     let length = response.head.status.forbidsBody ? BodyFraming.none : .length(response.body.count)
     let head = ResponseWriter.preparedHead(response.head, framing: length)
     guard head.count <= Self.maximumHeadBytes else { return nil }
     self.head = head
     status = response.head.status
     body = response.body
+    self.ownerOfWaiting = ownerOfWaiting
     identifierOffset = head.firstRange(of: Array(Self.placeholder.utf8))?.lowerBound
   }
 

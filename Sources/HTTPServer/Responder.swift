@@ -45,10 +45,15 @@ package final class Responder: Sendable {
   /// Whoever has more than a few pieces waits for room before the next: a client that reads slowly must not make us hold
   /// what it has not read. One that does not wait loses its client at `ServerLimits.queuedBytes`.
   ///
-  /// - Parameter whenRoom: called once, on the connection's queue, when little of what was written still waits; never if
-  ///   the client goes first, which `onClose` tells.
-  package func write(_ pieces: [[UInt8]], whenRoom: (@Sendable () -> Void)? = nil) {
-    loop.run { [self] in connection.write(isHead ? [] : pieces, whenRoom: whenRoom, for: self) }
+  /// - Parameters:
+  ///   - owner: answers for the memory of the pieces: held until their last byte was handed to the kernel, or the connection
+  ///     ended.
+  ///   - whenRoom: called once, on the connection's queue, when little of what was written still waits; never if the client
+  ///     goes first, which `onClose` tells.
+  package func write(
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenRoom: (@Sendable () -> Void)? = nil
+  ) {
+    loop.run { [self] in connection.write(isHead ? [] : pieces, owner: owner, whenRoom: whenRoom, for: self) }
   }
 
   /// The end of the body.

@@ -29,6 +29,7 @@ package final class Server: Sendable {
   private let accessLog: AccessLog?
   private let logger: Logger
   private let loops: [EventLoop]
+  private let received: ReceiveBudget
   private let state = Mutex(State())
   private let nextLoop = Atomic<Int>(0)
   /// Touched on the first loop's queue only; that loop does the accepting.
@@ -47,6 +48,7 @@ package final class Server: Sendable {
     self.proxies = proxies
     self.accessLog = accessLog
     self.logger = logger
+    received = ReceiveBudget(capacityBytes: limits.receivedBytes)
     loops = (0..<max(1, loopCount)).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
     // A client that goes away while it is written to is an error code, never a signal.
     signal(SIGPIPE, SIG_IGN)
@@ -92,6 +94,11 @@ package final class Server: Sendable {
         listener.start()
       }
     }
+  }
+
+  /// What is going on.
+  package var statistics: ServerStatistics {
+    ServerStatistics(connections: state.withLock { $0.connectionCount }, receivedBytes: received.heldBytes)
   }
 
   /// Looks at every deadline now, as is done every second anyway: for tests, which move the clock by hand.
@@ -144,7 +151,7 @@ package final class Server: Sendable {
     let loop = loops[Int(UInt(bitPattern: index) % UInt(loops.count))]
     loop.run { [self] in
       let connection = Connection(
-        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits,
+        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, received: received,
         closed: { [self] in connectionClosed(counted) })
       connection.start()
       if state.withLock({ $0.isDraining }) { connection.drain() }

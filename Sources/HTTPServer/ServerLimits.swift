@@ -3,6 +3,9 @@ import HTTPCore
 /// What clients may take of the server, and for how long they may keep it waiting.
 package struct ServerLimits: Sendable {
   package var parser: ParserLimits
+  /// Bytes of requests that all connections may hold together, beside ``RequestParser/freeBytes`` each: large heads, and
+  /// bodies from the moment that they are announced. What does not fit is refused (503).
+  package var receivedBytes: Int
   /// Open connections in all; at the limit, accepting pauses until one closes.
   package var connections: Int
   /// Open connections from one address, or one IPv6 network of 64 bits; one more is closed at once. Socket files have no
@@ -30,14 +33,15 @@ package struct ServerLimits: Sendable {
   package var accessLogBytes: Int
 
   package init(
-    parser: ParserLimits = ParserLimits(), connections: Int = 16_384, connectionsPerAddress: Int = 1024,
-    requestsPerConnection: Int = 100_000,
+    parser: ParserLimits = ParserLimits(), receivedBytes: Int = 32 << 20, connections: Int = 16_384,
+    connectionsPerAddress: Int = 1024, requestsPerConnection: Int = 100_000,
     headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
     idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
     writeBytesPerSecond: Int = 1024, queuedBytes: Int = 8 << 20, lingerDeadline: Duration = .seconds(2),
     backlog: Int32 = 1024, accessLogBytes: Int = 4 << 20
   ) {
     self.parser = parser
+    self.receivedBytes = receivedBytes
     self.connections = connections
     self.connectionsPerAddress = connectionsPerAddress
     self.requestsPerConnection = requestsPerConnection

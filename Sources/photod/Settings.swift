@@ -70,6 +70,7 @@ struct Settings: Sendable {
     ("http.headerBytes", .int(32_768)),
     ("http.headerFields", .int(100)),
     ("http.bodyBytes", .int(1 << 20)),
+    ("http.receivedBytes", .int(32 << 20)),
     ("http.headerSeconds", .int(15)),
     ("http.bodySeconds", .int(60)),
     ("http.idleSeconds", .int(75)),
@@ -157,6 +158,10 @@ struct Settings: Sendable {
     server.parser.headerBytes = try reader.number("http.headerBytes", in: 256...1_048_576)
     server.parser.headerFields = try reader.number("http.headerFields", in: 4...10_000)
     server.parser.bodyBytes = try reader.number("http.bodyBytes", in: 0...(1 << 32))
+    // One request has to fit, beside what its arrays are larger than it.
+    let oneRequest =
+      server.parser.bodyBytes + 2 * (server.parser.requestLineBytes + server.parser.headerBytes) + (256 << 10)
+    server.receivedBytes = try reader.number("http.receivedBytes", in: oneRequest...(1 << 40))
     server.connections = try reader.number("http.connections", in: 1...1_000_000)
     server.connectionsPerAddress = try reader.number("http.connectionsPerAddress", in: 1...1_000_000)
     server.requestsPerConnection = try reader.number("http.requestsPerConnection", in: 1...(1 << 40))

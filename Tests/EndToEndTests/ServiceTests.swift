@@ -160,6 +160,25 @@ struct ServiceTests {
     #expect(text.contains("{\"status\":\"ok\"}"))
   }
 
+  @Test("a body that finds no room beside others' is told when to come again")
+  func receivedBytes() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "http.receivedBytes=1392640"])
+    let request =
+      "POST /v1/assets HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1048576\r\n\r\n"
+    let first = try daemon.connection()
+    defer { close(first) }
+    send(first, request, request.utf8.count, 0)
+    var bytes = [UInt8](repeating: 0, count: 100)
+    try #require(recv(first, &bytes, bytes.count, 0) > 0)
+    #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 100 "))
+    let second = try TestDaemon.parsed(try daemon.send(request))
+    #expect(second.status == 503 && second["Retry-After"] == "1" && second["Connection"] == "close")
+    #expect(second.json["type"] as? String == "/problems/overloaded")
+    #expect(try daemon.get("/healthz").status == 200)
+    let refused = try TestDaemon.run(["serve", "--library", "/", "--set", "http.receivedBytes=1048576"])
+    #expect(refused.status != 0 && refused.error.contains("http.receivedBytes"))
+  }
+
   @Test("a client that has said all it will say still gets its picture", arguments: ["1.0", "1.1"])
   func halfClosed(_ version: String) throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")

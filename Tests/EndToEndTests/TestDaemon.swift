@@ -152,10 +152,9 @@ final class TestDaemon: @unchecked Sendable {
     case never, atOnce, afterTheFirstBytes
   }
 
-  /// Sends bytes and reads until the daemon closes.
-  func send(_ text: String, closingOurSide closing: Closing = .never) throws -> [UInt8] {
+  /// A connection to it, the caller's to close.
+  func connection() throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
@@ -168,6 +167,13 @@ final class TestDaemon: @unchecked Sendable {
       }
     }
     try #require(connected == 0)
+    return descriptor
+  }
+
+  /// Sends bytes and reads until the daemon closes.
+  func send(_ text: String, closingOurSide closing: Closing = .never) throws -> [UInt8] {
+    let descriptor = try connection()
+    defer { close(descriptor) }
     let bytes = Array(text.utf8)
     try #require(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
     if closing == .atOnce { shutdown(descriptor, Int32(SHUT_WR)) }

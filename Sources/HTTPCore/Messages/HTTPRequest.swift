@@ -1,11 +1,14 @@
 /// A whole request: head, and the body with its framing taken off.
 package struct HTTPRequest: Sendable {
   package let head: RequestHead
+  /// Counted for as long as a copy of the request is here: who keeps the bytes keeps the request.
   package let body: [UInt8]
+  private let reservation: ReceiveBudget.Reservation?
 
-  package init(head: RequestHead, body: [UInt8] = []) {
+  init(head: RequestHead, body: [UInt8], reservation: ReceiveBudget.Reservation? = nil) {
     self.head = head
     self.body = body
+    self.reservation = reservation
   }
 
   package var method: HTTPMethod { head.method }

@@ -18,13 +18,24 @@ package struct ResponseHead: Sendable {
   }
 }
 
+/// What answers for memory, such as a reservation that ends with its last reference. Whoever sends the bytes that it
+/// answers for holds it for as long as they are here.
+package typealias MemoryOwner = AnyObject & Sendable
+
 /// A response whose body is whole.
 package struct HTTPResponse: Sendable {
   package var head: ResponseHead
   package var body: [UInt8]
+  /// Answers for the body's memory: held until the last byte of the response was handed to the kernel, or the connection
+  /// ended.
+  package var owner: (any MemoryOwner)?
 
-  package init(_ status: HTTPStatus, _ fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
+  package init(
+    _ status: HTTPStatus, _ fields: [(name: String, value: String)] = [], body: [UInt8] = [],
+    owner: (any MemoryOwner)? = nil
+  ) {
     self.head = ResponseHead(status, fields)
     self.body = body
+    self.owner = owner
   }
 }

@@ -25,6 +25,8 @@ package struct RequestHead: Sendable {
   package let fields: [Field]
   /// The names that occur.
   package let names: HeaderNames
+  /// What a large head is counted as, for as long as it is here.
+  let reservation: ReceiveBudget.Reservation?
 
   /// The request target as it stands in the request line.
   package var target: String { string(targetRange) }

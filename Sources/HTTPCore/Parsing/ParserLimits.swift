@@ -32,6 +32,8 @@ package enum ParseError: Error, Sendable, Hashable {
   case unsupportedVersion
   /// The rest of the message did not come in time; the parser has no clock, its owner says so.
   case timedOut
+  /// There is no room for it now, beside what others have sent.
+  case overloaded
   case requestLineTooLong(limit: Int), headerTooLarge(limit: Int), tooManyFields(limit: Int), bodyTooLarge(limit: Int)
 
   package var status: HTTPStatus {
@@ -42,6 +44,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .unknownTransferEncoding: 501
     case .unsupportedVersion: 505
     case .timedOut: 408
+    case .overloaded: 503
     case .unknownExpectation: 417
     default: 400
     }
@@ -70,6 +73,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .unknownExpectation: "The only expectation understood is 100-continue."
     case .unsupportedVersion: "The versions spoken are HTTP/1.0 and HTTP/1.1."
     case .timedOut: "The rest of the request did not come in time."
+    case .overloaded: "Too much of other requests is held already; ask again in a moment."
     case .requestLineTooLong(let limit): "The request line is longer than \(limit) bytes."
     case .headerTooLarge(let limit): "The header is larger than \(limit) bytes."
     case .tooManyFields(let limit): "There are more than \(limit) header fields."

@@ -6,6 +6,9 @@
 //
 // What is received stays where it was put: lines and fields are ranges of `input`, which a request's head shares. A parser
 // whose last request has been let go uses its arrays again and allocates nothing.
+//
+// What is held beyond a little is taken from a `ReceiveBudget` before the parser asks for more bytes or gives a request
+// out, and goes with that request.
 
 #if canImport(Glibc)
   import Glibc
@@ -32,19 +35,24 @@ package struct RequestParser: Sendable {
     case trailers
   }
 
-  /// Arrays larger than this are not kept for the next request.
-  private static let keptBytes = 4096
-  private static let keptFields = 64
+  /// Arrays larger than this are counted, and not kept for the next request.
+  private static let keptBytes = 2048
+  private static let keptFields = 32
+  /// What a parser may hold that is not counted.
+  package static let freeBytes = keptBytes + keptFields * MemoryLayout<RequestHead.Field>.stride
   /// What chunk lines may cost beyond 16 bytes a chunk and the data that they announce.
   private static let chunkOverheadBytes = 16_384
 
   private let limits: ParserLimits
+  private let budget: ReceiveBudget?
   private var state = State.requestLine
   private var input: [UInt8] = []
   /// Bytes of `input` before this are consumed. While a head is read they stay, for its fields are ranges of them.
   private var position = 0
   /// Bytes between `position` and this hold no line feed.
   private var scanned = 0
+  /// What `input` and `fields` are counted as, with every head that shares them.
+  private var inputReservation: ReceiveBudget.Reservation?
 
   /// The head under construction.
   private var fields: [RequestHead.Field] = []
@@ -59,10 +67,13 @@ package struct RequestParser: Sendable {
   /// The head of a message whose body is still to come.
   private var head: RequestHead?
   private var body: [UInt8] = []
+  private var bodyReservation: ReceiveBudget.Reservation?
   private var chunkOverhead = 0
 
-  package init(limits: ParserLimits) {
+  /// - Parameter budget: what requests are taken from; `nil`: they are not counted.
+  package init(limits: ParserLimits, budget: ReceiveBudget? = nil) {
     self.limits = limits
+    self.budget = budget
   }
 
   /// Whether part of a request has arrived.
@@ -96,7 +107,7 @@ package struct RequestParser: Sendable {
       case .requestLine:
         guard
           let line = try line(limit: limits.requestLineBytes, else: .requestLineTooLong(limit: limits.requestLineBytes))
-        else { return .needsInput }
+        else { return try needsInput() }
         // RFC 9112 §2.2: an empty line before the request line is ignored; a stream of them is not.
         if line.isEmpty {
           emptyLinesBefore += 1
@@ -106,7 +117,7 @@ package struct RequestParser: Sendable {
         try parseRequestLine(line)
         state = .fields
       case .fields:
-        guard let line = try headLine() else { return .needsInput }
+        guard let line = try headLine() else { return try needsInput() }
         if !line.isEmpty {
           if fields.count == limits.headerFields { throw .tooManyFields(limit: limits.headerFields) }
           let field = try Self.field(input.span, line)
@@ -120,16 +131,17 @@ package struct RequestParser: Sendable {
         take(taken)
         if taken < remaining {
           state = .fixedBody(remaining: remaining - taken)
-          return .needsInput
+          return try needsInput()
         }
-        return finishBody()
+        return try finishBody()
       case .chunkSize:
-        guard let line = try line(limit: 256, else: .malformedChunk) else { return .needsInput }
+        guard let line = try line(limit: 256, else: .malformedChunk) else { return try needsInput() }
         let size = try Self.chunkSize(input.span, line)
         if body.count + size > limits.bodyBytes { throw .bodyTooLarge(limit: limits.bodyBytes) }
         // Many small chunks with long extensions would make us read far more than a body may hold.
         chunkOverhead = max(0, chunkOverhead + line.count - 16 - 2 * size)
         if chunkOverhead > Self.chunkOverheadBytes { throw .malformedChunk }
+        try makeRoom(for: body.count + size)
         lineBytes = 0
         state = size == 0 ? .trailers : .chunkData(remaining: size)
       case .chunkData(let remaining):
@@ -137,20 +149,73 @@ package struct RequestParser: Sendable {
         take(taken)
         if taken < remaining {
           state = .chunkData(remaining: remaining - taken)
-          return .needsInput
+          return try needsInput()
         }
         state = .chunkEnd
       case .chunkEnd:
-        guard let line = try line(limit: 0, else: .malformedChunk) else { return .needsInput }
+        guard let line = try line(limit: 0, else: .malformedChunk) else { return try needsInput() }
         if !line.isEmpty { throw .malformedChunk }
         state = .chunkSize
       case .trailers:
         // Trailers are checked and dropped: no handler has a use for them (RFC 9110 §6.5.1 allows it).
-        guard let line = try headLine() else { return .needsInput }
-        if line.isEmpty { return finishBody() }
+        guard let line = try headLine() else { return try needsInput() }
+        if line.isEmpty { return try finishBody() }
         _ = try Self.field(input.span, line)
       }
     }
+  }
+
+  /// Lets go of everything, after an error.
+  package mutating func discard() { self = RequestParser(limits: limits, budget: budget) }
+
+  // MARK: What is held
+
+  private mutating func needsInput() throws(ParseError) -> ParserEvent {
+    if case .fields = state {
+      // Fields are ranges of all that came.
+      try countInput()
+    } else {
+      try settle()
+    }
+    return .needsInput
+  }
+
+  /// What has come is read, and this may be all for long: what is consumed is let go, the rest is counted.
+  private mutating func settle() throws(ParseError) {
+    guard isLarge else { return }
+    input = Array(input[position...])
+    scanned = max(0, scanned - position)
+    position = 0
+    if fields.capacity > Self.keptFields { fields = [] }
+    inputReservation = nil
+    try countInput()
+  }
+
+  private var isLarge: Bool { input.capacity > Self.keptBytes || fields.capacity > Self.keptFields }
+
+  /// Has `input` and `fields` counted, where they are large.
+  private mutating func countInput() throws(ParseError) {
+    guard let budget, isLarge else { return }
+    let bytes = input.capacity + fields.capacity * MemoryLayout<RequestHead.Field>.stride
+    // One that a head has too may be for arrays that are only the head's by now.
+    if !isKnownUniquelyReferenced(&inputReservation) { inputReservation = ReceiveBudget.Reservation(of: budget) }
+    guard inputReservation?.grow(to: bytes) == true else { throw .overloaded }
+  }
+
+  /// Makes the body's array large enough for so many bytes in all, and has it counted first.
+  private mutating func makeRoom(for size: Int) throws(ParseError) {
+    guard size > body.capacity else { return }
+    // Twice as large each time, as arrays do, so that many chunks are not as many copies; no larger where room is short.
+    var capacity = min(limits.bodyBytes, max(size, body.capacity * 2))
+    if let budget {
+      let reservation = bodyReservation ?? ReceiveBudget.Reservation(of: budget)
+      if !reservation.grow(to: capacity) {
+        capacity = size
+        guard reservation.grow(to: capacity) else { throw .overloaded }
+      }
+      bodyReservation = reservation
+    }
+    body.reserveCapacity(capacity)
   }
 
   // MARK: Lines
@@ -273,8 +338,10 @@ package struct RequestParser: Sendable {
 
   /// Decides the framing of the body (RFC 9112 §6.3) and what the request is about (§3.2).
   private mutating func headIsComplete() throws(ParseError) -> ParserEvent? {
+    try countInput()
     let head = RequestHead(
-      method: method, version: version, bytes: input, targetRange: target, fields: fields, names: names)
+      method: method, version: version, bytes: input, targetRange: target, fields: fields, names: names,
+      reservation: inputReservation)
     try checkHost(head)
     var expectsContinue = false
     if let expectation = head.value(of: .expect) {
@@ -296,6 +363,7 @@ package struct RequestParser: Sendable {
     // A number too large for Int is a body too large for anyone.
     guard let length = Int(digits), length <= limits.bodyBytes else { throw .bodyTooLarge(limit: limits.bodyBytes) }
     if length == 0 { return finish(head) }
+    try makeRoom(for: length)
     expectBody(of: head, .fixedBody(remaining: length))
     return .head(expectsContinue: expectsContinue)
   }
@@ -345,13 +413,17 @@ package struct RequestParser: Sendable {
   private mutating func expectBody(of head: RequestHead, _ state: State) {
     self.head = head
     self.state = state
+    if fields.capacity > Self.keptFields { fields = [] }
     input = Array(input[position...])
+    inputReservation = nil
     position = 0
     scanned = 0
     chunkOverhead = 0
   }
 
-  private mutating func finishBody() -> ParserEvent {
+  private mutating func finishBody() throws(ParseError) -> ParserEvent {
+    // What came after this request waits while it is answered.
+    try settle()
     // Set when the body was announced; there is no way here around that.
     guard let head else { preconditionFailure("a body without a head") }
     self.head = nil
@@ -359,9 +431,10 @@ package struct RequestParser: Sendable {
   }
 
   private mutating func finish(_ head: RequestHead) -> ParserEvent {
-    let request = HTTPRequest(head: head, body: body)
+    let request = HTTPRequest(head: head, body: body, reservation: bodyReservation)
     state = .requestLine
     body = []
+    bodyReservation = nil
     lineBytes = 0
     emptyLinesBefore = 0
     return .request(request)

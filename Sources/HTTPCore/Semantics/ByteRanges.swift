@@ -71,6 +71,7 @@ package enum ByteRanges: Sendable, Hashable {
 
 extension HTTPResponse {
   /// This answer, cut down to what the request's `Range` asks for. Only a whole 200 to GET is cut; all else stays as it is.
+  /// Parts are copies, of no more bytes than the whole in all, and have the whole's owner.
   ///
   /// - Parameters:
   ///   - validators: this representation's, for `If-Range`.
@@ -88,7 +89,7 @@ extension HTTPResponse {
       answer.head["Content-Range"] = "bytes */\(body.count)"
       return answer
     case .parts(let parts):
-      var answer = HTTPResponse(206, self.head.fields)
+      var answer = HTTPResponse(206, self.head.fields, owner: owner)
       if parts.count == 1 {
         answer.head["Content-Range"] = contentRange(parts[0])
         answer.body = Array(body[parts[0]])

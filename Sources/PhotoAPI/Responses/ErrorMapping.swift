@@ -17,6 +17,12 @@ extension Problem {
   }
 
   init(_ error: ParseError) {
+    if case .overloaded = error {
+      self.init(
+        503, "overloaded", "Too many requests are being received", detail: error.explanation,
+        fields: ["Retry-After": "1"])
+      return
+    }
     self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
   }
 

@@ -1,0 +1,50 @@
+import Synchronization
+
+/// The bytes of requests that all connections of a server may hold together, beside the little that each may hold for
+/// nothing (``RequestParser/freeBytes``).
+///
+/// Counted is what is allocated: for a body what is announced of it, before it comes. A request holds its own share until
+/// the last copy of it goes, wherever it is by then. Lock-free.
+package final class ReceiveBudget: Sendable {
+  /// A share. One holder at a time makes it grow; it ends with its last reference.
+  package final class Reservation: Sendable {
+    private let budget: ReceiveBudget
+    private let bytes = Atomic<Int>(0)
+
+    /// One of nothing yet.
+    init(of budget: ReceiveBudget) {
+      self.budget = budget
+    }
+
+    /// Makes it so large if it is smaller. False: there is no room, and it stays as it is.
+    func grow(to wanted: Int) -> Bool {
+      let more = wanted - bytes.load(ordering: .relaxed)
+      guard more > 0 else { return true }
+      guard budget.take(more) else { return false }
+      bytes.add(more, ordering: .relaxed)
+      return true
+    }
+
+    deinit { budget.held.subtract(bytes.load(ordering: .relaxed), ordering: .relaxed) }
+  }
+
+  package let capacityBytes: Int
+  private let held = Atomic<Int>(0)
+
+  package init(capacityBytes: Int) {
+    self.capacityBytes = capacityBytes
+  }
+
+  /// What is held now; never more than the capacity.
+  package var heldBytes: Int { held.load(ordering: .relaxed) }
+
+  private func take(_ bytes: Int) -> Bool {
+    var current = held.load(ordering: .relaxed)
+    while bytes <= capacityBytes - current {
+      let (isDone, found) = held.weakCompareExchange(expected: current, desired: current + bytes, ordering: .relaxed)
+      if isDone { return true }
+      current = found
+    }
+    return false
+  }
+}
