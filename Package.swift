@@ -20,6 +20,7 @@ let collections: Target.Dependency = .product(name: "Collections", package: "swi
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -35,6 +36,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
   ],
@@ -53,7 +55,7 @@ let package = Package(
 
     // The house.
     library("PhotoModel"),
-    library("Telemetry", [logging]),
+    library("Telemetry", [coreMetrics, logging]),
     library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
     library("ImageCodec", ["PhotoModel", "CPhotodJPEG", "CPhotodPNG", "CLibExif"]),
@@ -109,6 +111,7 @@ let package = Package(
       swiftSettings: strict),
 
     tests("PhotoModelTests", ["PhotoModel"]),
+    tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),

@@ -262,6 +262,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     _ = machine.handle(.answerCompleted, now: loop.now)
     let sent = output.sendNow(
       UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : [], to: descriptor)
+    loop.counters.answered(answer.status, isPrepared: true)
+    loop.counters.sent(sent)
     guard output.isEmpty else {
       if let owner = answer.ownerOfWaiting?() { output.hold(owner) }
       return flush()
@@ -342,6 +344,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   private func sendHead(_ head: ResponseHead, _ framing: BodyFraming) {
     _ = machine.handle(.answerBegan, now: loop.now)
+    loop.counters.answered(head.status, isPrepared: false)
     if loop.keepsRecords {
       account?.status = head.status.code
       account?.stages = head["Server-Timing"]
@@ -373,6 +376,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     while !output.isEmpty {
       let sent = output.send(to: descriptor)
       if sent >= 0 {
+        loop.counters.sent(sent)
         letGoOfOwners()
         if !output.isEmpty { perform(machine.handle(.sent(sent, all: false), now: loop.now)) }
       } else if errno == EAGAIN {

@@ -39,6 +39,7 @@ final class EventLoop: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
   private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
   private let accessLog: AccessLog?
+  let counters = LoopCounters()
 
   // Guarded by `queue`.
   private var slots: [Slot] = []

@@ -96,9 +96,13 @@ package final class Server: Sendable {
     }
   }
 
-  /// What is going on.
+  /// What is going on, and what has been. From any thread.
   package var statistics: ServerStatistics {
-    ServerStatistics(connections: state.withLock { $0.connectionCount }, receivedBytes: received.heldBytes)
+    var statistics = ServerStatistics()
+    statistics.connections = state.withLock { $0.connectionCount }
+    statistics.receivedBytes = received.heldBytes
+    for loop in loops { loop.counters.add(to: &statistics) }
+    return statistics
   }
 
   /// Looks at every deadline now, as is done every second anyway: for tests, which move the clock by hand.

@@ -1,7 +1,7 @@
 // Where the two wings meet: a request of HTTP becomes a question in PhotoKit's words, its answer a response.
 //
 //     preparedAnswer -> AnswerCache
-//     handle -> Gatekeeper (host, site, principal) -> Route -> HealthRoutes | AssetRoutes | ImageRoute -> Reply
+//     handle -> Gatekeeper (host, site, principal) -> Route -> HealthRoutes | MetricsRoute | AssetRoutes | ImageRoute -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
@@ -10,6 +10,7 @@ import HTTPServer
 import ImageService
 import Logging
 import PhotoModel
+import Telemetry
 
 package struct PhotoAPI: HTTPHandler {
   /// How the API is set up, as the settings say.
@@ -22,12 +23,17 @@ package struct PhotoAPI: HTTPHandler {
     package var corsOrigins: [String] = []
     /// Byte ranges that one request may ask for; more are answered whole.
     package var maximumRanges = 16
+    /// Serve anybody, without asking who it is.
+    package var allowsAnonymous = false
 
-    package init(allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int) {
+    package init(
+      allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool
+    ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
       self.corsOrigins = corsOrigins
       self.maximumRanges = maximumRanges
+      self.allowsAnonymous = allowsAnonymous
     }
   }
 
@@ -36,15 +42,18 @@ package struct PhotoAPI: HTTPHandler {
   private let lookups: WorkQueue
   private let answers: FrameAnswers
   private let health: HealthRoutes
+  private let metrics: MetricsRoute
   private let assets: AssetRoutes
   private let image: ImageRoute
 
   /// - Parameters:
   ///   - lookups: where questions to the catalogue run.
   ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
+  ///   - metrics: what is told at `/metrics`.
+  ///   - scrapes: where that is put together.
   package init(
-    library: any AssetSource, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers, options: Options,
-    logger: Logger
+    library: any AssetSource, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers,
+    metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
   ) {
     gatekeeper = Gatekeeper(
       allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins))
@@ -52,6 +61,7 @@ package struct PhotoAPI: HTTPHandler {
     self.lookups = lookups
     self.answers = answers
     health = HealthRoutes(library: library, logger: logger)
+    self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
     assets = AssetRoutes(library: library, logger: logger)
     image = ImageRoute(
       library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
@@ -110,6 +120,7 @@ package struct PhotoAPI: HTTPHandler {
     switch route {
     case .health: reply.send(try health.health(request))
     case .openAPI: reply.send(try health.openAPI(request))
+    case .metrics: try metrics.answer(request, principal, reply)
     case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request) }
     case .assets:
       try lookUp(reply) { () throws(Problem) in try assets.list(request, principal) }

@@ -77,29 +77,37 @@ struct Composition: Sendable {
     // One answer for each 8 KiB of frames: they take a fraction of what the frames do, whoever asks in whatever ways.
     let answers = FrameAnswers(capacity: settings.frameCacheBytes >> 13)
     let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
+    let budget = MemoryBudget(capacityBytes: memoryBudget)
+    let metrics = MetricsRegistry()
+    ProcessMetrics.register(in: metrics, version: Photod.version)
+    MetricsSetup.register(cache, capacityBytes: settings.frameCacheBytes, budget, in: metrics)
     let images = ImageManager(
       store: OriginalStore(folder: folder),
       queue: WorkQueue(
         label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
         limit: .max, qos: .utility, whenIdle: MemoryRelease().soon),
-      maximumWaiting: settings.renderQueue, cache: cache, budget: MemoryBudget(capacityBytes: memoryBudget),
+      maximumWaiting: settings.renderQueue, cache: cache, budget: budget,
       limits: settings.codec,
       logger: Logger(label: "images"))
     let api = PhotoAPI(
       library: catalogue, images: images,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
-      answers: answers,
+      answers: answers, metrics: metrics,
+      // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.
+      scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
-        maximumRanges: settings.maximumRanges),
+        maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous),
       logger: Logger(label: "api"))
+    let server = Server(
+      handler: api, limits: settings.server, proxies: proxies,
+      loopCount: settings.loops == 0 ? Int(photod_usable_cores()) : settings.loops,
+      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBytes) : nil,
+      logger: Logger(label: "http"))
+    MetricsSetup.register(server, limits: settings.server, in: metrics)
     return Daemon(
-      server: Server(
-        handler: api, limits: settings.server, proxies: proxies,
-        loopCount: settings.loops == 0 ? Int(photod_usable_cores()) : settings.loops,
-        accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBytes) : nil,
-        logger: Logger(label: "http")),
+      server: server,
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath)

@@ -15,7 +15,7 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 6)
+    #expect(paths.count == 7)
     for (path, item) in paths {
       let operation = try #require(item["get"] as? Object)
       let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)

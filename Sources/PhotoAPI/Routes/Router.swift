@@ -2,7 +2,7 @@ import HTTPCore
 
 /// Which resource a request is about.
 enum Route: Sendable, Hashable {
-  case health, readiness, openAPI
+  case health, readiness, openAPI, metrics
   case assets
   case asset(String)
   case image(asset: String)
@@ -13,6 +13,7 @@ enum Route: Sendable, Hashable {
     case 1 where segments == ["healthz"]: self = .health
     case 1 where segments == ["readyz"]: self = .readiness
     case 1 where segments == ["openapi.json"]: self = .openAPI
+    case 1 where segments == ["metrics"]: self = .metrics
     case 2 where segments == ["v1", "assets"]: self = .assets
     case 3 where segments[0] == "v1" && segments[1] == "assets": self = .asset(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "image":

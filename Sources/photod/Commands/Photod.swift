@@ -2,9 +2,11 @@ import ArgumentParser
 
 @main
 struct Photod: AsyncParsableCommand {
+  static let version = "0.1.0"
+
   static let configuration = CommandConfiguration(
     commandName: "photod",
     abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
-    version: "0.1.0",
+    version: version,
     subcommands: [Serve.self, Scan.self, Render.self, Health.self, ShowSettings.self])
 }

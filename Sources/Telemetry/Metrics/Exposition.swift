@@ -1,0 +1,100 @@
+/// Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats).
+///
+/// One group a metric: `# HELP`, where there is any, `# TYPE`, then a line for each series, each with its line feed. A
+/// metric without a series is left out.
+struct Exposition {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func add(_ family: MetricsRegistry.Family, _ name: String) {
+    var hasHead = false
+    for (labels, cell) in family.cells.sorted(by: { $0.key < $1.key }) {
+      if case .reading(let read) = cell {
+        guard let value = read() else { continue }
+        head(family, name, &hasHead)
+        sample(name, labels, Self.number(value))
+        continue
+      }
+      head(family, name, &hasHead)
+      switch cell {
+      case .counter(let cell): sample(name, labels, String(cell.value))
+      case .gauge(let cell): sample(name, labels, Self.number(cell.value))
+      case .histogram(let cell): histogram(cell, name, labels)
+      case .reading: break
+      }
+    }
+  }
+
+  private mutating func head(_ family: MetricsRegistry.Family, _ name: String, _ isThere: inout Bool) {
+    guard !isThere else { return }
+    isThere = true
+    if !family.help.isEmpty { add("# HELP \(name) \(Self.escaped(family.help, quotes: false))\n") }
+    add("# TYPE \(name) \(family.kind.rawValue)\n")
+  }
+
+  /// Buckets are cumulative and ascend; the infinite one is the count.
+  private mutating func histogram(_ cell: HistogramCell, _ name: String, _ labels: String) {
+    let (cumulative, sum) = cell.values
+    let prefix = labels.isEmpty ? "" : labels + ","
+    for (bound, count) in zip(cell.bounds, cumulative) {
+      sample(name + "_bucket", "\(prefix)le=\"\(Self.number(bound))\"", String(count))
+    }
+    let total = String(cumulative[cell.bounds.count])
+    sample(name + "_bucket", prefix + "le=\"+Inf\"", total)
+    sample(name + "_sum", labels, Self.number(sum))
+    sample(name + "_count", labels, total)
+  }
+
+  private mutating func sample(_ name: String, _ labels: String, _ value: String) {
+    add(labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n")
+  }
+
+  private mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  /// A float as Go's `ParseFloat` reads it; whole numbers without a fraction.
+  static func number(_ value: Double) -> String {
+    if value.isNaN { return "NaN" }
+    if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+    if value == value.rounded(), abs(value) < 0x1p53 { return String(Int(value)) }
+    return value.description
+  }
+
+  /// What stands between a series' braces, in the order of the labels' names.
+  static func labels(_ labels: [(String, String)]) -> String {
+    labels.map { (name(label: $0.0), $0.1) }.sorted { $0.0 < $1.0 }
+      .map { "\($0.0)=\"\(escaped($0.1, quotes: true))\"" }.joined(separator: ",")
+  }
+
+  /// Backslash and line feed, and in a label's value the double quote.
+  private static func escaped(_ text: String, quotes: Bool) -> String {
+    var out = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": out += "\\\\"
+      case "\n": out += "\\n"
+      case "\"" where quotes: out += "\\\""
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out
+  }
+
+  /// A metric's name: `[a-zA-Z_:][a-zA-Z0-9_:]*`; what else stands in one becomes an underscore.
+  static func name(_ text: String) -> String { name(text, colons: true) }
+
+  /// A label's name: no colon, and not `le`, which is a bucket's.
+  private static func name(label text: String) -> String {
+    let name = name(text, colons: false)
+    return name == "le" ? "le_" : name
+  }
+
+  private static func name(_ text: String, colons: Bool) -> String {
+    var out = ""
+    for scalar in text.unicodeScalars {
+      let isDigit = ("0"..."9").contains(scalar)
+      let isLetter = ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || scalar == "_"
+      if out.isEmpty && isDigit { out += "_" }
+      out.unicodeScalars.append(isLetter || isDigit || (colons && scalar == ":") ? scalar : "_")
+    }
+    return out.isEmpty ? "_" : out
+  }
+}
