@@ -299,13 +299,16 @@ struct ServiceTests {
 
   @Test("settings: a mistake is named, and weights rise from file to environment to flag")
   func settings() throws {
+    // Of this test's own: another version may have left a catalogue of its own anywhere else.
+    let data = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: data) }
     for (arguments, environment, word) in [
       (["--set", "nonsense=1"], [:], "nonsense"), (["--set", "http.headerBytes=many"], [:], "http.headerBytes"),
       ([], ["PHOTOD_SCAN_INTERVAL_SECONDS": "-1"], "scan.intervalSeconds"), (["--log-level", "loud"], [:], "logLevel"),
       (["--config", "/nowhere.json"], [:], "/nowhere.json"), (["--set", "timeZone=Mars/Olympus"], [:], "Mars/Olympus"),
     ] as [([String], [String: String], String)] {
       let run = try TestDaemon.run(
-        ["scan", "--library", "/tmp", "--data", "/tmp/photod-unused"] + arguments, environment: environment)
+        ["scan", "--library", "/tmp", "--data", data] + arguments, environment: environment)
       #expect(run.status != 0 && run.error.contains(word), "\(run.error)")
     }
   }
