@@ -47,6 +47,7 @@ let package = Package(
       name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
     .target(name: "CPhotodSystem"),
     .target(name: "CPhotodKernels"),
+    .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
       name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
@@ -63,6 +64,7 @@ let package = Package(
     library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
     library(
       "AssetLibrary", ["PhotoModel", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
+    library("DiskCache", ["CISAL", grdb, crypto, logging]),
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",
@@ -94,7 +96,8 @@ let package = Package(
     .executableTarget(
       name: "photod-bench",
       dependencies: [
-        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodBench", argumentParser,
+        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "DiskCache", "PhotoFixtures", "CPhotodBench",
+        argumentParser, logging,
       ],
       swiftSettings: strict),
     // The codecs alone, for the limit that a render is measured against.
@@ -114,6 +117,11 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
+    tests("DiskCacheTests", ["DiskCache", "disk-cache-writer", grdb, logging]),
+    // Killed by DiskCacheTests in the midst of its writing.
+    .executableTarget(
+      name: "disk-cache-writer", dependencies: ["DiskCache", logging], path: "Tests/DiskCacheWriter",
+      swiftSettings: strict),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
     tests(

@@ -1,0 +1,47 @@
+import GRDB
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Why the store can't write. Nobody outside sees it but the log.
+enum DiskFault: Error, CustomStringConvertible {
+  /// A system call failed.
+  case refused(DiskStep, code: Int32)
+  case nearlyFull(freeBytes: Int64, minimumBytes: Int64)
+  /// The folder can't be made or locked.
+  case folderUnusable(code: Int32)
+  /// Another store has it.
+  case folderTaken
+  /// SQLite could not read or write the index.
+  case indexFailed(String)
+  /// The index says what can't be.
+  case indexDamaged(String)
+
+  init(_ error: any Error) {
+    switch error {
+    case let fault as DiskFault: self = fault
+    case let error as DatabaseError:
+      switch error.resultCode {
+      // Not a database, or one without these tables, or with other values in them.
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+        self = .indexDamaged("\(error)")
+      default: self = .indexFailed("\(error)")
+      }
+    default: self = .indexFailed("\(error)")
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .refused(let step, let code): "\(step.rawValue): \(Self.text(code))"
+    case .nearlyFull(let free, let minimum): "\(free) bytes are free on the disk, and \(minimum) are to stay so"
+    case .folderUnusable(let code): "the folder can't be used: \(Self.text(code))"
+    case .folderTaken: "another process has the folder"
+    case .indexFailed(let reason): "the index failed: \(reason)"
+    case .indexDamaged(let reason): "the index is damaged: \(reason)"
+    }
+  }
+
+  private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,221 @@
+// The cache's folder: every system call that touches it, save SQLite's own.
+//
+//     lock               held by the store that has the folder
+//     index.sqlite       and its journal
+//     entry.partial      what is being written; a kill leaves at most this one
+//     frame-3/ab/…       the entries of a group, by the first byte of their keys
+//
+// It opens and removes what has such a name, and nothing else: a folder given by mistake loses none of its own.
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+struct CacheFolder: Sendable {
+  private static let indexName = "index.sqlite"
+
+  let path: String
+  private let root: [UInt8]
+  private let surroundings: DiskSurroundings
+
+  init(path: String, surroundings: DiskSurroundings) {
+    self.path = path
+    root = Array(path.utf8) + [UInt8(ascii: "/")]
+    self.surroundings = surroundings
+  }
+
+  /// Makes the folder, and those above it that are missing, for this user alone.
+  func make() throws(DiskFault) {
+    func make(_ bytes: ArraySlice<UInt8>) -> Bool {
+      if mkdir(terminated(bytes), 0o700) == 0 || errno == EEXIST { return true }
+      guard errno == ENOENT, let slash = bytes.lastIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex else {
+        return false
+      }
+      return make(bytes[..<slash]) && (mkdir(terminated(bytes), 0o700) == 0 || errno == EEXIST)
+    }
+    guard make(root.dropLast()) else { throw .folderUnusable(code: errno) }
+  }
+
+  func lock() throws(DiskFault) -> FolderLock {
+    let descriptor = open(path("lock"), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .folderUnusable(code: errno) }
+    let lock = FolderLock(owning: descriptor)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      if errno == EWOULDBLOCK { throw .folderTaken }
+      throw .folderUnusable(code: errno)
+    }
+    return lock
+  }
+
+  /// Opens the index, and makes it where there is none.
+  func openIndex() throws -> DiskIndex {
+    // SQLite would make it for all to read.
+    let descriptor = open(path(Self.indexName), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw DiskFault.folderUnusable(code: errno) }
+    close(descriptor)
+    return try DiskIndex(path: path + "/" + Self.indexName)
+  }
+
+  func removeIndex() {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path(Self.indexName + suffix)) }
+  }
+
+  // MARK: Entries
+
+  func read(_ name: EntryName, entryBytes: Int) -> EntryReading {
+    // Without waiting, should it be a FIFO.
+    let descriptor = open(path(name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else {
+      switch errno {
+      case ENOENT, ENOTDIR: return .missing
+      case ELOOP: return .damaged(.foreign)
+      default: return .failed(code: errno)
+      }
+    }
+    defer { close(descriptor) }
+    return EntryFile.read(descriptor, as: name, entryBytes: entryBytes)
+  }
+
+  func contains(_ name: EntryName) -> Bool { access(path(name), F_OK) == 0 }
+
+  /// Puts an entry into its place, whole or not at all.
+  func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) {
+    let partial = path("entry.partial")
+    try surroundings.check(.createFile)
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+    var descriptor = open(partial, flags, 0o600)
+    if descriptor < 0 && errno == EEXIST {
+      unlink(partial)
+      descriptor = open(partial, flags, 0o600)
+    }
+    guard descriptor >= 0 else { throw .refused(.createFile, code: errno) }
+    let prefix = EntryFile.prefix(of: entry, name)
+    var code = surroundings.refuse(.writeFile)
+    // Half of it, so that a test's refusal leaves what a full disk's would.
+    let bytes = code == 0 ? entry.bytes[...] : entry.bytes.prefix(entry.bytes.count / 2)
+    for part in [prefix[...], bytes] {
+      let failure = append(part, to: descriptor)
+      if code == 0 { code = failure }
+    }
+    // Some file systems tell only now that there was no room.
+    if close(descriptor) != 0 && code == 0 { code = errno }
+    guard code == 0 else {
+      unlink(partial)
+      throw .refused(.writeFile, code: code)
+    }
+    try surroundings.check(.renameFile)
+    let target = path(name)
+    if rename(partial, target) == 0 { return }
+    if errno == ENOENT && makeFolders(of: name) && rename(partial, target) == 0 { return }
+    code = errno
+    unlink(partial)
+    throw .refused(.renameFile, code: code)
+  }
+
+  /// Removes an entry's file. That there is none is as good.
+  func remove(_ name: EntryName) throws(DiskFault) {
+    try surroundings.check(.removeFile)
+    guard unlink(path(name)) != 0, errno != ENOENT else { return }
+    throw .refused(.removeFile, code: errno)
+  }
+
+  /// What a kill left half written.
+  func removePartial() { unlink(path("entry.partial")) }
+
+  // MARK: Folders
+
+  /// The groups that have a folder.
+  func groups() throws(DiskFault) -> [EntryGroup] {
+    try names(in: terminated(root[...])).compactMap(EntryGroup.init(folderName:))
+  }
+
+  /// The keys of a group's entries, in one of its 256 folders.
+  func keys(in group: EntryGroup, prefix: UInt8) throws(DiskFault) -> Set<DiskStore.Key> {
+    Set(try names(in: path(group, prefix)).compactMap { DiskStore.Key(prefix: prefix, fileName: $0) })
+  }
+
+  /// Removes a group's folders, as far as they are empty.
+  func removeFolders(of group: EntryGroup) {
+    for prefix in UInt8.min...UInt8.max { rmdir(path(group, prefix)) }
+    rmdir(path(group.folderName))
+  }
+
+  private func makeFolders(of name: EntryName) -> Bool {
+    func make(_ path: [CChar]) -> Bool { mkdir(path, 0o700) == 0 || errno == EEXIST }
+    return make(path(name.group.folderName)) && make(path(name.group, name.key.prefix))
+  }
+
+  /// What a folder holds; nothing, where there is none.
+  private func names(in path: [CChar]) throws(DiskFault) -> [[UInt8]] {
+    guard let stream = opendir(path) else {
+      if errno == ENOENT { return [] }
+      throw .folderUnusable(code: errno)
+    }
+    defer { closedir(stream) }
+    var names: [[UInt8]] = []
+    while true {
+      errno = 0
+      guard let found = readdir(stream) else {
+        if errno != 0 { throw .folderUnusable(code: errno) }
+        return names
+      }
+      names.append(withUnsafeBytes(of: &found.pointee.d_name) { Array($0.prefix { $0 != 0 }) })
+    }
+  }
+
+  /// 0, or `errno`.
+  private func append(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
+    bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        let count = Glibc.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+        if count < 0 {
+          if errno == EINTR { continue }
+          return errno
+        }
+        done += count
+      }
+      return 0
+    }
+  }
+
+  // MARK: Paths
+
+  private func path(_ name: String) -> [CChar] { terminated((root + Array(name.utf8))[...]) }
+
+  private func path(_ group: EntryGroup, _ prefix: UInt8) -> [CChar] {
+    var bytes = root + Array(group.folderName.utf8) + [UInt8(ascii: "/")]
+    Hexadecimal.append(UInt64(prefix), digits: 2, to: &bytes)
+    return terminated(bytes[...])
+  }
+
+  private func path(_ name: EntryName) -> [CChar] {
+    var bytes = root
+    bytes.reserveCapacity(root.count + 64)
+    bytes += name.group.folderName.utf8
+    bytes.append(UInt8(ascii: "/"))
+    Hexadecimal.append(UInt64(name.key.prefix), digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "/"))
+    Hexadecimal.append(name.key.high, digits: 14, to: &bytes)
+    Hexadecimal.append(name.key.low, digits: 16, to: &bytes)
+    return terminated(bytes[...])
+  }
+
+  private func terminated(_ bytes: ArraySlice<UInt8>) -> [CChar] {
+    [CChar](unsafeUninitializedCapacity: bytes.count + 1) { buffer, count in
+      for (position, byte) in bytes.enumerated() { buffer[position] = CChar(bitPattern: byte) }
+      buffer[bytes.count] = 0
+      count = bytes.count + 1
+    }
+  }
+}
+
+/// The right to write the folder: one store has it, as long as this value lives. The kernel takes it back when a process
+/// dies.
+final class FolderLock: Sendable {
+  private let descriptor: Int32
+
+  init(owning descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+}

@@ -1,0 +1,87 @@
+import GRDB
+
+/// Changes of rows, and of the totals with them.
+struct DiskIndexTransaction {
+  struct Oldest {
+    let name: EntryName
+    let bytes: Int64
+    let lastUse: Int64
+  }
+
+  let db: Database
+  private(set) var totals: [EntryGroup: DiskIndex.Total]
+
+  init(db: Database, totals: [EntryGroup: DiskIndex.Total]) {
+    self.db = db
+    self.totals = totals
+  }
+
+  var bytes: Int64 { totals.values.reduce(0) { $0 + $1.bytes } }
+
+  /// There must be no row of this name.
+  mutating func insert(_ name: EntryName, bytes: Int64, lastUse: Int64) throws {
+    _ = try db.integers(
+      "INSERT INTO entry (kind, epoch, high, low, bytes, lastUse) VALUES (?, ?, ?, ?, ?, ?)",
+      columns(of: name) + [bytes, lastUse])
+    totals[name.group, default: DiskIndex.Total()].entries += 1
+    totals[name.group, default: DiskIndex.Total()].bytes += bytes
+  }
+
+  /// Notes a later use. Nothing, where there is no such row.
+  func touch(_ name: EntryName, lastUse: Int64) throws {
+    _ = try db.integers(
+      "UPDATE entry SET lastUse = ? WHERE kind = ? AND epoch = ? AND high = ? AND low = ?",
+      [lastUse] + columns(of: name))
+  }
+
+  /// Answers whether there was such a row.
+  @discardableResult
+  mutating func remove(_ name: EntryName) throws -> Bool {
+    let removed = try db.integers(
+      "DELETE FROM entry WHERE kind = ? AND epoch = ? AND high = ? AND low = ? RETURNING bytes", columns(of: name))
+    guard let bytes = removed.first?.first else { return false }
+    guard let total = totals[name.group], total.entries >= 1, total.bytes >= bytes else {
+      throw DiskFault.indexDamaged("totals are less than their rows")
+    }
+    totals[name.group] = DiskIndex.Total(entries: total.entries - 1, bytes: total.bytes - bytes)
+    return true
+  }
+
+  /// What has not been used for longest.
+  func oldest(in group: EntryGroup) throws -> Oldest? {
+    let rows = try db.integers(
+      "SELECT high, low, bytes, lastUse FROM entry WHERE kind = ? AND epoch = ? ORDER BY lastUse LIMIT 1",
+      columns(of: group))
+    return rows.first.map {
+      Oldest(name: EntryName(group: group, key: DiskStore.Key(row: $0)), bytes: $0[2], lastUse: $0[3])
+    }
+  }
+
+  /// Some of a group, in the order of their folders.
+  func some(of group: EntryGroup, limit: Int) throws -> [EntryName] {
+    let rows = try db.integers(
+      "SELECT high, low FROM entry WHERE kind = ? AND epoch = ? ORDER BY high, low LIMIT ?",
+      columns(of: group) + [Int64(limit)])
+    return rows.map { EntryName(group: group, key: DiskStore.Key(row: $0)) }
+  }
+
+  /// Forgets a group that has no rows.
+  mutating func forget(_ group: EntryGroup) { totals[group] = nil }
+
+  func writeTotals(changedFrom old: [EntryGroup: DiskIndex.Total]) throws {
+    for (group, total) in totals where old[group] != total {
+      _ = try db.integers(
+        "INSERT OR REPLACE INTO total (kind, epoch, entries, bytes) VALUES (?, ?, ?, ?)",
+        columns(of: group) + [Int64(total.entries), total.bytes])
+    }
+    for group in old.keys where totals[group] == nil {
+      _ = try db.integers("DELETE FROM total WHERE kind = ? AND epoch = ?", columns(of: group))
+    }
+  }
+
+  private func columns(of group: EntryGroup) -> [Int64] { [Int64(group.kind.rawValue), Int64(group.epoch)] }
+
+  private func columns(of name: EntryName) -> [Int64] {
+    columns(of: name.group) + [Int64(bitPattern: name.key.high), Int64(bitPattern: name.key.low)]
+  }
+}

@@ -1,0 +1,33 @@
+// Brings folder and index together again: a file without a row goes, and so does a row without a file.
+//
+// Only where rows may have been lost that were committed: behind a power cut, which takes the journal's last transactions
+// but not always the files that were written after them; and behind a damaged index, which was removed, so that every file
+// is without a row. A kill is no reason (rows are committed before their files are written), and neither is a plain end.
+//
+// One of a group's 256 folders a step, a few thousand names, on the writer's queue; nothing is stored until it is done, so
+// that the capacity holds.
+
+struct FolderSweep {
+  private var steps: [(group: EntryGroup, prefix: UInt8)]
+
+  var isDone: Bool { steps.isEmpty }
+
+  init(_ folder: CacheFolder, _ index: DiskIndex) throws {
+    let groups = Set(try folder.groups()).union(index.totals.keys)
+    steps = groups.flatMap { group in (UInt8.min...UInt8.max).map { (group, $0) } }
+  }
+
+  mutating func step(_ folder: CacheFolder, _ index: DiskIndex) throws {
+    guard let (group, prefix) = steps.last else { return }
+    let files = try folder.keys(in: group, prefix: prefix)
+    let rows = try index.keys(in: group, prefix: prefix)
+    for key in files.subtracting(rows) { try folder.remove(EntryName(group: group, key: key)) }
+    let lost = rows.subtracting(files)
+    if !lost.isEmpty {
+      try index.transaction { transaction in
+        for key in lost { try transaction.remove(EntryName(group: group, key: key)) }
+      }
+    }
+    steps.removeLast()
+  }
+}

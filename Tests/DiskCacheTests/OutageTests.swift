@@ -1,0 +1,192 @@
+import DiskCache
+import Foundation
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A disk that can't be written makes a cache that forgets, one log line and a counter.
+@Suite("Disk cache: full, read-only and broken disks")
+struct OutageTests {
+  private static let error = "error the disk cache can't be written: pictures are rendered instead"
+  private static let recovery = "info the disk cache can be written again"
+
+  @Test(
+    "a refused step: quiet until the time has come, then it works again",
+    arguments: [
+      (DiskStep.createFile, EROFS), (.createFile, EACCES), (.writeFile, ENOSPC), (.writeFile, EDQUOT),
+      (.writeFile, EIO), (.renameFile, ENOSPC), (.commit, ENOSPC), (.batchDone, EIO), (.removeFile, EROFS),
+    ])
+  func refusal(_ step: DiskStep, _ code: Int32) throws {
+    let cache = try TemporaryCache()
+    let store = cache.open(capacityBytes: 100_000)
+    for number in 0..<3 { store.keep(number) }
+    cache.refuse { $0 == step ? code : 0 }
+    for number in 10..<16 { store.keep(number) }
+    var now = store.statistics
+    #expect(now.isQuiet && !now.isOff && now.failures == 1)
+    #expect(now.stored + now.dropped == 9)
+    #expect(cache.lines == [Self.error])
+    let steps = cache.state.withLock { $0.steps }
+
+    // Quiet: the disk is not asked to write; what is there is found, and what is damaged is not.
+    #expect((0..<3).contains { store.finds($0) })
+    store.keep(16)
+    cache.advance(.seconds(29))
+    store.keep(17)
+    #expect(cache.state.withLock { $0.steps } == steps && !store.finds(17))
+
+    // The time has come, and the disk still refuses: no second line.
+    cache.advance(.seconds(1))
+    for number in 20..<26 { store.keep(number) }
+    now = store.statistics
+    #expect(now.isQuiet && now.failures == 2)
+    #expect(cache.lines == [Self.error])
+
+    cache.refuse { _ in 0 }
+    cache.advance(.seconds(30))
+    store.keep(30)
+    #expect(!store.statistics.isQuiet && store.finds(30))
+    #expect(cache.lines == [Self.error, Self.recovery])
+    // A row without a file goes with the next batch.
+    store.keep(31)
+    #expect(!cache.exists("entry.partial"))
+    #expect(try cache.diskBytes() <= 100_000)
+    store.close()
+    #expect(try Set(cache.entryFiles().keys).isSubset(of: cache.rows()))
+    #expect(store.statistics.corrupt == 0)
+  }
+
+  @Test("a file that could not be written leaves no row for long")
+  func lostRows() throws {
+    let cache = try TemporaryCache()
+    let store = cache.open()
+    cache.refuse { $0 == .writeFile ? ENOSPC : 0 }
+    store.keep(1)
+    #expect(!store.finds(1) && store.statistics.dropped == 1)
+    cache.refuse { _ in 0 }
+    cache.advance(.seconds(30))
+    store.keep(2)
+    store.close()
+    #expect(try cache.rows() == Set(cache.entryFiles().keys))
+    #expect(try cache.rows().count == 1)
+  }
+
+  @Test("what should stay free on the disk does")
+  func nearlyFull() throws {
+    let cache = try TemporaryCache()
+    let limit = DiskStoreLimits().minimumFreeBytes
+    let store = cache.open()
+    cache.state.withLock { $0.freeBytes = limit }
+    store.keep(1)
+    #expect(store.statistics.isQuiet)
+    #expect(try cache.entryFiles().isEmpty)
+    #expect(cache.lines == [Self.error])
+    cache.advance(.seconds(30))
+    cache.state.withLock { $0.freeBytes = limit + Sample.cost(2) }
+    store.keep(2)
+    #expect(store.finds(2) && cache.lines == [Self.error, Self.recovery])
+    // Not known is not nothing.
+    cache.state.withLock { $0.freeBytes = nil }
+    store.keep(3)
+    #expect(store.finds(3))
+  }
+
+  @Test("a folder that can't be made, and later can")
+  func folder() throws {
+    let cache = try TemporaryCache()
+    try Data([1]).write(to: URL(filePath: cache.folder))
+    let store = cache.open()
+    #expect(store.statistics.isQuiet && cache.lines == [Self.error])
+    store.keep(1)
+    #expect(!store.finds(1) && store.statistics.dropped == 1 && store.statistics.misses == 1)
+    try FileManager.default.removeItem(atPath: cache.folder)
+    cache.advance(.seconds(30))
+    store.keep(2)
+    #expect(store.finds(2) && !store.statistics.isQuiet)
+    #expect(cache.lines == [Self.error, Self.recovery])
+  }
+
+  @Test("a folder that is removed under a running store is made anew")
+  func removed() throws {
+    let cache = try TemporaryCache()
+    let store = cache.open()
+    store.keep(1)
+    try FileManager.default.removeItem(atPath: cache.folder)
+    #expect(!store.finds(1))
+    store.keep(2)
+    cache.advance(.seconds(30))
+    store.keep(3)
+    #expect(store.finds(3))
+    store.close()
+    #expect(try cache.rows() == Set(cache.entryFiles().keys))
+  }
+
+  @Test("what waits to be written has its limit; meanwhile it is found")
+  func pending() throws {
+    let cache = try TemporaryCache()
+    var limits = DiskStoreLimits()
+    limits.pendingBytes = 100_000
+    let store = cache.open(limits: limits)
+    let gate = Gate()
+    gate.shut()
+    cache.refuse { step in
+      if step == .commit { gate.pass() }
+      return 0
+    }
+    for number in 0..<30 { store.store(number) }
+    let waiting = (0..<30).filter { store.finds($0) }
+    let dropped = store.statistics.dropped
+    #expect(dropped > 0 && waiting.count == 30 - dropped && store.statistics.stored == 0)
+    #expect(waiting.reduce(0) { $0 + Sample.bytes($1).count } <= 100_000)
+    gate.open()
+    store.waitUntilIdle()
+    #expect((0..<30).filter { store.finds($0) } == waiting)
+    #expect(store.statistics.stored == waiting.count)
+    // And there is room again.
+    store.keep(40)
+    #expect(store.finds(40))
+  }
+
+  @Test("uses that wait for the index have their limit")
+  func notes() throws {
+    let cache = try TemporaryCache()
+    var limits = DiskStoreLimits()
+    limits.pendingNotes = 8
+    let store = cache.open(limits: limits)
+    for number in 0..<20 { store.keep(number) }
+    for number in (0..<20).reversed() { #expect(store.finds(number)) }
+    store.waitUntilIdle()
+    #expect(store.statistics.hits == 20)
+    store.close()
+    #expect(try cache.rows().count == 20)
+  }
+
+  @Test("a second store on the folder is off, and says so once; when the first has gone the next has it")
+  func taken() throws {
+    let cache = try TemporaryCache()
+    let first = cache.open()
+    first.keep(1)
+    let second = cache.open()
+    #expect(second.statistics.isOff)
+    #expect(cache.lines == ["error the disk cache is off: another process has its folder"])
+    second.keep(2)
+    #expect(!second.finds(1) && !second.contains(Sample.key(1), .frame) && !first.finds(2))
+    first.close()
+    #expect(first.statistics.isOff && !first.finds(1))
+    let third = cache.open()
+    #expect(third.finds(1) && !third.statistics.isOff)
+  }
+
+  @Test("without a capacity it is off, and touches nothing")
+  func off() throws {
+    let cache = try TemporaryCache()
+    let store = cache.open(capacityBytes: 0)
+    store.keep(1)
+    #expect(store.statistics.isOff && !store.finds(1) && cache.lines.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: cache.folder))
+    store.close()
+  }
+}

@@ -1,0 +1,128 @@
+import DiskCache
+import Foundation
+import Testing
+
+/// `disk-cache-writer`, which stores without end in a process of its own.
+private final class Writer {
+  let process = Process()
+  private let output = Pipe()
+  private var text = ""
+
+  init(_ arguments: [String]) throws {
+    process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "disk-cache-writer")
+    process.arguments = arguments
+    process.standardOutput = output
+    try process.run()
+  }
+
+  deinit {
+    kill()
+    process.waitUntilExit()
+  }
+
+  func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+  /// The next number that it prints; `nil`: it has gone.
+  func number() -> Int? {
+    while !text.contains("\n") {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { return nil }
+      text += String(decoding: more, as: UTF8.self)
+    }
+    let line = text.prefix { $0 != "\n" }
+    text = String(text.dropFirst(line.count + 1))
+    return Int(line)
+  }
+}
+
+@Suite("Disk cache: processes that are killed", .serialized)
+struct ProcessTests {
+  private let boot = DiskSurroundings.system.bootIdentifier()
+
+  private func kind(_ number: Int) -> DiskStore.Kind { number % 3 == 0 ? .derivative : .frame }
+
+  /// Opens what a killed process left, and holds it to what must always be true.
+  private func examine(
+    _ cache: TemporaryCache, capacity: Int64, done: Int, _ comment: String
+  ) throws {
+    cache.state.withLock { $0.boot = boot }
+    // With no batch since: files and rows as they were left.
+    let store = cache.open(capacityBytes: capacity)
+    #expect(!store.statistics.isOff && !store.statistics.isQuiet, "\(comment): \(cache.lines)")
+    #expect(!cache.exists("entry.partial"), "\(comment)")
+    #expect(try cache.diskBytes() <= capacity, "\(comment)")
+    let found = (0..<done + 200).filter { store.finds($0, kind($0)) }
+    #expect(store.statistics.corrupt == 0, "\(comment)")
+    if capacity == .max { #expect(found.count >= done && found.prefix(done) == Array(0..<done)[...], "\(comment)") }
+    store.close()
+    let (files, rows) = (Set(try cache.entryFiles().keys), try cache.rows())
+    #expect(files.isSubset(of: rows), "\(comment): \(files.subtracting(rows).count) files without a row")
+    #expect(rows.count - files.count < 100, "\(comment)")
+  }
+
+  @Test(
+    "killed at each step, for the first time and later: no file without a row, nothing damaged, nothing over",
+    arguments: DiskStep.allCases, [Int64.max, 300_000])
+  func steps(_ step: DiskStep, _ capacity: Int64) throws {
+    if step == .removeFile && capacity == .max { return }
+    for times in step == .openIndex ? [1] : [1, 2, 45, 130] {
+      let cache = try TemporaryCache()
+      let writer = try Writer([cache.folder, "\(capacity)", "0", step.rawValue, "\(times)"])
+      var done = 0
+      while done < 2000, let number = writer.number() { done = number + 1 }
+      #expect(done < 2000, "\(step) never came for the \(times)th time")
+      writer.kill()
+      writer.process.waitUntilExit()
+      #expect(writer.process.terminationReason == .uncaughtSignal && writer.process.terminationStatus == SIGKILL)
+      if step == .openIndex { continue }
+      try examine(cache, capacity: capacity, done: done, "\(step) \(times)")
+    }
+  }
+
+  @Test("killed again and again from outside, in one folder", arguments: [Int64.max, 2_000_000])
+  func again(_ capacity: Int64) throws {
+    let cache = try TemporaryCache()
+    var done = 0
+    for round in 0..<6 {
+      let writer = try Writer([cache.folder, "\(capacity)", "\(done)"])
+      for _ in 0...round * 3 { done = (writer.number() ?? done - 1) + 1 }
+      writer.kill()
+      writer.process.waitUntilExit()
+      try examine(cache, capacity: capacity, done: done, "round \(round)")
+    }
+    #expect(done >= 240)
+  }
+
+  @Test("another process's folder is left alone; it is free as soon as that one is dead")
+  func taken() throws {
+    let cache = try TemporaryCache()
+    let writer = try Writer([cache.folder, "1000000", "0"])
+    #expect(writer.number() == 19)
+    let store = cache.open(capacityBytes: 1_000_000)
+    #expect(store.statistics.isOff && !store.finds(19))
+    #expect(cache.lines == ["error the disk cache is off: another process has its folder"])
+    writer.kill()
+    writer.process.waitUntilExit()
+    let later = cache.open(capacityBytes: 1_000_000)
+    #expect(!later.statistics.isOff && later.statistics.frames.entries > 0)
+  }
+
+  @Test("several threads store and look up at once: each finds what was stored under its key")
+  func threads() throws {
+    let cache = try TemporaryCache()
+    let store = cache.open(capacityBytes: 600_000)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for step in 0..<300 {
+        let number = (step * 7 + thread * 13) % 90
+        if (step + thread) % 3 == 0 { store.store(number) } else { _ = store.finds(number) }
+      }
+    }
+    store.waitUntilIdle()
+    let now = store.statistics
+    #expect(now.corrupt == 0 && now.hits + now.misses == 800 && now.failures == 0)
+    store.close()
+    #expect(try cache.rows() == Set(cache.entryFiles().keys))
+    #expect(try cache.diskBytes() <= 600_000)
+  }
+}
