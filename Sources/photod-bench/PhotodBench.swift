@@ -7,6 +7,6 @@ struct PhotodBench: ParsableCommand {
     commandName: "photod-bench", abstract: "Measure photod beside its peers.",
     subcommands: [
       RenderBench.self, QualityBench.self, MemoryBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self,
-      IdleBench.self, SlowBench.self,
+      IdleBench.self, SlowBench.self, DiskBench.self,
     ])
 }
