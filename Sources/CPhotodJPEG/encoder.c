@@ -17,7 +17,11 @@ struct photod_jpeg_encoder {
 static photod_jpeg_encoder *encoder_of(j_compress_ptr info) { return (photod_jpeg_encoder *)info->client_data; }
 
 static void empty(photod_jpeg_encoder *encoder, size_t count) {
-  encoder->sink.write(encoder->sink.context, encoder->output, count);
+  if (!encoder->sink.write(encoder->sink.context, encoder->output, count)) {
+    encoder->errors.status = PHOTOD_JPEG_FAILED;
+    strcpy(encoder->errors.message, "the file was refused");
+    longjmp(encoder->errors.escape, 1);
+  }
   encoder->destination.next_output_byte = encoder->output;
   encoder->destination.free_in_buffer = OUTPUT_CAPACITY;
 }

@@ -8,29 +8,20 @@ struct photod_png_encoder {
   png_structp png;
   png_infop info;
   photod_png_errors errors;
-  uint8_t *bytes;
-  size_t length, capacity;
+  photod_png_sink sink;
 };
 
 static void write_bytes(png_structp png, png_bytep data, size_t count) {
   photod_png_encoder *encoder = png_get_io_ptr(png);
-  if (encoder->capacity - encoder->length < count) {
-    size_t capacity = encoder->capacity ? encoder->capacity : 32 * 1024;
-    while (capacity - encoder->length < count) capacity *= 2;
-    uint8_t *bytes = realloc(encoder->bytes, capacity);
-    if (!bytes) png_error(png, "out of memory");
-    encoder->bytes = bytes;
-    encoder->capacity = capacity;
-  }
-  memcpy(encoder->bytes + encoder->length, data, count);
-  encoder->length += count;
+  if (!encoder->sink.write(encoder->sink.context, data, count)) png_error(png, "the file was refused");
 }
 
 static void flush_nothing(png_structp png) { (void)png; }
 
-photod_png_encoder *photod_png_encoder_create(void) {
+photod_png_encoder *photod_png_encoder_create(photod_png_sink sink) {
   photod_png_encoder *encoder = calloc(1, sizeof *encoder);
   if (!encoder) return NULL;
+  encoder->sink = sink;
   encoder->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &encoder->errors, photod_png_on_error,
                                          photod_png_on_warning);
   if (encoder->png) encoder->info = png_create_info_struct(encoder->png);
@@ -45,7 +36,6 @@ photod_png_encoder *photod_png_encoder_create(void) {
 void photod_png_encoder_destroy(photod_png_encoder *encoder) {
   if (!encoder) return;
   if (encoder->png) png_destroy_write_struct(&encoder->png, &encoder->info);
-  free(encoder->bytes);
   free(encoder);
 }
 
@@ -90,11 +80,9 @@ photod_png_status photod_png_write_rows(photod_png_encoder *encoder, const uint8
   return PHOTOD_PNG_OK;
 }
 
-photod_png_status photod_png_encoder_finish(photod_png_encoder *encoder, const uint8_t **bytes, size_t *length) {
+photod_png_status photod_png_encoder_finish(photod_png_encoder *encoder) {
   if (setjmp(png_jmpbuf(encoder->png))) return encoder->errors.status;
   png_write_end(encoder->png, NULL);
-  *bytes = encoder->bytes;
-  *length = encoder->length;
   return PHOTOD_PNG_OK;
 }
 

@@ -36,12 +36,7 @@ package enum DecodeOutcome: Sendable, Hashable {
 }
 
 /// A decoder of one picture. One thread at a time.
-package protocol RowDecoder: AnyObject {
-  var layout: RowLayout { get }
-
-  /// Hands over the rows of the region in order, until the last, until the consumer wants no more, or until input lacks.
-  func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome
-
+package protocol PictureDecoder: AnyObject {
   /// The file ended before its picture did; what was missing is gray.
   var isTruncated: Bool { get }
 
@@ -50,6 +45,14 @@ package protocol RowDecoder: AnyObject {
 
   /// What the codec complained of so far.
   var warnings: CodecWarnings? { get }
+}
+
+/// A decoder that delivers interleaved rows.
+package protocol RowDecoder: PictureDecoder {
+  var layout: RowLayout { get }
+
+  /// Hands over the rows of the region in order, until the last, until the consumer wants no more, or until input lacks.
+  func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome
 }
 
 /// An encoder of one picture. One thread at a time.

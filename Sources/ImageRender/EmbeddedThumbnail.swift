@@ -83,7 +83,14 @@ package struct EmbeddedThumbnail: Sendable {
     let isSmall =
       range.length <= Self.unreservedBytes && profileBytes <= Self.unreservedBytes
       && max(header.storedSize.width, header.storedSize.height) <= Self.unreservedSide
-    return isSmall ? 0 : plan(request, picture).peakBytes + range.length + profileBytes * 3
+    if isSmall { return 0 }
+    var described = header
+    if takesColor {
+      described.embeddedProfile = picture.embeddedProfile
+      described.profileBytes = picture.profileBytes
+      described.calibration = picture.calibration
+    }
+    return plan(described, request, picture).peakBytes + range.length
   }
 
   /// The frame for a request: the thumbnail's own bytes where they serve, with the picture's profile put in if it has one;
@@ -96,7 +103,7 @@ package struct EmbeddedThumbnail: Sendable {
     limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> RenderedImage? {
     let bytes = try read(source)
-    let plan = plan(request, picture)
+    let plan = plan(header, request, picture)
     let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
     let color =
       takesColor
@@ -107,7 +114,8 @@ package struct EmbeddedThumbnail: Sendable {
       bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
       && request.normalizedCropRect == nil
     if serves, let sent = sent(bytes, output) {
-      return RenderedImage(bytes: sent, size: header.storedSize, format: .jpeg, isIncomplete: false, warnings: [])
+      return RenderedImage(
+        bytes: sent, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false, warnings: [])
     }
     let renderer: Renderer
     if bars > 0 {
@@ -117,7 +125,7 @@ package struct EmbeddedThumbnail: Sendable {
       let held = HeldPicture(of: decoder)
       _ = try decoder.decode(into: held)
       guard held.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
-      renderer = try Renderer(plan, decoder: held, color: output, stop: stop)
+      renderer = Renderer(plan, decoder: held, color: output, stop: stop)
     } else {
       renderer = try Renderer(
         plan, source: MemoryByteSource(bytes), color: output, limits: limits, stop: stop)
@@ -153,7 +161,7 @@ package struct EmbeddedThumbnail: Sendable {
     }
   }
 
-  private func plan(_ request: ImageRequest, _ picture: ImageHeader) -> RenderPlan {
+  private func plan(_ header: ImageHeader, _ request: ImageRequest, _ picture: ImageHeader) -> RenderPlan {
     RenderPlanner().thumbnailPlan(header, content: bars > 0 ? content : nil, of: picture, request)
   }
 

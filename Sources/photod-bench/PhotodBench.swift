@@ -8,5 +8,7 @@ struct PhotodBench: ParsableCommand {
     subcommands: [
       RenderBench.self, QualityBench.self, MemoryBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self,
       IdleBench.self, SlowBench.self, DiskBench.self,
+      RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, ThumbnailBench.self,
+      CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
     ])
 }

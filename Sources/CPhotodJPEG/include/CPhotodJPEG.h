@@ -146,8 +146,9 @@ typedef struct {
 typedef struct photod_jpeg_encoder photod_jpeg_encoder;
 
 typedef struct {
-  // Takes the next bytes of the file, at once: they are overwritten afterwards. `count` may be 0.
-  void (*write)(void *context, const uint8_t *bytes, size_t count);
+  // Takes the next bytes of the file, at once: they are overwritten afterwards. `count` may be 0. False: no more, and the
+  // call that wrote them fails.
+  bool (*write)(void *context, const uint8_t *bytes, size_t count);
   void *context;
 } photod_jpeg_sink;
 

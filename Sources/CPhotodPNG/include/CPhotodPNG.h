@@ -76,11 +76,17 @@ typedef struct {
 
 typedef struct photod_png_encoder photod_png_encoder;
 
-photod_png_encoder *photod_png_encoder_create(void);
+typedef struct {
+  // As in photod_jpeg_sink: takes the next bytes of the file. False: no more, and the call that wrote them fails.
+  bool (*write)(void *context, const uint8_t *bytes, size_t count);
+  void *context;
+} photod_png_sink;
+
+photod_png_encoder *photod_png_encoder_create(photod_png_sink sink);
 void photod_png_encoder_destroy(photod_png_encoder *encoder);
 photod_png_status photod_png_encoder_start(photod_png_encoder *encoder, photod_png_encode_options options);
 photod_png_status photod_png_write_rows(photod_png_encoder *encoder, const uint8_t *rows, size_t stride,
                                         uint32_t count);
-// Ends the file. The bytes belong to the encoder and live until it is destroyed.
-photod_png_status photod_png_encoder_finish(photod_png_encoder *encoder, const uint8_t **bytes, size_t *length);
+// Ends the file; all of it has gone to the sink then.
+photod_png_status photod_png_encoder_finish(photod_png_encoder *encoder);
 void photod_png_encoder_report(const photod_png_encoder *encoder, photod_png_report *report);

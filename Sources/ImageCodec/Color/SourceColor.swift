@@ -5,8 +5,9 @@ import PhotoModel
 package enum EmbeddedProfile: Sendable, Hashable {
   /// A JPEG's APP2 segments, in the order of their numbers (ICC.1 annex B.4).
   case parts([ByteRange])
-  /// The compressed data of a PNG's iCCP chunk.
-  case deflated(ByteRange)
+  /// The compressed data of a PNG's iCCP chunk, and how long the profile says that it is (ICC.1 §7.2.2); `nil` where that
+  /// is no number of a profile's. What comes behind so much is not read.
+  case deflated(ByteRange, declaredBytes: Int?)
   /// There is one, and it can't be put together; the text says why.
   case damaged(String)
 
@@ -15,7 +16,7 @@ package enum EmbeddedProfile: Sendable, Hashable {
     switch self {
     case .parts(let parts): parts.reduce(0) { $0 + $1.length }
     // zlib makes at most 1032 bytes of one.
-    case .deflated(let range): min(limits.profileBytes, range.length * 1032)
+    case .deflated(let range, let declared): min(limits.profileBytes, range.length * 1032, declared ?? .max)
     case .damaged: 0
     }
   }
@@ -52,8 +53,15 @@ package struct SourceColor: Sendable, Hashable {
       var bytes: [UInt8] = []
       for part in parts { bytes += try Self.read(part, of: source) }
       profile = bytes
-    case .deflated(let range):
-      profile = try Self.inflate(try Self.read(range, of: source), limit: limits.profileBytes)
+    case .deflated(let range, let declared):
+      if let declared, declared > limits.profileBytes {
+        throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: declared)
+      }
+      let (bytes, isMore) = try Self.inflate(try Self.read(range, of: source), limit: declared ?? limits.profileBytes)
+      if isMore && declared == nil {
+        throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: limits.profileBytes + 1)
+      }
+      profile = bytes
       if profile == nil { warning = "the iCCP chunk does not inflate" }
     }
   }
@@ -70,18 +78,29 @@ package struct SourceColor: Sendable, Hashable {
     }
   }
 
-  /// `nil`: damaged.
-  private static func inflate(_ compressed: [UInt8], limit: Int) throws(CodecError) -> [UInt8]? {
+  /// How long a profile says that it is (ICC.1 §7.2.2), of its compressed bytes or their beginning; `nil`: it is none, by its
+  /// signature (§7.2.9), or damaged.
+  static func declaredBytes(_ compressed: [UInt8]) throws(CodecError) -> Int? {
+    guard let head = try inflate(compressed, limit: 40, isCutOff: true).bytes, head.count == 40,
+      head.suffix(4).elementsEqual("acsp".utf8)
+    else { return nil }
+    let bytes = head.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    return bytes < 128 ? nil : bytes
+  }
+
+  /// What comes of a zlib stream, up to the limit, and whether there is more; `nil`: damaged.
+  ///
+  /// - Parameter isCutOff: its end need not be there.
+  private static func inflate(
+    _ compressed: [UInt8], limit: Int, isCutOff: Bool = false
+  ) throws(CodecError) -> (bytes: [UInt8]?, isMore: Bool) {
     var bytes: UnsafeMutablePointer<UInt8>?
     var length = 0
     let status = photod_inflate(compressed, compressed.count, limit, &bytes, &length)
     defer { photod_inflate_free(bytes) }
-    switch status {
-    case PHOTOD_PNG_OK: return Array(UnsafeBufferPointer(start: bytes, count: length))
-    case PHOTOD_PNG_NO_MEMORY: throw .outOfMemory
-    case PHOTOD_PNG_TOO_LARGE:
-      throw .limitExceeded(Self.limitName, limit: limit, found: limit + 1)
-    default: return nil
-    }
+    if status == PHOTOD_PNG_NO_MEMORY { throw .outOfMemory }
+    let isMore = status == PHOTOD_PNG_TOO_LARGE
+    guard status == PHOTOD_PNG_OK || isMore || isCutOff else { return (nil, false) }
+    return (Array(UnsafeBufferPointer(start: bytes, count: min(length, limit))), isMore)
   }
 }

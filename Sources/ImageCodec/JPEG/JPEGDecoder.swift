@@ -82,20 +82,27 @@ package final class JPEGDecoder: RowDecoder {
     }
   }
 
+  /// Pixels that are decoded around a region, so that those in it are what they are in the whole picture: libjpeg makes
+  /// each of enlarged chroma from the nearest two samples each way, and takes what is left out for the edge of the picture.
+  private static let margin = 2
+
   /// libjpeg-turbo decodes only the MCU columns and rows around the region. It can't while input may lack.
   private func skipWhatIsNotShown(_ region: PixelRect) throws(CodecError) {
-    if region.x > 0 || region.x + region.width < layout.imageSize.width {
+    let left = max(0, region.x - Self.margin)
+    let right = min(layout.imageSize.width, region.x + region.width + Self.margin)
+    let top = max(0, region.y - Self.margin)
+    if left > 0 || right < layout.imageSize.width {
       _ = try session.start()
-      var x = UInt32(region.x)
-      var width = UInt32(min(region.width, layout.imageSize.width - region.x))
+      var x = UInt32(left)
+      var width = UInt32(right - left)
       try session.check(photod_jpeg_crop(session.handle, &x, &width))
       layout.firstColumn = Int(x)
       layout.width = Int(width)
     }
-    if region.y > 0 {
+    if top > 0 {
       _ = try session.start()
-      try session.check(photod_jpeg_skip_rows(session.handle, UInt32(region.y)))
-      nextRow = region.y
+      try session.check(photod_jpeg_skip_rows(session.handle, UInt32(top)))
+      nextRow = top
     }
   }
 }

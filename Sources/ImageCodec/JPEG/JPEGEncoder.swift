@@ -9,13 +9,35 @@ package final class JPEGEncoder: RowEncoder {
   /// How many pixels a sample of chroma stands for, each way. Above 90 somebody wants every edge of the colours.
   package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
 
-  /// The file as it grows.
-  private final class Output {
-    var bytes: [UInt8] = []
+  /// What an encoder takes at its height: its rows, and the file. `profileBytes` are those of the profile that it carries.
+  package static func peakBytes(_ size: PixelSize, channels: Int, quality: Int, profileBytes: Int) -> Int {
+    let (expected, limit) = fileBytes(size, channels: channels, quality: quality, profileBytes: profileBytes)
+    return 72 * 1024 + size.width * 16 * channels + EncodedFile.peakBytes(expected: expected, limit: limit)
   }
 
+  /// How long a file is expected to be, and how long it may be.
+  ///
+  /// Expected is what a photograph takes at quality 82 and seldom more. The limit is half as much again as pixels of noise
+  /// that are black or white take, which is the most that was found: so many bits a sample.
+  private static func fileBytes(
+    _ size: PixelSize, channels: Int, quality: Int, profileBytes: Int
+  ) -> (expected: Int, limit: Int) {
+    let bits = noiseBits.first { quality <= $0.quality }?.bits ?? 19
+    func padded(_ side: Int, _ step: Int) -> Int { (side + step - 1) / step * step }
+    let step = channels == 1 ? 8 : 8 * chromaStep(quality: quality)
+    let luma = padded(size.width, step) * padded(size.height, step)
+    let samples = channels == 1 ? luma : luma + 2 * luma / (step / 8 * step / 8)
+    let head = 4096 + profileBytes + profileBytes / 1024
+    return (head + 32 * 1024 + size.pixelCount * 3 / 8, head + samples * bits / 8)
+  }
+
+  /// Half as much again as noise takes, up to each quality.
+  private static let noiseBits: [(quality: Int, bits: Int)] = [
+    (25, 4), (50, 5), (70, 6), (82, 8), (90, 10), (95, 12), (98, 15), (99, 17),
+  ]
+
   private let handle: OpaquePointer
-  private let output: Output
+  private let file: EncodedFile
 
   /// - Parameters:
   ///   - channels: 1 gray or 3 RGB, 8 bits each.
@@ -26,20 +48,19 @@ package final class JPEGEncoder: RowEncoder {
   package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false)
     throws(CodecError)
   {
-    let output = Output()
-    // What a photograph of quality 82 takes, and seldom more: pages that are not written to cost nothing, and growing
-    // leaves a copy behind.
-    output.bytes.reserveCapacity(32 * 1024 + size.pixelCount * 3 / 8)
+    let (expected, limit) = Self.fileBytes(
+      size, channels: channels, quality: quality, profileBytes: profile?.count ?? 0)
+    let file = EncodedFile(expected: expected, limit: limit)
     let sink = photod_jpeg_sink(
       write: { context, bytes, count in
-        Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
-          .bytes.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+        Unmanaged<EncodedFile>.fromOpaque(context!).takeUnretainedValue()
+          .append(UnsafeBufferPointer(start: bytes, count: count))
       },
-      // Unretained: this object owns both the output and the handle that calls it.
-      context: Unmanaged.passUnretained(output).toOpaque())
+      // Unretained: this object owns both the file and the handle that calls it.
+      context: Unmanaged.passUnretained(file).toOpaque())
     guard let handle = photod_jpeg_encoder_create(sink) else { throw .outOfMemory }
     self.handle = handle
-    self.output = output
+    self.file = file
     let status = (profile ?? []).withUnsafeBufferPointer { profile in
       photod_jpeg_encoder_start(
         handle,
@@ -65,7 +86,7 @@ package final class JPEGEncoder: RowEncoder {
 
   package func finish() throws(CodecError) -> [UInt8] {
     try check(photod_jpeg_encoder_finish(handle))
-    return output.bytes
+    return file.bytes
   }
 
   package var warnings: CodecWarnings? {
@@ -75,6 +96,7 @@ package final class JPEGEncoder: RowEncoder {
 
   private func check(_ status: photod_jpeg_status) throws(CodecError) {
     if status == PHOTOD_JPEG_OK { return }
+    if file.isFull { throw file.refusal }
     if status == PHOTOD_JPEG_NO_MEMORY { throw .outOfMemory }
     throw .encodingFailed(report.message)
   }

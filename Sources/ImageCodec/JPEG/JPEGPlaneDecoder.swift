@@ -24,7 +24,7 @@ package struct PlaneLayout: Sendable, Hashable {
 ///
 /// That saves enlarging the chroma, making RGB of it, and undoing both before encoding; and averaging in the space that
 /// is encoded in costs no rounding on the way. One thread at a time.
-package final class JPEGPlaneDecoder {
+package final class JPEGPlaneDecoder: PictureDecoder {
   private let session: JPEGSession
   private let groupCount: Int
   private var nextGroup = 0

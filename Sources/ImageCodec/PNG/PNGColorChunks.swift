@@ -59,7 +59,10 @@ struct PNGColorChunks {
     guard let name = head.firstIndex(of: 0).map({ $0 - head.startIndex }), (1...79).contains(name),
       name + 2 < length, head.dropFirst(name + 1).first == 0
     else { return .damaged("the iCCP chunk is malformed") }
-    return .deflated(ByteRange(offset: content + Int64(name + 2), length: length - name - 2))
+    let data = ByteRange(offset: content + Int64(name + 2), length: length - name - 2)
+    // The tables of a block take 600 bytes at most (RFC 1951 §3.2.7), and then it begins with what is looked for.
+    let start = try reader.bytes(at: data.offset, count: min(data.length, 1024))
+    return .deflated(data, declaredBytes: try SourceColor.declaredBytes(Array(start)))
   }
 
   /// ITU-T H.273's code points, as far as they are no video's: full range, RGB, and a curve that a profile can hold.

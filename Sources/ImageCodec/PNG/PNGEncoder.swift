@@ -6,12 +6,38 @@ package final class PNGEncoder: RowEncoder {
   /// zlib's own default costs twice the time of 3 for some 4% of the size, measured on photographs of 400 px.
   private static let compressionLevel: Int32 = 3
 
+  /// What an encoder takes at its height: zlib's window and tables, rows to choose a filter by, and the file.
+  package static func peakBytes(_ size: PixelSize, channels: Int, profileBytes: Int) -> Int {
+    let (expected, limit) = fileBytes(size, channels: channels, profileBytes: profileBytes)
+    return 320 * 1024 + size.width * channels * 8 + EncodedFile.peakBytes(expected: expected, limit: limit)
+      // A profile is compressed in one piece.
+      + (profileBytes > 0 ? 320 * 1024 + profileBytes : 0)
+  }
+
+  /// How long a file is expected to be, and how long it may be: what can't be compressed is stored, with at most a 256th for
+  /// the heads of blocks and chunks.
+  private static func fileBytes(_ size: PixelSize, channels: Int, profileBytes: Int) -> (expected: Int, limit: Int) {
+    let raw = (size.width * channels + 1) * size.height + profileBytes
+    return (32 * 1024 + profileBytes + raw / 2, 4096 + raw + raw / 256)
+  }
+
   private let handle: OpaquePointer
+  private let file: EncodedFile
 
   /// - Parameter channels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA; 8 bits each, alpha not premultiplied.
   package init(size: PixelSize, channels: Int, profile: [UInt8]?) throws(CodecError) {
-    guard let handle = photod_png_encoder_create() else { throw .outOfMemory }
+    let (expected, limit) = Self.fileBytes(size, channels: channels, profileBytes: profile?.count ?? 0)
+    let file = EncodedFile(expected: expected, limit: limit)
+    let sink = photod_png_sink(
+      write: { context, bytes, count in
+        Unmanaged<EncodedFile>.fromOpaque(context!).takeUnretainedValue()
+          .append(UnsafeBufferPointer(start: bytes, count: count))
+      },
+      // Unretained: this object owns both the file and the handle that calls it.
+      context: Unmanaged.passUnretained(file).toOpaque())
+    guard let handle = photod_png_encoder_create(sink) else { throw .outOfMemory }
     self.handle = handle
+    self.file = file
     let status = (profile ?? []).withUnsafeBufferPointer { profile in
       photod_png_encoder_start(
         handle,
@@ -30,10 +56,8 @@ package final class PNGEncoder: RowEncoder {
   }
 
   package func finish() throws(CodecError) -> [UInt8] {
-    var bytes: UnsafePointer<UInt8>?
-    var length = 0
-    try check(photod_png_encoder_finish(handle, &bytes, &length))
-    return Array(UnsafeBufferPointer(start: bytes, count: length))
+    try check(photod_png_encoder_finish(handle))
+    return file.bytes
   }
 
   package var warnings: CodecWarnings? {
@@ -43,6 +67,7 @@ package final class PNGEncoder: RowEncoder {
 
   private func check(_ status: photod_png_status) throws(CodecError) {
     if status == PHOTOD_PNG_OK { return }
+    if file.isFull { throw file.refusal }
     if status == PHOTOD_PNG_NO_MEMORY { throw .outOfMemory }
     throw .encodingFailed(report.message)
   }

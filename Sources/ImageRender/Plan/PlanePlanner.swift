@@ -22,10 +22,16 @@ enum PlanePlanner {
   /// shown, that saves more than staying in planes.
   private static let leastShare = 0.5
 
-  /// Empty where RGB has to be made, or is quicker.
-  static func planes(_ header: ImageHeader, _ shape: Shape) -> [PlaneAxes] {
+  /// Whether RGB need not be made, and is no quicker: if so at one DCT scale, then at every larger one.
+  static func staysInPlanes(_ header: ImageHeader, _ shape: Shape) -> Bool {
     let shown = shape.region.width * shape.region.height
-    guard shape.shrinks, shown >= leastShare * Double(header.storedSize.pixelCount),
+    return shape.shrinks && shown >= leastShare * Double(header.storedSize.pixelCount)
+      && header.jpegComponents?.planes(of: header.storedSize, eighths: shape.eighths) != nil
+  }
+
+  /// Empty where they are not to be stayed in.
+  static func planes(_ header: ImageHeader, _ shape: Shape) -> [PlaneAxes] {
+    guard staysInPlanes(header, shape),
       let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: shape.eighths)
     else { return [] }
     let chromaStep = JPEGEncoder.chromaStep(quality: shape.quality)

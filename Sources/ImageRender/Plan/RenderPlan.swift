@@ -20,8 +20,10 @@ package struct RenderPlan: Sendable, Hashable {
   package let format: OutputFormat
   package let quality: Int
   package let colorSpace: ColorSpace
+  let price: RenderPrice
+
   /// Memory that the render takes at its height, over-estimated rather than under-.
-  package let peakBytes: Int
+  package var peakBytes: Int { price.sourceBytes + price.outputBytes }
 
   /// How many pixels a sample of chroma stands for in the output, each way.
   package var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
@@ -62,4 +64,12 @@ package struct PlaneAxes: Sendable, Hashable {
 
   /// The size of the plane in the output, before it is turned upright.
   package var storedOutput: PixelSize { PixelSize(width: horizontal.outputLength, height: vertical.outputLength) }
+}
+
+extension ImageHeader {
+  /// Whether the pixels may have to be converted, as far as the header tells: profiles that can't be used, or are sRGB by
+  /// another name, are found out later.
+  func mayConvert(to colorSpace: ColorSpace) -> Bool {
+    colorChannels == 4 || (colorSpace == .srgb && (embeddedProfile != nil || calibration != nil))
+  }
 }

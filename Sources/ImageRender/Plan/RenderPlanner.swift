@@ -4,16 +4,30 @@ import PhotoModel
 /// Makes plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Goes up whenever the same request would give other bytes than before: it is part of every key and entity tag.
-  package static let epoch = 5
+  package static let epoch = 6
 
   package init() {}
 
   /// The plan of a final frame.
   package func plan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan {
-    let (region, output) = stored(header, request)
-    return plan(
-      header, region: region, storedOutput: output, orientation: header.orientation,
-      eighths: eighths(header, region, output), request: request)
+    plan(header, request, eighths: Self.eighths(SizeRules(request, upright: header.uprightSize), of: header.format))
+  }
+
+  /// The same at a larger DCT scale than the picture needs, for it is decoded for another one too.
+  func plan(_ header: ImageHeader, _ request: ImageRequest, eighths: Int) -> RenderPlan {
+    plan(header, shape(header, request, eighths: eighths), request: request)
+  }
+
+  /// What the size rules give, turned to the way the picture is stored.
+  ///
+  /// - Parameter eighths: `nil` is what the picture needs.
+  func shape(_ header: ImageHeader, _ request: ImageRequest, eighths: Int?) -> Shape {
+    let rules = SizeRules(request, upright: header.uprightSize)
+    return Shape(
+      region: header.orientation.stored(rules.region, ofUpright: header.uprightSize),
+      output: header.orientation.apply(to: rules.output), orientation: header.orientation,
+      eighths: eighths ?? Self.eighths(rules, of: header.format),
+      quality: request.quality ?? JPEGEncoder.defaultQuality)
   }
 
   /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, for a progressive file of its first
@@ -23,12 +37,11 @@ package struct RenderPlanner: Sendable {
   /// would come after 31 ms and put off the final one from 33 ms to 63, and show as many pixels.
   package func degradedPlan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan? {
     guard header.format == .jpeg else { return nil }
-    let (region, output) = stored(header, request)
-    guard header.isProgressive || eighths(header, region, output) >= 4 else { return nil }
-    let available = (width: region.width / 8, height: region.height / 8)
-    return plan(
-      header, region: region, storedOutput: Self.shrunk(output, into: available), orientation: header.orientation,
-      eighths: 1, firstScanOnly: header.isProgressive, request: request)
+    var shape = shape(header, request, eighths: nil)
+    guard header.isProgressive || shape.eighths >= 4 else { return nil }
+    shape.eighths = 1
+    shape.output = Self.shrunk(shape.output, into: (shape.region.width / 8, shape.region.height / 8))
+    return plan(header, shape, firstScanOnly: header.isProgressive, request: request)
   }
 
   /// The plan of a degraded frame from the thumbnail that stands for a picture.
@@ -39,32 +52,50 @@ package struct RenderPlanner: Sendable {
   package func thumbnailPlan(
     _ thumbnail: ImageHeader, content trimmed: PixelRect?, of header: ImageHeader, _ request: ImageRequest
   ) -> RenderPlan {
-    let (region, output) = stored(header, request)
-    let (width, height) = (thumbnail.storedSize.width, thumbnail.storedSize.height)
-    let content = trimmed ?? PixelRect(x: 0, y: 0, width: width, height: height)
-    let across = Double(content.width) / Double(header.storedSize.width)
-    let down = Double(content.height) / Double(header.storedSize.height)
-    let part = PixelRegion(
-      x: Double(content.x) + region.x * across, y: Double(content.y) + region.y * down, width: region.width * across,
-      height: region.height * down)
-    let shown = Self.shrunk(output, into: (part.width, part.height))
-    // Bars end anywhere, but a scaled decode knows blocks only.
-    return plan(
-      thumbnail, region: part, storedOutput: shown, orientation: header.orientation,
-      eighths: trimmed == nil ? eighths(thumbnail, part, shown) : 8, bounds: trimmed, request: request)
+    standInPlan(
+      thumbnail, content: trimmed, for: shape(header, request, eighths: 8), of: header.storedSize, request)
   }
 
-  /// What the size rules give, turned to the way the picture is stored.
-  private func stored(_ header: ImageHeader, _ request: ImageRequest) -> (PixelRegion, PixelSize) {
-    let rules = SizeRules(request, upright: header.uprightSize)
-    let region = header.orientation.stored(rules.region, ofUpright: header.uprightSize)
-    return (region, header.orientation.apply(to: rules.output))
+  /// The plan of a frame from the derivative that stands for a picture: upright, and all of it. Where the derivative has
+  /// fewer pixels than the request asks for, the frame has as many as it has.
+  ///
+  /// - Parameters:
+  ///   - derivative: the derivative's own header.
+  ///   - uprightSize: the picture's.
+  package func derivativePlan(
+    _ derivative: ImageHeader, of uprightSize: PixelSize, _ request: ImageRequest
+  ) -> RenderPlan {
+    let rules = SizeRules(request, upright: uprightSize)
+    let shape = Shape(
+      region: rules.region, output: rules.output, orientation: .topLeft, eighths: 8,
+      quality: request.quality ?? JPEGEncoder.defaultQuality)
+    return standInPlan(derivative, content: nil, for: shape, of: uprightSize, request)
+  }
+
+  /// Of a smaller picture that stands for another one, stored the same way round.
+  private func standInPlan(
+    _ standIn: ImageHeader, content trimmed: PixelRect?, for shape: Shape, of size: PixelSize, _ request: ImageRequest
+  ) -> RenderPlan {
+    let content = trimmed ?? PixelRect(standIn.storedSize)
+    let across = Double(content.width) / Double(size.width)
+    let down = Double(content.height) / Double(size.height)
+    var part = shape
+    part.region = PixelRegion(
+      x: Double(content.x) + shape.region.x * across, y: Double(content.y) + shape.region.y * down,
+      width: shape.region.width * across, height: shape.region.height * down)
+    part.output = Self.shrunk(shape.output, into: (part.region.width, part.region.height))
+    let reduction = min(
+      part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
+    // Bars end anywhere, but a scaled decode knows blocks only.
+    part.eighths = trimmed == nil ? Self.eighths(reduction: reduction, of: standIn.format) : 8
+    return plan(standIn, part, bounds: trimmed, request: request)
   }
 
   private func plan(
-    _ header: ImageHeader, region: PixelRegion, storedOutput: PixelSize, orientation: Orientation, eighths: Int,
-    firstScanOnly: Bool = false, bounds: PixelRect? = nil, request: ImageRequest
+    _ header: ImageHeader, _ shape: Shape, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
+    request: ImageRequest
   ) -> RenderPlan {
+    let (region, storedOutput, eighths) = (shape.region, shape.output, shape.eighths)
     let scale = Double(eighths) / 8
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s).
     func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
@@ -76,15 +107,14 @@ package struct RenderPlanner: Sendable {
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * scale, length: region.height * scale,
       outputLength: storedOutput.height)
-    let shape = Shape(
-      region: region, output: storedOutput, orientation: orientation, eighths: eighths,
-      quality: request.quality ?? JPEGEncoder.defaultQuality)
     let planes = bounds == nil && request.format == .jpeg ? PlanePlanner.planes(header, shape) : []
     return RenderPlan(
-      header: header, region: region, storedOutput: storedOutput, orientation: orientation, eighths: eighths,
+      header: header, region: region, storedOutput: storedOutput, orientation: shape.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: request.quality ?? JPEGEncoder.defaultQuality, colorSpace: request.colorSpace,
-      peakBytes: Self.peakBytes(header, horizontal, vertical, planes, storedOutput, orientation))
+      quality: shape.quality, colorSpace: request.colorSpace,
+      price: RenderPrice(
+        header, shape, horizontal, vertical, planes, format: request.format,
+        isConverted: header.mayConvert(to: request.colorSpace)))
   }
 
   /// How many decoded pixels a side an output pixel is to have. A scaled decode cuts off what lies above its own limit
@@ -92,11 +122,16 @@ package struct RenderPlanner: Sendable {
   /// reconstruction gains 0.1 dB over Lanczos where 1 dB is missing. From about 1.5 on nothing is missing.
   private static let oversampling = 1.5
 
+  /// The DCT scale, in eighths, that a picture is decoded at when it is made alone; 8 for what is no JPEG. A frame from a
+  /// shared decode may be made at a larger one: whoever names frames must name the scale with them.
+  package static func eighths(_ rules: SizeRules, of format: SourceFormat) -> Int {
+    eighths(reduction: rules.reduction, of: format)
+  }
+
   /// The smallest of the scales with SIMD (1, 2, 4, 8 of 8) that leaves the kernel enough to work with.
-  private func eighths(_ header: ImageHeader, _ region: PixelRegion, _ output: PixelSize) -> Int {
-    guard header.format == .jpeg else { return 8 }
-    let ratio = min(region.width / Double(output.width), region.height / Double(output.height))
-    for eighths in [1, 2, 4] where ratio * Double(eighths) / 8 >= Self.oversampling { return eighths }
+  private static func eighths(reduction: Double, of format: SourceFormat) -> Int {
+    guard format == .jpeg else { return 8 }
+    for eighths in [1, 2, 4] where reduction * Double(eighths) / 8 >= oversampling { return eighths }
     return 8
   }
 
@@ -106,37 +141,5 @@ package struct RenderPlanner: Sendable {
     return PixelSize(
       width: max(1, Int((Double(size.width) * share + 0.5).rounded(.down))),
       height: max(1, Int((Double(size.height) * share + 0.5).rounded(.down))))
-  }
-
-  private static func peakBytes(
-    _ header: ImageHeader, _ horizontal: ResampleAxis, _ vertical: ResampleAxis, _ planes: [PlaneAxes],
-    _ output: PixelSize, _ orientation: Orientation
-  ) -> Int {
-    let isFloat = header.hasAlpha || header.bitsPerChannel == 16
-    // The codecs' own rows, tables and 64 KiB buffers.
-    var bytes = 512 * 1024 + header.storedSize.width * 64
-    // A row as it comes, or as floats; and those that are kept.
-    bytes += horizontal.inputLength * 16
-    bytes += RowRing.byteCount(
-      rowBytes: isFloat ? FloatResampler.rowBytes(horizontal) : horizontal.inputLength * 4, capacity: vertical.taps + 3)
-    for plane in planes {
-      // What arrives at once is at most four blocks high, and padded to at most four blocks.
-      bytes += PlaneScaler.byteCount(plane, rowBytes: plane.horizontal.inputLength + 32, rowsAtOnce: 32)
-      bytes += PlaneWriter.byteCount(plane.storedOutput)
-    }
-    // An output that waits to be turned, and the file that grows: at worst as large as its pixels.
-    bytes += output.pixelCount * 4 * (Turning.streams(orientation) ? 1 : 2)
-    // Taken into pieces by Little CMS, and written; a transform of inks is a table of half a megabyte and more.
-    bytes += header.profileBytes * 3 + (header.profileBytes > 0 && header.colorChannels == 4 ? 2 << 20 : 0)
-    if header.isBuffered {
-      let pixels = header.storedSize.pixelCount
-      switch header.format {
-      // Every coefficient in 16 bits, chroma at worst unsampled.
-      case .jpeg: bytes += pixels * max(1, header.colorChannels) * 2
-      case .png:
-        bytes += pixels * (header.colorChannels + (header.hasAlpha ? 1 : 0)) * header.bitsPerChannel / 8
-      }
-    }
-    return bytes
   }
 }

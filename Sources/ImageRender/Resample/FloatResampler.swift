@@ -34,7 +34,17 @@ final class FloatResampler: ResizingConsumer {
   }
 
   /// What a row takes of those that are kept.
-  static func rowBytes(_ horizontal: ResampleAxis) -> Int { horizontal.outputLength * 16 }
+  private static func rowBytes(_ horizontal: ResampleAxis) -> Int { horizontal.outputLength * 16 }
+
+  /// What a resampler takes, its axes apart.
+  ///
+  /// - Parameters:
+  ///   - width: pixels of a row that arrives.
+  ///   - pixelBytes: what each takes.
+  static func byteCount(_ horizontal: ResampleAxis, _ vertical: ResampleAxis, width: Int, pixelBytes: Int) -> Int {
+    width * pixelBytes + (width + horizontal.taps) * 16 + 2 * rowBytes(horizontal)
+      + RowRing.byteCount(rowBytes: rowBytes(horizontal), capacity: vertical.taps + 1)
+  }
 
   func space(forRow y: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(staging.pointer) }
 

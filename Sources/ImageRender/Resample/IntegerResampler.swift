@@ -26,6 +26,12 @@ final class IntegerResampler: ResizingConsumer {
     middle = RowBuffer(count: sampleCount + taps * layout.channels + Int(PHOTOD_KERNEL_SLACK), zero: 0)
   }
 
+  /// What a resampler takes, its axes apart; of rows of 8 bits a channel.
+  static func byteCount(_ horizontal: ResampleAxis, _ vertical: ResampleAxis, width: Int, channels: Int) -> Int {
+    RowRing.byteCount(rowBytes: width * channels, capacity: VerticalPass.rowCount(vertical, 1))
+      + (width + horizontal.taps + Int(PHOTOD_KERNEL_GRAY_TAPS)) * channels * 2
+  }
+
   func space(forRow y: Int) -> UnsafeMutableRawPointer { rows.space(forRow: y) }
 
   func rowArrived(_ y: Int) -> Bool {

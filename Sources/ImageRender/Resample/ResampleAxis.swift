@@ -65,6 +65,9 @@ package struct ResampleAxis: Sendable, Hashable {
     self.weights = weights
   }
 
+  /// What it takes, and the copies of its weights that kernels are given: as floats, as Q14 and as pairs.
+  var byteCount: Int { outputLength * (4 + taps * 4 + (taps + 8) * 2 + 4 + (taps + 2) * 2) }
+
   /// The last input sample that an output sample needs; what its weights cover beyond that is multiplied by zero.
   package func lastInput(of output: Int) -> Int {
     min(Int(starts[output]) + (isIdentity ? 1 : taps), inputLength) - 1

@@ -22,6 +22,11 @@ package struct SizeRules: Sendable, Hashable {
       width: Double(window.width) * across, height: Double(window.height) * down)
   }
 
+  /// How many pixels of the picture come to one of the output, the way in which they are fewer; at least 1.
+  package var reduction: Double {
+    min(Double(frame.width) / Double(scaled.width), Double(frame.height) / Double(scaled.height))
+  }
+
   /// - Parameter upright: the size of the upright picture, before any crop.
   package init(_ request: ImageRequest, upright: PixelSize) {
     frame = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)

@@ -91,8 +91,12 @@ extension ColorTests {
     let limits = CodecLimits(profileBytes: 50_000)
     let jpeg = Self.jpeg(Self.colors, profile)
     let png = PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(Self.patches(Self.colors))
-    // Inflating stops at the first byte too many.
-    for (file, found) in [(jpeg, profile.count), (png, 50_001)] {
+    // One that does not say how long it is, is inflated up to the first byte too many.
+    let silent = PNGFile(.rgb(depth: 8)) {
+      $0.profile = nil
+      $0.chunks = [PNGChunk("iCCP", Array("bad\0\0".utf8) + PNGChunks.deflated(zeros: 60_000))]
+    }.encoded(Self.patches(Self.colors))
+    for (file, found) in [(jpeg, profile.count), (png, profile.count), (silent, 50_001)] {
       let source = MemoryByteSource(file)
       let header = try ImageHeader.read(from: source, limits: limits)
       #expect(throws: CodecError.limitExceeded("the size of the colour profile", limit: 50_000, found: found)) {
@@ -100,5 +104,17 @@ extension ColorTests {
           RenderPlanner().plan(header, request(50, 50)), source: source, limits: limits, stop: StopFlag())
       }
     }
+  }
+
+  @Test("what is compressed behind the end of a profile is not read, and not paid for")
+  func behindTheEnd() throws {
+    let longer = ICCFile.displayP3 + [UInt8](repeating: 7, count: 40_000)
+    let file = PNGFile(.rgb(depth: 8)) {
+      $0.chunks = [PNGChunk("iCCP", Array("long\0\0".utf8) + PNGChunks.stored(longer))]
+    }.encoded(Self.patches(Self.colors))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.profileBytes == ICCFile.displayP3.count)
+    let image = try render(file, Self.asked(160, .preserve)).image
+    #expect(ICCFile.embedded(in: image.bytes) == ICCFile.displayP3 && image.profileWarning == nil)
   }
 }

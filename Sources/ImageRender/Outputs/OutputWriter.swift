@@ -43,6 +43,13 @@ final class OutputWriter {
     pixels = RowBuffer(count: storedSize.width * (turning.streams ? 1 : storedSize.height) * channels, zero: 0)
   }
 
+  /// What a writer takes, its encoder apart: rows that arrive in so many bytes, and a row of the output or all of them.
+  static func byteCount(_ storedSize: PixelSize, channels: Int, arrivingBytes: Int, _ orientation: Orientation) -> Int {
+    let rows = Turning.streams(orientation) ? 1 : storedSize.height
+    return (storedSize.width * rows + max(storedSize.width, storedSize.height)) * channels
+      + storedSize.width * arrivingBytes
+  }
+
   var warnings: CodecWarnings? { encoder.warnings }
 
   private var strideBytes: Int { storedSize.width * outputChannels }

@@ -28,8 +28,12 @@ final class PlaneWriter {
 
   var warnings: CodecWarnings? { encoder.warnings }
 
-  /// What a plane takes while it streams.
-  static func byteCount(_ size: PixelSize) -> Int { (size.width + 8) * OutputPlane.rowLimit }
+  /// What a plane takes: of size `size` as stored.
+  static func byteCount(_ size: PixelSize, _ orientation: Orientation) -> Int {
+    let upright = orientation.apply(to: size)
+    return Turning.streams(orientation)
+      ? (size.width + 8) * OutputPlane.rowLimit : (size.width + 8) * size.height + (upright.width + 8) * 16
+  }
 
   func hasRoom(forRows count: Int, inPlane plane: Int) -> Bool { planes[plane].hasRoom(forRows: count) }
 

@@ -7,34 +7,13 @@ protocol ResizingConsumer: RowConsumer {
   var resizeTime: Duration { get }
 }
 
-/// Every picture as rows of gray, RGB, RGBA or CMYK.
-final class RowPipeline: RenderPipeline {
-  private let decoder: any RowDecoder
+/// A picture made of rows of gray, RGB, RGBA or CMYK.
+final class RowOutput: RenderOutput, RowConsumer {
   private let writer: OutputWriter
   private let consumer: any ResizingConsumer
 
-  convenience init(
-    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, limits: CodecLimits, stop: StopFlag
-  ) throws(CodecError) {
-    let region = plan.decodedRegion
-    let decoder: any RowDecoder
-    switch plan.header.format {
-    case .jpeg:
-      decoder = try JPEGDecoder(
-        source: source, size: plan.header.storedSize,
-        options: JPEGDecoder.Options(eighths: plan.eighths, region: region, firstScanOnly: plan.firstScanOnly),
-        limits: limits, stop: stop)
-    case .png:
-      decoder = try PNGDecoder(
-        source: source, size: plan.header.storedSize, rows: region.y..<region.y + region.height, limits: limits,
-        stop: stop)
-    }
-    try self.init(plan, decoder: decoder, color: color, stop: stop)
-  }
-
-  /// For rows that come from a decoder of the caller's.
-  init(_ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, stop: StopFlag) throws(CodecError) {
-    self.decoder = decoder
+  /// - Parameter layout: of the rows that will come.
+  init(_ plan: RenderPlan, layout: RowLayout, color: OutputColor, stop: StopFlag) throws(CodecError) {
     let profile = color.profile
     let encoder: any RowEncoder =
       switch plan.format {
@@ -45,21 +24,16 @@ final class RowPipeline: RenderPipeline {
     writer = OutputWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
-    consumer = Self.consumer(plan, decoder.layout, writer)
+    consumer = Self.consumer(plan, layout, writer)
   }
 
-  var isTruncated: Bool { decoder.isTruncated }
-  var warnings: [CodecWarnings] { [decoder.warnings, writer.warnings].compactMap(\.self) }
-  var readTime: Duration { decoder.readTime }
+  var failure: CodecError? { writer.failure }
+  var warnings: CodecWarnings? { writer.warnings }
   var resizeTime: Duration { consumer.resizeTime }
   var encodeTime: Duration { writer.encodeTime }
 
-  func decode() throws(CodecError) -> DecodeOutcome {
-    let outcome = try decoder.decode(into: consumer)
-    if let failure = writer.failure { throw failure }
-    return outcome
-  }
-
+  func space(forRow y: Int) -> UnsafeMutableRawPointer { consumer.space(forRow: y) }
+  func rowArrived(_ y: Int) -> Bool { consumer.rowArrived(y) }
   func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
 
   private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: OutputWriter) -> any ResizingConsumer

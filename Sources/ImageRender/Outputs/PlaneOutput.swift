@@ -1,0 +1,32 @@
+import ImageCodec
+import PhotoModel
+
+/// A JPEG made of the three planes of another one, each on its own all the way.
+final class PlaneOutput: RenderOutput, PlaneConsumer {
+  private let writer: PlaneWriter
+  private let resampler: PlaneResampler
+
+  /// - Parameters:
+  ///   - layouts: of the planes that will come.
+  ///   - profile: what the output is to carry.
+  init(_ plan: RenderPlan, layouts: [PlaneLayout], profile: [UInt8]?, stop: StopFlag) throws(CodecError) {
+    let encoder = try JPEGEncoder(
+      size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, isPlanar: true)
+    writer = PlaneWriter(
+      sizes: plan.planes.map(\.storedOutput), chromaStep: plan.chromaStep, orientation: plan.orientation,
+      encoder: encoder, stop: stop)
+    resampler = PlaneResampler(layouts: layouts, axes: plan.planes, writer: writer)
+  }
+
+  var failure: CodecError? { writer.failure }
+  var warnings: CodecWarnings? { writer.warnings }
+  var resizeTime: Duration { resampler.resizeTime }
+  var encodeTime: Duration { writer.encodeTime }
+
+  func space(forRow y: Int, ofPlane plane: Int) -> UnsafeMutablePointer<UInt8> {
+    resampler.space(forRow: y, ofPlane: plane)
+  }
+
+  func groupArrived(_ group: Int) -> Bool { resampler.groupArrived(group) }
+  func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
+}
