@@ -9,6 +9,7 @@ struct PhotodBench: ParsableCommand {
       RenderBench.self, QualityBench.self, MemoryBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self,
       IdleBench.self, SlowBench.self, DiskBench.self,
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, ThumbnailBench.self,
+      RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
       CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
     ])
 }

@@ -1,0 +1,225 @@
+// What frames lose when they are made of a rung of the derivative ladder, and what they cost then.
+//
+// Quality: PSNR against a full decode and Lanczos3 (as `quality` has it), of the frame that is made of the rung less that of
+// the frame that is made of the original, both as JPEGs of quality 82. The rungs here are made of a rendered PNG by libjpeg
+// directly, so that any quality and sampling can be tried; the frames by photod's renderer.
+//
+// CPU: of this thread; the frame from the rung's bytes in memory to a JPEG in memory, header and plan and all; the rung as
+// one more output of the decode that a frame of 400 px needs, which is what it adds to that.
+
+import ArgumentParser
+import Foundation
+import ImageCodec
+import ImageRender
+import LibraryFolder
+import PhotoFixtures
+import PhotoModel
+
+struct LadderBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ladder", abstract: "Frames from derivatives: what they lose, and what they cost.")
+
+  @OptionGroup var options: PictureOptions
+
+  @Option(help: "Longest sides of rungs, with commas.")
+  var sides = DerivativeLadder.standard.rungs.map { "\($0.longestSide)" }.joined(separator: ",")
+
+  @Option(help: "JPEG qualities of rungs, with commas.")
+  var qualities = "\(DerivativeLadder.standard.quality)"
+
+  @Option(help: "Luma samples for one of chroma, each way, of rungs: 2 for 4:2:0, 1 for 4:4:4, with commas.")
+  var samplings = "\(JPEGEncoder.chromaStep(quality: DerivativeLadder.standard.quality))"
+
+  @Option(help: "A size of frames, as 400x400:aspectFit; may be given several times.")
+  var sizes: [Target] = [
+    Target(100, 100, "aspectFit"), Target(200, 200, "aspectFill"), Target(256, 256, "aspectFit"),
+    Target(400, 400, "aspectFit"),
+  ]
+
+  @Option(help: "JPEG quality of frames.")
+  var frameQuality = Limit.quality
+
+  @Option(help: "How often each cost is measured.")
+  var rounds = 15
+
+  @Flag(help: "A row for each photograph too.")
+  var each = false
+
+  func run() throws {
+    try options.withWorkFolder { workplace in
+      try workplace.printTitle("Frames from derivatives, JPEGs of quality \(frameQuality)")
+      let opaque = workplace.photographs.filter { !$0.hasAlpha }
+      let rungs = try numbers(sides).flatMap { side in
+        try numbers(qualities).flatMap { quality in
+          try numbers(samplings).map { RungKind(side: side, quality: quality, sampling: $0) }
+        }
+      }
+      let table = Table(
+        [
+          "rung", "frame", "pixels a side", "photographs", "direct, dB", "loss, median", "loss, worst", "rung, KB",
+          "frame, CPU us", "frame, worst",
+        ], labels: 3)
+      var stores: [String: [RungKind: [UInt8]]] = [:]
+      for photograph in opaque { stores[photograph.path] = try Self.made(rungs, of: photograph) }
+      for target in sizes {
+        let truths = try opaque.map { try Truth($0, target, workplace, quality: frameQuality) }
+        for rung in rungs {
+          let results = try truths.compactMap { truth in
+            try result(truth, rung, stores[truth.photograph.path]?[rung] ?? [])
+          }
+          guard !results.isEmpty else { continue }
+          func median(_ value: (Result) -> Double) -> Double? { results.map(value).median }
+          table.row([
+            rung.description, target.description, median(\.ratio).text(), "\(results.count)",
+            median(\.direct).text(), median(\.loss).text(), results.map(\.loss).max().text(),
+            median(\.rungBytes).map { $0 / 1000 }.text(1), median(\.microseconds).text(0),
+            results.map(\.microseconds).max().text(0),
+          ])
+          for one in results where each {
+            table.row([
+              rung.description, target.description, one.ratio.text(), one.name, one.direct.text(), one.loss.text(), "",
+              (one.rungBytes / 1000).text(1), one.microseconds.text(0), "",
+            ])
+          }
+        }
+      }
+      try printMaking(opaque)
+    }
+  }
+
+  private func numbers(_ list: String) throws -> [Int] {
+    try list.split(separator: ",").map {
+      guard let number = Int($0) else { throw ValidationError("\($0) is no number") }
+      return number
+    }
+  }
+
+  // MARK: - Frames
+
+  private struct RungKind: Hashable {
+    let side, quality, sampling: Int
+
+    var description: String { "\(side) px q\(quality) 4:\(sampling == 2 ? "2:0" : "4:4")" }
+  }
+
+  /// What a frame is compared with.
+  private struct Truth {
+    let photograph: Photograph
+    let request: ImageRequest
+    let upright: PixelSize
+    let pixels: Pixels
+    /// PSNR of the frame from the original.
+    let direct: Double
+
+    init(_ photograph: Photograph, _ target: Target, _ workplace: Workplace, quality: Int) throws {
+      self.photograph = photograph
+      let rendition = Rendition(photograph: photograph, target: target)
+      let plan = try workplace.photod.plan(rendition)
+      pixels = try Reference(rendition: rendition, plan: plan, folder: workplace.folder).picture(eighths: 8)
+      request = target.request(quality: quality)
+      let (image, header) = try LadderBench.render(photograph.path, request)
+      upright = header.uprightSize
+      direct = try LadderBench.psnr(image.bytes, pixels)
+    }
+  }
+
+  private struct Result {
+    let name: String
+    let ratio, direct, loss, rungBytes, microseconds: Double
+  }
+
+  /// `nil` where the rung has fewer pixels than the frame.
+  private func result(_ truth: Truth, _ rung: RungKind, _ bytes: [UInt8]) throws -> Result? {
+    let rules = SizeRules(truth.request, upright: truth.upright)
+    let ratio = rules.reduction * Double(rung.side) / Double(max(truth.upright.width, truth.upright.height))
+    guard ratio >= 1 else { return nil }
+    var frame: [UInt8] = []
+    var samples: [Double] = []
+    for _ in 0..<rounds {
+      samples.append(
+        try Accounting.cpuSeconds { frame = try Self.frame(bytes, of: truth.upright, truth.request) } * 1e6)
+    }
+    return Result(
+      name: truth.photograph.name, ratio: ratio, direct: truth.direct,
+      loss: truth.direct - (try Self.psnr(frame, truth.pixels)), rungBytes: Double(bytes.count),
+      microseconds: samples.median ?? 0)
+  }
+
+  /// A frame from a rung's bytes: all that is to be done for it.
+  private static func frame(_ rung: [UInt8], of upright: PixelSize, _ request: ImageRequest) throws -> [UInt8] {
+    let source = MemoryByteSource(rung)
+    let header = try ImageHeader.read(from: source, limits: CodecLimits())
+    let plan = RenderPlanner().derivativePlan(header, of: upright, request)
+    guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
+      throw BenchError(description: "a source in memory that waits")
+    }
+    return image.bytes
+  }
+
+  private static func made(_ kinds: [RungKind], of photograph: Photograph) throws -> [RungKind: [UInt8]] {
+    var rungs: [RungKind: [UInt8]] = [:]
+    for side in Set(kinds.map(\.side)) {
+      let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .png)
+      let (image, _) = try render(photograph.path, request)
+      guard let pixels = Pixels.decoded(image.bytes)?.pixels.channels(3) else { continue }
+      for kind in kinds where kind.side == side {
+        rungs[kind] = JPEGFile {
+          $0.quality = kind.quality
+          $0.sampling = (kind.sampling, kind.sampling)
+        }.encoded(pixels)
+      }
+    }
+    return rungs
+  }
+
+  private static func render(_ path: String, _ request: ImageRequest) throws -> (RenderedImage, ImageHeader) {
+    let source = try LibraryFolder.file(at: path)
+    let header = try ImageHeader.read(from: source, limits: CodecLimits())
+    let plan = RenderPlanner().plan(header, request)
+    guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
+      throw BenchError(description: "\(path) waits")
+    }
+    return (image, header)
+  }
+
+  private static func psnr(_ bytes: [UInt8], _ truth: Pixels) throws -> Double {
+    guard let value = Pixels.decoded(bytes)?.pixels.channels(3).psnr(against: truth) else {
+      throw BenchError(description: "a frame of another size than the reference")
+    }
+    return value
+  }
+
+  // MARK: - Rungs
+
+  private func printMaking(_ photographs: [Photograph]) throws {
+    print("\nRungs of the standard ladder as more outputs of the decode for 400x400 aspectFit, CPU ms\n")
+    let table = Table(
+      ["photograph", "frame alone", "scale", "with the rungs", "scale", "rungs add", "rungs alone"], labels: 1)
+    let ladder = DerivativeLadder.standard
+    for photograph in photographs {
+      let frame = Target(400, 400, "aspectFit").request(quality: frameQuality)
+      let rungs = ladder.rungs.map { ladder.request(for: $0, hasAlpha: photograph.hasAlpha) }
+      let contestants = [[frame], [frame] + rungs, rungs].map { requests in
+        Contestant { pictures in
+          try Accounting.cpuSeconds { for _ in 0..<pictures { _ = try Self.shared(photograph.path, requests) } }
+        }
+      }
+      let costs = try Contestant.medians(contestants, rounds: rounds).map { $0 * 1000 }
+      let scales = try [[frame], [frame] + rungs].map { "\(try Self.shared(photograph.path, $0))/8" }
+      table.row([
+        photograph.name, costs[0].text(1), scales[0], costs[1].text(1), scales[1], (costs[1] - costs[0]).text(1),
+        costs[2].text(1),
+      ])
+    }
+  }
+
+  /// Renders all by one decode; its scale.
+  private static func shared(_ path: String, _ requests: [ImageRequest]) throws -> Int {
+    let source = try LibraryFolder.file(at: path)
+    let header = try ImageHeader.read(from: source, limits: CodecLimits())
+    let plan = RenderPlanner().sharedPlan(header, requests)
+    guard plan.members.count == requests.count else { throw BenchError(description: "\(path) is not shared") }
+    try SharedBench.render(plan, source)
+    return plan.eighths
+  }
+}

@@ -1,0 +1,201 @@
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Frames that are made of a rung of the derivative ladder, against those that are made of the original.
+@Suite("The derivative ladder")
+struct LadderTests {
+  private static let ladder = DerivativeLadder.standard
+  private static let upright = PixelSize(width: 1400, height: 1050)
+
+  private static func header(_ file: [UInt8]) throws -> ImageHeader {
+    try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+  }
+
+  /// The rung's file and the size of the picture that it was made of.
+  private static func made(_ rung: DerivativeLadder.Rung, of file: [UInt8]) throws -> (
+    file: [UInt8], upright: PixelSize
+  ) {
+    let header = try header(file)
+    let image = try render(file, ladder.request(for: rung, hasAlpha: header.hasAlpha)).image
+    return (image.bytes, header.uprightSize)
+  }
+
+  private static func frame(_ derivative: [UInt8], _ upright: PixelSize, _ request: ImageRequest) throws
+    -> RenderedImage
+  {
+    let plan = RenderPlanner().derivativePlan(try header(derivative), of: upright, request)
+    let renderer = try Renderer(plan, source: MemoryByteSource(derivative), limits: CodecLimits(), stop: StopFlag())
+    return try #require(try renderer.resume())
+  }
+
+  struct Choice: CustomTestStringConvertible {
+    let testDescription: String
+    var upright = PixelSize(width: 4000, height: 3000)
+    let request: ImageRequest
+    var hasAlpha = false
+    let side: Int?
+  }
+
+  private static func quality(_ quality: Int) -> ImageRequest {
+    ImageRequest(targetSize: .size(PixelSize(width: 200, height: 200)), format: .jpeg, quality: quality)
+  }
+
+  static let choices = [
+    Choice(testDescription: "a thumbnail", request: request(100, 100, .aspectFit, .jpeg), side: 256),
+    Choice(testDescription: "the last that 256 serves", request: request(204, 204, .aspectFit, .jpeg), side: 256),
+    Choice(testDescription: "the first that it does not", request: request(205, 205, .aspectFit, .jpeg), side: 512),
+    Choice(
+      testDescription: "filled, the longer side counts", request: request(200, 200, .aspectFill, .jpeg), side: 512),
+    Choice(testDescription: "400", request: request(400, 400, .aspectFit, .jpeg), side: 512),
+    Choice(testDescription: "410", request: request(410, 410, .aspectFit, .jpeg), side: nil),
+    Choice(
+      testDescription: "a rung's own size is made of more", request: request(512, 512, .aspectFit, .jpeg), side: nil),
+    Choice(testDescription: "all of it", request: ImageRequest(format: .jpeg), side: nil),
+    Choice(
+      testDescription: "half of the picture, small",
+      request: request(100, 100, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 256),
+    Choice(
+      testDescription: "half of the picture, larger",
+      request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 512),
+    Choice(
+      testDescription: "less of the picture than a rung resolves",
+      request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.2, height: 0.2)), side: nil),
+    Choice(
+      testDescription: "a panorama, filled", upright: PixelSize(width: 9000, height: 1500),
+      request: request(100, 100, .aspectFill, .jpeg), side: nil),
+    Choice(
+      testDescription: "of a small original only the small rung", upright: PixelSize(width: 800, height: 600),
+      request: request(100, 100, .aspectFit, .jpeg), side: 256),
+    Choice(
+      testDescription: "of a small original none", upright: PixelSize(width: 800, height: 600),
+      request: request(300, 300, .aspectFit, .jpeg), side: nil),
+    Choice(
+      testDescription: "of one hardly larger than a rung none", upright: PixelSize(width: 500, height: 400),
+      request: request(100, 100, .aspectFit, .jpeg), side: nil),
+    Choice(testDescription: "as good as a rung can", request: quality(85), side: 256),
+    Choice(testDescription: "better than that", request: quality(86), side: nil),
+    Choice(testDescription: "a PNG of what a JPEG holds", request: request(100, 100), side: nil),
+    Choice(testDescription: "a PNG with alpha", request: request(100, 100), hasAlpha: true, side: 256),
+    Choice(
+      testDescription: "a JPEG of what has alpha", request: request(100, 100, .aspectFit, .jpeg), hasAlpha: true,
+      side: 256),
+  ]
+
+  @Test("the smallest rung that serves, or none", arguments: choices)
+  func choice(_ one: Choice) {
+    let rung = Self.ladder.rung(for: one.request, upright: one.upright, hasAlpha: one.hasAlpha)
+    #expect(rung?.longestSide == one.side)
+  }
+
+  @Test(
+    "upright, cropped and sized as of the original, and hardly less of it", arguments: 1...8, [false, true])
+  func frames(_ orientation: Int, _ hasAlpha: Bool) throws {
+    var card = Pixels.orientationCard(width: Self.upright.width, height: Self.upright.height)
+    if hasAlpha {
+      var clear = Pixels(width: card.width, height: card.height, channels: 4)
+      for i in 0..<card.width * card.height {
+        let isFaint = i % card.width < 500 && i / card.width < 300
+        clear.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: card.bytes[i * 3..<i * 3 + 3] + [isFaint ? 60 : 255])
+      }
+      card = clear
+    }
+    let stored = card.stored(orientation: orientation)
+    let exif = EXIFBlock { $0.orientation = orientation }
+    let file =
+      hasAlpha
+      ? PNGFile(.rgba(depth: 8)) { $0.chunks = [PNGChunk("eXIf", Array(exif.bytes.dropFirst(6)))] }.encoded(stored)
+      : JPEGFile {
+        $0.quality = 95
+        $0.exif = exif
+      }.encoded(stored)
+    let format: OutputFormat = hasAlpha ? .png : .jpeg
+    for wish in [
+      request(200, 200, .aspectFit, format), request(300, 260, .aspectFill, format),
+      request(150, 150, .aspectFit, format, crop: UnitRect(x: 0.25, y: 0.1, width: 0.5, height: 0.6)),
+    ] {
+      let rung = try #require(Self.ladder.rung(for: wish, upright: Self.upright, hasAlpha: hasAlpha))
+      let (derivative, upright) = try Self.made(rung, of: file)
+      #expect(upright == Self.upright)
+      #expect(try Self.header(derivative).hasAlpha == hasAlpha)
+      let made = try Self.frame(derivative, upright, wish)
+      let direct = try render(file, wish)
+      #expect(made.size == direct.image.size)
+      let pixels = try #require(Pixels.decoded(made.bytes)).pixels
+      #expect(try #require(pixels.meanDifference(from: direct.pixels)) < 1.5, "\(wish)")
+    }
+  }
+
+  @Test("a rung carries the original's profile, and frames are converted from it", arguments: ColorSpace.allCases)
+  func colors(_ colorSpace: ColorSpace) throws {
+    let scene = Scene(seed: 6, grain: 2).pixels(width: 1100, height: 800)
+    let file = JPEGFile { $0.profile = ICCFile.displayP3 }.encoded(scene)
+    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(longestSide: 512), of: file)
+    #expect(ICCFile.embedded(in: derivative) == ICCFile.displayP3)
+    var wish = request(300, 300, .aspectFit, .jpeg)
+    wish.colorSpace = colorSpace
+    let made = try Self.frame(derivative, upright, wish)
+    let direct = try render(file, wish)
+    #expect(ICCFile.embedded(in: made.bytes) == (colorSpace == .preserve ? ICCFile.displayP3 : nil))
+    let pixels = try #require(Pixels.decoded(made.bytes)).pixels
+    #expect(try #require(pixels.meanDifference(from: direct.pixels)) < 2.5)
+  }
+
+  @Test("of a rung with fewer pixels than the request a frame has as many as there are, in the right shape")
+  func degraded() throws {
+    let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
+    let file = JPEGFile { _ in }.encoded(scene)
+    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(longestSide: 256), of: file)
+    let whole = try Self.frame(derivative, upright, request(800, 800, .aspectFit, .jpeg))
+    #expect(whole.size == PixelSize(width: 256, height: 192))
+    let square = try Self.frame(derivative, upright, request(700, 700, .aspectFill, .png))
+    #expect(square.size == PixelSize(width: 192, height: 192))
+    let pixels = try #require(Pixels.decoded(square.bytes)).pixels.channels(3)
+    let middle = scene.cropped(x: 175, y: 0, width: 1050, height: 1050).averaged(width: 192, height: 192)
+    #expect(try #require(pixels.meanDifference(from: middle)) < 4)
+  }
+
+  @Test("for a degraded frame the smallest that has the pixels, else the largest that is there")
+  func degradedChoice() {
+    let upright = PixelSize(width: 4000, height: 3000)
+    let all = Self.ladder.rungs(of: upright)
+    #expect(all.map(\.longestSide) == [256, 512])
+    func side(_ target: Int, among rungs: [DerivativeLadder.Rung]) -> Int? {
+      Self.ladder.degradedRung(among: rungs, for: request(target, target, .aspectFit, .png), upright: upright)?
+        .longestSide
+    }
+    #expect(side(256, among: all) == 256)
+    #expect(side(257, among: all) == 512)
+    #expect(side(3000, among: all.reversed()) == 512)
+    #expect(side(3000, among: [all[0]]) == 256)
+    #expect(side(3000, among: []) == nil)
+  }
+
+  @Test("a rung's own bytes are a degraded frame of the whole picture in its own colours and format")
+  func asItIs() throws {
+    let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
+    func rung(_ profile: [UInt8]?) throws -> ImageHeader {
+      let file = JPEGFile { $0.profile = profile }.encoded(scene)
+      return try Self.header(Self.made(DerivativeLadder.Rung(longestSide: 512), of: file).file)
+    }
+    let (plain, described) = (try rung(nil), try rung(ICCFile.displayP3))
+    func serves(_ header: ImageHeader, _ request: ImageRequest) -> Bool {
+      DerivativeLadder.servesAsItIs(header, for: request, upright: Self.upright)
+    }
+    var converted = request(800, 800, .aspectFit, .jpeg)
+    converted.colorSpace = .srgb
+    #expect(serves(plain, request(800, 800, .aspectFit, .jpeg)))
+    #expect(serves(plain, request(512, 512, .aspectFit, .jpeg)))
+    #expect(serves(plain, ImageRequest(format: .jpeg)))
+    #expect(serves(plain, converted))
+    #expect(serves(described, request(800, 800, .aspectFit, .jpeg)))
+    #expect(!serves(described, converted))
+    #expect(!serves(plain, request(500, 500, .aspectFit, .jpeg)), "larger than the final frame")
+    #expect(!serves(plain, request(800, 800, .aspectFill, .jpeg)), "cropped")
+    #expect(!serves(plain, request(800, 800, .aspectFit, .png)))
+    #expect(
+      !serves(plain, request(800, 800, .aspectFit, .jpeg, crop: UnitRect(x: 0, y: 0, width: 0.9, height: 0.9))))
+  }
+}
