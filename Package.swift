@@ -113,6 +113,10 @@ let package = Package(
       dependencies: ["HTTPCore", "PhotoModel", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodFuzz"],
       swiftSettings: strict),
 
+    // Counts the allocations of whatever process links it: tests only.
+    .target(name: "CAllocationCounter"),
+    library("AllocationCounter", ["CAllocationCounter"]),
+
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("HTTPCoreTests", ["HTTPCore"]),
@@ -123,6 +127,7 @@ let package = Package(
       name: "disk-cache-writer", dependencies: ["DiskCache", logging], path: "Tests/DiskCacheWriter",
       swiftSettings: strict),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
+    tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
     tests(
       "ImageServiceTests",

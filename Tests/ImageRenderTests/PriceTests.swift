@@ -1,0 +1,256 @@
+import AllocationCounter
+import Foundation
+import ImageCodec
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import ImageRender
+
+/// What a plan says that its render takes is what it takes: never less, and not many times more. Counted is what the allocator
+/// sets aside, from the plan to the finished file, with that file.
+@Suite("Prices")
+struct PriceTests {
+  struct Case: CustomTestStringConvertible {
+    let testDescription: String
+    let file: [UInt8]
+    let request: ImageRequest
+    var isLarge = true
+
+    init(_ name: String, _ file: [UInt8], _ request: ImageRequest, isLarge: Bool = true) {
+      testDescription = name
+      self.file = file
+      self.request = request
+      self.isLarge = isLarge
+    }
+  }
+
+  private static let size = PixelSize(width: 1100, height: 800)
+
+  /// What no codec makes small.
+  private static func noise(_ channels: Int, _ size: PixelSize = size) -> Pixels {
+    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    let bytes = [UInt8](unsafeUninitializedCapacity: size.pixelCount * channels) { buffer, count in
+      count = buffer.count
+      for i in 0..<count {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        // Black or white: half as much again as evenly spread values.
+        buffer[i] = state & 1 == 0 ? 0 : 255
+      }
+    }
+    return Pixels(width: size.width, height: size.height, channels: channels, bytes: bytes)
+  }
+
+  static let cases: [Case] = {
+    let scene = Scene(seed: 4, grain: 12).pixels(width: size.width, height: size.height)
+    let noise = Self.noise(3)
+    func jpeg(_ pixels: Pixels = scene, _ change: (inout JPEGFile) -> Void = { _ in }) -> [UInt8] {
+      JPEGFile(change).encoded(pixels)
+    }
+    func png(_ kind: PNGFile.Kind, _ pixels: Pixels = scene, _ change: (inout PNGFile) -> Void = { _ in }) -> [UInt8] {
+      PNGFile(kind, change).encoded(pixels)
+    }
+    func fit(_ side: Int, _ format: OutputFormat = .jpeg, quality: Int? = nil) -> ImageRequest {
+      ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: format, quality: quality)
+    }
+    let whole = ImageRequest(format: .jpeg)
+    let fullPNG = ImageRequest(format: .png)
+    let best = ImageRequest(format: .jpeg, quality: 100)
+    var srgb = fit(700)
+    srgb.colorSpace = .srgb
+    var cases = [
+      Case("4:2:0, small", jpeg(), fit(100), isLarge: false), Case("4:2:0, 700", jpeg(), fit(700)),
+      Case("4:2:0, whole", jpeg(), whole), Case("4:2:0 to PNG", jpeg(), fit(700, .png)),
+      Case("4:4:4, whole", jpeg { $0.sampling = (1, 1) }, whole),
+      Case("4:1:1, whole", jpeg { $0.sampling = (4, 1) }, whole),
+      Case("2x4 luma, whole", jpeg { $0.sampling = (2, 4) }, whole),
+      Case("4x1 luma to PNG", jpeg { $0.sampling = (4, 1) }, fullPNG),
+      Case("2x4 luma to PNG", jpeg { $0.sampling = (2, 4) }, fullPNG),
+      Case("progressive 4:2:0", jpeg { $0.isProgressive = true }, fit(200)),
+      Case(
+        "progressive 4:4:4, whole",
+        jpeg {
+          $0.isProgressive = true
+          $0.sampling = (1, 1)
+        }, whole),
+      Case(
+        "progressive 4:1:1, small",
+        jpeg {
+          $0.isProgressive = true
+          $0.sampling = (4, 1)
+        }, fit(100)),
+      Case("progressive to PNG", jpeg { $0.isProgressive = true }, fit(300, .png)),
+      Case("a scan a component", jpeg { $0.hasMultipleScans = true }, fit(200)),
+      Case("gray", jpeg(scene.channels(1)) { $0.color = .gray }, whole),
+      Case(
+        "gray, progressive",
+        jpeg(scene.channels(1)) {
+          $0.color = .gray
+          $0.isProgressive = true
+        }, fit(200)),
+      Case("RGB", jpeg { $0.color = .rgb }, whole), Case("CMYK", jpeg { $0.color = .cmyk }, fit(700)),
+      Case(
+        "CMYK, progressive",
+        jpeg {
+          $0.color = .cmyk
+          $0.isProgressive = true
+        }, fit(200)),
+      Case("YCCK", jpeg { $0.color = .ycck }, fullPNG),
+      Case(
+        "CMYK with a profile",
+        jpeg {
+          $0.color = .cmyk
+          $0.profile = ICCFile.cmyk
+        }, fit(700)),
+      Case("a profile that is kept", jpeg { $0.profile = ICCFile.displayP3 }, fit(700)),
+      Case("a profile that is converted from", jpeg { $0.profile = ICCFile.displayP3 }, srgb),
+      Case(
+        "a profile of 2 MB that is kept", jpeg { $0.profile = ICCFile.padded(ICCFile.displayP3, by: 2 << 20) }, fit(200)
+      ),
+      Case(
+        "a profile of 2 MB that is converted from",
+        jpeg { $0.profile = ICCFile.padded(ICCFile.displayP3, by: 2 << 20) }, srgb),
+      Case(
+        "a profile of 2 MB in a PNG",
+        png(.rgb(depth: 8)) { $0.profile = ICCFile.padded(ICCFile.displayP3, by: 2 << 20) }, fit(300, .png)),
+      Case(
+        "noise at its best",
+        jpeg(noise) {
+          $0.sampling = (1, 1); $0.quality = 100
+        }, best),
+      Case("noise, 4:2:0, usual", jpeg(noise) { $0.quality = 100 }, whole),
+      Case("noise, 4:2:0, quality 90", jpeg(noise) { $0.quality = 100 }, ImageRequest(format: .jpeg, quality: 90)),
+      Case(
+        "noise, gray, at its best",
+        jpeg(noise.channels(1)) {
+          $0.color = .gray; $0.quality = 100
+        }, best),
+      Case("noise, RGB, at its best", png(.rgb(depth: 8), noise), best),
+      Case("noise to PNG", jpeg(noise) { $0.quality = 100 }, fullPNG),
+      Case("noise, RGBA to PNG", png(.rgba(depth: 8), Self.noise(4)), fullPNG),
+      Case("PNG, RGB", png(.rgb(depth: 8)), whole), Case("PNG to PNG", png(.rgb(depth: 8)), fit(700, .png)),
+      Case("PNG, 16 bits", png(.rgb(depth: 16)), fit(700)),
+      Case("PNG, 16 bits, to PNG", png(.rgb(depth: 16)), fullPNG),
+      Case("PNG, gray, 1 bit", png(.gray(depth: 1)), whole), Case("PNG, palette", png(.palette(depth: 8)), fit(700)),
+      Case("PNG, RGBA", png(.rgba(depth: 8)), fit(700, .png)),
+      Case("PNG, RGBA, 16 bits", png(.rgba(depth: 16)), fit(700, .png)),
+      Case("PNG, RGBA to JPEG", png(.rgba(depth: 8)), fit(700)),
+      Case("PNG, interlaced", png(.rgb(depth: 8)) { $0.isInterlaced = true }, fit(200)),
+      Case("PNG, interlaced palette", png(.palette(depth: 4)) { $0.isInterlaced = true }, fit(200)),
+      Case("PNG, interlaced RGBA of 16 bits", png(.rgba(depth: 16)) { $0.isInterlaced = true }, fit(200, .png)),
+      Case(
+        "PNG, converted", png(.rgb(depth: 16)) { $0.profile = ICCFile.displayP3 }, srgb),
+      Case(
+        "a crop", jpeg(), request(300, 300, .aspectFit, .jpeg, crop: UnitRect(x: 0.3, y: 0.3, width: 0.3, height: 0.3))),
+      Case(
+        "a crop of a PNG", png(.rgb(depth: 8)),
+        request(300, 300, .aspectFit, .png, crop: UnitRect(x: 0.3, y: 0.3, width: 0.3, height: 0.3))),
+      Case("a strip", jpeg(noise.cropped(x: 0, y: 0, width: 1100, height: 3)), whole, isLarge: false),
+      Case("a pixel", jpeg(noise.cropped(x: 0, y: 0, width: 1, height: 1)), fullPNG, isLarge: false),
+    ]
+    for orientation in 2...8 {
+      let exif = EXIFBlock { $0.orientation = orientation }
+      cases.append(Case("orientation \(orientation), planes", jpeg { $0.exif = exif }, fit(700)))
+      cases.append(Case("orientation \(orientation), rows", jpeg { $0.exif = exif }, fit(700, .png)))
+    }
+    return cases
+  }()
+
+  private static func header(_ file: [UInt8]) throws -> ImageHeader {
+    try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+  }
+
+  @Test("a render takes no more than its plan says, and a fifth of it at least", arguments: cases)
+  func price(_ one: Case) throws {
+    let source = MemoryByteSource(one.file)
+    let header = try Self.header(one.file)
+    let ((image, priced), peak) = try AllocationCounter.peakBytesOnThisThread {
+      let plan = RenderPlanner().plan(header, one.request)
+      let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
+      return (try #require(try renderer.resume()), plan.price)
+    }
+    let price = priced.sourceBytes + priced.outputBytes
+    if ProcessInfo.processInfo.environment["PRICES"] != nil {
+      print(
+        "PRICE | \(one.testDescription) | \(image.bytes.count) | \(peak) | \(price) = \(priced.sourceBytes) + \(priced.outputBytes) | \(Double(peak) / Double(price))"
+      )
+    }
+    #expect(peak <= price, "\(peak) of \(price)")
+    if one.isLarge { #expect(peak * 5 >= price, "\(peak) of \(price)") }
+    #expect(image.bytes.capacity <= price)
+  }
+
+  @Test("one decode for several pictures takes no more than its plan says", arguments: [0, 7, 9, 18, 34, 44])
+  func shared(_ index: Int) throws {
+    let file = Self.cases[index].file
+    let (header, source) = (try Self.header(file), MemoryByteSource(file))
+    let requests = [700, 400, 300, 100].map { request($0, $0, .aspectFit, .jpeg) }
+    let (price, peak) = try AllocationCounter.peakBytesOnThisThread {
+      let plan = RenderPlanner().sharedPlan(header, requests)
+      let renderer = try SharedRenderer(
+        plan, source: source, limits: CodecLimits(), stops: plan.members.map { _ in StopFlag() })
+      var images: [RenderedImage] = []
+      #expect(renderer.resume { if case .success(let image) = $1 { images.append(image) } })
+      #expect(images.count == plan.members.count && plan.members.count > 1)
+      return plan.peakBytes
+    }
+    #expect(peak <= price && peak * 5 >= price, "\(peak) of \(price)")
+  }
+
+  @Test(
+    "a progressive JPEG is priced by its own sampling",
+    arguments: [((1, 1), 6.0), ((2, 1), 4.0), ((2, 2), 3.0), ((4, 1), 3.0)])
+  func hundredMegapixels(_ sampling: (Int, Int), _ bytesAPixel: Double) throws {
+    var file = JPEGFile {
+      $0.isProgressive = true
+      $0.sampling = sampling
+    }.encoded(Pixels(width: 16, height: 16, channels: 3))
+    let frame = try #require(file.firstRange(of: [0xFF, 0xC2])).lowerBound
+    // T.81 §B.2.2: its length, its precision, then height and width: 10,000 each.
+    file.replaceSubrange(frame + 5..<frame + 9, with: [0x27, 0x10, 0x27, 0x10])
+    let plan = RenderPlanner().plan(try Self.header(file), request(400, 400, .aspectFit, .jpeg))
+    let coefficients = Int(bytesAPixel * 1e8)
+    #expect((coefficients...coefficients + 4 << 20).contains(plan.peakBytes), "\(plan.peakBytes)")
+  }
+
+  @Test("what is rendered without a reservation takes 4 MiB at most: frames of rungs, and of small thumbnails")
+  func unreserved() throws {
+    let limit = 4 << 20
+    let noise = Self.noise(4, PixelSize(width: 512, height: 512))
+    let rungs = [
+      JPEGFile { $0.quality = DerivativeLadder.standard.quality }.encoded(noise.channels(3)),
+      PNGFile(.rgba(depth: 8)).encoded(noise),
+    ]
+    for rung in rungs {
+      for wish in [ImageRequest(format: .jpeg), ImageRequest(format: .jpeg, quality: 100), ImageRequest(format: .png)] {
+        let plan = RenderPlanner().derivativePlan(
+          try Self.header(rung), of: PixelSize(width: 4000, height: 4000), wish)
+        #expect(plan.outputSize == PixelSize(width: 512, height: 512))
+        #expect(plan.peakBytes <= limit, "\(plan.peakBytes)")
+      }
+    }
+    // With bars, turned, converted, and to a PNG: all that can be done to one.
+    let small = Self.noise(3, PixelSize(width: 640, height: 480))
+    let thumbnail = JPEGFile { $0.quality = 5 }.encoded(small)
+    #expect(thumbnail.count <= EmbeddedThumbnail.unreservedBytes)
+    let file = JPEGFile {
+      $0.profile = ICCFile.displayP3
+      $0.exif = EXIFBlock {
+        $0.orientation = 6
+        $0.thumbnail = thumbnail
+      }
+    }.encoded(Pixels(width: 1600, height: 1200, channels: 3))
+    let (header, source) = (try Self.header(file), MemoryByteSource(file))
+    var wish = ImageRequest(format: .png)
+    wish.colorSpace = .srgb
+    let (image, peak) = try AllocationCounter.peakBytesOnThisThread {
+      let embedded = EmbeddedThumbnail.best(for: wish, of: header, in: source, limits: CodecLimits())
+      #expect(embedded?.peakBytes(for: wish, of: header) == 0)
+      return try embedded?.render(for: wish, of: header, in: source, limits: CodecLimits(), stop: StopFlag())
+    }
+    #expect(image?.size == PixelSize(width: 480, height: 640))
+    #expect(peak <= limit, "\(peak)")
+  }
+}
