@@ -59,6 +59,35 @@ package struct JPEGFile: Sendable {
   /// - Parameter pixels: 1 channel for gray, else RGB, which becomes ink where the file wants it; or four channels of
   ///   ink, 255 for none.
   package func encoded(_ pixels: Pixels) -> [UInt8] {
+    let source = stored(pixels)
+    var length = 0
+    let memory = withOptions {
+      fixture_encode_jpeg(source, UInt32(pixels.width), UInt32(pixels.height), $0, &length)
+    }
+    guard let memory else { fatalError("libjpeg refused to write a fixture") }
+    defer { free(memory) }
+    return Array(UnsafeBufferPointer(start: memory, count: length))
+  }
+
+  /// Writes a large file row by row: a tile and its mirror images, side by side. The file is as hard to decode as its
+  /// tile, and its pixels are never in memory.
+  package func write(mirroring tile: Pixels, width: Int, height: Int, to path: String) {
+    let source = stored(tile)
+    let isWritten = withOptions {
+      fixture_write_mirrored_jpeg(
+        path, source, UInt32(tile.width), UInt32(tile.height), UInt32(width), UInt32(height), $0)
+    }
+    guard isWritten else { fatalError("libjpeg refused to write \(path)") }
+  }
+
+  /// The samples as the file stores them.
+  private func stored(_ pixels: Pixels) -> [UInt8] {
+    guard color == .cmyk || color == .ycck else { return pixels.bytes }
+    let source = pixels.channels == 3 ? Self.inks(pixels) : pixels.bytes
+    return hasAdobeMarker ? source : source.map { 255 - $0 }
+  }
+
+  private func withOptions<Result>(_ work: (fixture_jpeg_options) -> Result) -> Result {
     let colors: fixture_jpeg_color =
       switch color {
       case .gray: FIXTURE_JPEG_GRAY
@@ -67,21 +96,14 @@ package struct JPEGFile: Sendable {
       case .cmyk: FIXTURE_JPEG_CMYK
       case .ycck: FIXTURE_JPEG_YCCK
       }
-    var source = pixels.bytes
-    if color == .cmyk || color == .ycck {
-      if pixels.channels == 3 { source = Self.inks(pixels) }
-      if !hasAdobeMarker { source = source.map { 255 - $0 } }
-    }
     let subsamples = color == .ycbcr || color == .ycck
     let block = exif.map { [JPEGSegment(marker: 0xE1, content: $0.bytes)] } ?? []
     let markers = (leadingSegments + block + segments).flatMap {
       [$0.marker, UInt8($0.content.count >> 8), UInt8($0.content.count & 255)] + $0.content
     }
-    var length = 0
-    let memory = markers.withUnsafeBufferPointer { markers in
+    return markers.withUnsafeBufferPointer { markers in
       (profile ?? []).withUnsafeBufferPointer { profile in
-        fixture_encode_jpeg(
-          source, UInt32(pixels.width), UInt32(pixels.height),
+        work(
           fixture_jpeg_options(
             color: colors, quality: Int32(quality), horizontal_sampling: subsamples ? Int32(sampling.horizontal) : 1,
             vertical_sampling: subsamples ? Int32(sampling.vertical) : 1, progressive: isProgressive,
@@ -90,12 +112,9 @@ package struct JPEGFile: Sendable {
             restart_rows: Int32(restartRows),
             segments: markers.isEmpty ? nil : markers.baseAddress, segments_length: markers.count,
             icc_profile: profile.isEmpty ? nil : profile.baseAddress,
-            icc_profile_length: profile.count), &length)
+            icc_profile_length: profile.count))
       }
     }
-    guard let memory else { fatalError("libjpeg refused to write a fixture") }
-    defer { free(memory) }
-    return Array(UnsafeBufferPointer(start: memory, count: length))
   }
 
   /// RGB as the inks that Adobe stores: the complement of cyan, magenta and yellow, and no black.

@@ -32,6 +32,15 @@ enum Accounting {
 
   static func residentBytes(of process: Int32) throws -> Int { try status("VmRSS", of: process) }
 
+  static func residentBytesWithChildren(of process: Int32) throws -> Int {
+    try children(of: process).reduce(residentBytes(of: process)) { try $0 + residentBytesWithChildren(of: $1) }
+  }
+
+  /// How many descriptors a process has open.
+  static func descriptors(of process: Int32) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+  }
+
   /// The most that was resident since the process began, or since `resetPeak`.
   static func peakBytes(of process: Int32) throws -> Int { try status("VmHWM", of: process) }
 

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// A photod of the benchmark's own, ended with it.
 final class DaemonUnderTest {
   let url: String
@@ -64,6 +68,14 @@ final class DaemonUnderTest {
   }
 
   var identifier: Int32 { process.processIdentifier }
+
+  /// Until it has spent next to nothing for a second: what a scan leaves to be done is done then.
+  func waitUntilIdle() throws {
+    for _ in 0..<300 {
+      if try cpuSeconds({ usleep(1_000_000) }) < 0.005 { return }
+    }
+    throw BenchError(description: "the daemon is still busy after five minutes without a request")
+  }
 
   /// What the daemon spends while `work` is done.
   func cpuSeconds(_ work: () throws -> Void) throws -> Double {

@@ -4,23 +4,24 @@ import Foundation
   import Glibc
 #endif
 
-/// Another server on the same core, ended by `end`.
+/// Another server, ended by `end`.
 final class Peer {
   let url: String
   private let process = Process()
 
   var identifier: Int32 { process.processIdentifier }
 
-  private init(_ arguments: [String], port: UInt16) throws {
+  /// - Parameter path: what it answers once it is there.
+  private init(_ arguments: [String], port: UInt16, path: String = "/x.jpg") throws {
     url = "http://127.0.0.1:\(port)"
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ServeBench.serverCore + arguments
+    process.arguments = arguments
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     try process.run()
     // Until it answers; curl waits between its attempts.
     try Command([
-      "curl", "-fsS", "--retry", "50", "--retry-delay", "1", "--retry-connrefused", "-o", "/dev/null", url + "/x.jpg",
+      "curl", "-fsS", "--retry", "50", "--retry-delay", "1", "--retry-connrefused", "-o", "/dev/null", url + path,
     ]).run()
   }
 
@@ -43,13 +44,19 @@ final class Peer {
       }
       """
     try Data(configuration.utf8).write(to: URL(filePath: home + "/nginx.conf"))
-    return try Peer(["nginx", "-p", home, "-c", home + "/nginx.conf"], port: port)
+    return try Peer(ServeBench.serverCore + ["nginx", "-p", home, "-c", home + "/nginx.conf"], port: port)
   }
 
   /// SwiftNIO by way of hummingbird, from memory.
   static func hummingbird(binary: String, file: String) throws -> Peer {
     let port = try freePort()
-    return try Peer([binary, String(port), file], port: port)
+    return try Peer(ServeBench.serverCore + [binary, String(port), file], port: port)
+  }
+
+  /// Any program that answers `/healthcheck`, on all cores; its arguments, by the port.
+  static func listening(_ arguments: (UInt16) -> [String]) throws -> Peer {
+    let port = try freePort()
+    return try Peer(arguments(port), port: port, path: "/healthcheck")
   }
 
   /// What a program prints.

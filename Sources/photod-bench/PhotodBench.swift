@@ -11,5 +11,6 @@ struct PhotodBench: ParsableCommand {
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, ThumbnailBench.self,
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
       CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
+      IdleBench.self, SlowBench.self, ManagerBench.self, StormBench.self,
     ])
 }

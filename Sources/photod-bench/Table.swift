@@ -36,6 +36,15 @@ extension [Double] {
     let values = sorted()
     return (values[(count - 1) / 2] + values[count / 2]) / 2
   }
+
+  /// The smallest of them that so many percent do not exceed; `nil` of none. Of fewer than a hundred the 99th is the largest.
+  func percentile(_ percent: Double) -> Double? {
+    if isEmpty { return nil }
+    return sorted()[Swift.min(Swift.max(Int((Double(count) * percent / 100).rounded(.up)), 1), count) - 1]
+  }
+
+  /// `nil` of none.
+  var mean: Double? { isEmpty ? nil : reduce(0, +) / Double(count) }
 }
 
 extension Int {

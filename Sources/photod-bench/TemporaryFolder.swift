@@ -10,6 +10,16 @@ enum TemporaryFolder {
     return try work(folder)
   }
 
+  /// A file under another name, without a copy of its bytes where that can be.
+  static func place(_ path: String, as name: String) throws {
+    let original = URL(filePath: path).resolvingSymlinksInPath().path
+    do {
+      try FileManager.default.linkItem(atPath: original, toPath: name)
+    } catch {
+      try FileManager.default.copyItem(atPath: original, toPath: name)
+    }
+  }
+
   /// A library of one photograph in a folder; its path.
   static func library(in folder: String, width: Int, height: Int) throws -> String {
     let library = folder + "/library"

@@ -39,6 +39,11 @@ typedef struct {
 uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, fixture_jpeg_options options,
                              size_t *length);
 
+// A file of any size without its pixels in memory: a tile and its mirror images side by side. Libjpeg itself holds the
+// coefficients of a progressive one, 3 bytes a pixel at 4:2:0. False on any failure.
+bool fixture_write_mirrored_jpeg(const char *path, const uint8_t *tile, uint32_t tile_width, uint32_t tile_height,
+                                 uint32_t width, uint32_t height, fixture_jpeg_options options);
+
 typedef struct {
   // PNG's own numbers: colour type 0, 2, 3, 4, 6 and bit depth.
   int color_type, bit_depth;

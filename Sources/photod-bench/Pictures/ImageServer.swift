@@ -38,20 +38,29 @@ final class PhotodServer: ImageServer {
 
   var identifier: Int32 { daemon.identifier }
 
-  /// - Parameter workFolder: where its catalogue is made anew.
-  init(binary: String, photographs folder: String, workFolder: String) throws {
-    let data = workFolder + "/" + UUID().uuidString
+  /// - Parameters:
+  ///   - workFolder: where a data folder is made, unless one is named.
+  ///   - data: what another daemon has left.
+  init(binary: String, photographs folder: String, workFolder: String, data: String? = nil) throws {
+    let data = data ?? workFolder + "/" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
-    daemon = try DaemonUnderTest(binary: binary, library: folder, data: data)
+    daemon = try DaemonUnderTest(
+      binary: binary, library: folder, data: data,
+      settings: ["accessLog=false", "http.requestsPerConnection=1000000000"])
     identifiers = try daemon.identifiersByPath()
   }
 
-  func url(of rendition: Rendition) throws -> String {
+  /// Until what it does on its own account after a scan is done.
+  func waitUntilIdle() throws { try daemon.waitUntilIdle() }
+
+  func url(of rendition: Rendition) throws -> String { try url(of: rendition, quality: Limit.quality) }
+
+  func url(of rendition: Rendition, quality: Int) throws -> String {
     guard let asset = identifiers[rendition.photograph.name] else {
       throw BenchError(description: "photod has no asset \(rendition.photograph.name)")
     }
     let target = rendition.target
     return daemon.url + "/v1/assets/\(asset)/image?targetSize=\(target.size.description)&contentMode=\(target.mode)"
-      + "&format=\(rendition.format)" + (rendition.format == "jpeg" ? "&quality=\(Limit.quality)" : "")
+      + "&format=\(rendition.format)" + (rendition.format == "jpeg" ? "&quality=\(quality)" : "")
   }
 }

@@ -22,15 +22,18 @@ struct PictureOptions: ParsableArguments {
   /// Where the made set is kept between runs, below the checkout.
   private static let madeFolder = ".build/bench-photographs"
 
+  /// The folder that is named, or one with the made set.
+  static func folder(_ named: String?) throws -> String {
+    if let named { return named }
+    try MadePhotographs.write(to: madeFolder)
+    return madeFolder
+  }
+
   /// Does `work` with a folder of its own, which is removed.
   func withWorkFolder(_ work: (Workplace) throws -> Void) throws {
     // libvips has opinions of odd EXIF.
     setenv("VIPS_WARNING", "1", 1)
-    var photographs = photos ?? ""
-    if photographs.isEmpty {
-      photographs = Self.madeFolder
-      try MadePhotographs.write(to: photographs)
-    }
+    let photographs = try Self.folder(photos)
     try TemporaryFolder.with { folder in
       try work(Workplace(options: self, folder: folder, photographsFolder: photographs))
     }
@@ -66,8 +69,9 @@ struct Workplace {
       ?? photographs[0]
   }
 
-  func photodServer() throws -> PhotodServer {
-    try PhotodServer(binary: photod.binary, photographs: photographsFolder, workFolder: folder)
+  /// - Parameter data: the folder that another daemon has left; else one is made.
+  func photodServer(data: String? = nil) throws -> PhotodServer {
+    try PhotodServer(binary: photod.binary, photographs: photographsFolder, workFolder: folder, data: data)
   }
 
   /// `nil` where no Python was named.

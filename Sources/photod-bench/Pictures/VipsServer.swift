@@ -22,7 +22,9 @@ final class VipsServer: ImageServer {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let words = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).split(separator: " ")
+    var line = Data()
+    while line.last != 0x0A, case let more = output.fileHandleForReading.availableData, !more.isEmpty { line += more }
+    let words = String(decoding: line, as: UTF8.self).split(separator: " ")
     guard words.count == 2 else { throw BenchError(description: "\(python) has no pyvips") }
     url = "http://127.0.0.1:\(words[0])"
     version = words[1].trimmingCharacters(in: .whitespacesAndNewlines)

@@ -1,0 +1,140 @@
+import Foundation
+import PhotoModel
+import Synchronization
+
+/// Degraded frames from a picture inside the file: what one costs the daemon, and how long it takes while both cores render.
+///
+/// `Cache-Control: no-cache` keeps stored derivatives out of it. The cost is that of `fastFormat`, whose one frame is the
+/// degraded one. Under load an opportunistic answer is left after its first frame, as by a client that scrolls on.
+struct DegradedFrames {
+  let workplace: Workplace
+  let frames: Int
+
+  private static let floodConnections = 4
+  /// A slow daemon is not waited for.
+  private static let secondsEach = 5.0
+
+  func print() throws {
+    let library = workplace.folder + "/degraded"
+    try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+    for photograph in DegradedPhotographs.made {
+      try Data(photograph.bytes).write(to: URL(filePath: library + "/" + Self.file(photograph.name)))
+    }
+    let large = workplace.photographs.filter {
+      $0.isJPEG && $0.storedSize.width * $0.storedSize.height > 8_000_000
+    }
+    for photograph in large {
+      try TemporaryFolder.place(photograph.path, as: library + "/" + photograph.name)
+    }
+    let daemon = try DaemonUnderTest(
+      binary: workplace.photod.binary, library: library, data: workplace.folder + "/degraded-data",
+      settings: ["accessLog=false", "http.requestsPerConnection=1000000000"])
+    try daemon.waitUntilIdle()
+    let assets = try daemon.identifiersByPath()
+    func image(_ file: String) throws -> String {
+      guard let asset = assets[file] else { throw BenchError(description: "no asset \(file)") }
+      return "\(daemon.url)/v1/assets/\(asset)/image"
+    }
+    let kinds = try DegradedPhotographs.made.map { ($0.name, try image(Self.file($0.name))) }
+    Swift.print(
+      "Degraded frames for 800x800 out of the file's own small picture, up to \(frames) of each kind, one at a time; then the "
+        + "same while \(Self.floodConnections) connections ask for cold renders to 1600x1600\n")
+    let table = Table(
+      [
+        "photograph", "from", "frame", "CPU us, all in", "ms, idle p50", "p99", "ms under load p50", "p99",
+        "opportunistic's first p50", "p99",
+      ], labels: 3)
+    let alone = try kinds.map { _, url -> (cpu: Double, answers: [Answer]) in
+      let asker = try Asker(url + Self.fast, header: Self.noCache)
+      _ = try asker.ask()
+      var answers: [Answer] = []
+      let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try asker.ask() } }
+      return (cpu / Double(answers.count) * 1e6, answers)
+    }
+    let flood = try Flood(large.map { try image($0.name) + "?targetSize=1600x1600&format=jpeg" })
+    var cpuShare = 0.0
+    var rows: [[String]] = []
+    let began = HTTPClient.now()
+    cpuShare =
+      try daemon.cpuSeconds {
+        for (i, (name, url)) in kinds.enumerated() {
+          let asker = try Asker(url + Self.fast, header: Self.noCache)
+          let loaded = try Self.repeated(frames) { try asker.ask() }
+          let first = try Self.repeated(frames) { try Self.firstFrame(url + Self.opportunistic) }
+          let frame = alone[i].answers[0].frames[0]
+          let size = frame.imageResult.matches(of: /(?:width|height)=(\d+)/).map { String($0.1) }
+          rows.append(
+            [name, frame.source, size.joined(separator: "x"), alone[i].cpu.text(0)]
+              + Self.times(alone[i].answers) + Self.times(loaded) + Self.times(first))
+        }
+      } / (HTTPClient.now() - began)
+    // And what is in memory, which no render should hold up.
+    let cached = try Asker(image(large[0].name) + "?targetSize=200x200&format=jpeg")
+    _ = try cached.ask()
+    let hits = try Self.repeated(frames) { try cached.ask() }
+    let renders = flood.end()
+    for row in rows { table.row(row) }
+    Swift.print(
+      "\nA cached frame meanwhile: p50 \(Self.times(hits)[0]) ms, p99 \(Self.times(hits)[1]) ms. Cores that the daemon kept "
+        + "busy: \(cpuShare.text(1)); cold renders done: \(renders)\n")
+  }
+
+  private static let noCache = "Cache-Control: no-cache\r\n"
+  private static let fast = "?targetSize=800x800&format=jpeg&deliveryMode=fastFormat"
+  private static let opportunistic = "?targetSize=800x800&format=jpeg&deliveryMode=opportunistic&multipart=mixed"
+
+  private static func file(_ name: String) -> String { name.replacing("/", with: "-") + ".jpg" }
+
+  private static func repeated(_ count: Int, _ ask: () throws -> Answer) throws -> [Answer] {
+    var answers: [Answer] = []
+    let end = HTTPClient.now() + secondsEach
+    while answers.count < count, answers.isEmpty || HTTPClient.now() < end { answers.append(try ask()) }
+    return answers
+  }
+
+  /// Of an opportunistic answer, whose connection is then closed.
+  private static func firstFrame(_ url: String) throws -> Answer {
+    let (port, target) = try Load.parts(of: url)
+    let client = HTTPClient(port: port)
+    try client.send(HTTPClient.request(target, header: noCache))
+    return try client.receive(frames: 1)
+  }
+
+  /// p50 and p99 of the first frames, in milliseconds.
+  private static func times(_ answers: [Answer]) -> [String] {
+    let times = answers.compactMap { $0.frames.first.map { $0.seconds * 1000 } }
+    return [times.percentile(50).text(), times.percentile(99).text()]
+  }
+
+  /// Cold renders, until it is ended.
+  private struct Flood: ~Copyable {
+    private let stop = StopFlag()
+    private let crew: Crew<Int>
+
+    /// Returns when the first few are done, so that it is well under way.
+    init(_ urls: [String]) throws {
+      let parts = try urls.map { try Load.parts(of: $0) }
+      let isUnderWay = DispatchSemaphore(value: 0)
+      crew = Crew(DegradedFrames.floodConnections) { [stop] i in
+        let client = HTTPClient(port: parts[0].port)
+        var done = 0
+        while !stop.isRaised {
+          let target = parts[(i + done * DegradedFrames.floodConnections) % parts.count].target
+          if (try? client.ask(HTTPClient.request(target, header: DegradedFrames.noCache)))?.status != 200 {
+            usleep(1000)
+          }
+          done += 1
+          if done == 1 { isUnderWay.signal() }
+        }
+        return done
+      }
+      for _ in 0..<DegradedFrames.floodConnections { isUnderWay.wait() }
+    }
+
+    /// How many there were.
+    consuming func end() -> Int {
+      stop.raise()
+      return crew.wait().reduce(0, +)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// What a daemon says of itself at `/metrics` (Prometheus text), where it has that.
+struct Metrics {
+  private let values: [String: Double]
+
+  /// `nil` where there are none.
+  init?(_ client: HTTPClient) {
+    guard let answer = try? client.ask(HTTPClient.request("/metrics"), keepBytes: 1 << 20), answer.status == 200 else {
+      return nil
+    }
+    var values: [String: Double] = [:]
+    for line in String(decoding: answer.kept, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
+      let words = line.split(separator: " ")
+      if words.count >= 2, let value = Double(words[1]) { values[String(words[0])] = value }
+    }
+    self.values = values
+  }
+
+  var memoryBudgetBytes: Int? { bytes("photod_memory_budget_bytes") }
+  var memoryInUseBytes: Int? { bytes("photod_memory_in_use_bytes") }
+  var frameCacheBytes: Int? { bytes("photod_frame_cache_bytes") }
+
+  private func bytes(_ name: String) -> Int? { values[name].map { Int($0) } }
+}

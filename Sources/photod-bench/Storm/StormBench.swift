@@ -1,0 +1,175 @@
+// Everything at once, for minutes: does resident memory stay under its ceiling, does it come back, and does a frame that is
+// in memory still come at once?
+//
+// The ceiling is memoryBudget + cache.frameBytes + a fixed part, which is what the daemon takes without any picture. Peak is
+// the kernel's own (VmHWM), so nothing falls between two samples.
+
+import ArgumentParser
+import Foundation
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+struct StormBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "storm", abstract: "Resident memory and a cached frame under everything at once.")
+
+  @Option(help: "The daemon's binary.")
+  var photod: String
+
+  @Option(help: "A folder of JPEGs and PNGs; else a set of all kinds is made, once.")
+  var photos: String?
+
+  @Option(help: "How long.")
+  var minutes = 10.0
+
+  @Option(help: "Connections; half of them are an ordinary gallery.")
+  var connections = 64
+
+  @Option(help: "MiB; 0 leaves it to the daemon.")
+  var memoryBudget = 0
+
+  @Option(help: "Of frames kept in memory, MiB.")
+  var frameCache = 128
+
+  @Option(help: "What the daemon may take beside budget and frames, MiB.")
+  var fixedPart = 96
+
+  @Option(help: "Seconds after the end until memory is looked at again.")
+  var settleSeconds = 60
+
+  @Option(help: "More settings of the daemon, as KEY=VALUE; may be given several times.")
+  var set: [String] = []
+
+  func run() throws {
+    let photographs = try PictureOptions.folder(photos)
+    try TemporaryFolder.with { try measure(StormLibrary(photographs: photographs, in: $0 + "/library"), in: $0) }
+  }
+
+  private func measure(_ library: StormLibrary, in folder: String) throws {
+    let daemon = try DaemonUnderTest(
+      binary: photod, library: folder + "/library", data: folder + "/data",
+      settings: [
+        "accessLog=false", "memoryBudget=\(memoryBudget << 20)", "cache.frameBytes=\(frameCache << 20)",
+      ] + set)
+    try daemon.waitUntilIdle()
+    let (world, outcomes) = try world(daemon, library)
+    let probe = world.ordinary[0] + "?targetSize=200x200&contentMode=aspectFill&format=jpeg"
+    let idle = try Accounting.residentBytes(of: daemon.identifier)
+    let descriptors = try Accounting.descriptors(of: daemon.identifier)
+    try Accounting.resetPeak(of: daemon.identifier)
+    _ = try Asker.ask([daemon.url + probe])
+    let watch = StormWatch(process: daemon.identifier, port: world.port, path: probe)
+    usleep(3_000_000)
+    let calm = watch.take()
+    printTitle(idle: idle, world)
+
+    var hits: [Double] = []
+    var others: [String: Int] = [:]
+    let roles = roles()
+    let storm = Crew(roles.count) { StormClient(manners: roles[$0], number: $0, world: world).run() }
+    let table = Table(
+      [
+        "minute", "RSS MiB", "memory in use", "frame cache", "cached frame p50 ms", "p99", "slowest", "daemon's cores",
+      ], labels: 0)
+    table.row(["calm"] + cells(calm) + ["–"])
+    let whole = Int(minutes.rounded(.up))
+    for minute in 1...max(whole, 1) {
+      let seconds = min(60, minutes * 60 - Double(minute - 1) * 60)
+      let cpu = try daemon.cpuSeconds { usleep(UInt32(seconds * 1e6)) }
+      let seen = watch.take()
+      hits += seen.hits
+      others.merge(seen.otherSources, uniquingKeysWith: +)
+      table.row(["\(minute)"] + cells(seen) + [(cpu / seconds).text(1)])
+    }
+    world.stop.raise()
+    _ = storm.wait()
+    let peak = try Accounting.peakBytes(of: daemon.identifier)
+    sleep(UInt32(settleSeconds))
+    let after = watch.take()
+    watch.end()
+    let metrics = Metrics(HTTPClient(port: world.port))
+    let settled = try Accounting.residentBytes(of: daemon.identifier)
+    printMemory(idle: idle, peak: peak, settled: settled, metrics)
+    print(
+      "A cached frame: \(hits.count) hits, p50 \(hits.percentile(50).text()) ms, p99 \(hits.percentile(99).text()), p99.9 "
+        + "\(hits.percentile(99.9).text()), slowest \(hits.max().text()); calm before p99 "
+        + "\(calm.hits.percentile(99).text()), calm after \(after.hits.percentile(99).text())"
+        + (others.isEmpty ? "" : "; otherwise: \(others.map { "\($0.value) \($0.key)" }.joined(separator: ", "))"))
+    let open = try Accounting.descriptors(of: daemon.identifier)
+    print("Descriptors: \(descriptors) before, \(open) a while after\n")
+    let endings = Table(["clients; pictures that need care", "answers"], labels: 2)
+    for (kind, list) in outcomes.list {
+      endings.row([kind, list.map { "\($0.1) × \($0.0)" }.joined(separator: ", ")])
+    }
+  }
+
+  // MARK: - Who storms
+
+  private func world(_ daemon: DaemonUnderTest, _ library: StormLibrary) throws -> (StormClient.World, StormOutcomes) {
+    let assets = try daemon.identifiersByPath()
+    func paths(_ names: [String]) -> [String] {
+      names.compactMap { assets[$0] }.map { "/v1/assets/\($0)/image" }
+    }
+    let (port, _) = try Load.parts(of: daemon.url)
+    let ordinary = paths(library.ordinary)
+    let giants = paths(library.giants)
+    guard !ordinary.isEmpty, !giants.isEmpty else { throw BenchError(description: "the scan missed photographs") }
+    // A daemon that does not know the parameter says so.
+    let named = try HTTPClient(port: port).ask(HTTPClient.request(ordinary[0] + "?targetSize=64x64&requestID=storm"))
+    let outcomes = StormOutcomes()
+    let world = StormClient.World(
+      port: port, ordinary: ordinary, giants: giants,
+      giantNames: Dictionary(uniqueKeysWithValues: zip(giants, library.giants)), canCancel: named.status == 200,
+      outcomes: outcomes,
+      stop: StopFlag())
+    return (world, outcomes)
+  }
+
+  /// Who does what, in the shares that there are of 64.
+  private func roles() -> [StormClient.Manners] {
+    let all = StormClient.Manners.allCases.flatMap { [StormClient.Manners](repeating: $0, count: $0.share) }
+    return (0..<connections).map { all[$0 * all.count / connections % all.count] }
+  }
+
+  // MARK: - What is said
+
+  private func printTitle(idle: Int, _ world: StormClient.World) {
+    print(
+      "\(connections) connections for \(minutes.text(1)) minutes; idle before: \(idle.mebibytes.text(1)) MiB resident"
+        + (world.canCancel ? "" : "; requests can't be withdrawn by name, so those who would leave instead") + "\n")
+  }
+
+  private func cells(_ seen: StormWatch.Seen) -> [String] {
+    [
+      seen.residentBytes.mebibytes.text(1), (seen.memoryInUseBytes?.mebibytes).text(1),
+      (seen.frameCacheBytes?.mebibytes).text(1), seen.hits.percentile(50).text(), seen.hits.percentile(99).text(),
+      seen.hits.max().text(),
+    ]
+  }
+
+  private func printMemory(idle: Int, peak: Int, settled: Int, _ metrics: Metrics?) {
+    // As the daemon chooses where it is told nothing: config/photod.json.
+    let standard = min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
+    let budget = metrics?.memoryBudgetBytes ?? (memoryBudget > 0 ? memoryBudget << 20 : standard)
+    let ceiling = budget + (frameCache + fixedPart) << 20
+    print(
+      "\nResident: peak \(peak.mebibytes.text(1)) MiB; ceiling \(ceiling.mebibytes.text(0)) = budget "
+        + "\(budget.mebibytes.text(0)) + frames \(frameCache) + fixed \(fixedPart): "
+        + (peak <= ceiling ? "held" : "EXCEEDED"))
+    guard let cached = metrics?.frameCacheBytes else {
+      print(
+        "\(settleSeconds) s after: \(settled.mebibytes.text(1)) MiB, idle was \(idle.mebibytes.text(1)); what the frame "
+          + "cache holds the daemon does not say")
+      return
+    }
+    let expected = idle + cached
+    let share = Double(settled) / Double(expected)
+    print(
+      "\(settleSeconds) s after: \(settled.mebibytes.text(1)) MiB; idle \(idle.mebibytes.text(1)) + cached frames "
+        + "\(cached.mebibytes.text(1)) = \(expected.mebibytes.text(1)); \(share.text()) of it: "
+        + (share <= 1.2 ? "within 20%" : "MORE than 20% above"))
+  }
+}

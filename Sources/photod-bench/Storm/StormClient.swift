@@ -1,0 +1,174 @@
+import Foundation
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One client of a storm, that keeps to its manners until it is told to stop.
+struct StormClient: Sendable {
+  enum Manners: String, CaseIterable, Sendable {
+    /// The gallery's mix, and a part of it in sizes that nobody has asked for.
+    case gallery
+    /// The largest pictures there are, in all sizes.
+    case giants
+    /// Degraded frames and what follows, in all forms.
+    case deliveries
+    /// Goes away before the answer is there, or in the midst of it.
+    case leaver
+    /// Takes the full size, slowly.
+    case slow
+    /// Withdraws its requests by name.
+    case canceller
+
+    /// Out of 64.
+    var share: Int {
+      switch self {
+      case .gallery: 32
+      case .giants: 4
+      case .deliveries: 8
+      case .leaver: 8
+      case .slow: 8
+      case .canceller: 4
+      }
+    }
+  }
+
+  /// What all clients know.
+  struct World: Sendable {
+    let port: UInt16
+    /// Paths of images.
+    let ordinary, giants: [String]
+    /// The giants' files, by their paths.
+    let giantNames: [String: String]
+    let canCancel: Bool
+    let outcomes: StormOutcomes
+    let stop: StopFlag
+  }
+
+  let manners: Manners
+  let number: Int
+  let world: World
+
+  func run() {
+    var random = SplitMix(state: UInt64(number) &* 0x1_0001 &+ 7)
+    let client = HTTPClient(
+      port: world.port, receiveBufferBytes: manners == .slow ? 32 << 10 : nil)
+    if manners == .slow {
+      client.bytesPerSecond = 400_000
+      client.leaveAfterSeconds = 20
+    }
+    while !world.stop.isRaised {
+      switch manners {
+      case .gallery: ask(client, galleryPath(&random), noCache: Int.random(in: 0..<20, using: &random) == 0)
+      case .giants: ask(client, giantPath(&random), noCache: Bool.random(using: &random))
+      case .deliveries: ask(client, deliveryPath(&random), noCache: Int.random(in: 0..<4, using: &random) == 0)
+      case .leaver: leave(client, &random)
+      case .slow: ask(client, pick(world.ordinary + world.giants, &random) + "?targetSize=max", noCache: false)
+      case .canceller: cancel(client, &random)
+      }
+    }
+  }
+
+  // MARK: - What is asked
+
+  private func galleryPath(_ random: inout SplitMix) -> String {
+    let (_, target) = Gallery.target(Int.random(in: 0..<100, using: &random))
+    let isOdd = Int.random(in: 0..<5, using: &random) == 0
+    let side = Int.random(in: 64...1600, using: &random)
+    let size = isOdd ? "\(side)x\(side)" : target.size.description
+    // One in a hundred scrolls past a giant.
+    let isGiant = Int.random(in: 0..<100, using: &random) == 0
+    return pick(isGiant ? world.giants : world.ordinary, &random) + "?targetSize=\(size)&contentMode=\(target.mode)"
+  }
+
+  private func giantPath(_ random: inout SplitMix) -> String {
+    let queries = [
+      "?targetSize=200x200&contentMode=aspectFill", "?targetSize=1600x1600", "?targetSize=4000x4000", "?targetSize=max",
+      "?targetSize=2500x2500&format=png", "?normalizedCropRect=0.4,0.4,0.2,0.2", "?targetSize=800x800&resizeMode=fast",
+    ]
+    return pick(world.giants, &random) + pick(queries, &random)
+  }
+
+  private func deliveryPath(_ random: inout SplitMix) -> String {
+    let forms = [
+      "deliveryMode=opportunistic&multipart=mixed", "deliveryMode=opportunistic&multipart=replace",
+      "deliveryMode=fastFormat",
+    ]
+    let side = Int.random(in: 100...2000, using: &random)
+    let isGiant = Int.random(in: 0..<20, using: &random) == 0
+    return pick(isGiant ? world.giants : world.ordinary, &random) + "?targetSize=\(side)x\(side)&"
+      + pick(forms, &random)
+  }
+
+  private func pick(_ list: [String], _ random: inout SplitMix) -> String {
+    list[Int.random(in: 0..<list.count, using: &random)]
+  }
+
+  // MARK: - How
+
+  private func ask(_ client: HTTPClient, _ path: String, noCache: Bool) {
+    let header = noCache ? "Cache-Control: no-cache\r\n" : ""
+    var outcome: String
+    do { outcome = try client.ask(HTTPClient.request(path, header: header)).outcome } catch {
+      outcome = Self.name(error)
+    }
+    note(outcome)
+    if let giant = world.giantNames[String(path.prefix { $0 != "?" })] { world.outcomes.note(giant, outcome) }
+  }
+
+  /// Before anything is there, after the first frame, or in the midst of a large body; with and without a farewell.
+  private func leave(_ client: HTTPClient, _ random: inout SplitMix) {
+    let isReset = Bool.random(using: &random)
+    do {
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        try client.send(HTTPClient.request(giantPath(&random), header: "Cache-Control: no-cache\r\n"))
+        usleep(UInt32.random(in: 0..<200_000, using: &random))
+      case 1:
+        let side = Int.random(in: 600...2000, using: &random)
+        let query = "?targetSize=\(side)x\(side)&deliveryMode=opportunistic&multipart=mixed"
+        try client.send(HTTPClient.request(pick(world.ordinary, &random) + query))
+        _ = try client.receive(frames: 1)
+      default:
+        client.leaveAfterSeconds = Double.random(in: 0.01..<0.3, using: &random)
+        defer { client.leaveAfterSeconds = .infinity }
+        try client.send(HTTPClient.request(pick(world.ordinary, &random) + "?targetSize=max"))
+        _ = try client.receive()
+      }
+      note("left")
+    } catch HTTPClient.Failure.hadEnough {
+      note("left")
+    } catch {
+      note(Self.name(error))
+    }
+    client.close(isReset: isReset)
+  }
+
+  private func cancel(_ client: HTTPClient, _ random: inout SplitMix) {
+    guard world.canCancel else { return leave(client, &random) }
+    let identifier = "storm-\(UInt64.random(in: 0...UInt64.max, using: &random))"
+    let other = HTTPClient(port: world.port)
+    do {
+      try client.send(
+        HTTPClient.request(giantPath(&random) + "&requestID=\(identifier)", header: "Cache-Control: no-cache\r\n"))
+      usleep(UInt32.random(in: 0..<300_000, using: &random))
+      let answer = try other.ask(HTTPClient.request("/v1/requests/\(identifier)", method: "DELETE"))
+      note("DELETE: \(answer.outcome)")
+      note("its request: \(try client.receive().outcome)")
+    } catch {
+      note(Self.name(error))
+    }
+  }
+
+  private func note(_ outcome: String) { world.outcomes.note(manners.rawValue, outcome) }
+
+  private static func name(_ error: any Error) -> String {
+    switch error {
+    case HTTPClient.Failure.hadEnough: "left"
+    case HTTPClient.Failure.closed: "closed by the daemon"
+    case HTTPClient.Failure.notConnected(let code): "not connected: \(String(cString: strerror(code)))"
+    default: "\(error)"
+    }
+  }
+}
