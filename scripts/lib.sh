@@ -15,6 +15,8 @@ test_packages="python3"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"
 slow_bench_packages="slowhttptest"
+# Debian's name; Ubuntu's package of this name installs a snap, which can't read /tmp.
+browser_packages="chromium python3"
 
 # Installs those of the named packages that are missing, and nothing else.
 install_missing() {

@@ -29,10 +29,15 @@ struct PhotodDemo: ParsableCommand {
     @Option var height = 3000
     @Option var seed = 1
     @Flag var progressive = false
+    @Flag(help: "With a thumbnail of 160x120 in its EXIF block, as cameras write it.") var thumbnail = false
 
     func run() throws {
       let scene = Scene(seed: seed, grain: 14).pixels(width: width, height: height)
-      let bytes = JPEGFile { $0.isProgressive = progressive }.encoded(scene)
+      let file = JPEGFile { file in
+        file.isProgressive = progressive
+        if thumbnail { file.exif = EXIFBlock { $0.thumbnail = DemoLibrary.thumbnail(of: scene) } }
+      }
+      let bytes = file.encoded(scene)
       try Data(bytes).write(to: URL(filePath: path))
     }
   }

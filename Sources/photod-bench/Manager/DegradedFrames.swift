@@ -41,15 +41,17 @@ struct DegradedFrames {
         + "same while \(Self.floodConnections) connections ask for cold renders to 1600x1600\n")
     let table = Table(
       [
-        "photograph", "from", "frame", "CPU us, all in", "ms, idle p50", "p99", "ms under load p50", "p99",
+        "photograph", "from", "frame", "CPU us, one at a time", "8 at a time", "ms, idle p50", "p99",
+        "ms under load p50", "p99",
         "opportunistic's first p50", "p99",
       ], labels: 3)
-    let alone = try kinds.map { _, url -> (cpu: Double, answers: [Answer]) in
+    let alone = try kinds.map { _, url -> (cpu: Double, together: Double, answers: [Answer]) in
       let asker = try Asker(url + Self.fast, header: Self.noCache)
       _ = try asker.ask()
       var answers: [Answer] = []
       let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try asker.ask() } }
-      return (cpu / Double(answers.count) * 1e6, answers)
+      let together = try daemon.cpuSeconds { try Self.together(url + Self.fast, frames) }
+      return (cpu / Double(answers.count) * 1e6, together / Double(frames) * 1e6, answers)
     }
     let flood = try Flood(large.map { try image($0.name) + "?targetSize=1600x1600&format=jpeg" })
     var cpuShare = 0.0
@@ -64,7 +66,7 @@ struct DegradedFrames {
           let frame = alone[i].answers[0].frames[0]
           let size = frame.imageResult.matches(of: /(?:width|height)=(\d+)/).map { String($0.1) }
           rows.append(
-            [name, frame.source, size.joined(separator: "x"), alone[i].cpu.text(0)]
+            [name, frame.source, size.joined(separator: "x"), alone[i].cpu.text(0), alone[i].together.text(0)]
               + Self.times(alone[i].answers) + Self.times(loaded) + Self.times(first))
         }
       } / (HTTPClient.now() - began)
@@ -90,6 +92,16 @@ struct DegradedFrames {
     let end = HTTPClient.now() + secondsEach
     while answers.count < count, answers.isEmpty || HTTPClient.now() < end { answers.append(try ask()) }
     return answers
+  }
+
+  /// From eight connections at the same time, as a browser opens six.
+  private static func together(_ url: String, _ count: Int) throws {
+    let crew = Crew(8) { i in
+      let share = (count + i) / 8
+      guard let asker = try? Asker(url, header: noCache) else { return false }
+      return (0..<share).allSatisfy { _ in (try? asker.ask()) != nil }
+    }
+    guard crew.wait().allSatisfy({ $0 }) else { throw BenchError(description: "not every frame came: \(url)") }
   }
 
   /// Of an opportunistic answer, whose connection is then closed.

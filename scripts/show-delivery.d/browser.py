@@ -1,0 +1,79 @@
+# Headless Chromium, driven through the pipe that --remote-debugging-pipe opens (Chrome DevTools Protocol): no sockets, no
+# packages. Messages are JSON, each ended by a NUL; Chromium reads descriptor 3 and writes descriptor 4.
+import base64
+import json
+import os
+import shutil
+import subprocess
+
+
+class Browser:
+    def __init__(self, profile, width, height):
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not program:
+            raise SystemExit("no Chromium here")
+        read_end, self._to = os.pipe()
+        self._from, write_end = os.pipe()
+        arguments = [program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={profile}",
+                     "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
+                     "--disable-background-networking", "--force-device-scale-factor=1"]
+        if os.geteuid() == 0:
+            arguments.append("--no-sandbox")  # Chromium's sandbox refuses root.
+        # The shell moves the pipes to where Chromium looks for them.
+        command = ["sh", "-c", f'exec "$@" 3<&{read_end} 4>&{write_end}', "sh"] + arguments
+        self._process = subprocess.Popen(command, pass_fds=(read_end, write_end), stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL)
+        os.close(read_end)
+        os.close(write_end)
+        self._buffer = b""
+        self._number = 0
+        self._session = None
+        self._events = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Page.enable")
+        self.call("Network.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def close(self):
+        self._process.terminate()
+        self._process.wait()
+
+    def call(self, method, **parameters):
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self._events.append(answer)
+
+    def open(self, url):
+        self._events = []
+        self.call("Page.navigate", url=url)
+        while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
+            self._events.append(self._read())
+
+    def evaluate(self, script):
+        """The value of an expression, awaited where it is a promise."""
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"])
+        return answer["result"].get("value")
+
+    def screenshot(self):
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
+    def _read(self):
+        while b"\0" not in self._buffer:
+            more = os.read(self._from, 1 << 20)
+            if not more:
+                raise RuntimeError("Chromium has gone")
+            self._buffer += more
+        message, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(message)
