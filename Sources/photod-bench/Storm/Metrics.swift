@@ -1,5 +1,6 @@
 /// What a daemon says of itself at `/metrics` (Prometheus text), where it has that.
 struct Metrics {
+  /// By name; what has labels is added up.
   private let values: [String: Double]
 
   /// `nil` where there are none.
@@ -9,8 +10,8 @@ struct Metrics {
     }
     var values: [String: Double] = [:]
     for line in String(decoding: answer.kept, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
-      let words = line.split(separator: " ")
-      if words.count >= 2, let value = Double(words[1]) { values[String(words[0])] = value }
+      guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
+      values[String(line.prefix { $0 != "{" && $0 != " " }), default: 0] += value
     }
     self.values = values
   }
