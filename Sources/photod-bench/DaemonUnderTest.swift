@@ -7,7 +7,7 @@ import Foundation
 /// A photod of the benchmark's own, ended with it.
 final class DaemonUnderTest {
   let url: String
-  private let process = Process()
+  private let process: ServerProcess
 
   /// - Parameters:
   ///   - prefix: what starts it, such as `taskset -c 0`.
@@ -17,26 +17,17 @@ final class DaemonUnderTest {
     settings: [String] = ["accessLog=false"]
   ) throws {
     try Command([binary, "scan", "--library", library, "--data", data, "--log-level", "error"]).run()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments =
+    // The log is there to be written, not to be read.
+    process = try ServerProcess(
       prefix + [
         binary, "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
         "scan.intervalSeconds=0",
         "--log-level", "error",
-      ] + settings.flatMap { ["--set", $0] }
-    // The log is there to be written, not to be read.
-    process.standardError = FileHandle.nullDevice
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    guard let start = line.range(of: "http://") else { throw BenchError(description: "photod did not start") }
-    url = line[start.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)
-  }
-
-  deinit {
-    process.terminate()
-    process.waitUntilExit()
+      ] + settings.flatMap { ["--set", $0] }, speaksWhenReady: true)
+    guard let start = process.firstLine.range(of: "http://") else {
+      throw BenchError(description: "photod did not start")
+    }
+    url = process.firstLine[start.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// The identifier of the library's one asset.
@@ -67,7 +58,7 @@ final class DaemonUnderTest {
     return found
   }
 
-  var identifier: Int32 { process.processIdentifier }
+  var identifier: Int32 { process.identifier }
 
   /// Until it has spent next to nothing for a second: what a scan leaves to be done is done then.
   func waitUntilIdle() throws {

@@ -4,30 +4,21 @@ import Foundation
   import Glibc
 #endif
 
-/// Another server, ended by `end`.
+/// Another server, ended with this.
 final class Peer {
   let url: String
-  private let process = Process()
+  private let process: ServerProcess
 
-  var identifier: Int32 { process.processIdentifier }
+  var identifier: Int32 { process.identifier }
 
   /// - Parameter path: what it answers once it is there.
   private init(_ arguments: [String], port: UInt16, path: String = "/x.jpg") throws {
     url = "http://127.0.0.1:\(port)"
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = arguments
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    process = try ServerProcess(arguments, speaksWhenReady: false)
     // Until it answers; curl waits between its attempts.
     try Command([
       "curl", "-fsS", "--retry", "50", "--retry-delay", "1", "--retry-connrefused", "-o", "/dev/null", url + path,
     ]).run()
-  }
-
-  func end() {
-    process.terminate()
-    process.waitUntilExit()
   }
 
   /// nginx with one worker and no log, as its own manual tunes it for files.

@@ -65,7 +65,6 @@ struct ServeBench: ParsableCommand {
       peers.append(peer)
       contestants.append(Contestant(name: "hummingbird (SwiftNIO)", url: peer.url + "/x.jpg", process: peer.identifier))
     }
-    defer { for peer in peers { peer.end() } }
 
     for contestant in contestants {
       for _ in 0..<2 { try Command(["curl", "-fsS", "-o", folder + "/got", contestant.url]).run() }

@@ -1,13 +1,25 @@
 import Foundation
 import PhotoFixtures
+import Synchronization
 
 /// A folder of a benchmark's own, removed when its work is done.
 enum TemporaryFolder {
   static func with<Result>(_ work: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    folders.withLock { _ = $0.insert(folder) }
+    defer {
+      try? FileManager.default.removeItem(atPath: folder)
+      folders.withLock { _ = $0.remove(folder) }
+    }
     return try work(folder)
+  }
+
+  private static let folders = Mutex<Set<String>>([])
+
+  /// Those that are there; for a benchmark that is interrupted.
+  static func removeAll() {
+    for folder in folders.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: folder) }
   }
 
   /// A file under another name, without a copy of its bytes where that can be.

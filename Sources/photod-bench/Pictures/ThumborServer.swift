@@ -33,8 +33,6 @@ final class ThumborServer: ImageServer {
     url = peer.url
   }
 
-  deinit { peer.end() }
-
   func url(of rendition: Rendition) throws -> String {
     let target = rendition.target
     // Without a size it is the full one; fit-in never enlarges, and a crop that must enlarge does.

@@ -6,34 +6,23 @@ final class VipsServer: ImageServer {
   let version: String
   private let url: String
   private let indexes: [String: Int]
-  private let process = Process()
+  private let process: ServerProcess
 
-  var identifier: Int32 { process.processIdentifier }
+  var identifier: Int32 { process.identifier }
 
   /// From the checkout, where `scripts/bench` runs.
   private static let program = "scripts/bench.d/vips-server.py"
 
   /// - Parameter python: an interpreter with pyvips.
   init(python: String, photographs: [Photograph]) throws {
-    process.executableURL = URL(filePath: python)
-    process.arguments = [Self.program, "\(Limit.quality)"] + photographs.map(\.path)
-    process.environment = ProcessInfo.processInfo.environment.merging(
-      ["VIPS_CONCURRENCY": "1"]) { _, new in new }
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    var line = Data()
-    while line.last != 0x0A, case let more = output.fileHandleForReading.availableData, !more.isEmpty { line += more }
-    let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+    process = try ServerProcess(
+      [python, Self.program, "\(Limit.quality)"] + photographs.map(\.path), environment: ["VIPS_CONCURRENCY": "1"],
+      speaksWhenReady: true, showsErrors: true)
+    let words = process.firstLine.split(separator: " ")
     guard words.count == 2 else { throw BenchError(description: "\(python) has no pyvips") }
     url = "http://127.0.0.1:\(words[0])"
     version = words[1].trimmingCharacters(in: .whitespacesAndNewlines)
     indexes = Dictionary(uniqueKeysWithValues: photographs.enumerated().map { ($1.name, $0) })
-  }
-
-  deinit {
-    process.terminate()
-    process.waitUntilExit()
   }
 
   func url(of rendition: Rendition) throws -> String {
