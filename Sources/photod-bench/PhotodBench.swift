@@ -13,4 +13,9 @@ struct PhotodBench: ParsableCommand {
       CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
       IdleBench.self, SlowBench.self, ManagerBench.self, StormBench.self,
     ])
+
+  static func main() {
+    Interruption.watch()
+    main(nil)
+  }
 }

@@ -29,7 +29,8 @@ final class ServerProcess {
     let output = Pipe()
     process.standardOutput = speaksWhenReady ? output : FileHandle.nullDevice
     try process.run()
-    Running.add(process.processIdentifier)
+    let started = process.processIdentifier
+    Self.running.withLock { _ = $0.insert(started) }
     var line = Data()
     while speaksWhenReady, line.last != 0x0A {
       let more = output.fileHandleForReading.availableData
@@ -43,37 +44,14 @@ final class ServerProcess {
     // Foundation gives each a process group of its own, and waits until the last that the process has begun has gone.
     kill(-identifier, SIGTERM)
     process.waitUntilExit()
-    Running.remove(identifier)
+    let ended = identifier
+    Self.running.withLock { _ = $0.remove(ended) }
   }
 
-  /// Who has to be ended with this process when it is told to end.
-  private enum Running {
-    private static let processes = Mutex<Set<Int32>>([])
-    // Because a signal's handler may do no more than write: it is set once, before there is a handler.
-    private nonisolated(unsafe) static var told: Int32 = -1
+  private static let running = Mutex<Set<Int32>>([])
 
-    /// Waits for a signal on a thread of its own. Signals are handled and not ignored, since programs that are started
-    /// inherit what is ignored.
-    private static let watch: Void = {
-      var ends: [Int32] = [-1, -1]
-      guard pipe(&ends) == 0 else { return }
-      told = ends[1]
-      for number in [SIGINT, SIGTERM] { signal(number) { _ in write(Running.told, "!", 1) } }
-      let end = ends[0]
-      Thread.detachNewThread {
-        var byte: UInt8 = 0
-        while read(end, &byte, 1) != 1 {}
-        for process in processes.withLock({ $0 }) { kill(-process, SIGTERM) }
-        TemporaryFolder.removeAll()
-        _exit(1)
-      }
-    }()
-
-    static func add(_ process: Int32) {
-      watch
-      processes.withLock { _ = $0.insert(process) }
-    }
-
-    static func remove(_ process: Int32) { processes.withLock { _ = $0.remove(process) } }
+  /// Those that are there; for a benchmark that is interrupted.
+  static func endAll() {
+    for process in running.withLock({ $0 }) { kill(-process, SIGTERM) }
   }
 }
