@@ -9,7 +9,8 @@ enum AssetRow {
     asset.pixelWidth, asset.pixelHeight, asset.orientation, asset.hasAlpha, asset.creationDate, \
     asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
     asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
-    file.modified, file.thumbnailOffset, file.thumbnailLength
+    file.modified, file.thumbnailOffset, file.thumbnailLength, \
+    CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
     """
 
   static func asset(_ row: Row, for principal: Principal) throws -> Asset {
@@ -42,6 +43,7 @@ enum AssetRow {
         path: path,
         identity: FileIdentity(
           inode: UInt64(bitPattern: row[20] as Int64), size: row[21], modified: row[22]),
-        embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[24]) }))
+        embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[24]) }),
+      placeholder: try row.withUnsafeData(atIndex: 25) { $0.map { [UInt8]($0) } })
   }
 }

@@ -18,7 +18,7 @@ package final class Catalogue: Sendable {
 
   let pool: DatabasePool
   let dataFolder: String
-  private let commits = CommitCounter()
+  let commits = CommitCounter()
   private let others: OtherWriters
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
@@ -38,7 +38,7 @@ package final class Catalogue: Sendable {
       let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       try CatalogueSchema.migrator.migrate(pool)
-      others = try OtherWriters(path: path)
+      others = try OtherWriters(pool: pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
       throw error
@@ -51,7 +51,8 @@ package final class Catalogue: Sendable {
   package var generation: UInt64 { commits.count.load(ordering: .acquiring) }
 
   /// Looks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. To be called now
-  /// and then; it reads a few bytes of memory that SQLite shares between processes.
+  /// and then; it waits for its turn among this process's writers, and reads a few bytes of memory that SQLite shares
+  /// between processes.
   package func noticeOtherWriters() {
     if others.haveCommitted() { commits.increment() }
   }

@@ -7,6 +7,10 @@ enum CatalogueSchema {
     migrator.registerMigration("1: files and assets") { db in
       try db.execute(sql: filesAndAssets)
     }
+    // Only adds, so that no reference has to be checked anew.
+    migrator.registerMigration("2: placeholders", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: placeholders)
+    }
     return migrator
   }
 
@@ -81,5 +85,16 @@ enum CatalogueSchema {
     CREATE TRIGGER countHiddenAsset AFTER UPDATE OF isHidden ON asset WHEN NEW.isHidden <> OLD.isHidden BEGIN
       UPDATE counter SET value = value + NEW.isHidden - OLD.isHidden WHERE name = 'hiddenAssets';
     END;
+    """
+
+  private static let placeholders = """
+    -- A ThumbHash, and the content version that it was made of; a version without one: none can be made of that.
+    ALTER TABLE asset ADD COLUMN placeholder BLOB CHECK (length(placeholder) <= 64);
+    ALTER TABLE asset ADD COLUMN placeholderVersion TEXT;
+    -- Holds those that are to be made and nothing else, in the order in which they are.
+    CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
+      WHERE placeholderVersion IS NOT contentVersion;
+    -- What placeholders were last made with: what it could not make, something else may.
+    INSERT INTO library VALUES ('placeholderMark', '');
     """
 }

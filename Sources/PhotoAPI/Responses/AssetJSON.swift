@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPCore
 import PhotoModel
 
@@ -14,6 +15,9 @@ struct AssetJSON: Encodable {
   init(_ asset: Asset) {
     self.asset = asset
   }
+
+  /// In base64 (RFC 4648 §4).
+  var placeholder: String? { asset.placeholder.map { Data($0).base64EncodedString() } }
 
   private enum Key: String, CodingKey {
     case localIdentifier, mediaType, mediaSubtypes, sourceType, pixelWidth, pixelHeight, creationDate
@@ -50,7 +54,7 @@ struct AssetJSON: Encodable {
     try object.encode(asset.original.identity.size, forKey: .fileSize)
     try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
     try object.encode(asset.revision, forKey: .revision)
-    try object.encodeNil(forKey: .placeholder)
+    try object.encode(placeholder, forKey: .placeholder)
     try object.encode(false, forKey: .isInCloud)
     try object.encode(asset.cameraMake, forKey: .cameraMake)
     try object.encode(asset.cameraModel, forKey: .cameraModel)

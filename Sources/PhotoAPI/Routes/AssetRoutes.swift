@@ -61,9 +61,12 @@ struct AssetRoutes: Sendable {
     let asset: Asset?
     do throws(AssetSourceError) { asset = try library.asset(identifier, for: principal) } catch { throw failed(error) }
     guard let asset else { throw .assetNotFound }
-    // The same revision reads differently to one who may see places.
-    let tag = "\"\(asset.revision)\(principal.may(.location) ? "-l" : "")\""
-    return JSONAnswer(JSONBody.encode(AssetJSON(asset)), tag: tag, cacheControl: Self.cacheControl)
+    let answer = AssetJSON(asset)
+    // The same revision reads differently to one who may see places, and once the placeholder is made.
+    var tag = asset.revision
+    if principal.may(.location) { tag += "-l" }
+    if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
+    return JSONAnswer(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: Self.cacheControl)
       .response(to: request.head)
   }
 

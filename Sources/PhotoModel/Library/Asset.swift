@@ -81,12 +81,15 @@ package struct Asset: Sendable, Hashable {
   package var isFavorite: Bool
   package var isHidden: Bool
   package var original: OriginalFile
+  /// A ThumbHash of this content, 25 bytes at most; `nil` until it is made, or where it can't be.
+  package var placeholder: [UInt8]?
 
   package init(
     localIdentifier: LocalIdentifier, contentVersion: ContentVersion, revision: String, mediaType: MediaType,
     uniformTypeIdentifier: String, pixelSize: PixelSize, orientation: Orientation, hasAlpha: Bool,
     creationDate: Timestamp, creationDateSource: DateSource, modificationDate: Timestamp, location: Location?,
-    cameraMake: String?, cameraModel: String?, isFavorite: Bool, isHidden: Bool, original: OriginalFile
+    cameraMake: String?, cameraModel: String?, isFavorite: Bool, isHidden: Bool, original: OriginalFile,
+    placeholder: [UInt8]? = nil
   ) {
     self.localIdentifier = localIdentifier
     self.contentVersion = contentVersion
@@ -105,5 +108,6 @@ package struct Asset: Sendable, Hashable {
     self.isFavorite = isFavorite
     self.isHidden = isHidden
     self.original = original
+    self.placeholder = placeholder
   }
 }

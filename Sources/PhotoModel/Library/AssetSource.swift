@@ -52,7 +52,8 @@ package struct ScanState: Sendable, Hashable {
 /// The library as the rest of the daemon sees it. Calls block for as long as SQLite does: never on a connection's queue.
 package protocol AssetSource: Sendable {
   /// A number that is another after every change of the library, however small: what was learnt while it was one is still
-  /// true while it is the same. Costs no more than reading it.
+  /// true while it is the same. A placeholder that was made is no change of the library, and who shows it asks for the
+  /// asset. Costs no more than reading it.
   var generation: UInt64 { get }
 
   /// The asset of that name, or `nil` where there is none that the principal may see. Logarithmic in the library's size.
