@@ -79,6 +79,15 @@ package struct EmbeddedThumbnail: Sendable {
 
   /// What a frame from it takes, to be reserved; 0 for so little that it need not be.
   package func peakBytes(for request: ImageRequest, of picture: ImageHeader) -> Int {
+    peakBytes(picture) { plan($0, request, picture) }
+  }
+
+  /// What its pixels take, to be reserved; 0 for so little that it need not be.
+  package func peakBytes(side: Int, of picture: ImageHeader) -> Int {
+    peakBytes(picture) { pixelPlan($0, side: side, picture) }
+  }
+
+  private func peakBytes(_ picture: ImageHeader, _ plan: (ImageHeader) -> RenderPlan) -> Int {
     let profileBytes = takesColor ? picture.profileBytes : 0
     let isSmall =
       range.length <= Self.unreservedBytes && profileBytes <= Self.unreservedBytes
@@ -90,7 +99,7 @@ package struct EmbeddedThumbnail: Sendable {
       described.profileBytes = picture.profileBytes
       described.calibration = picture.calibration
     }
-    return plan(described, request, picture).peakBytes + range.length
+    return plan(described).peakBytes + range.length
   }
 
   /// The frame for a request: the thumbnail's own bytes where they serve, with the picture's profile put in if it has one;
@@ -104,12 +113,8 @@ package struct EmbeddedThumbnail: Sendable {
   ) throws(CodecError) -> RenderedImage? {
     let bytes = try read(source)
     let plan = plan(header, request, picture)
-    let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
-    let color =
-      takesColor
-      ? try SourceColor(picture, in: source, limits: limits)
-      : try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
-    let output = transforms.outputColor(of: color, plan.sourceRows, as: request.colorSpace)
+    let output = try color(
+      plan, bytes, picture, in: source, transforms ?? ColorTransforms(capacityBytes: 0), limits)
     let serves =
       bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
       && request.normalizedCropRect == nil
@@ -117,26 +122,64 @@ package struct EmbeddedThumbnail: Sendable {
       return RenderedImage(
         bytes: sent, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false, warnings: [])
     }
-    let renderer: Renderer
-    if bars > 0 {
-      let decoder = try JPEGDecoder(
-        source: MemoryByteSource(bytes), size: header.storedSize, options: JPEGDecoder.Options(eighths: 8),
-        limits: limits, stop: stop)
-      let held = HeldPicture(of: decoder)
-      _ = try decoder.decode(into: held)
-      guard held.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
-      renderer = Renderer(plan, decoder: held, color: output, stop: stop)
-    } else {
-      renderer = try Renderer(
-        plan, source: MemoryByteSource(bytes), color: output, limits: limits, stop: stop)
-    }
+    guard let renderer = try renderer(plan, bytes, output, encoder: nil, limits, stop) else { return nil }
     // Bytes in memory never answer "not yet".
     guard let image = try renderer.resume() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
-    // A profile that was ignored is as if it were not there, and the final frame tells of it.
-    if let warnings = image.warnings.first(where: { $0.library != CodecWarnings.colorLibrary }) {
+    try refuseDamage(image.warnings)
+    return image
+  }
+
+  /// Its pixels, upright, at most `side` a side. `nil`, and what is thrown: as with a frame.
+  package func pixels(
+    side: Int, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms, limits: CodecLimits,
+    stop: StopFlag
+  ) throws(CodecError) -> RenderedPixels? {
+    let bytes = try read(source)
+    let plan = pixelPlan(header, side: side, picture)
+    let output = try color(plan, bytes, picture, in: source, transforms, limits)
+    guard let renderer = try renderer(plan, bytes, output, encoder: PixelCollector(plan), limits, stop) else {
+      return nil
+    }
+    guard let pixels = try renderer.pixels() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
+    try refuseDamage(pixels.warnings)
+    return pixels
+  }
+
+  /// What becomes of its colours.
+  private func color(
+    _ plan: RenderPlan, _ bytes: [UInt8], _ picture: ImageHeader, in source: any ByteSource,
+    _ transforms: ColorTransforms, _ limits: CodecLimits
+  ) throws(CodecError) -> OutputColor {
+    let color =
+      takesColor
+      ? try SourceColor(picture, in: source, limits: limits)
+      : try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
+    return transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
+  }
+
+  /// What carries out a plan; `nil` where what should be bars shows something.
+  private func renderer(
+    _ plan: RenderPlan, _ bytes: [UInt8], _ output: OutputColor, encoder: (any RowEncoder)?, _ limits: CodecLimits,
+    _ stop: StopFlag
+  ) throws(CodecError) -> Renderer? {
+    let source = MemoryByteSource(bytes)
+    guard bars > 0 else {
+      return try Renderer(plan, source: source, color: output, encoder: encoder, limits: limits, stop: stop)
+    }
+    let decoder = try JPEGDecoder(
+      source: source, size: header.storedSize, options: JPEGDecoder.Options(eighths: 8), limits: limits, stop: stop)
+    let held = HeldPicture(of: decoder)
+    _ = try decoder.decode(into: held)
+    guard held.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
+    return Renderer(plan, decoder: held, color: output, encoder: encoder, stop: stop)
+  }
+
+  /// A damaged thumbnail is not shown. A profile that was ignored is as if it were not there, and the final frame tells of
+  /// it.
+  private func refuseDamage(_ warnings: [CodecWarnings]) throws(CodecError) {
+    if let warnings = warnings.first(where: { $0.library != CodecWarnings.colorLibrary }) {
       throw .malformed(warnings.first, offset: range.offset)
     }
-    return image
   }
 
   /// The thumbnail as it is, with what describes its colours put in; `nil` where that would not be a sound JPEG of the
@@ -163,6 +206,11 @@ package struct EmbeddedThumbnail: Sendable {
 
   private func plan(_ header: ImageHeader, _ request: ImageRequest, _ picture: ImageHeader) -> RenderPlan {
     RenderPlanner().thumbnailPlan(header, content: bars > 0 ? content : nil, of: picture, request)
+  }
+
+  private func pixelPlan(_ header: ImageHeader, side: Int, _ picture: ImageHeader) -> RenderPlan {
+    RenderPlanner().pixelPlan(
+      header, side: side, content: bars > 0 ? content : nil, orientation: picture.orientation)
   }
 
   /// How high (or wide) each of the two bars must be for the rest to have the picture's aspect ratio, rounded up.

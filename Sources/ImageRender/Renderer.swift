@@ -36,15 +36,21 @@ package final class Renderer {
   }
 
   /// For colours that the source itself does not tell.
+  ///
+  /// - Parameter encoder: what takes the rows of a plan without planes; by default what makes a file of the plan's format.
   init(
-    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, limits: CodecLimits, stop: StopFlag
+    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, encoder: (any RowEncoder)? = nil,
+    limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
-    shared = try SharedRenderer(SharedPlan(plan), source: source, colors: [color], limits: limits, stops: [stop])
+    shared = try SharedRenderer(
+      SharedPlan(plan), source: source, colors: [color], encoder: encoder, limits: limits, stops: [stop])
   }
 
   /// For rows that come from a decoder of the caller's.
-  init(_ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, stop: StopFlag) {
-    shared = SharedRenderer(SharedPlan(plan), decoder: decoder, colors: [color], stops: [stop])
+  init(
+    _ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
+  ) {
+    shared = SharedRenderer(SharedPlan(plan), decoder: decoder, colors: [color], encoder: encoder, stops: [stop])
   }
 
   /// Goes on as far as there is input. `nil`: the source had nothing for now; call again when it has.

@@ -45,8 +45,11 @@ package final class SharedRenderer {
   }
 
   /// For colours that the source itself does not tell.
+  ///
+  /// - Parameter encoder: what takes the rows of a group of one that has no planes; by default what makes a file.
   init(
-    _ plan: SharedPlan, source: any ByteSource, colors: [OutputColor], limits: CodecLimits, stops: [StopFlag]
+    _ plan: SharedPlan, source: any ByteSource, colors: [OutputColor], encoder: (any RowEncoder)? = nil,
+    limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     self.plan = plan
     self.colors = colors
@@ -63,15 +66,18 @@ package final class SharedRenderer {
       failedAtOnce = made.failed
     } else {
       let decoder = try RowPipeline.decoder(plan, source: source, limits: limits, stop: stop)
-      (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, stops)
+      (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, encoder, stops)
     }
   }
 
   /// For rows that come from a decoder of the caller's.
-  init(_ plan: SharedPlan, decoder: any RowDecoder, colors: [OutputColor], stops: [StopFlag]) {
+  init(
+    _ plan: SharedPlan, decoder: any RowDecoder, colors: [OutputColor], encoder: (any RowEncoder)? = nil,
+    stops: [StopFlag]
+  ) {
     self.plan = plan
     self.colors = colors
-    (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, stops)
+    (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, encoder, stops)
   }
 
   /// Goes on as far as there is input, and delivers each picture as it is finished, each once: on this thread, from within
@@ -112,10 +118,11 @@ package final class SharedRenderer {
   }
 
   private static func rows(
-    _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], _ stops: [StopFlag]
+    _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], _ encoder: (any RowEncoder)?,
+    _ stops: [StopFlag]
   ) -> (any RenderPipeline, [(Int, CodecError)]) {
     let made = branches(plan, stops) { (i, plan) throws(CodecError) in
-      try RowOutput(plan, layout: decoder.layout, color: colors[i], stop: stops[i])
+      try RowOutput(plan, layout: decoder.layout, color: colors[i], encoder: encoder, stop: stops[i])
     }
     return (RowPipeline(decoder, made.branches), made.failed)
   }

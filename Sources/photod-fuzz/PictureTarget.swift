@@ -9,6 +9,9 @@ enum PictureTarget {
   static let limits = CodecLimits(
     sourcePixels: 1 << 18, sourceSide: 2048, jpegScans: 40, profileBytes: 1 << 16, headerSegments: 64)
 
+  private static let pixelSide = 100
+  private static let transforms = ColorTransforms(capacityBytes: 0)
+
   static func jpeg(_ bytes: [UInt8]) { check(bytes) }
 
   /// Almost nothing gets past PNG's checksums by chance, so they are put right first.
@@ -33,6 +36,7 @@ enum PictureTarget {
         "another picture where the source waits; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
     }
     thumbnails(header, source, request)
+    pixels(header, source)
   }
 
   /// libjpeg-turbo's two Huffman decoders, for full buffers and for those that run low, differ on what a fill byte (T.81
@@ -48,6 +52,21 @@ enum PictureTarget {
     let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
     let image = try? thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: StopFlag())
     if let image { check(image) }
+    let small = try? thumbnail?.pixels(
+      side: pixelSide, of: header, in: source, transforms: transforms, limits: limits, stop: StopFlag())
+    if let small { check(small) }
+  }
+
+  /// The picture's own pixels, small.
+  private static func pixels(_ header: ImageHeader, _ source: any ByteSource) {
+    let plan = RenderPlanner().pixelPlan(header, side: pixelSide)
+    let pixels = try? Renderer.pixels(plan, source: source, transforms: transforms, limits: limits, stop: StopFlag())
+    if let pixels { check(pixels) }
+  }
+
+  private static func check(_ pixels: RenderedPixels) {
+    precondition((1...pixelSide).contains(pixels.size.width) && (1...pixelSide).contains(pixels.size.height))
+    precondition(pixels.rgba.count == pixels.size.pixelCount * 4, "as many pixels as were promised")
   }
 
   /// One of a few requests, chosen by the bytes, so that an input always meets the same.

@@ -12,15 +12,13 @@ final class RowOutput: RenderOutput, RowConsumer {
   private let writer: OutputWriter
   private let consumer: any ResizingConsumer
 
-  /// - Parameter layout: of the rows that will come.
-  init(_ plan: RenderPlan, layout: RowLayout, color: OutputColor, stop: StopFlag) throws(CodecError) {
-    let profile = color.profile
-    let encoder: any RowEncoder =
-      switch plan.format {
-      case .jpeg:
-        try JPEGEncoder(size: plan.outputSize, channels: plan.outputChannels, quality: plan.quality, profile: profile)
-      case .png: try PNGEncoder(size: plan.outputSize, channels: plan.outputChannels, profile: profile)
-      }
+  /// - Parameters:
+  ///   - layout: of the rows that will come.
+  ///   - encoder: what takes the rows; by default what makes a file of the plan's format.
+  init(
+    _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
+  ) throws(CodecError) {
+    let encoder: any RowEncoder = if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile) }
     writer = OutputWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
@@ -35,6 +33,14 @@ final class RowOutput: RenderOutput, RowConsumer {
   func space(forRow y: Int) -> UnsafeMutableRawPointer { consumer.space(forRow: y) }
   func rowArrived(_ y: Int) -> Bool { consumer.rowArrived(y) }
   func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
+
+  private static func encoder(_ plan: RenderPlan, profile: [UInt8]?) throws(CodecError) -> any RowEncoder {
+    switch plan.format {
+    case .jpeg:
+      try JPEGEncoder(size: plan.outputSize, channels: plan.outputChannels, quality: plan.quality, profile: profile)
+    case .png: try PNGEncoder(size: plan.outputSize, channels: plan.outputChannels, profile: profile)
+    }
+  }
 
   private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: OutputWriter) -> any ResizingConsumer
   {

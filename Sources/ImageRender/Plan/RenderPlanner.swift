@@ -56,6 +56,33 @@ package struct RenderPlanner: Sendable {
       thumbnail, content: trimmed, for: shape(header, request, eighths: 8), of: header.storedSize, request)
   }
 
+  /// The plan of pixels for whoever computes with a picture: all of it, in sRGB, with its alpha.
+  ///
+  /// For averages a block's mean is as good as a kernel, so a JPEG is decoded at the largest scale that is small enough,
+  /// and resampled only where 1/8 is still too large; of a progressive one that needs no more than the DC coefficients.
+  ///
+  /// - Parameters:
+  ///   - side: the longest side that the pixels may have.
+  ///   - trimmed: the part of a thumbnail that shows the picture, where it has bars.
+  ///   - orientation: of the picture that a thumbnail stands for; by default the file's own.
+  package func pixelPlan(
+    _ header: ImageHeader, side: Int, content trimmed: PixelRect? = nil, orientation: Orientation? = nil
+  ) -> RenderPlan {
+    let shown = trimmed ?? PixelRect(header.storedSize)
+    let longer = max(shown.width, shown.height)
+    let isScaled = header.format == .jpeg && trimmed == nil
+    let eighths = isScaled ? [8, 4, 2, 1].first { longer * $0 <= side * 8 } ?? 1 : 8
+    let share = min(Double(eighths) / 8, Double(side) / Double(longer))
+    let region = PixelRegion(
+      x: Double(shown.x), y: Double(shown.y), width: Double(shown.width), height: Double(shown.height))
+    let shape = Shape(
+      region: region, output: Self.shrunk(shown.size, into: (region.width * share, region.height * share)),
+      orientation: orientation ?? header.orientation, eighths: eighths, quality: JPEGEncoder.defaultQuality)
+    return plan(
+      header, shape, firstScanOnly: eighths == 1 && header.isProgressive, bounds: trimmed,
+      request: ImageRequest(format: .png, colorSpace: .srgb))
+  }
+
   /// The plan of a frame from the derivative that stands for a picture: upright, and all of it. Where the derivative has
   /// fewer pixels than the request asks for, the frame has as many as it has.
   ///

@@ -27,6 +27,9 @@ package struct SharedPlan: Sendable, Hashable {
     self.members = members
   }
 
+  /// The same decode for some of the members alone: at least one.
+  package func keeping(_ isKept: (Member) -> Bool) -> SharedPlan { SharedPlan(members.filter(isKept)) }
+
   package var header: ImageHeader { members[0].plan.header }
   /// The DCT scale in eighths: the largest that any member needs.
   package var eighths: Int { members[0].plan.eighths }
