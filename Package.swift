@@ -68,7 +68,11 @@ let package = Package(
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",
-      ["PhotoModel", "ImageCodec", "ImageRender", "OriginalStore", "Telemetry", collections, crypto, logging]),
+      [
+        "PhotoModel", "ImageCodec", "ImageRender", "OriginalStore", "DiskCache", "CPhotodSystem", "Telemetry",
+        collections,
+        crypto, logging,
+      ]),
     .target(
       name: "PhotoAPI",
       dependencies: [
@@ -81,8 +85,8 @@ let package = Package(
       name: "photod",
       dependencies: [
         "PhotoModel", "Telemetry", "HTTPServer", "AssetLibrary", "LibraryFolder", "OriginalStore", "ImageService",
-        "PhotoAPI",
-        "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto, logging, systemPackage,
+        "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto,
+        logging, systemPackage,
       ],
       swiftSettings: strict),
 
@@ -96,8 +100,8 @@ let package = Package(
     .executableTarget(
       name: "photod-bench",
       dependencies: [
-        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "DiskCache", "PhotoFixtures", "CPhotodBench",
-        argumentParser, logging,
+        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "ImageService", "DiskCache", "PhotoFixtures",
+        "CPhotodBench", argumentParser, logging,
       ],
       swiftSettings: strict),
     // The codecs alone, for the limit that a render is measured against.
@@ -126,14 +130,21 @@ let package = Package(
     .executableTarget(
       name: "disk-cache-writer", dependencies: ["DiskCache", logging], path: "Tests/DiskCacheWriter",
       swiftSettings: strict),
-    tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
+    // Its allocations are counted by ImageServiceTests, which have it to themselves.
+    .executableTarget(
+      name: "image-storm",
+      dependencies: [
+        "ImageService", "ImageCodec", "OriginalStore", "PhotoModel", "PhotoFixtures", "AllocationCounter", "Telemetry",
+        logging,
+      ],
+      path: "Tests/ImageStorm", swiftSettings: strict),
     tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
-    tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", logging]),
+    tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),
     tests(
       "ImageServiceTests",
       [
-        "ImageService", "ImageCodec", "OriginalStore", "LibraryFolder", "PhotoModel", "PhotoFixtures", "Telemetry",
-        logging,
+        "ImageService", "ImageCodec", "ImageRender", "OriginalStore", "LibraryFolder", "DiskCache", "PhotoModel",
+        "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     tests("EndToEndTests", ["PhotoFixtures", "photod"]),
   ],

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -116,6 +117,14 @@ int photod_random(void *bytes, size_t count) {
     }
   }
   return 0;
+}
+
+void photod_yield_to_others(int niceness) {
+  static _Thread_local int already = 0;
+  if (already >= niceness) return;
+  // A refusal is no harm: the thread is as pressing as the others then.
+  setpriority(PRIO_PROCESS, (id_t)gettid(), niceness);
+  already = niceness;
 }
 
 int photod_usable_cores(void) {

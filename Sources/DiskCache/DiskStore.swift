@@ -19,6 +19,8 @@ package final class DiskStore: Sendable {
   private let epochs: Epochs
   private let limits: DiskStoreLimits
   private let writer: DiskWriter
+  /// What entries may take on disk.
+  package let capacityBytes: Int64
 
   /// Opens a cache folder, and makes it where it is missing. Takes milliseconds however much is in it; what there is to
   /// clear away goes later, on the store's own queue.
@@ -40,6 +42,7 @@ package final class DiskStore: Sendable {
   ) {
     self.folder = CacheFolder(path: folder, surroundings: surroundings)
     self.epochs = epochs
+    self.capacityBytes = max(0, capacityBytes)
     self.limits = limits
     writer = DiskWriter(
       folder: self.folder, capacityBytes: max(0, capacityBytes), epochs: epochs, limits: limits, logger: logger,

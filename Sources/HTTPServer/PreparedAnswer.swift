@@ -36,8 +36,8 @@ package final class PreparedAnswer: Sendable {
   /// Stands for the identifier of whichever request is answered.
   package static let placeholder = String(repeating: "#", count: RequestIdentifier.digitCount)
 
-  /// What it costs to keep.
-  package var byteCount: Int { head.count + body.count + 64 }
+  /// What it costs to keep, beside its body.
+  package var headByteCount: Int { head.count + 128 }
 
   /// Copies the head, with the identifier in it; how many bytes that is.
   func writeHead(to bytes: UnsafeMutableRawBufferPointer, identifier: RequestIdentifier) -> Int {

@@ -1,238 +1,159 @@
 // PHImageManager: asked for a picture of an asset, it delivers a frame, or a degraded frame and then the final one.
 //
-//     request -> cache: the final frame at once, whatever was asked for
-//             -> line of the render workers -> look: open, read the header, plan; a thumbnail frame goes out here
-//             -> memory for the plan, waited for if need be
-//             -> render: a degraded frame if none went out yet, then the final one
+//     request -> FrameCache, FrameStore: the final frame at once, whatever was asked for
+//             -> JobTable: joins who renders the same already, or begins a job
+//     job     -> quick lane, look: a derivative that serves; else open, read the header, plan; a preview goes out here
+//             -> render lane, with memory for the plan: a degraded frame if none went out yet, then the final one
+//             -> caches -> whoever waits
 //
-// What is not in the cache each task renders for itself.
+// The steps of a job are in JobSteps; here callers come, go, are listed and time out.
 
-import ImageCodec
-import ImageRender
 import Logging
-import OriginalStore
 import PhotoModel
-import Synchronization
-import Telemetry
 
 package final class ImageManager: Sendable {
-  private let store: OriginalStore
-  private let queue: WorkQueue
-  private let budget: MemoryBudget
-  private let limits: CodecLimits
-  private let transforms: ColorTransforms
-  private let cache: FrameCache
-  private let logger: Logger
-  /// Tasks whose render has not begun, wherever they wait.
-  private let waiting = Atomic<Int>(0)
-  private let maximumWaiting: Int
+  /// What may wait, for how long, and what is remembered of it.
+  package struct Limits: Sendable {
+    /// Jobs whose render has not begun, at most; one more is refused.
+    package var waitingJobs = 1024
+    /// How long a task may take.
+    package var deadline = Duration.seconds(60)
+    /// Requests that are over and can still be asked about, at most.
+    package var rememberedRequests = 4096
 
-  /// - Parameters:
-  ///   - queue: where codec work runs, and nothing else does. Its own line need have no limit.
-  ///   - maximumWaiting: tasks that may wait, for a worker or for memory; one more is refused.
-  ///   - cache: where final frames are kept.
-  ///   - budget: what all renders together may hold.
-  package init(
-    store: OriginalStore, queue: WorkQueue, maximumWaiting: Int, cache: FrameCache, budget: MemoryBudget,
-    limits: CodecLimits, logger: Logger
-  ) {
-    self.cache = cache
-    self.maximumWaiting = maximumWaiting
-    self.store = store
-    self.queue = queue
-    self.budget = budget
-    self.limits = limits
-    transforms = ColorTransforms(capacityBytes: limits.colorTransformBytes)
-    self.logger = logger
+    package init() {}
   }
 
-  /// Starts work on a picture. `deliver` is called in order, the last time with `.final` or `.failed`: here and now if the
-  /// frame is in the cache, else on a worker.
+  private let steps: JobSteps
+  private let jobs: JobTable
+  private let requests: ActiveRequests
+  private let deadline: Duration
+  private let now: @Sendable () -> ContinuousClock.Instant
+
+  /// - Parameters:
+  ///   - steps: what jobs are done with.
+  ///   - now: the time; tests have their own.
+  package init(
+    _ steps: JobSteps, limits: Limits = Limits(),
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+  ) {
+    self.steps = steps
+    jobs = JobTable(maximumWaiting: limits.waitingJobs)
+    requests = ActiveRequests(maximumRemembered: limits.rememberedRequests)
+    deadline = limits.deadline
+    self.now = now
+  }
+
+  /// What a caller says of a request beside what it asks for.
+  package struct Caller: Sendable {
+    /// Names the request among its owner's.
+    package var requestID: String
+    /// The principal's name.
+    package var owner: String
+    package var priority = ImagePriority.normal
+    /// What was asked, as it was asked.
+    package var parameters: [String: String] = [:]
+    /// Render from the original, whatever is kept, and keep nothing of it.
+    package var bypassesCaches = false
+
+    package init(requestID: String, owner: String) {
+      self.requestID = requestID
+      self.owner = owner
+    }
+  }
+
+  /// Starts work on a picture. `deliver` is called in order, never twice at a time, the last time with `.final` or
+  /// `.failed`: here and now if the frame is kept in memory or on disk, else on a worker.
   ///
-  /// - Parameter bypassesCaches: render from the original, whatever is kept, and keep nothing of it.
+  /// Blocks for as long as one file takes to read: never on a connection's queue.
   package func requestImage(
-    for asset: Asset, _ request: ImageRequest, requestID: String, bypassesCaches: Bool = false,
-    deliver: @escaping @Sendable (ImageDelivery) -> Void
+    for asset: Asset, _ request: ImageRequest, _ caller: Caller, deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
-    let task = ImageTask(requestID: requestID, asset: asset, request: request, bypassesCaches: bypassesCaches)
-    if !bypassesCaches, let frame = cache.frame(for: RenditionKey(asset, request, source: .original)) {
-      deliver(.final(ImageFrame(frame, requestID: requestID)))
+    let task = ImageTask(caller, asset: asset, request: request, created: now()) {
+      [requests, now, metrics = steps.metrics] task, delivery in
+      if case .failed(let error) = delivery { metrics.failed(error) }
+      requests.note(delivery, to: task, at: now())
+      deliver(delivery)
+    }
+    guard requests.insert(task) else {
+      // Told past the books: they are about the other request of this name.
+      deliver(.failed(.requestIDInUse))
       return task
     }
-    // One may always be on its way to a worker.
-    if waiting.add(1, ordering: .relaxed).newValue > max(1, maximumWaiting) {
-      waiting.subtract(1, ordering: .relaxed)
-      deliver(.failed(.queueFull))
+    if let frame = caller.bypassesCaches ? nil : keptFrame(task.key.rendition) {
+      steps.metrics.delivered(frame)
+      task.finish(.final(frame))
       return task
     }
-    let isAccepted = queue.submit { [self] in look(task, deliver) }
-    if !isAccepted {
-      waiting.subtract(1, ordering: .relaxed)
-      deliver(.failed(.queueFull))
+    switch jobs.join(task) {
+    case .refused: task.finish(.failed(.queueFull))
+    case .began(let job):
+      steps.metrics.jobBegan()
+      steps.begin(job, in: jobs)
+    case .joined(let job, let degraded, let previews):
+      steps.metrics.taskCoalesced()
+      steps.joined(job, in: jobs, previews: previews)
+      if let degraded, task.receive(degraded: degraded) { leave(task) }
     }
     return task
   }
 
-  /// The first step: what is there, and what will it take?
-  private func look(_ task: ImageTask, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
-    let waited = ContinuousClock.now - task.created
-    var goesOn = false
-    defer { if !goesOn { waiting.subtract(1, ordering: .relaxed) } }
-    attempt(task, deliver) { () throws(ImageServiceError) in
-      let source = try open(task.asset)
-      let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
-      var render = Render(task: task, source: source, header: header, waited: waited)
-      log(header.warnings, of: task)
-      if task.request.deliveryMode != .highQualityFormat {
-        render.thumbnail = EmbeddedThumbnail.best(for: task.request, of: header, in: source, limits: limits)
-      }
-      // What a small one takes need not be reserved.
-      if render.thumbnailBytes == 0, let frame = thumbnailFrame(render) {
-        if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
-        deliver(.degraded(frame))
-        render.hasDegradedFrame = true
-      }
-      let planner = RenderPlanner()
-      render.final = planner.plan(header, task.request)
-      render.degraded = render.hasDegradedFrame ? nil : planner.degradedPlan(header, task.request)
-      let needed = max(render.final?.peakBytes ?? 0, render.degraded?.peakBytes ?? 0, render.thumbnailBytes)
-      let prepared = render
-      let fits = budget.reserve(needed) { [self] reservation in
-        queue.proceed { [self] in
-          carryOut(prepared, deliver)
-          reservation.release()
-        }
-      }
-      if !fits { throw .overBudget(needed: needed, budget: budget.capacityBytes) }
-      goesOn = true
+  /// A frame that needs no work: from memory, or from disk, and then in memory.
+  package func keptFrame(_ key: RenditionKey) -> ImageFrame? { steps.caches.frame(for: key) }
+
+  /// How the frame of a request would be made if it were asked for now.
+  package func expectedDerivation(of asset: Asset, _ request: ImageRequest) -> Derivation {
+    let key = RenditionKey(asset, request)
+    return steps.caches.frame(for: key)?.derivation ?? steps.expectedDerivation(of: asset, request)
+  }
+
+  /// The caller has no more use for the picture. Work that nobody else waits for stops soon.
+  ///
+  /// The task's last delivery is `.failed(.cancelled)`, unless it has had its last.
+  package func cancel(_ task: ImageTask) { end(task, .cancelled) }
+
+  /// Cancels an active request by its name. False: there is none of that name.
+  ///
+  /// - Parameter orAnybodys: where the owner has none of that name, somebody else's is meant.
+  package func cancelRequest(_ requestID: String, owner: String, orAnybodys: Bool = false) -> Bool {
+    guard let task = requests.task(owner: owner, requestID: requestID, orAnybodys: orAnybodys) else { return false }
+    cancel(task)
+    return true
+  }
+
+  /// The active requests of an owner, the oldest first; all of them, where none is named.
+  package func activeRequests(owner: String?) -> [RequestState] {
+    requests.all(owner: owner, at: now()).map { state, key in
+      var state = state
+      state.stage = jobs.stage(key)
+      return state
     }
   }
 
-  /// The second step, with memory in hand.
-  private func carryOut(_ render: Render, _ deliver: @escaping @Sendable (ImageDelivery) -> Void) {
-    waiting.subtract(1, ordering: .relaxed)
-    let task = render.task
-    attempt(task, deliver) { () throws(ImageServiceError) in
-      if task.request.deliveryMode != .highQualityFormat, !render.hasDegradedFrame,
-        let frame = try degradedFrame(render)
-      {
-        if task.request.deliveryMode == .fastFormat { return deliver(.final(frame)) }
-        deliver(.degraded(frame))
-      }
-      guard let plan = render.final else { preconditionFailure("a render without a plan") }
-      var frame = try frame(plan, render, isDegraded: false)
-      // Overwritten in place while it was read: its pixels may be half one picture and half another.
-      guard render.source.isUnchanged else { throw .originalChanged }
-      if !task.bypassesCaches && !frame.result.isIncomplete {
-        frame.cached = cache.store(frame, for: RenditionKey(task.asset, task.request, source: .original))
-      }
-      deliver(.final(frame))
+  /// One request: active, or over for less than a minute.
+  package func request(_ requestID: String, owner: String, orAnybodys: Bool = false) -> RequestState? {
+    requests.request(owner: owner, requestID: requestID, orAnybodys: orAnybodys, at: now()).map { state, key in
+      var state = state
+      state.stage = key.flatMap(jobs.stage)
+      return state
     }
   }
 
-  /// A frame from a preview that needed a reservation, else from the original's own coefficients.
-  private func degradedFrame(_ render: Render) throws(ImageServiceError) -> ImageFrame? {
-    if render.thumbnailBytes > 0, let frame = thumbnailFrame(render) { return frame }
-    guard let plan = render.degraded else { return nil }
-    return try frame(plan, render, isDegraded: true)
+  /// Ends what has taken longer than it may. To be called about once a second.
+  package func expire() {
+    for task in requests.tasks(createdBefore: now() - deadline) { end(task, .deadlineExceeded) }
   }
 
-  /// The camera's own thumbnail as a frame; `nil` where there is none, none of this picture, or a damaged one.
-  private func thumbnailFrame(_ render: Render) -> ImageFrame? {
-    do throws(CodecError) {
-      let image = try render.thumbnail?.render(
-        for: render.task.request, of: render.header, in: render.source, transforms: transforms, limits: limits,
-        stop: render.task.stop)
-      return image.map { render.frame($0, isDegraded: true, source: .embedded) }
-    } catch {
-      logger.debug(
-        "a thumbnail was not used",
-        metadata: ["asset": "\(render.task.asset.localIdentifier)", "reason": "\(error)"])
-      return nil
-    }
+  /// Lets go of frames that are over the bound, after something was attached to one of them.
+  package func trimFrames() { steps.caches.memory.trim() }
+
+  /// Jobs whose render has not begun.
+  package var waitingJobCount: Int { jobs.waitingCount }
+
+  private func end(_ task: ImageTask, _ error: ImageServiceError) {
+    leave(task)
+    task.finish(.failed(error))
   }
 
-  private func frame(_ plan: RenderPlan, _ render: Render, isDegraded: Bool) throws(ImageServiceError) -> ImageFrame {
-    let image = try codec { () throws(CodecError) in
-      let renderer = try Renderer(
-        plan, source: render.source, transforms: transforms, limits: limits, stop: render.task.stop)
-      guard let image = try renderer.resume() else { throw .truncated(offset: render.source.size) }
-      return image
-    }
-    for warnings in image.warnings { log(warnings, of: render.task) }
-    return render.frame(image, isDegraded: isDegraded, source: .original)
-  }
-
-  private func log(_ warnings: CodecWarnings?, of task: ImageTask) {
-    guard let warnings else { return }
-    logger.info(
-      "a codec warned",
-      metadata: [
-        "asset": "\(task.asset.localIdentifier)", "request": "\(task.requestID)", "library": "\(warnings.library)",
-        "warnings": "\(warnings.count)", "first": "\(warnings.first)",
-      ])
-  }
-
-  private func open(_ asset: Asset) throws(ImageServiceError) -> any ByteSource {
-    do throws(OriginalStoreError) {
-      return try store.open(asset.original)
-    } catch {
-      switch error {
-      case .notFound: throw .originalMissing
-      case .changed: throw .originalChanged
-      case .failed(let error): throw .failed("\(error)")
-      }
-    }
-  }
-
-  private func codec<Value>(_ body: () throws(CodecError) -> Value) throws(ImageServiceError) -> Value {
-    do throws(CodecError) {
-      return try body()
-    } catch {
-      throw error == .stopped ? .cancelled : .codec(error)
-    }
-  }
-
-  /// One step of a task: not begun when nobody waits any more, and ended by an error that is delivered.
-  private func attempt(
-    _ task: ImageTask, _ deliver: (ImageDelivery) -> Void, _ step: () throws(ImageServiceError) -> Void
-  ) {
-    do throws(ImageServiceError) {
-      if task.stop.isRaised { throw .cancelled }
-      try step()
-    } catch {
-      deliver(.failed(error))
-    }
-  }
-}
-
-/// What is known of a render between its steps.
-private struct Render: Sendable {
-  let task: ImageTask
-  let source: any ByteSource
-  let header: ImageHeader
-  let waited: Duration
-  /// What may be shown before the final frame.
-  var thumbnail: EmbeddedThumbnail?
-  var hasDegradedFrame = false
-  var degraded: RenderPlan?
-  var final: RenderPlan?
-
-  /// What a frame from the thumbnail takes of the budget.
-  var thumbnailBytes: Int { thumbnail?.peakBytes(for: task.request, of: header) ?? 0 }
-
-  func frame(_ image: RenderedImage, isDegraded: Bool, source: ImageResult.Source) -> ImageFrame {
-    var timings = StageTimings()
-    timings[.queue] = waited
-    timings[.read] = image.readTime
-    timings[.decode] = image.decodeTime
-    timings[.resize] = image.resizeTime
-    timings[.encode] = image.encodeTime
-    return ImageFrame(
-      bytes: image.bytes, format: image.format,
-      result: ImageResult(
-        requestID: task.requestID, isDegraded: isDegraded, isIncomplete: image.isIncomplete, size: image.size,
-        source: source),
-      timings: timings)
-  }
+  private func leave(_ task: ImageTask) { steps.left(jobs.leave(task)) }
 }

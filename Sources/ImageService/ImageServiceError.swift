@@ -10,8 +10,12 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   case codec(CodecError)
   /// The render would need more memory than all renders together may have.
   case overBudget(needed: Int, budget: Int)
-  /// As many requests wait as may.
+  /// As many jobs wait as may.
   case queueFull
+  /// It was not ready within the time that a request may take.
+  case deadlineExceeded
+  /// The caller has an active request of that name.
+  case requestIDInUse
   case cancelled
   /// The environment failed; the text is for the log.
   case failed(String)

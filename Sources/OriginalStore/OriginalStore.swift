@@ -18,14 +18,23 @@ package enum OriginalStoreError: Error, Sendable, Equatable {
 }
 
 package struct OriginalStore: Sendable {
-  private let folder: LibraryFolder
+  private let opening: @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
+
+  /// A store that is neither a folder nor known here.
+  package init(_ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource) {
+    self.opening = opening
+  }
 
   package init(folder: LibraryFolder) {
-    self.folder = folder
+    self.init { original throws(OriginalStoreError) in try Self.open(original, in: folder) }
   }
 
   /// Opens an original for reading. Blocks for as long as the file system does.
-  package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource {
+  package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource { try opening(original) }
+
+  private static func open(
+    _ original: OriginalFile, in folder: LibraryFolder
+  ) throws(OriginalStoreError) -> any ByteSource {
     let file: LibraryFile
     do throws(SystemError) {
       file = try folder.open(original.path)

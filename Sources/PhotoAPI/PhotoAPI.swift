@@ -1,7 +1,8 @@
 // Where the two wings meet: a request of HTTP becomes a question in PhotoKit's words, its answer a response.
 //
 //     preparedAnswer -> AnswerCache
-//     handle -> Gatekeeper (host, site, principal) -> Route -> HealthRoutes | MetricsRoute | AssetRoutes | ImageRoute -> Reply
+//     handle -> Gatekeeper (host, site, principal) -> Route
+//            -> HealthRoutes | MetricsRoute | AssetRoutes | ImageRoute | RequestRoutes -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
@@ -45,6 +46,7 @@ package struct PhotoAPI: HTTPHandler {
   private let metrics: MetricsRoute
   private let assets: AssetRoutes
   private let image: ImageRoute
+  private let requests: RequestRoutes
 
   /// - Parameters:
   ///   - lookups: where questions to the catalogue run.
@@ -66,6 +68,7 @@ package struct PhotoAPI: HTTPHandler {
     image = ImageRoute(
       library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
       maximumRanges: options.maximumRanges, logger: logger)
+    requests = RequestRoutes(images: images)
   }
 
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
@@ -126,6 +129,11 @@ package struct PhotoAPI: HTTPHandler {
       try lookUp(reply) { () throws(Problem) in try assets.list(request, principal) }
     case .asset(let identifier):
       try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
+    case .requests: reply.send(try requests.list(request, principal))
+    case .request(let requestID):
+      reply.send(
+        request.method == .delete
+          ? try requests.cancel(requestID, request, principal) : try requests.one(requestID, request, principal))
     case .image(let identifier):
       // What is wrong with the query alone is said before anything is looked up.
       let query = try ImageQuery(target)

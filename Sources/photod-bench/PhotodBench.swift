@@ -6,12 +6,9 @@ struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photod-bench", abstract: "Measure photod beside its peers.",
     subcommands: [
-      RenderBench.self, QualityBench.self, MemoryBench.self, ThumbnailBench.self, CancelBench.self, ServeBench.self,
-      IdleBench.self, SlowBench.self, DiskBench.self,
-      RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, ThumbnailBench.self,
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
-      CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self,
-      IdleBench.self, SlowBench.self, ManagerBench.self, StormBench.self,
+      PlaceholderBench.self, CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self, DiskBench.self,
+      ManagerBench.self, StormBench.self,
     ])
 
   static func main() {

@@ -77,20 +77,13 @@ struct Composition: Sendable {
     // One answer for each 8 KiB of frames: they take a fraction of what the frames do, whoever asks in whatever ways.
     let answers = FrameAnswers(capacity: settings.frameCacheBytes >> 13)
     let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
-    let budget = MemoryBudget(capacityBytes: memoryBudget)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
-    MetricsSetup.register(cache, capacityBytes: settings.frameCacheBytes, budget, in: metrics)
-    let images = ImageManager(
-      store: OriginalStore(folder: folder),
-      queue: WorkQueue(
-        label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers,
-        limit: .max, qos: .utility, whenIdle: MemoryRelease().soon),
-      maximumWaiting: settings.renderQueue, cache: cache, budget: budget,
-      limits: settings.codec,
-      logger: Logger(label: "images"))
+    let images = ImageWing(
+      settings, dataFolder: dataFolder, originals: OriginalStore(folder: folder), cache: cache, catalogue: catalogue,
+      metrics: metrics)
     let api = PhotoAPI(
-      library: catalogue, images: images,
+      library: catalogue, images: images.manager,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
       answers: answers, metrics: metrics,
@@ -110,7 +103,8 @@ struct Composition: Sendable {
       server: server,
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
-      drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath)
+      drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
+      images: images)
   }
 
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
@@ -118,12 +112,6 @@ struct Composition: Sendable {
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
       maximumRemovalPercent: settings.scanMaximumRemovalPercent, limits: settings.codec,
       logger: Logger(label: "scan"))
-  }
-
-  /// As set, or the smaller of 512 MiB and a quarter of the machine's memory.
-  private var memoryBudget: Int {
-    if settings.memoryBudget > 0 { return settings.memoryBudget }
-    return min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
   }
 
   /// A folder of its own for each library: two libraries must never share a catalogue by accident.

@@ -25,15 +25,17 @@ final class Daemon: Sendable {
   private let scanInterval: Int
   private let drainDeadline: Duration
   private let libraryPath: String
+  private let images: ImageWing
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
   private let stopScanning = StopFlag()
+  private let hasScanned = Atomic<Bool>(false)
   /// Sources live as long as they are held.
   private let sources = Mutex<[Source]>([])
 
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
-    drainDeadline: Duration, libraryPath: String
+    drainDeadline: Duration, libraryPath: String, images: ImageWing
   ) {
     self.server = server
     self.sockets = sockets
@@ -42,6 +44,7 @@ final class Daemon: Sendable {
     self.scanInterval = scanInterval
     self.drainDeadline = drainDeadline
     self.libraryPath = libraryPath
+    self.images = images
   }
 
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
@@ -67,18 +70,20 @@ final class Daemon: Sendable {
     }
     fflush(nil)
     ServiceManager.notify("READY=1")
-    noticeOtherWriters()
+    tick()
     scanQueue.async { [self] in scan() }
     if scanInterval > 0 { scanRegularly() }
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
     ServiceManager.notify("STOPPING=1")
     stopScanning.raise()
+    images.background.end()
     await withCheckedContinuation { continuation in
       server.drain(deadline: drainDeadline) { continuation.resume() }
     }
     // What a scan has begun to write, it finishes.
     await withCheckedContinuation { continuation in scanQueue.async { continuation.resume() } }
+    await images.close()
     logger.info("stopped")
   }
 
@@ -96,6 +101,8 @@ final class Daemon: Sendable {
     do {
       let progress = try scanner.scan(stop: stopScanning)
       let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
+      // The first scan of this run may find nothing new, and what was begun before it still be undone.
+      if hasNews || hasScanned.exchange(true, ordering: .relaxed) == false { images.background.start() }
       logger.log(
         level: hasNews ? .info : .debug, "scanned",
         metadata: [
@@ -107,10 +114,14 @@ final class Daemon: Sendable {
     }
   }
 
-  /// `photod scan` may change the catalogue while we serve from it.
-  private func noticeOtherWriters() {
-    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-    timer.setEventHandler { [catalogue] in catalogue.noticeOtherWriters() }
+  /// What is looked at once a second: `photod scan` may change the catalogue while we serve from it, and requests may have
+  /// taken longer than they may.
+  private func tick() {
+    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
+    timer.setEventHandler { [catalogue, images] in
+      catalogue.noticeOtherWriters()
+      images.manager.expire()
+    }
     timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
     timer.activate()
     keep(Source(timer))

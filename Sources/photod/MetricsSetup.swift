@@ -1,3 +1,4 @@
+import DiskCache
 import HTTPServer
 import ImageService
 import PhotoModel
@@ -28,18 +29,64 @@ enum MetricsSetup {
       read: { Double(limits.receivedBytes) })
   }
 
-  static func register(
-    _ cache: FrameCache, capacityBytes: Int, _ budget: MemoryBudget, in registry: MetricsRegistry
-  ) {
+  static func register(_ cache: FrameCache, capacityBytes: Int, in registry: MetricsRegistry) {
     registry.gauge(
       "photod_frame_cache_bytes", "Bytes of frames that are kept in memory.", read: { Double(cache.byteCount) })
     registry.gauge(
       "photod_frame_cache_capacity_bytes", "Bytes of frames that may be kept in memory: cache.frameBytes.",
       read: { Double(capacityBytes) })
+  }
+
+  /// - Parameters:
+  ///   - capacityBytes: the whole of the memory budget: what renders reserve, and the quick workers' shares.
+  ///   - shareBytes: what one quick worker may hold.
+  static func register(
+    _ budget: MemoryBudget, capacityBytes: Int, _ quick: WorkQueue, shareBytes: Int, _ lane: RenderLane,
+    _ images: ImageManager, in registry: MetricsRegistry
+  ) {
     registry.gauge(
       "photod_memory_budget_bytes", "Bytes that all renders together may hold: memoryBudget.",
-      read: { Double(budget.capacityBytes) })
+      read: { Double(capacityBytes) })
     registry.gauge(
-      "photod_memory_in_use_bytes", "Bytes of that budget that are reserved.", read: { Double(budget.bytesInUse) })
+      "photod_memory_in_use_bytes", "Bytes of that budget that are reserved.",
+      read: { Double(budget.bytesInUse + quick.depth.running * shareBytes) })
+    registry.gauge(
+      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "quick"],
+      read: { Double(quick.depth.waiting) })
+    registry.gauge(
+      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "interactive"],
+      read: { Double(lane.depths.interactive) })
+    registry.gauge(
+      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "background"],
+      read: { Double(lane.depths.background) })
+    registry.gauge(
+      "photod_render_waiting", "Jobs whose render has not begun, out of render.queue.",
+      read: { Double(images.waitingJobCount) })
+  }
+
+  static func register(_ disk: DiskStore, in registry: MetricsRegistry) {
+    registry.gauge(
+      "photod_disk_cache_capacity_bytes", "Bytes that the disk cache may take: cache.diskBytes.",
+      read: { Double(disk.capacityBytes) })
+    for (kind, content) in [("frame", \DiskStoreStatistics.frames), ("derivative", \DiskStoreStatistics.derivatives)] {
+      registry.gauge(
+        "photod_disk_cache_bytes", "Bytes that the disk cache takes, by what is kept.", ["kind": kind],
+        read: { Double(disk.statistics[keyPath: content].bytes) })
+      registry.gauge(
+        "photod_disk_cache_entries", "Entries of the disk cache, by what is kept.", ["kind": kind],
+        read: { Double(disk.statistics[keyPath: content].entries) })
+    }
+    let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
+      ("hit", \.hits), ("miss", \.misses), ("stored", \.stored), ("evicted", \.evicted), ("outdated", \.outdated),
+      ("dropped", \.dropped), ("corrupt", \.corrupt), ("failure", \.failures),
+    ]
+    for (event, count) in counts {
+      registry.counter(
+        "photod_disk_cache_events_total", "What came of look-ups and of entries to be kept.", ["event": event],
+        read: { Double(disk.statistics[keyPath: count]) })
+    }
+    registry.gauge(
+      "photod_disk_cache_off", "1 while nothing can be kept on disk: full, read-only, broken, or another's.",
+      read: { disk.statistics.isOff || disk.statistics.isQuiet ? 1 : 0 })
   }
 }

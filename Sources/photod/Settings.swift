@@ -28,7 +28,11 @@ struct Settings: Sendable {
   var memoryBudget: Int
   var frameCacheBytes: Int
   var renderWorkers: Int
+  var diskCacheBytes: Int
+  var makesLadder: Bool
   var renderQueue: Int
+  var requestDeadlineSeconds: Int
+  var rememberedRequests: Int
   var codec: CodecLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
@@ -52,8 +56,12 @@ struct Settings: Sendable {
     ("memoryBudget", .int(0)),
     ("drainSeconds", .int(20)),
     ("cache.frameBytes", .int(128 << 20)),
+    ("cache.diskBytes", .int(8 << 30)),
+    ("cache.ladder", .bool(true)),
     ("render.workers", .int(0)),
     ("render.queue", .int(1024)),
+    ("requests.deadlineSeconds", .int(60)),
+    ("requests.remembered", .int(4096)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(100)),
@@ -143,6 +151,10 @@ struct Settings: Sendable {
     frameCacheBytes = try reader.number("cache.frameBytes", in: 0...(1 << 50))
     renderWorkers = try reader.number("render.workers", in: 0...1024)
     renderQueue = try reader.number("render.queue", in: 0...1_000_000)
+    diskCacheBytes = try reader.number("cache.diskBytes", in: 0...(1 << 50))
+    makesLadder = try reader.flag("cache.ladder")
+    requestDeadlineSeconds = try reader.number("requests.deadlineSeconds", in: 1...86_400)
+    rememberedRequests = try reader.number("requests.remembered", in: 0...1_000_000)
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
       // libjpeg itself writes no more than 65,500 a side.

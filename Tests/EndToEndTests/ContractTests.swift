@@ -15,10 +15,13 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 7)
+    #expect(paths.count == 9)
+    // Over, and still known.
+    #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     for (path, item) in paths {
       let operation = try #require(item["get"] as? Object)
       let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)
+        .replacingOccurrences(of: "{requestID}", with: "known")
       let plain = try daemon.get(target)
       let responses = try #require(operation["responses"] as? Object)
       #expect(plain.status == 200 && responses["200"] != nil, "\(path)")
@@ -48,6 +51,8 @@ struct ContractTests {
     let asset = try daemon.get("/v1/assets/\(identifier)").json
     #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["properties"] as? Object).keys))
     #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["required"] as? [String])))
+    let request = try daemon.get("/v1/requests/known").json
+    #expect(Set(request.keys) == Set(try #require(schemas["Request"]?["required"] as? [String])))
     let problem = try daemon.get("/v1/assets/x?y=1").json
     #expect(Set(problem.keys) == Set(try #require(schemas["Problem"]?["properties"] as? Object).keys))
   }

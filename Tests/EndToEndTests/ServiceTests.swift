@@ -51,6 +51,8 @@ struct ServiceTests {
       #expect(page["Link"] == next.map { "<\($0)>; rel=\"next\"" })
     }
     #expect(Set(seen).count == 5)
+    // They make another tag when they come.
+    _ = try daemon.assetsWithPlaceholders()
     let answer = try daemon.get("/v1/assets/\(seen[0])")
     let asset = answer.json
     #expect(asset["pixelWidth"] as? Int == 64 && asset["mediaType"] as? String == "image")

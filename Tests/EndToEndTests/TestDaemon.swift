@@ -150,6 +150,8 @@ final class TestDaemon: @unchecked Sendable {
   /// When a client says that it has nothing more to say.
   enum Closing {
     case never, atOnce, afterTheFirstBytes
+    /// It says nothing: it goes.
+    case abruptly
   }
 
   /// A connection to it, the caller's to close.
@@ -177,6 +179,7 @@ final class TestDaemon: @unchecked Sendable {
     let bytes = Array(text.utf8)
     try #require(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
     if closing == .atOnce { shutdown(descriptor, Int32(SHUT_WR)) }
+    if closing == .abruptly { return [] }
     var answer: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -215,6 +218,17 @@ final class TestDaemon: @unchecked Sendable {
       rest = rest.dropFirst(size + 2)
     }
   }
+
+  /// All assets, once every one of them has its placeholder: the daemon makes them in its own time.
+  func assetsWithPlaceholders() throws -> [[String: Any]] {
+    for _ in 0..<100_000 {
+      let assets = try #require(try get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
+      if assets.allSatisfy({ $0["placeholder"] is String }) { return assets }
+    }
+    throw MissingPlaceholders()
+  }
+
+  struct MissingPlaceholders: Error {}
 
   /// The identifier of the asset with that path.
   func identifier(_ path: String) throws -> String {

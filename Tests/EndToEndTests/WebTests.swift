@@ -96,6 +96,8 @@ struct WebTests {
   @Test(
     "JSON in gzip has a tag of its own, and conditions know which is meant", arguments: ["/v1/assets", "/openapi.json"])
   func gzip(_ target: String) throws {
+    // They make another tag when they come.
+    _ = try Self.plain.assetsWithPlaceholders()
     let plain = try Self.plain.get(target)
     let packed = try Self.plain.get(target, ["Accept-Encoding: br, gzip"])
     let (tag, packedTag) = (try #require(plain["ETag"]), try #require(packed["ETag"]))

@@ -1,9 +1,5 @@
-import Foundation
-import ImageCodec
 import ImageService
-import LibraryFolder
 import Logging
-import OriginalStore
 import PhotoFixtures
 import PhotoModel
 import Synchronization
@@ -40,37 +36,14 @@ struct DegradedFrameTests {
   private func deliveries(
     _ bytes: [UInt8], _ deliveryMode: DeliveryMode, target: Int = 600, budget: Int = 64 << 20
   ) async throws -> (deliveries: [ImageDelivery], lines: Lines) {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-service-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Data(bytes).write(to: URL(filePath: folder + "/a.jpg"))
-    let library = try LibraryFolder(path: folder)
-    let file = try library.open(Array("a.jpg".utf8))
-    let epoch = Timestamp(milliseconds: 0)
-    let header = try ImageHeader.read(from: file, limits: CodecLimits())
-    let asset = Asset(
-      localIdentifier: LocalIdentifier("a"), contentVersion: ContentVersion("v"), revision: "1", mediaType: .image,
-      uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize, orientation: header.orientation,
-      hasAlpha: false, creationDate: epoch, creationDateSource: .file, modificationDate: epoch, location: nil,
-      cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
-      original: OriginalFile(path: Array("a.jpg".utf8), identity: file.identity))
     let lines = Lines()
-    let manager = ImageManager(
-      store: OriginalStore(folder: library), queue: WorkQueue(label: "test", workers: 1, limit: .max, qos: .default),
-      maximumWaiting: 8, cache: FrameCache(capacityBytes: 0), budget: MemoryBudget(capacityBytes: budget),
-      limits: CodecLimits(),
-      logger: Logger(label: "test") { _ in Handler(lines: lines) })
-    let (stream, continuation) = AsyncStream.makeStream(of: ImageDelivery.self)
+    let studio = Studio {
+      $0.memoryBytes = budget
+      $0.logger = Logger(label: "test") { _ in Handler(lines: lines) }
+    }
     var request = ImageRequest(targetSize: .size(PixelSize(width: target, height: target)), format: .jpeg)
     request.deliveryMode = deliveryMode
-    _ = manager.requestImage(for: asset, request, requestID: "r") {
-      continuation.yield($0)
-      if case .degraded = $0 { return }
-      continuation.finish()
-    }
-    var deliveries: [ImageDelivery] = []
-    for await delivery in stream { deliveries.append(delivery) }
-    return (deliveries, lines)
+    return (await studio.deliveries(studio.originals.add(bytes), request), lines)
   }
 
   private static let scene = Scene(seed: 3).pixels(width: 1000, height: 750)
@@ -128,7 +101,7 @@ struct DegradedFrameTests {
     let (deliveries, lines) = try await deliveries(broken, .highQualityFormat)
     #expect(frames(deliveries).count == 1)
     let line = try #require(lines.all.first { $0.message == "a codec warned" })
-    #expect(line.fields["library"] == "libjpeg" && line.fields["asset"] == "a" && line.fields["request"] == "r")
+    #expect(line.fields["library"] == "libjpeg" && line.fields["asset"] == "a")
     #expect((line.fields["warnings"].flatMap { Int($0) } ?? 0) > 0 && line.fields["first"]?.isEmpty == false)
   }
 }

@@ -15,7 +15,7 @@ struct FrameCacheTests {
       bytes: bytes, format: .jpeg,
       result: ImageResult(
         requestID: "r", isDegraded: false, size: PixelSize(width: 1, height: 1), source: .original),
-      timings: StageTimings())
+      timings: StageTimings(), derivation: .original)
   }
 
   private static func key(_ name: String) -> RenditionKey {
@@ -27,7 +27,7 @@ struct FrameCacheTests {
       cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
       original: OriginalFile(
         path: Array(name.utf8), identity: FileIdentity(inode: 1, size: 1, modified: 1)))
-    return RenditionKey(asset, ImageRequest(format: .jpeg), source: .original)
+    return RenditionKey(asset, ImageRequest(format: .jpeg))
   }
 
   @Test("an entry takes what it is counted as, not what its encoder had reserved")
@@ -58,5 +58,86 @@ struct FrameCacheTests {
   func refused() {
     #expect(FrameCache(capacityBytes: 40_000).store(Self.frame(10_000), for: Self.key("a")) == nil)
     #expect(FrameCache(capacityBytes: 0).store(Self.frame(1), for: Self.key("a")) == nil)
+  }
+
+  @Test("what is being sent is not let go of, and is not counted twice: what comes meanwhile is not kept")
+  func held() throws {
+    let cache = FrameCache(capacityBytes: 45_000)
+    var holds = try (1...4).map { try #require(cache.store(Self.frame(10_000), for: Self.key("\($0)"))?.hold()) }
+    #expect(cache.store(Self.frame(10_000), for: Self.key("5")) == nil)
+    #expect(cache.byteCount <= 45_000)
+    holds.removeFirst()
+    #expect(cache.store(Self.frame(10_000), for: Self.key("5")) != nil)
+    #expect(cache.frame(for: Self.key("1")) == nil && cache.frame(for: Self.key("2")) != nil)
+  }
+
+  @Test("a frame that has gone can't be held any more")
+  func late() throws {
+    let cache = FrameCache(capacityBytes: 45_000)
+    let first = try #require(cache.store(Self.frame(10_000), for: Self.key("1")))
+    for i in 2...5 { _ = cache.store(Self.frame(10_000), for: Self.key("\(i)")) }
+    #expect(first.isEvicted && first.hold() == nil && !first.attach(1))
+  }
+
+  @Test("pinned frames stay within a bound of their own, and go like others when they are let loose")
+  func pinned() throws {
+    let cache = FrameCache(capacityBytes: 45_000, pinnedCapacityBytes: 22_000)
+    // One that is here, one that comes later, and one for which there is no room among the pinned.
+    _ = cache.store(Self.frame(10_000), for: Self.key("1"))
+    for name in ["1", "2", "3"] { cache.pin(Self.key(name)) }
+    for i in 2...3 { _ = cache.store(Self.frame(10_000), for: Self.key("\(i)")) }
+    #expect((20_000...22_000).contains(cache.pinnedByteCount))
+    for i in 10..<40 { _ = cache.store(Self.frame(10_000), for: Self.key("\(i)")) }
+    #expect(cache.frame(for: Self.key("1")) != nil && cache.frame(for: Self.key("2")) != nil)
+    #expect(cache.frame(for: Self.key("3")) == nil)
+    #expect(cache.byteCount <= 45_000 + 22_000)
+    for name in ["1", "2", "3"] { cache.unpin(Self.key(name)) }
+    #expect(cache.pinnedByteCount == 0 && cache.byteCount <= 45_000)
+    for i in 40..<80 { _ = cache.store(Self.frame(10_000), for: Self.key("\(i)")) }
+    #expect(cache.frame(for: Self.key("1")) == nil && cache.frame(for: Self.key("2")) == nil)
+  }
+
+  @Test("pinned twice, let loose once, it stays")
+  func pinnedTwice() {
+    let cache = FrameCache(capacityBytes: 45_000, pinnedCapacityBytes: 22_000)
+    cache.pin(Self.key("1"))
+    cache.pin(Self.key("1"))
+    _ = cache.store(Self.frame(10_000), for: Self.key("1"))
+    cache.unpin(Self.key("1"))
+    #expect(cache.pinnedByteCount > 10_000)
+    cache.unpin(Self.key("1"))
+    #expect(cache.pinnedByteCount == 0)
+  }
+
+  @Test(
+    "after any sequence of stores, uses, holds and pins the bytes are those of what is there, and within the bounds")
+  func bounds() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<20 {
+      let cache = FrameCache(capacityBytes: 60_000, pinnedCapacityBytes: 20_000)
+      var holds: [any AnyObject & Sendable] = []
+      var pins: [RenditionKey] = []
+      for _ in 0..<400 {
+        let key = Self.key("\(Int.random(in: 0..<40, using: &random))")
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: if let hold = cache.frame(for: key)?.hold() { holds.append(hold) }
+        case 1: if !holds.isEmpty { holds.removeFirst() }
+        case 2:
+          cache.pin(key)
+          pins.append(key)
+        case 3: if !pins.isEmpty { cache.unpin(pins.removeFirst()) }
+        case 4: _ = cache.frame(for: key)
+        default: _ = cache.store(Self.frame(Int.random(in: 1...14_000, using: &random)), for: key)
+        }
+        #expect(cache.byteCount - cache.pinnedByteCount <= 60_000 || !holds.isEmpty)
+        #expect(cache.pinnedByteCount <= 20_000)
+      }
+      holds = []
+      for key in pins { cache.unpin(key) }
+      cache.trim()
+      let there = (0..<40).compactMap { cache.frame(for: Self.key("\($0)")) }
+      #expect(cache.byteCount == there.reduce(0) { $0 + $1.bytes.count + 512 } && cache.byteCount <= 60_000)
+      #expect(cache.pinnedByteCount == 0)
+    }
   }
 }

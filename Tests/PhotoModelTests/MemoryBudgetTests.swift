@@ -4,55 +4,48 @@ import Testing
 
 @Suite("Memory budget")
 struct MemoryBudgetTests {
-  private final class Log: Sendable {
-    private let entries = Mutex<[(String, MemoryBudget.Reservation)]>([])
-
-    func note(_ name: String) -> @Sendable (MemoryBudget.Reservation) -> Void {
-      { reservation in self.entries.withLock { $0.append((name, reservation)) } }
-    }
-
-    var names: [String] { entries.withLock { $0.map(\.0) } }
-
-    func release(_ name: String) {
-      let found = entries.withLock { $0.first { $0.0 == name }?.1 }
-      found?.release()
-    }
-  }
-
-  @Test("what fits is granted at once, what does not waits, what never could is refused")
+  @Test("what fits is granted, what does not is not, and what is given back can be had again")
   func admission() {
     let budget = MemoryBudget(capacityBytes: 100)
-    let log = Log()
-    #expect(budget.reserve(60, granted: log.note("a")))
-    #expect(budget.reserve(60, granted: log.note("b")))
-    #expect(!budget.reserve(101, granted: log.note("never")))
-    #expect(log.names == ["a"])
-    log.release("a")
-    #expect(log.names == ["a", "b"])
-    #expect(budget.bytesInUse == 60)
+    let first = budget.tryReserve(60)
+    #expect(first != nil && budget.tryReserve(41) == nil && budget.tryReserve(-1) == nil)
+    let second = budget.tryReserve(40)
+    #expect(second != nil && budget.bytesInUse == 100)
+    first?.release()
+    #expect(budget.bytesInUse == 40 && budget.highestBytesInUse == 100)
+    #expect(budget.tryReserve(.max) == nil)
   }
 
-  @Test("a large reservation that waits is not overtaken by a small one")
-  func order() {
+  @Test("whoever waits for room is told each time that there is more of it")
+  func room() {
     let budget = MemoryBudget(capacityBytes: 100)
-    let log = Log()
-    _ = budget.reserve(50, granted: log.note("first"))
-    _ = budget.reserve(100, granted: log.note("large"))
-    _ = budget.reserve(1, granted: log.note("small"))
-    #expect(log.names == ["first"])
-    log.release("first")
-    #expect(log.names == ["first", "large"])
-    log.release("large")
-    #expect(log.names == ["first", "large", "small"])
+    let told = Mutex(0)
+    budget.whenRoom { told.withLock { $0 += 1 } }
+    let reservation = budget.tryReserve(10)
+    #expect(told.withLock { $0 } == 0)
+    reservation?.release()
+    #expect(told.withLock { $0 } == 1)
   }
 
-  @Test("releasing twice gives back once")
-  func doubleRelease() {
+  @Test("releasing twice gives back once, and forgetting gives back too")
+  func endings() {
     let budget = MemoryBudget(capacityBytes: 100)
-    let log = Log()
-    _ = budget.reserve(40, granted: log.note("a"))
-    log.release("a")
-    log.release("a")
+    let reservation = budget.tryReserve(40)
+    reservation?.release()
+    reservation?.release()
     #expect(budget.bytesInUse == 0)
+    do { _ = budget.tryReserve(40) }
+    #expect(budget.bytesInUse == 0)
+  }
+
+  @Test("a part that is split off is held for itself, and is never more than there was")
+  func parts() {
+    let budget = MemoryBudget(capacityBytes: 100)
+    let whole = budget.tryReserve(40)
+    let part = whole?.split(off: 30)
+    #expect(part?.bytes == 30 && whole?.bytes == 10 && budget.bytesInUse == 40)
+    whole?.release()
+    #expect(budget.bytesInUse == 30)
+    #expect(part?.split(off: 100).bytes == 30)
   }
 }

@@ -46,3 +46,7 @@ int photod_random(void *bytes, size_t count);
 
 // How many cores this process may run on: sched_getaffinity(2). At least 1.
 int photod_usable_cores(void);
+
+// Makes the calling thread at least this nice (setpriority(2), which is per thread on Linux), once: there is no way back for
+// one who is not root. 0 is the ordinary niceness, 19 the greatest.
+void photod_yield_to_others(int niceness);

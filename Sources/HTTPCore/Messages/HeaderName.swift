@@ -3,7 +3,8 @@
 package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
-  case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, origin, range, transferEncoding, via
+  case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, origin, priority, range
+  case transferEncoding, via
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
 
@@ -27,6 +28,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .ifRange: "if-range"
     case .ifUnmodifiedSince: "if-unmodified-since"
     case .origin: "origin"
+    case .priority: "priority"
     case .range: "range"
     case .transferEncoding: "transfer-encoding"
     case .via: "via"
@@ -57,7 +59,12 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       case UInt8(ascii: "e"): self = one(.expect)
       default: self = one(.origin)
       }
-    case 8: self = bytes[range.lowerBound + 3] | 0x20 == UInt8(ascii: "m") ? one(.ifMatch) : one(.ifRange)
+    case 8:
+      switch bytes[range.lowerBound + 3] | 0x20 {
+      case UInt8(ascii: "m"): self = one(.ifMatch)
+      case UInt8(ascii: "r"): self = one(.ifRange)
+      default: self = one(.priority)
+      }
     case 9: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xRealIP) : one(.forwarded)
     case 10: self = one(.connection)
     case 12: self = one(.contentType)

@@ -13,6 +13,10 @@ struct ImageQuery: Sendable {
   let multipart: Multipart?
   /// The content version that the caller wants, and no other.
   let version: ContentVersion?
+  /// The client's own name for the request.
+  let requestID: String?
+  /// What was asked, as it was asked.
+  let parameters: [String: String]
   /// Everything but the format.
   private let request: ImageRequest
 
@@ -26,6 +30,8 @@ struct ImageQuery: Sendable {
     let imageVersion = try query.word("version", default: ImageVersion.current)
     // Every original is here, so there is nothing to fetch and nothing to allow.
     _ = try query.flag("networkAccessAllowed")
+    let allowsSecondary = try query.flag("allowSecondaryDegradedImage")
+    requestID = try Self.requestID(query.text("requestID"))
     format = try query.word("format", default: .auto)
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
@@ -35,13 +41,14 @@ struct ImageQuery: Sendable {
     }
     version = query.text("v").map(ContentVersion.init)
     try query.finish()
+    parameters = query.values
     if crop != nil && resizeMode != .exact {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
     request = ImageRequest(
       targetSize: targetSize, contentMode: contentMode == .aspectFill ? .aspectFill : .aspectFit,
       resizeMode: resizeMode, deliveryMode: deliveryMode, version: imageVersion, normalizedCropRect: crop,
-      quality: quality, colorSpace: colorSpace)
+      quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary)
   }
 
   var deliveryMode: DeliveryMode { request.deliveryMode }
@@ -69,6 +76,15 @@ struct ImageQuery: Sendable {
       request.format = candidates.first { quality($0) == quality(best) } ?? best
     }
     return request
+  }
+
+  private static func requestID(_ text: String?) throws(Problem) -> String? {
+    guard let text else { return nil }
+    guard RequestName.isValid(text) else {
+      throw QueryReader.invalid(
+        "requestID", "is 1 to \(RequestName.maximumLength) of A-Z, a-z, 0-9, dot, dash and underscore")
+    }
+    return text
   }
 
   private static func targetSize(_ text: String?) throws(Problem) -> TargetSize {

@@ -3,7 +3,7 @@ import HTTPCore
 /// Reads a query's parameters one by one, and in the end refuses those that nobody asked for: a typing mistake must
 /// never silently give another answer.
 struct QueryReader {
-  private var values: [String: String] = [:]
+  private(set) var values: [String: String] = [:]
   private var known: [String] = []
 
   /// - Throws: 400 where the query is malformed or names a parameter twice.

@@ -25,6 +25,9 @@ final class AnswerCache: Sendable {
     let whole: PreparedAnswer
     let notModified: PreparedAnswer
 
+    /// What it takes beside its frame, which counts it as its own.
+    var byteCount: Int { key.count + tag.count + whole.headByteCount + notModified.headByteCount + 512 }
+
     init(
       key: [UInt8], hash: Int, place: Int, generation: UInt64, frame: CachedFrame, tag: [UInt8], whole: PreparedAnswer,
       notModified: PreparedAnswer
@@ -51,6 +54,7 @@ final class AnswerCache: Sendable {
 
     mutating func remove(_ entry: Entry) {
       guard places[entry.place] === entry else { return }
+      entry.frame.attach(-entry.byteCount)
       places[entry.place] = nil
       free.append(entry.place)
       entries[entry.hash] = nil
@@ -75,7 +79,7 @@ final class AnswerCache: Sendable {
   /// change the answer.
   private static let known: HeaderNames = [
     HeaderNames(.host, .accept, .origin, .ifNoneMatch, .ifModifiedSince, .connection, .cacheControl, .acceptEncoding),
-    HeaderNames(.other, .secFetchSite, .contentType, .ifRange),
+    HeaderNames(.other, .secFetchSite, .contentType, .ifRange, .priority),
     Gatekeeper.forwardingFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
   private static let maximumKeyBytes = 1024
@@ -125,7 +129,8 @@ final class AnswerCache: Sendable {
     _ whole: HTTPResponse, notModified: HTTPResponse, entityTag: String, frame: CachedFrame, for head: RequestHead,
     isLocal: Bool, variesByOrigin: Bool, generation: UInt64
   ) {
-    guard capacity > 0, head.names.isSubset(of: Self.known), let whole = PreparedAnswer(whole),
+    guard capacity > 0, head.names.isSubset(of: Self.known),
+      let whole = PreparedAnswer(whole, ownerOfWaiting: { [frame] in frame.hold() }),
       let notModified = PreparedAnswer(notModified),
       let key = Self.withKey(head, isLocal: isLocal, variesByOrigin: variesByOrigin, { Array($0) })
     else { return }
@@ -138,6 +143,7 @@ final class AnswerCache: Sendable {
       let entry = Entry(
         key: key, hash: hash, place: state.takePlace(of: capacity), generation: generation, frame: frame,
         tag: Array(entityTag.utf8), whole: whole, notModified: notModified)
+      frame.attach(entry.byteCount)
       state.places[entry.place] = entry
       state.entries[hash] = entry
       state.byFrame[ObjectIdentifier(frame), default: []].append(entry)

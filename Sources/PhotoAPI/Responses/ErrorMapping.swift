@@ -10,6 +10,13 @@ extension Problem {
     404, "asset-not-found", "No such asset",
     detail: "There is no asset of that name; GET /v1/assets lists those there are.")
 
+  static let requestNotFound = Problem(
+    404, "request-not-found", "No such request",
+    detail: "You have no request of that name under way, nor one that ended within the last minute.")
+
+  /// Whether it tells of a request that was cancelled, and not of something that went wrong.
+  var isCancellation: Bool { kind == "request-cancelled" }
+
   static func rangeNotSatisfiable(size: Int) -> Problem {
     Problem(
       416, "range-not-satisfiable", "Range not satisfiable",
@@ -60,6 +67,16 @@ extension Problem {
       self.init(
         503, "overloaded", "Too many requests are waiting", detail: "Ask again in a moment.",
         fields: ["Retry-After": "1"])
+    case .deadlineExceeded:
+      self.init(
+        503, "deadline-exceeded", "The picture took too long",
+        detail: "It was not ready within requests.deadlineSeconds; ask again when there is less to do.",
+        fields: ["Retry-After": "5"])
+    case .requestIDInUse:
+      self.init(
+        409, "request-id-in-use", "The requestID is in use",
+        detail: "A request of that name is under way; name this one differently, or cancel that one.",
+        parameter: "requestID")
     case .cancelled:
       self.init(
         409, "request-cancelled", "The request was cancelled", detail: "It was cancelled before it was answered.")

@@ -17,6 +17,7 @@ final class ImageDeliveryWriter: Sendable {
   private let headers: ImageHeaders
   private let head: RequestHead
   private let maximumRanges: Int
+  private let requestID: String
   private let reply: Reply
   private let delivered: @Sendable (ImageFrame) -> Void
   private let logger: Logger
@@ -25,13 +26,15 @@ final class ImageDeliveryWriter: Sendable {
 
   /// - Parameter delivered: called with the final frame before it is handed to the connection.
   init(
-    form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, reply: Reply, logger: Logger,
+    form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, requestID: String, reply: Reply,
+    logger: Logger,
     delivered: @escaping @Sendable (ImageFrame) -> Void
   ) {
     self.form = form
     self.headers = headers
     self.head = head
     self.maximumRanges = maximumRanges
+    self.requestID = requestID
     self.reply = reply
     self.logger = logger
     self.delivered = delivered
@@ -47,18 +50,16 @@ final class ImageDeliveryWriter: Sendable {
 
   private func degraded(_ frame: ImageFrame) {
     guard form != .single else { return }
-    start()
-    switch form {
-    case .single: break
-    case .mixed:
-      reply.write([
-        writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
-      ])
-    case .replace:
-      reply.write([
-        writer.opening, writer.partHead(headers.part(frame, isFinal: false)), frame.bytes, writer.delimiter,
-        nextReplacement,
-      ])
+    let isFirst = start()
+    let head = writer.partHead(headers.part(frame, isFinal: false))
+    switch (isFirst, form) {
+    case (_, .single): break
+    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.holding)
+    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.holding)
+    case (true, .replace):
+      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.holding)
+    // The head of this part went out with the frame before it.
+    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.holding)
     }
   }
 
@@ -71,20 +72,20 @@ final class ImageDeliveryWriter: Sendable {
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {
-    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing])
+    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.holding)
     // The head of this part went out with the frame before it.
-    case (false, .replace): reply.write([frame.bytes, writer.closing])
-    case (false, _): reply.write([head, frame.bytes, writer.closing])
+    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.holding)
+    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.holding)
     }
     reply.finish()
   }
 
   /// The answer that is this one frame, or the parts of it that were asked for.
   private func single(_ frame: ImageFrame) -> HTTPResponse {
-    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes)
+    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.holding)
     guard whole.head["Accept-Ranges"] != nil else { return whole }
     return whole.ranged(
-      for: head, validators: headers.validators, limit: maximumRanges, boundary: Boundary.make,
+      for: head, validators: headers.validators(frame.derivation), limit: maximumRanges, boundary: Boundary.make,
       unsatisfiable: { Problem.rangeNotSatisfiable(size: frame.bytes.count).response })
   }
 
@@ -93,8 +94,9 @@ final class ImageDeliveryWriter: Sendable {
     if problem.status == 500 { logger.error("an image could not be made", metadata: ["error": "\(error)"]) }
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
-      let head = writer.partHead([("Content-Type", Problem.mediaType), ("Content-Length", String(problem.body.count))])
-      reply.write([head, problem.body, writer.closing])
+      let body = problem.body
+      let head = writer.partHead(headers.part(problem, body: body, requestID: requestID))
+      reply.write([head, body, writer.closing])
     } else {
       // The frame that is shown stays; cutting the connection would blank it.
       reply.write([writer.closing])

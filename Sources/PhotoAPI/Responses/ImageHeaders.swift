@@ -8,7 +8,7 @@ struct ImageHeaders: Sendable {
   private let request: ImageRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
-  let entityTag: String
+  private let key: RenditionKey
 
   init(asset: Asset, query: ImageQuery, request: ImageRequest) {
     self.asset = asset
@@ -16,17 +16,31 @@ struct ImageHeaders: Sendable {
     isVersioned = query.version != nil
     // With opportunistic delivery the form follows Accept too.
     isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
-    entityTag = RenditionKey(asset, request, source: .original).entityTag
+    key = RenditionKey(asset, request)
   }
 
   var mediaType: String { request.format.mediaType }
 
-  var validators: Validators { Validators(entityTag: entityTag, lastModified: modifiedSeconds) }
+  /// What a frame is known by.
+  func validators(_ derivation: Derivation) -> Validators {
+    Validators(entityTag: key.entityTag(derivation), lastModified: modifiedSeconds)
+  }
+
+  /// The way to a frame that a request's conditions name: every one that there can be shows the same picture, and whoever
+  /// has it has what is current. `nil`: they name none, or any.
+  func namedDerivation(_ head: RequestHead) -> Derivation? {
+    let lists = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self).filter { $0 != "*" }
+    guard !lists.isEmpty else { return nil }
+    return Derivation.all.first { derivation in
+      let tag = key.entityTag(derivation)
+      return lists.contains { EntityTagList.names(tag, in: $0, weakly: true) }
+    }
+  }
 
   /// What a final, complete frame may be kept by; also the fields of a 304.
-  var validation: [(name: String, value: String)] {
+  func validation(_ derivation: Derivation) -> [(name: String, value: String)] {
     [
-      ("ETag", entityTag),
+      ("ETag", key.entityTag(derivation)),
       ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
       ("Cache-Control", isVersioned ? "private, max-age=31536000, immutable" : "private, max-age=0, must-revalidate"),
     ] + vary
@@ -36,7 +50,7 @@ struct ImageHeaders: Sendable {
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
-    fields += isFinal ? validation + [("Accept-Ranges", "bytes")] : uncacheable
+    fields += isFinal ? validation(frame.derivation) + [("Accept-Ranges", "bytes")] : uncacheable
     fields.append(("Image-Result", frame.result.fieldValue))
     // What was there already took no time.
     let timing = frame.timings.serverTiming
@@ -56,18 +70,31 @@ struct ImageHeaders: Sendable {
       ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)),
       ("Image-Result", frame.result.fieldValue),
     ]
-    if isFinal && !frame.result.isIncomplete { fields.append(("ETag", entityTag)) }
+    if isFinal && !frame.result.isIncomplete { fields.append(("ETag", key.entityTag(frame.derivation))) }
+    return fields
+  }
+
+  /// The head of the last part of `multipart/mixed` where the final frame never came.
+  func part(_ problem: Problem, body: [UInt8], requestID: String) -> [(name: String, value: String)] {
+    var fields = [("Content-Type", Problem.mediaType), ("Content-Length", String(body.count))]
+    if problem.isCancellation {
+      fields.append(("Image-Result", "request-id=\"\(requestID)\", cancelled=?1"))
+    }
     return fields
   }
 
   /// What HEAD answers: all that can be said without rendering.
-  func announcing(_ form: DeliveryForm, requestID: String) -> [(name: String, value: String)] {
+  ///
+  /// - Parameter derivation: how the frame would be made now.
+  func announcing(
+    _ form: DeliveryForm, _ derivation: Derivation, requestID: String
+  ) -> [(name: String, value: String)] {
     guard form == .single else { return multipart(form, boundary: Boundary.make()) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + uncacheable + Self.nosniff }
     let size = SizeRules(request, upright: asset.pixelSize).output
     let result = ImageResult(requestID: requestID, isDegraded: false, size: size, source: .original)
-    fields += validation + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
+    fields += validation(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }
 

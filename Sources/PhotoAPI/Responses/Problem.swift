@@ -29,21 +29,28 @@ package struct Problem: Error, Sendable, Hashable {
   static let mediaType = "application/problem+json"
 
   /// The JSON object.
-  var body: [UInt8] {
-    struct Shape: Encodable {
-      let type: String
-      let title: String
-      let status: Int
-      let detail: String
-      let parameter: String?
-    }
-    return JSONBody.encode(
-      Shape(type: "/problems/\(kind)", title: title, status: status, detail: detail, parameter: parameter))
-  }
+  var body: [UInt8] { JSONBody.encode(ProblemJSON(self)) }
 
   var response: HTTPResponse {
     var all = [("Content-Type", Self.mediaType), ("Cache-Control", "no-store")]
     all += fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     return HTTPResponse(HTTPStatus(status), all, body: body)
+  }
+}
+
+/// A problem's JSON object (RFC 9457 §3).
+struct ProblemJSON: Encodable {
+  let type: String
+  let title: String
+  let status: Int
+  let detail: String
+  let parameter: String?
+
+  init(_ problem: Problem) {
+    type = "/problems/\(problem.kind)"
+    title = problem.title
+    status = problem.status
+    detail = problem.detail
+    parameter = problem.parameter
   }
 }

@@ -16,7 +16,8 @@ struct Reply: Sendable {
     responder.start(head)
   }
 
-  func write(_ pieces: [[UInt8]]) { responder.write(pieces) }
+  /// - Parameter owner: what holds the memory of the pieces; kept until they have been sent.
+  func write(_ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil) { responder.write(pieces, owner: owner) }
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 

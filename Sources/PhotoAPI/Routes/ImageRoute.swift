@@ -7,6 +7,8 @@ import Logging
 import PhotoModel
 
 struct ImageRoute: Sendable {
+  private static let conditions = HeaderNames(.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince)
+
   let library: any AssetSource
   let images: ImageManager
   let answers: AnswerCache
@@ -21,7 +23,8 @@ struct ImageRoute: Sendable {
     // Before the asset: what changes after this is noticed by whoever looks at what is kept.
     let generation = library.generation
     let isLocal = gatekeeper.isLocal(request.head, from: peer)
-    let asset = try asset(identifier, gatekeeper.principal(request.head, from: peer))
+    let principal = gatekeeper.principal(request.head, from: peer)
+    let asset = try asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
       throw Problem(
         404, "version-gone", "That version is gone",
@@ -34,31 +37,37 @@ struct ImageRoute: Sendable {
     let headers = ImageHeaders(asset: asset, query: query, request: imageRequest)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
-    if isCacheable {
-      switch Preconditions.evaluate(request.head, headers.validators) {
+    if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {
+      let derivation =
+        headers.namedDerivation(request.head) ?? images.expectedDerivation(of: asset, imageRequest)
+      switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
       case .proceed: break
-      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validation))
+      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validation(derivation)))
       case .failed: throw .preconditionFailed
       }
     }
-    let requestID = reply.requestID
-    if request.method == .head {
-      return reply.send(HTTPResponse(.ok, headers.announcing(form, requestID: requestID)))
-    }
     var wanted = imageRequest
     if form == .single && wanted.deliveryMode == .opportunistic { wanted.deliveryMode = .highQualityFormat }
+    var caller = ImageManager.Caller(requestID: query.requestID ?? reply.requestID, owner: principal.name)
+    caller.parameters = query.parameters
+    caller.priority = ImagePriority(request.head)
     // From the person at this machine, who measures, and from nobody else (it costs a render).
-    let isFresh = isLocal && request.head.list(.cacheControl, contains: "no-cache")
+    caller.bypassesCaches = isLocal && request.head.list(.cacheControl, contains: "no-cache")
+    if request.method == .head {
+      let derivation =
+        isCacheable && !caller.bypassesCaches ? images.expectedDerivation(of: asset, wanted) : .original
+      return reply.send(HTTPResponse(.ok, headers.announcing(form, derivation, requestID: caller.requestID)))
+    }
+    let isKept = isCacheable && !caller.bypassesCaches && query.requestID == nil
     let delivery = ImageDeliveryWriter(
-      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, reply: reply, logger: logger
+      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: caller.requestID,
+      reply: reply, logger: logger
     ) { frame in
-      guard isCacheable, !isFresh, let cached = frame.cached else { return }
+      guard isKept, let cached = frame.cached else { return }
       keep(cached, headers, reply, request.head, isLocal: isLocal, generation: generation)
     }
-    let task = images.requestImage(for: asset, wanted, requestID: requestID, bypassesCaches: isFresh) {
-      delivery.deliver($0)
-    }
-    reply.onClose { task.cancel() }
+    let task = images.requestImage(for: asset, wanted, caller) { delivery.deliver($0) }
+    reply.onClose { [images] in images.cancel(task) }
   }
 
   /// Prepares the answer for the next one who asks like this.
@@ -72,11 +81,14 @@ struct ImageRoute: Sendable {
       return
     }
     let frameAnswer = ImageFrame(frame, requestID: PreparedAnswer.placeholder)
+    let validation = headers.validation(frame.derivation)
     answers.keep(
       reply.complete(HTTPResponse(.ok, headers.single(frameAnswer), body: frame.bytes)),
-      notModified: reply.complete(HTTPResponse(.notModified, headers.validation)), entityTag: headers.entityTag,
+      notModified: reply.complete(HTTPResponse(.notModified, validation)),
+      entityTag: headers.validators(frame.derivation).entityTag ?? "",
       frame: frame, for: head, isLocal: isLocal, variesByOrigin: gatekeeper.origins.isConfigured, generation: generation
     )
+    images.trimFrames()
   }
 
   private func asset(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> Asset {

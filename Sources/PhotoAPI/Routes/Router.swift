@@ -6,6 +6,8 @@ enum Route: Sendable, Hashable {
   case assets
   case asset(String)
   case image(asset: String)
+  case requests
+  case request(String)
 
   /// The resource of a path. `nil`: there is none.
   init?(_ segments: [String]) {
@@ -18,12 +20,19 @@ enum Route: Sendable, Hashable {
     case 3 where segments[0] == "v1" && segments[1] == "assets": self = .asset(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "image":
       self = .image(asset: segments[2])
+    case 2 where segments == ["v1", "requests"]: self = .requests
+    case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     default: return nil
     }
   }
 
   /// The methods that the resource knows, for `Allow`.
-  var methods: [HTTPMethod] { [.get, .head, .options] }
+  var methods: [HTTPMethod] {
+    switch self {
+    case .request: [.get, .head, .delete, .options]
+    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .image, .requests: [.get, .head, .options]
+    }
+  }
 
   var allow: String { methods.map(\.name).joined(separator: ", ") }
 }

@@ -65,6 +65,8 @@ package struct ImageRequest: Sendable, Hashable {
   /// 1...100 for lossy formats; `nil` is the encoder's default.
   package var quality: Int?
   package var colorSpace: ColorSpace
+  /// One more, better degraded frame may come before the final one. Only with `deliveryMode` opportunistic.
+  package var allowsSecondaryDegradedImage: Bool
 
   package init(
     targetSize: TargetSize = .maximum,
@@ -75,7 +77,8 @@ package struct ImageRequest: Sendable, Hashable {
     normalizedCropRect: UnitRect? = nil,
     format: OutputFormat = .jpeg,
     quality: Int? = nil,
-    colorSpace: ColorSpace = .preserve
+    colorSpace: ColorSpace = .preserve,
+    allowsSecondaryDegradedImage: Bool = false
   ) {
     self.targetSize = targetSize
     self.contentMode = contentMode
@@ -86,5 +89,6 @@ package struct ImageRequest: Sendable, Hashable {
     self.format = format
     self.quality = quality
     self.colorSpace = colorSpace
+    self.allowsSecondaryDegradedImage = allowsSecondaryDegradedImage
   }
 }

@@ -2,37 +2,41 @@ import Synchronization
 
 /// The memory that pixels may take, all together. Whoever needs some reserves it before allocating it.
 ///
-/// First come, first served: a large reservation that waits is not overtaken by small ones, so it can't starve.
+/// It says yes or no; who waits for room, and in which order, is the affair of whoever has a line: it is told when some was
+/// given back.
 package final class MemoryBudget: Sendable {
   /// Memory that is held until it is released or the last reference goes.
   package final class Reservation: Sendable {
-    package let bytes: Int
     private let budget: MemoryBudget
-    private let isReleased = Atomic<Bool>(false)
+    private let held: Atomic<Int>
 
     fileprivate init(bytes: Int, budget: MemoryBudget) {
-      self.bytes = bytes
+      held = Atomic(bytes)
       self.budget = budget
     }
 
-    /// Gives the memory back; again is harmless.
-    package func release() {
-      if !isReleased.exchange(true, ordering: .relaxed) { budget.give(back: bytes) }
+    /// What is still held.
+    package var bytes: Int { held.load(ordering: .relaxed) }
+
+    /// Gives all of it back; again is harmless.
+    package func release() { give(back: held.exchange(0, ordering: .relaxed)) }
+
+    /// Takes a part out, to be held for longer than the rest: at most what is held.
+    package func split(off bytes: Int) -> Reservation {
+      let taken = min(max(0, bytes), self.bytes)
+      held.subtract(taken, ordering: .relaxed)
+      return Reservation(bytes: taken, budget: budget)
     }
+
+    private func give(back bytes: Int) { if bytes > 0 { budget.give(back: bytes) } }
 
     deinit { release() }
   }
 
-  private struct Waiter {
-    let bytes: Int
-    let granted: @Sendable (Reservation) -> Void
-  }
-
   private struct State {
     var bytesInUse = 0
-    /// In the order of arrival; index `next` is the first that still waits.
-    var waiters: [Waiter] = []
-    var next = 0
+    var highestInUse = 0
+    var observers: [@Sendable () -> Void] = []
   }
 
   package let capacityBytes: Int
@@ -44,41 +48,30 @@ package final class MemoryBudget: Sendable {
 
   package var bytesInUse: Int { state.withLock { $0.bytesInUse } }
 
-  /// Calls `granted` with a reservation, at once or as soon as there is room, on the thread that made the room.
-  ///
-  /// - Returns: false, and never calls, where so much could never fit.
-  package func reserve(_ bytes: Int, granted: @escaping @Sendable (Reservation) -> Void) -> Bool {
-    guard bytes <= capacityBytes else { return false }
-    let fitsNow = state.withLock { state in
-      guard state.next == state.waiters.count, state.bytesInUse + bytes <= capacityBytes else {
-        state.waiters.append(Waiter(bytes: bytes, granted: granted))
-        return false
-      }
+  /// The most that was ever in use at once.
+  package var highestBytesInUse: Int { state.withLock { $0.highestInUse } }
+
+  /// A reservation, if there is room for it now. Constant time, and called with locks of a line's held.
+  package func tryReserve(_ bytes: Int) -> Reservation? {
+    let fits = state.withLock { state in
+      guard bytes >= 0, bytes <= capacityBytes - state.bytesInUse else { return false }
       state.bytesInUse += bytes
+      state.highestInUse = max(state.highestInUse, state.bytesInUse)
       return true
     }
-    if fitsNow { granted(Reservation(bytes: bytes, budget: self)) }
-    return true
+    return fits ? Reservation(bytes: bytes, budget: self) : nil
+  }
+
+  /// Calls `observer` each time that memory was given back, on the thread that did.
+  package func whenRoom(_ observer: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(observer) }
   }
 
   private func give(back bytes: Int) {
-    let ready = state.withLock { state in
+    let observers = state.withLock { state in
       state.bytesInUse -= bytes
-      var ready: [Waiter] = []
-      while state.next < state.waiters.count,
-        state.bytesInUse + state.waiters[state.next].bytes <= capacityBytes
-      {
-        let waiter = state.waiters[state.next]
-        state.bytesInUse += waiter.bytes
-        state.next += 1
-        ready.append(waiter)
-      }
-      if state.next == state.waiters.count || state.next > 64 {
-        state.waiters.removeFirst(state.next)
-        state.next = 0
-      }
-      return ready
+      return state.observers
     }
-    for waiter in ready { waiter.granted(Reservation(bytes: waiter.bytes, budget: self)) }
+    for observer in observers { observer() }
   }
 }

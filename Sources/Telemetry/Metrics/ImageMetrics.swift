@@ -21,6 +21,7 @@ package struct ImageMetrics: Sendable {
     case imageTooLarge = "image-too-large"
     case encodingFailed = "encoding-failed"
     case overloaded
+    case deadlineExceeded = "deadline-exceeded"
   }
 
   private let frames: [Source: [Kind: Counter]]
@@ -42,13 +43,14 @@ package struct ImageMetrics: Sendable {
     frames = all { source in
       all { kind in
         counter(
-          "photod_image_frames_total", "Frames that were delivered, without those of prepared answers.",
+          "photod_image_frames_total",
+          "Frames that were made, or found in a cache; one for all tasks of a job, none for prepared answers.",
           ["source": source.rawValue, "kind": kind.rawValue])
       }
     }
     stages = Stage.allCases.map { stage in
       registry.timer(
-        "photod_image_stage_seconds", "Time that a stage took of a frame that was delivered.", ["stage": stage.name])
+        "photod_image_stage_seconds", "Time that a stage took of a frame that was made.", ["stage": stage.name])
     }
     failures = all { reason in
       counter(
@@ -62,7 +64,7 @@ package struct ImageMetrics: Sendable {
     cancelled = counter("photod_image_cancelled_total", "Tasks that were cancelled.")
   }
 
-  /// A frame goes to its task. Stages that took no time took no part.
+  /// A frame goes to those who wait for it. Stages that took no time took no part.
   package func frameDelivered(_ source: Source, _ kind: Kind, timings: StageTimings) {
     frames[source]?[kind]?.increment()
     for stage in Stage.allCases {

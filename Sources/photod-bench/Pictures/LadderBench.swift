@@ -223,3 +223,11 @@ struct LadderBench: ParsableCommand {
     return plan.eighths
   }
 }
+
+extension Target {
+  func request(quality: Int) -> ImageRequest {
+    ImageRequest(
+      targetSize: .size(PixelSize(width: size.width, height: size.height)),
+      contentMode: mode == "aspectFill" ? .aspectFill : .aspectFit, format: .jpeg, quality: quality)
+  }
+}

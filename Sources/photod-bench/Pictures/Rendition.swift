@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import PhotoModel
 
 /// A photograph at a size: what every contestant is asked for.
 struct Rendition {
@@ -56,12 +55,5 @@ struct Target: ExpressibleByArgument {
   init(_ width: Int, _ height: Int, _ mode: String) {
     size = Dimensions(width: width, height: height)
     self.mode = mode
-  }
-
-  /// A JPEG of this size, for the renderer in this process.
-  func request(quality: Int) -> ImageRequest {
-    ImageRequest(
-      targetSize: .size(PixelSize(width: size.width, height: size.height)),
-      contentMode: mode == "aspectFill" ? .aspectFill : .aspectFit, format: .jpeg, quality: quality)
   }
 }

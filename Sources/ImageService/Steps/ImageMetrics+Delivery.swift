@@ -3,14 +3,18 @@ import PhotoModel
 import Telemetry
 
 extension ImageMetrics {
-  /// Counts what a task tells its caller.
-  package func delivered(_ delivery: ImageDelivery) {
-    switch delivery {
-    case .degraded(let frame), .final(let frame):
-      frameDelivered(
-        Source(frame.result.source), frame.result.isDegraded ? .degraded : .final, timings: frame.timings)
-    case .failed(let error):
-      if let reason = Failure(error) { taskFailed(reason) } else { taskCancelled() }
+  /// A frame goes to those who wait for it.
+  func delivered(_ frame: ImageFrame) {
+    frameDelivered(Source(frame.result.source), frame.result.isDegraded ? .degraded : .final, timings: frame.timings)
+  }
+
+  /// A task ends without its final frame.
+  func failed(_ error: ImageServiceError) {
+    switch error {
+    case .cancelled, .codec(.stopped): taskCancelled()
+    // The caller's own doing: nothing was begun.
+    case .requestIDInUse: break
+    default: if let reason = Failure(error) { taskFailed(reason) }
     }
   }
 }
@@ -30,14 +34,15 @@ extension ImageMetrics.Source {
 }
 
 extension ImageMetrics.Failure {
-  /// `nil`: it is none, nobody wanted the picture any more.
+  /// `nil`: it is none of ours.
   init?(_ error: ImageServiceError) {
     switch error {
     case .originalMissing: self = .originalMissing
     case .originalChanged: self = .originalChanged
     case .overBudget: self = .imageTooLarge
     case .queueFull: self = .overloaded
-    case .cancelled, .codec(.stopped): return nil
+    case .cancelled, .codec(.stopped), .requestIDInUse: return nil
+    case .deadlineExceeded: self = .deadlineExceeded
     case .failed, .codec(.readFailed), .codec(.outOfMemory): self = .originalUnreadable
     case .codec(.unsupported): self = .formatUnsupported
     case .codec(.limitExceeded): self = .imageTooLarge

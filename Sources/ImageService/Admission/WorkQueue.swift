@@ -48,18 +48,8 @@ package final class WorkQueue: Sendable {
     return decision.accepted
   }
 
-  /// Runs the next step of work that was admitted before: at the head of the line, whatever its length.
-  package func proceed(_ work: @escaping Work) {
-    let starts = state.withLock { state in
-      if state.running < workers {
-        state.running += 1
-        return true
-      }
-      state.waiting.prepend(work)
-      return false
-    }
-    if starts { start(work) }
-  }
+  /// How many work and how many wait now.
+  package var depth: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
 
   private func start(_ work: @escaping Work) {
     queue.async { [self] in

@@ -1,0 +1,139 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// An answer that is waited for on a thread of its own.
+private struct Answer {
+  private let stream: AsyncThrowingStream<TestDaemon.Answer, any Error>
+
+  init(_ ask: @escaping @Sendable () throws -> TestDaemon.Answer) {
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: TestDaemon.Answer.self)
+    self.stream = stream
+    Thread.detachNewThread {
+      continuation.yield(with: Result { try ask() })
+      continuation.finish()
+    }
+  }
+
+  func value() async throws -> TestDaemon.Answer {
+    for try await answer in stream { return answer }
+    throw CancellationError()
+  }
+}
+
+/// Requests that have names: listed, asked about, cancelled from another connection.
+@Suite("Requests under way")
+struct RequestTests {
+  /// One render at a time, each of a part of a second.
+  private static func daemon() throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        let pixels = Scene(seed: 9, grain: 8).pixels(width: 2400, height: 1800)
+        try files.put(JPEGFile { $0.isProgressive = true }.encoded(pixels), "a.jpg")
+      }, arguments: ["--set", "render.workers=1"])
+  }
+
+  private static let busy = 30
+
+  /// Keeps the one worker busy for longer than a test takes: with renders that share nothing.
+  private func occupy(_ daemon: TestDaemon, _ image: String) throws {
+    for i in 0..<Self.busy {
+      Thread.detachNewThread {
+        _ = try? daemon.get("\(image)?targetSize=max&requestID=busy-\(i)", ["Cache-Control: no-cache"])
+      }
+    }
+    try until { try requests(daemon).count >= Self.busy / 2 }
+  }
+
+  private func release(_ daemon: TestDaemon) throws {
+    for i in 0..<Self.busy { _ = try daemon.get("/v1/requests/busy-\(i)", method: "DELETE") }
+  }
+
+  private func until(_ condition: () throws -> Bool) throws {
+    for _ in 0..<5000 {
+      if try condition() { return }
+      usleep(2000)
+    }
+    Issue.record("it never came to that")
+  }
+
+  private func requests(_ daemon: TestDaemon) throws -> [[String: Any]] {
+    try #require(try daemon.get("/v1/requests").json["requests"] as? [[String: Any]])
+  }
+
+  @Test("a request is listed while it waits, a second of its name is refused, and DELETE ends it")
+  func cancelled() async throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    let victim = Answer { try daemon.get("\(image)?targetSize=300x300&requestID=victim") }
+    try until {
+      try requests(daemon).contains {
+        $0["requestID"] as? String == "victim" && $0["stage"] as? String == "waiting"
+      }
+    }
+    let listed = try #require(try requests(daemon).first { $0["requestID"] as? String == "victim" })
+    #expect(listed["priority"] as? String == "normal")
+    #expect(listed["parameters"] as? [String: String] == ["targetSize": "300x300", "requestID": "victim"])
+    let again = try daemon.get("\(image)?targetSize=310x310&requestID=victim")
+    #expect(again.status == 409 && again.json["type"] as? String == "/problems/request-id-in-use")
+    #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
+    let answer = try await victim.value()
+    #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/request-cancelled")
+    #expect(try daemon.get("/v1/requests/victim").json["stage"] as? String == "cancelled")
+    #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 404)
+    try release(daemon)
+  }
+
+  @Test("cancelled after a degraded frame, the last part says so")
+  func cancelledLater() async throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    let victim = Answer {
+      try daemon.get("\(image)?deliveryMode=opportunistic&targetSize=max&quality=50&requestID=victim")
+    }
+    // The others go, one by one, until the degraded frame has come; then this one goes.
+    var ended = 0
+    try until {
+      let frames = try daemon.get("/v1/requests/victim").json["frames"] as? [Any]
+      if frames?.isEmpty == false { return true }
+      if ended < Self.busy {
+        _ = try daemon.get("/v1/requests/busy-\(ended)", method: "DELETE")
+        ended += 1
+      }
+      return false
+    }
+    let ending = try daemon.get("/v1/requests/victim", method: "DELETE").status
+    let parts = try Multipart(try await victim.value()).parts
+    #expect(parts.count == 2 && parts[0].fields["image-result"]?.contains("degraded=?1") == true)
+    // It may have been over just before.
+    if ending == 204 {
+      #expect(parts[1].fields["content-type"] == "application/problem+json")
+      #expect(parts[1].fields["image-result"] == "request-id=\"victim\", cancelled=?1")
+    }
+  }
+
+  @Test("what has a name is in no cache's key: it is answered from memory, in its own name")
+  func named() throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=200x200"
+    let first = try daemon.get(image)
+    let named = try daemon.get(image + "&requestID=mine")
+    #expect(named.body == first.body && named["ETag"] == first["ETag"])
+    #expect(named.result("source") == "memory" && named.result("request-id") == "\"mine\"")
+    let again = try daemon.get(image)
+    #expect(again.result("source") == "memory" && again.result("request-id") != "\"mine\"")
+  }
+
+  @Test("a client that goes takes its request with it")
+  func gone() throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    let text = "GET \(image)?targetSize=210x210&requestID=gone HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    _ = try daemon.send(text, closingOurSide: .abruptly)
+    try until { try daemon.get("/v1/requests/gone").json["stage"] as? String == "cancelled" }
+    try release(daemon)
+  }
+}

@@ -1,0 +1,319 @@
+import Foundation
+import ImageCodec
+import ImageRender
+import ImageService
+import LibraryFolder
+import Logging
+import OriginalStore
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+@Suite("Making placeholders")
+struct PlaceholderWorkTests {
+  private static let red: [UInt8] = [230, 20, 20]
+  private static let green: [UInt8] = [20, 200, 20]
+  private static let blue: [UInt8] = [20, 20, 220]
+
+  /// A sink in memory that does what the catalogue does.
+  private final class Sink: PlaceholderSink {
+    struct State {
+      var assets: [Asset] = []
+      /// By identifier; an entry without bytes is one that can't be made.
+      var results: [LocalIdentifier: PlaceholderResult] = [:]
+      var batches: [Int] = []
+      var marks: [String] = []
+    }
+
+    let state = Mutex(State())
+
+    func makesPlaceholders(with mark: String) { state.withLock { $0.marks.append(mark) } }
+
+    func assetsWithoutPlaceholder(after last: Asset?, limit: Int) -> [Asset] {
+      state.withLock { state in
+        let start = last.flatMap { last in state.assets.firstIndex { $0.localIdentifier == last.localIdentifier } }
+        let rest = state.assets[(start.map { $0 + 1 } ?? 0)...]
+        return Array(
+          rest.filter { state.results[$0.localIdentifier]?.contentVersion != $0.contentVersion }.prefix(limit))
+      }
+    }
+
+    func store(_ results: [PlaceholderResult]) {
+      guard !results.isEmpty else { return }
+      state.withLock { state in
+        state.batches.append(results.count)
+        for result in results { state.results[result.localIdentifier] = result }
+      }
+    }
+  }
+
+  /// A folder of files, and the work on them.
+  private final class Bench: Sendable {
+    let folder: String
+    let library: LibraryFolder
+    let sink = Sink()
+    let derivatives = Mutex<[String: [UInt8]]>([:])
+    let time = Mutex(ContinuousClock.now)
+
+    init() throws {
+      folder = FileManager.default.temporaryDirectory.appending(path: "photod-placeholders-\(UUID().uuidString)").path
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      library = try LibraryFolder(path: folder)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func write(_ bytes: [UInt8], _ name: String) throws {
+      try Data(bytes).write(to: URL(filePath: folder + "/" + name))
+    }
+
+    /// Puts a file and its asset where they belong, as a scan would.
+    func add(_ bytes: [UInt8], _ name: String) throws {
+      try write(bytes, name)
+      let file = try library.open(Array(name.utf8))
+      let header = try? ImageHeader.read(from: file, limits: CodecLimits())
+      let epoch = Timestamp(milliseconds: 0)
+      let asset = Asset(
+        localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion("\(file.identity)"), revision: "1",
+        mediaType: .image, uniformTypeIdentifier: "public.jpeg",
+        pixelSize: header?.uprightSize ?? PixelSize(width: 1, height: 1), orientation: .topLeft, hasAlpha: false,
+        creationDate: epoch, creationDateSource: .file, modificationDate: epoch, location: nil, cameraMake: nil,
+        cameraModel: nil, isFavorite: false, isHidden: false,
+        original: OriginalFile(
+          path: Array(name.utf8), identity: file.identity, embeddedThumbnail: header?.embeddedThumbnail))
+      sink.state.withLock { state in
+        state.assets.removeAll { $0.localIdentifier == asset.localIdentifier }
+        state.assets.append(asset)
+      }
+    }
+
+    func work(maximumBytes: Int = 64 << 20) -> PlaceholderWork {
+      PlaceholderWork(
+        sink: sink, store: OriginalStore(folder: library),
+        maker: PlaceholderMaker(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 0)),
+        maximumBytes: maximumBytes,
+        derivative: { [self] asset in
+          derivatives.withLock { $0[asset.localIdentifier.rawValue] }.map { MemoryByteSource($0) }
+        },
+        now: { [self] in time.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Until there is nothing left. Returns how many steps were carried out.
+    @discardableResult
+    func run(_ work: PlaceholderWork, stop: StopFlag = StopFlag()) throws -> Int {
+      var count = 0
+      while let first = try work.next() {
+        var step: PlaceholderWork.Step? = first
+        while let current = step {
+          step = try work.carryOut(current, stop: stop)
+          count += 1
+        }
+      }
+      return count
+    }
+
+    func color(_ name: String) -> [UInt8]? {
+      result(name)?.placeholder.flatMap { ThumbHashPicture($0) }.map { Array($0.average.prefix(3)) }
+    }
+
+    func result(_ name: String) -> PlaceholderResult? { sink.state.withLock { $0.results[LocalIdentifier(name)] } }
+  }
+
+  private static func flat(_ color: [UInt8], _ width: Int, _ height: Int) -> Pixels {
+    Pixels(width: width, height: height, channels: 3, bytes: (0..<width * height).flatMap { _ in color })
+  }
+
+  /// A blue photograph, with a thumbnail of another colour so that it shows where a placeholder comes from.
+  private static func photograph(
+    thumbnail: [UInt8]? = nil, width: Int = 640, height: Int = 480, orientation: Int = 1
+  ) -> [UInt8] {
+    JPEGFile {
+      $0.exif = EXIFBlock {
+        $0.orientation = orientation
+        $0.thumbnail = thumbnail
+      }
+    }.encoded(flat(blue, width, height))
+  }
+
+  private static func jpeg(_ color: [UInt8], _ width: Int, _ height: Int) -> [UInt8] {
+    JPEGFile { _ in }.encoded(flat(color, width, height))
+  }
+
+  private func isClose(_ a: [UInt8]?, _ b: [UInt8]) -> Bool {
+    a.map { zip($0, b).allSatisfy { abs(Int($0) - Int($1)) < 12 } } ?? false
+  }
+
+  @Test("the camera's thumbnail comes first, then a derivative, then the original")
+  func sources() throws {
+    let bench = try Bench()
+    let thumbnail = Self.jpeg(Self.red, 160, 120)
+    try bench.add(Self.photograph(thumbnail: thumbnail), "thumbnail")
+    try bench.add(Self.photograph(), "derivative")
+    try bench.add(Self.photograph(), "original")
+    // Of another shape, so of another picture; and half of one.
+    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 120, 120)), "strange")
+    try bench.add(Self.photograph(thumbnail: Array(thumbnail.prefix(thumbnail.count * 2 / 3))), "damaged")
+    // Bars that are none: known when they are decoded.
+    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120), width: 900, height: 600), "bars")
+    bench.derivatives.withLock { derivatives in
+      for name in ["thumbnail", "derivative", "strange", "bars"] {
+        derivatives[name] = Self.jpeg(Self.green, 512, 384)
+      }
+    }
+    try bench.run(bench.work())
+    let expected = [
+      "thumbnail": Self.red, "derivative": Self.green, "original": Self.blue, "strange": Self.green,
+      "damaged": Self.blue, "bars": Self.green,
+    ]
+    for (name, color) in expected { #expect(isClose(bench.color(name), color), "\(name): \(bench.color(name) ?? [])") }
+  }
+
+  @Test("a broken derivative is passed over")
+  func brokenDerivative() throws {
+    let bench = try Bench()
+    try bench.add(Self.photograph(), "a")
+    bench.derivatives.withLock { $0["a"] = [1, 2, 3] }
+    try bench.run(bench.work())
+    #expect(isClose(bench.color("a"), Self.blue))
+  }
+
+  @Test("a preview behind the picture serves where there is no thumbnail")
+  func preview() throws {
+    let bench = try Bench()
+    let preview = Self.jpeg(Self.red, 320, 240)
+    try bench.add(
+      MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph()), "a")
+    try bench.run(bench.work())
+    #expect(isClose(bench.color("a"), Self.red))
+  }
+
+  @Test("it is of the upright picture", arguments: [1, 3, 6, 8])
+  func upright(_ orientation: Int) throws {
+    let bench = try Bench()
+    let card = Pixels.orientationCard(width: 640, height: 480)
+    let stored = card.stored(orientation: orientation)
+    for (name, thumbnail) in [("with", DemoLibrary.thumbnail(of: stored)), ("without", nil)] {
+      let file = JPEGFile {
+        $0.exif = EXIFBlock {
+          $0.orientation = orientation
+          $0.thumbnail = thumbnail
+        }
+      }
+      try bench.add(file.encoded(stored), name)
+    }
+    try bench.run(bench.work())
+    for name in ["with", "without"] {
+      let placeholder = try #require(bench.result(name)?.placeholder)
+      let picture = try #require(ThumbHashPicture(placeholder)).pixels(width: 16, height: 12).channels(3)
+      // Nearer to the card than to the card mirrored, upside down, or turned by half.
+      let differences = try (1...4).map { other in
+        try #require(picture.meanDifference(from: card.stored(orientation: other).averaged(width: 16, height: 12)))
+      }
+      #expect(differences[1...].allSatisfy { $0 > differences[0] * 1.3 }, "\(name): \(differences)")
+    }
+  }
+
+  @Test("what can't be made is noted, and tried once for each content")
+  func broken() throws {
+    let bench = try Bench()
+    let whole = Self.photograph()
+    try bench.add(Array(whole.prefix(200)), "a")
+    #expect(try bench.run(bench.work()) <= 1)
+    #expect(bench.result("a") != nil && bench.result("a")?.placeholder == nil)
+    let work = bench.work()
+    #expect(try work.next() == nil)
+    try bench.add(whole, "a")
+    work.restart()
+    try bench.run(work)
+    #expect(isClose(bench.color("a"), Self.blue))
+  }
+
+  @Test("what fails for now is not noted: a file that changed, one that is gone, a raised flag")
+  func forNow() throws {
+    let bench = try Bench()
+    for name in ["changed", "gone", "stopped"] { try bench.add(Self.photograph(), name) }
+    try bench.write(Self.jpeg(Self.red, 64, 48), "changed")
+    try FileManager.default.removeItem(atPath: bench.folder + "/gone")
+    let stop = StopFlag()
+    stop.raise()
+    let work = bench.work()
+    #expect(try bench.run(work, stop: stop) == 1, "only one can be opened")
+    #expect(bench.sink.state.withLock { $0.results.isEmpty })
+    work.restart()
+    try bench.run(work)
+    #expect(bench.sink.state.withLock { Array($0.results.keys) } == [LocalIdentifier("stopped")])
+  }
+
+  @Test("a file that is overwritten between its opening and its end gives nothing")
+  func overwritten() throws {
+    let bench = try Bench()
+    try bench.add(Self.photograph(), "a")
+    let work = bench.work()
+    let step = try #require(try work.next())
+    let handle = try #require(FileHandle(forWritingAtPath: bench.folder + "/a"))
+    try handle.seekToEnd()
+    handle.write(Data([0]))
+    try handle.close()
+    #expect(try work.carryOut(step, stop: StopFlag()) == nil)
+    try work.flush()
+    #expect(bench.sink.state.withLock { $0.results.isEmpty })
+  }
+
+  @Test("results go to the sink 64 at a time, or after a second, or at the end")
+  func batches() throws {
+    let bench = try Bench()
+    for i in 0..<70 { try bench.add(Self.photograph(width: 8, height: 8), "\(i)") }
+    let work = bench.work()
+    func batches() -> [Int] { bench.sink.state.withLock { $0.batches } }
+    func step() throws { _ = try work.carryOut(try #require(try work.next()), stop: StopFlag()) }
+    for _ in 0..<63 { try step() }
+    #expect(batches() == [])
+    try step()
+    #expect(batches() == [64])
+    try step()
+    bench.time.withLock { $0 += .milliseconds(999) }
+    try step()
+    #expect(batches() == [64])
+    bench.time.withLock { $0 += .milliseconds(1) }
+    try step()
+    #expect(batches() == [64, 3])
+    try bench.run(work)
+    #expect(batches() == [64, 3, 3])
+  }
+
+  @Test("more than a page of them, and those that come meanwhile after a restart")
+  func pages() throws {
+    let bench = try Bench()
+    for i in 0..<300 { try bench.add(Self.photograph(width: 8, height: 8), "\(i)") }
+    let work = bench.work()
+    #expect(try bench.run(work) == 300)
+    #expect(try work.next() == nil)
+    try bench.add(Self.photograph(width: 8, height: 8), "new")
+    work.restart()
+    #expect(try bench.run(work) == 1)
+    #expect(bench.sink.state.withLock { $0.results.count } == 301)
+  }
+
+  @Test("a thumbnail takes no reservation, an original what its plan says, and what takes too much is noted")
+  func memory() throws {
+    let bench = try Bench()
+    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120)), "thumbnail")
+    try bench.add(Self.photograph(), "original")
+    let work = bench.work()
+    var prices: [String: Int] = [:]
+    while let step = try work.next() {
+      prices[step.asset.localIdentifier.rawValue] = step.peakBytes
+      _ = try work.carryOut(step, stop: StopFlag())
+    }
+    let price = try #require(prices["original"])
+    #expect(prices["thumbnail"] == 0 && price > 100_000)
+
+    let scarce = try Bench()
+    try scarce.add(Self.photograph(), "original")
+    #expect(try scarce.run(scarce.work(maximumBytes: price - 1)) == 0)
+    #expect(scarce.result("original") != nil && scarce.result("original")?.placeholder == nil)
+    let marks = scarce.sink.state.withLock { $0.marks } + bench.sink.state.withLock { $0.marks }
+    #expect(Set(marks).count == 2, "with more memory it is tried again")
+  }
+}

@@ -1,0 +1,74 @@
+import ImageService
+import PhotoModel
+import Testing
+
+@Suite("Render lane")
+struct RenderLaneTests {
+  /// Work that waits for its gate, and says when it began.
+  private static func work(_ name: String, _ journal: Journal, _ gate: Gate? = nil) -> RenderLane.Work {
+    { _ in
+      journal.note(name)
+      gate?.pass()
+    }
+  }
+
+  @Test("while the first in line waits for memory, nothing behind it is let past, however small")
+  func noOvertaking() async {
+    let budget = MemoryBudget(capacityBytes: 100)
+    let lane = RenderLane(label: "test", workers: 4, budget: budget)
+    let journal = Journal()
+    let held = budget.tryReserve(50)
+    lane.submit(.normal, bytes: 80, Self.work("large", journal))
+    lane.submit(.normal, bytes: 1, Self.work("small", journal))
+    // What presses more is not behind it.
+    lane.submit(.high, bytes: 2, Self.work("urgent", journal))
+    #expect(await journal.lines(1) == ["urgent"])
+    #expect(lane.depths.interactive == 2)
+    held?.release()
+    #expect(Set(await journal.lines(2)) == ["large", "small"])
+  }
+
+  @Test("when the first in line is withdrawn, those behind it begin; what has begun can't be")
+  func withdrawal() async {
+    let budget = MemoryBudget(capacityBytes: 100)
+    let lane = RenderLane(label: "test", workers: 4, budget: budget)
+    let journal = Journal()
+    let held = budget.tryReserve(50)
+    let large = lane.submit(.normal, bytes: 80, Self.work("large", journal))
+    let small = lane.submit(.normal, bytes: 1, Self.work("small", journal))
+    #expect(lane.withdraw(large))
+    #expect(await journal.lines(1) == ["small"])
+    #expect(!lane.withdraw(small) && !lane.withdraw(large))
+    held?.release()
+  }
+
+  @Test("what nobody waits for leaves a worker to those for whom somebody does")
+  func background() async {
+    let gate = Gate()
+    gate.shut()
+    let lane = RenderLane(label: "test", workers: 2, budget: MemoryBudget(capacityBytes: 100))
+    let journal = Journal()
+    for i in 0..<3 { lane.submit(.background, bytes: 1, Self.work("background \(i)", journal, gate)) }
+    #expect(await journal.lines(1) == ["background 0"])
+    lane.submit(.low, bytes: 1, Self.work("asked for", journal))
+    #expect(await journal.lines(1) == ["asked for"])
+    gate.open()
+    #expect(await journal.lines(2) == ["background 1", "background 2"])
+  }
+
+  @Test("what a render keeps of its memory is held until it is let go of, the rest comes back")
+  func kept() async {
+    let budget = MemoryBudget(capacityBytes: 100)
+    let lane = RenderLane(label: "test", workers: 1, budget: budget)
+    let (stream, continuation) = AsyncStream.makeStream(of: MemoryBudget.Reservation.self)
+    lane.submit(.normal, bytes: 80) { continuation.yield($0.split(off: 30)) }
+    var kept = stream.makeAsyncIterator()
+    let part = await kept.next()
+    let journal = Journal()
+    lane.submit(.normal, bytes: 70, Self.work("next", journal))
+    #expect(await journal.lines(1) == ["next"])
+    part?.release()
+    lane.submit(.normal, bytes: 100, Self.work("all", journal))
+    #expect(await journal.lines(1) == ["all"])
+  }
+}

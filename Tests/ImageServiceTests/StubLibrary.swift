@@ -1,0 +1,25 @@
+import ImageService
+import Logging
+import PhotoModel
+
+/// A library of given assets, in pages of two.
+struct StubLibrary: AssetSource {
+  let all: [Asset]
+
+  init(_ assets: [Asset]) { all = assets }
+
+  var generation: UInt64 { 1 }
+
+  func asset(_ identifier: LocalIdentifier, for principal: Principal) -> Asset? {
+    all.first { $0.localIdentifier == identifier }
+  }
+
+  func assets(_ query: AssetQuery, for principal: Principal) -> AssetPage {
+    let start = query.cursor.flatMap { Int($0) } ?? 0
+    let end = min(start + 2, all.count)
+    return AssetPage(assets: Array(all[start..<end]), nextCursor: end < all.count ? "\(end)" : nil, changeToken: "1")
+  }
+
+  func assetCount(_ query: AssetQuery, for principal: Principal) -> Int { all.count }
+  func scanState() -> ScanState { ScanState(isFirstScanComplete: true, indexedCount: all.count) }
+}
