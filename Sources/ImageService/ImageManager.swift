@@ -19,7 +19,7 @@ package final class ImageManager: Sendable {
     /// How long a task may take.
     package var deadline = Duration.seconds(60)
     /// Requests that are over and can still be asked about, at most.
-    package var rememberedRequests = 4096
+    package var rememberedRequests = 1024
 
     package init() {}
   }

@@ -61,7 +61,7 @@ struct Settings: Sendable {
     ("render.workers", .int(0)),
     ("render.queue", .int(1024)),
     ("requests.deadlineSeconds", .int(60)),
-    ("requests.remembered", .int(4096)),
+    ("requests.remembered", .int(1024)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(100)),

@@ -7,7 +7,8 @@ struct ImageTests {
   private static let scene = Scene(seed: 6, grain: 2).pixels(width: 1200, height: 800)
 
   private static func daemon() throws -> TestDaemon {
-    try TestDaemon { files in
+    // Without derivatives, which would come in the place of thumbnails once they are made.
+    let fill: (TestDaemon.Files) throws -> Void = { files in
       let thumbnail = DemoLibrary.thumbnail(of: scene)
       try files.put(JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(scene), "with thumbnail.jpg")
       try files.put(JPEGFile { _ in }.encoded(scene), "plain.jpg")
@@ -42,6 +43,7 @@ struct ImageTests {
       try files.put([], "empty.jpg")
       try files.put(PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 64, height: 48)), "mislabelled.jpg")
     }
+    return try TestDaemon(fill, arguments: ["--set", "cache.diskBytes=0"])
   }
 
   private func reference(_ answer: [UInt8]) throws -> Double {

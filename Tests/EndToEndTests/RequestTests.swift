@@ -78,10 +78,10 @@ struct RequestTests {
     let again = try daemon.get("\(image)?targetSize=310x310&requestID=victim")
     #expect(again.status == 409 && again.json["type"] as? String == "/problems/request-id-in-use")
     #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
-    let answer = try await victim.value()
-    #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/request-cancelled")
     #expect(try daemon.get("/v1/requests/victim").json["stage"] as? String == "cancelled")
     #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 404)
+    let answer = try await victim.value()
+    #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/request-cancelled")
     try release(daemon)
   }
 

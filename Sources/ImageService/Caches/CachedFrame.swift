@@ -27,8 +27,9 @@ package final class CachedFrame: Sendable {
   let isListed = Atomic<Bool>(false)
 
   private static let evictedMark = Int.min / 2
-  /// What is kept of a frame beside its bytes.
-  private static let ownBytes = 512
+  /// What a frame takes beside its bytes: an entry or two, and the pages at its ends that it shares with what was freed
+  /// around it, which can't be given back.
+  private static let ownBytes = 4096
 
   init(_ frame: ImageFrame, key: RenditionKey, total: FrameTotal) {
     // An encoder's array has room for more than came of it. What is kept is what is counted.

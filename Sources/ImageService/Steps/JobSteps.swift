@@ -40,7 +40,7 @@ package final class JobSteps: Sendable {
     budget: MemoryBudget, limits: CodecLimits, metrics: ImageMetrics, logger: Logger
   ) {
     self.metrics = metrics
-    caches = FrameCaches(memory: memory, store: store)
+    caches = FrameCaches(memory: memory, store: store, budget: budget)
     self.originals = originals
     self.quick = quick
     self.lane = lane
@@ -86,9 +86,7 @@ package final class JobSteps: Sendable {
   // MARK: The quick lane
 
   private func look(_ job: RenderJob, _ jobs: JobTable) throws(ImageServiceError) {
-    if !job.bypassesCaches, let frame = fromDerivative(job) {
-      return finish(job, jobs, caches.keep(frame, for: job.key.rendition))
-    }
+    if !job.bypassesCaches, let frame = fromDerivative(job) { return finish(job, jobs, frame) }
     let prospect: Prospect
     if let shared = jobs.prospect(for: job) { prospect = shared } else { prospect = try open(job) }
     let large = jobs.looked(job, prospect) ? preview(job, prospect, jobs) : nil
@@ -127,7 +125,8 @@ package final class JobSteps: Sendable {
   /// The final frame from the smallest derivative that has what it shows; `nil`: there is none, or it does not serve.
   private func fromDerivative(_ job: RenderJob) -> ImageFrame? {
     let rung = maker.ladder.rung(for: job.request, upright: job.asset.pixelSize, hasAlpha: job.asset.hasAlpha)
-    return rung.flatMap { derivative($0, job, isDegraded: false) }
+    guard let frame = rung.flatMap({ derivative($0, job, isDegraded: false) }) else { return nil }
+    return caches.held(caches.keep(frame, for: job.key.rendition))
   }
 
   /// A frame from a derivative that is there. A damaged one is as if it were not.
@@ -140,11 +139,11 @@ package final class JobSteps: Sendable {
       let source = MemoryByteSource(derivative.bytes)
       let header = try maker.header(of: source)
       if isDegraded, DerivativeLadder.servesAsItIs(header, for: job.request, upright: job.asset.pixelSize) {
-        return held(making.frame(asItIs: derivative.bytes, header.storedSize, job.request.format))
+        return making.frame(asItIs: derivative.bytes, header.storedSize, job.request.format)
       }
       let plan = maker.planner.derivativePlan(header, of: job.asset.pixelSize, job.request)
       guard plan.peakBytes + derivative.bytes.count <= Self.quickBytes else { return nil }
-      return held(try maker.frame(plan, from: source, making, stop: job.stop))
+      return try maker.frame(plan, from: source, making, stop: job.stop)
     } catch {
       logger.debug(
         "a derivative was not used",
@@ -159,7 +158,9 @@ package final class JobSteps: Sendable {
   /// large for this lane is returned.
   private func preview(_ job: RenderJob, _ prospect: Prospect, _ jobs: JobTable) -> EmbeddedThumbnail? {
     if job.stop.isRaised { return nil }
-    if !job.bypassesCaches, let rung = degradedRung(job), let frame = derivative(rung, job, isDegraded: true) {
+    if !job.bypassesCaches, let rung = degradedRung(job),
+      let frame = derivative(rung, job, isDegraded: true).flatMap(caches.held)
+    {
       deliver(degraded: frame, job, jobs)
       return nil
     }
@@ -168,7 +169,7 @@ package final class JobSteps: Sendable {
     guard let thumbnail, thumbnail.peakBytes(for: job.request, of: prospect.header) == 0 else { return thumbnail }
     let making = Making(job, .embedded, isDegraded: true)
     let frame = maker.frame(thumbnail, for: job.request, prospect, making, stop: job.stop)
-    if let frame = frame.flatMap(held) { deliver(degraded: frame, job, jobs) }
+    if let frame = frame.flatMap(caches.held) { deliver(degraded: frame, job, jobs) }
     return nil
   }
 
@@ -193,7 +194,7 @@ package final class JobSteps: Sendable {
     _ job: RenderJob, _ plans: Plans, _ reservation: MemoryBudget.Reservation, _ jobs: JobTable
   ) throws(ImageServiceError) {
     guard let start = jobs.begin(job) else { return }
-    if let frame = try degradedFrame(job, plans, start).flatMap(held) {
+    if let frame = try degradedFrame(job, plans, start).flatMap(caches.held) {
       deliver(degraded: frame, job, jobs)
       if job.stop.isRaised { return }
     }
@@ -308,14 +309,6 @@ package final class JobSteps: Sendable {
   }
 
   // MARK: Deliveries
-
-  /// A frame with memory of the budget's for as long as it is being sent; `nil`: there is none left for it now.
-  private func held(_ frame: ImageFrame) -> ImageFrame? {
-    guard let reservation = budget.tryReserve(frame.bytes.capacity) else { return nil }
-    var frame = frame
-    frame.holding = reservation
-    return frame
-  }
 
   private func deliver(degraded frame: ImageFrame, _ job: RenderJob, _ jobs: JobTable) {
     metrics.delivered(frame)
