@@ -75,8 +75,10 @@ struct LadderTests {
     Choice(
       testDescription: "of one hardly larger than a rung none", upright: PixelSize(width: 500, height: 400),
       request: request(100, 100, .aspectFit, .jpeg), side: nil),
-    Choice(testDescription: "as good as a rung can", request: quality(85), side: 256),
-    Choice(testDescription: "better than that", request: quality(86), side: nil),
+    Choice(testDescription: "of the usual quality", request: quality(82), side: 256),
+    Choice(testDescription: "a better one is made of more", request: quality(83), side: 512),
+    Choice(testDescription: "still better", request: quality(90), side: 512),
+    Choice(testDescription: "better than a rung", request: quality(91), side: nil),
     Choice(testDescription: "a PNG of what a JPEG holds", request: request(100, 100), side: nil),
     Choice(testDescription: "a PNG with alpha", request: request(100, 100), hasAlpha: true, side: 256),
     Choice(
@@ -112,9 +114,12 @@ struct LadderTests {
         $0.exif = exif
       }.encoded(stored)
     let format: OutputFormat = hasAlpha ? .png : .jpeg
+    // A PNG has to be made of more.
+    let side = hasAlpha ? 1 : 2
     for wish in [
-      request(200, 200, .aspectFit, format), request(300, 260, .aspectFill, format),
-      request(150, 150, .aspectFit, format, crop: UnitRect(x: 0.25, y: 0.1, width: 0.5, height: 0.6)),
+      request(100 * side, 100 * side, .aspectFit, format), request(150 * side, 130 * side, .aspectFill, format),
+      request(
+        75 * side, 75 * side, .aspectFit, format, crop: UnitRect(x: 0.25, y: 0.1, width: 0.5, height: 0.6)),
     ] {
       let rung = try #require(Self.ladder.rung(for: wish, upright: Self.upright, hasAlpha: hasAlpha))
       let (derivative, upright) = try Self.made(rung, of: file)

@@ -27,8 +27,11 @@ struct PriceTests {
 
   private static let size = PixelSize(width: 1100, height: 800)
 
-  /// What no codec makes small.
-  private static func noise(_ channels: Int, _ size: PixelSize = size) -> Pixels {
+  /// What a codec can't make small.
+  ///
+  /// - Parameter isEven: all values are as likely, which is the worst for deflate; else there is black and white alone, which
+  ///   is half as much again for JPEG.
+  private static func noise(_ channels: Int, _ size: PixelSize = size, isEven: Bool = false) -> Pixels {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
     let bytes = [UInt8](unsafeUninitializedCapacity: size.pixelCount * channels) { buffer, count in
       count = buffer.count
@@ -36,8 +39,7 @@ struct PriceTests {
         state ^= state << 13
         state ^= state >> 7
         state ^= state << 17
-        // Black or white: half as much again as evenly spread values.
-        buffer[i] = state & 1 == 0 ? 0 : 255
+        buffer[i] = isEven ? UInt8(truncatingIfNeeded: state >> 24) : state & 1 == 0 ? 0 : 255
       }
     }
     return Pixels(width: size.width, height: size.height, channels: channels, bytes: bytes)
@@ -129,7 +131,8 @@ struct PriceTests {
         }, best),
       Case("noise, RGB, at its best", png(.rgb(depth: 8), noise), best),
       Case("noise to PNG", jpeg(noise) { $0.quality = 100 }, fullPNG),
-      Case("noise, RGBA to PNG", png(.rgba(depth: 8), Self.noise(4)), fullPNG),
+      Case("noise, RGBA to PNG", png(.rgba(depth: 8), Self.noise(4, isEven: true)), fullPNG),
+      Case("noise, RGB to PNG", png(.rgb(depth: 8), Self.noise(3, isEven: true)), fullPNG),
       Case("PNG, RGB", png(.rgb(depth: 8)), whole), Case("PNG to PNG", png(.rgb(depth: 8)), fit(700, .png)),
       Case("PNG, 16 bits", png(.rgb(depth: 16)), fit(700)),
       Case("PNG, 16 bits, to PNG", png(.rgb(depth: 16)), fullPNG),
@@ -197,6 +200,26 @@ struct PriceTests {
       return plan.peakBytes
     }
     #expect(peak <= price && peak * 5 >= price, "\(peak) of \(price)")
+  }
+
+  @Test("a file that becomes longer than it may is refused by name", arguments: OutputFormat.allCases, [100, 10_000])
+  func refusal(_ format: OutputFormat, _ limit: Int) throws {
+    let noise = Self.noise(3, PixelSize(width: 300, height: 200))
+    #expect(throws: CodecError.limitExceeded("the size of the encoded picture", limit: limit, found: limit + 1)) {
+      let size = PixelSize(width: noise.width, height: noise.height)
+      let encoder: any RowEncoder =
+        switch format {
+        case .jpeg: try JPEGEncoder(size: size, channels: 3, quality: 95, profile: nil, maximumBytes: limit)
+        case .png: try PNGEncoder(size: size, channels: 3, profile: nil, maximumBytes: limit)
+        }
+      try noise.bytes.withUnsafeBytes { bytes in
+        for y in 0..<noise.height {
+          guard let row = bytes.baseAddress else { return }
+          try encoder.write(row + y * noise.width * 3, strideBytes: noise.width * 3, count: 1)
+        }
+      }
+      _ = try encoder.finish()
+    }
   }
 
   @Test(

@@ -45,12 +45,14 @@ package final class JPEGEncoder: RowEncoder {
   ///   - profile: an ICC profile to carry.
   ///   - isPlanar: the picture comes as planes of YCbCr of their final sizes, by ``writeGroup(_:strideBytes:)``; the two of
   ///     chroma with `chromaStep` pixels to a sample, rounded up.
-  package init(size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false)
-    throws(CodecError)
-  {
+  ///   - maximumBytes: how long the file may be at most, if that is less than what ``peakBytes`` knows.
+  package init(
+    size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false,
+    maximumBytes: Int = .max
+  ) throws(CodecError) {
     let (expected, limit) = Self.fileBytes(
       size, channels: channels, quality: quality, profileBytes: profile?.count ?? 0)
-    let file = EncodedFile(expected: expected, limit: limit)
+    let file = EncodedFile(expected: expected, limit: min(limit, maximumBytes))
     let sink = photod_jpeg_sink(
       write: { context, bytes, count in
         Unmanaged<EncodedFile>.fromOpaque(context!).takeUnretainedValue()

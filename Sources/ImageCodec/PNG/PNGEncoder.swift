@@ -24,10 +24,14 @@ package final class PNGEncoder: RowEncoder {
   private let handle: OpaquePointer
   private let file: EncodedFile
 
-  /// - Parameter channels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA; 8 bits each, alpha not premultiplied.
-  package init(size: PixelSize, channels: Int, profile: [UInt8]?) throws(CodecError) {
+  /// - Parameters:
+  ///   - channels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA; 8 bits each, alpha not premultiplied.
+  ///   - maximumBytes: how long the file may be at most, if that is less than what ``peakBytes`` knows.
+  package init(
+    size: PixelSize, channels: Int, profile: [UInt8]?, maximumBytes: Int = .max
+  ) throws(CodecError) {
     let (expected, limit) = Self.fileBytes(size, channels: channels, profileBytes: profile?.count ?? 0)
-    let file = EncodedFile(expected: expected, limit: limit)
+    let file = EncodedFile(expected: expected, limit: min(limit, maximumBytes))
     let sink = photod_png_sink(
       write: { context, bytes, count in
         Unmanaged<EncodedFile>.fromOpaque(context!).takeUnretainedValue()
