@@ -51,6 +51,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
       name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(
       name: "CLCMS2", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
@@ -59,18 +60,20 @@ let package = Package(
     library("Telemetry", [coreMetrics, logging]),
     library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
-    library("ImageCodec", ["PhotoModel", "CPhotodJPEG", "CPhotodPNG", "CLibExif"]),
-    library("ImageRender", ["PhotoModel", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
+    library("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat"]),
+    library("ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"]),
+    library("ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
     library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
     library(
-      "AssetLibrary", ["PhotoModel", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
+      "AssetLibrary",
+      ["PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
     library("DiskCache", ["CISAL", grdb, crypto, logging]),
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",
       [
-        "PhotoModel", "ImageCodec", "ImageRender", "OriginalStore", "DiskCache", "CPhotodSystem", "Telemetry",
-        collections,
+        "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "OriginalStore", "DiskCache", "CPhotodSystem",
+        "Telemetry", collections,
         crypto, logging,
       ]),
     .target(
@@ -138,7 +141,9 @@ let package = Package(
         logging,
       ],
       path: "Tests/ImageStorm", swiftSettings: strict),
-    tests("ImageRenderTests", ["ImageRender", "ImageCodec", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
+    tests(
+      "ImageRenderTests",
+      ["ImageRender", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
     tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),
     tests(
       "ImageServiceTests",

@@ -10,8 +10,8 @@ fail() {
 }
 
 # The packages that building and running need. libjpeg-dev stands for libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
-build_packages="libjpeg-dev libpng-dev libexif-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev pkg-config git ca-certificates"
-test_packages="python3"
+build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev pkg-config git ca-certificates"
+test_packages="python3 libimage-exiftool-perl"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"
 slow_bench_packages="slowhttptest"

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// A format that originals come in.

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// What the rows of a decode look like.

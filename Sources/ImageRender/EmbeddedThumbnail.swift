@@ -6,6 +6,7 @@
 // picture plus bars which really are dark, or they are not used.
 
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 package struct EmbeddedThumbnail: Sendable {

@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 
 /// A small picture that is decoded once, looked at, and then handed on row by row as if it were being decoded.
 final class HeldPicture: RowConsumer, RowDecoder {

@@ -1,6 +1,7 @@
 // Pixels instead of a file: a small picture for whoever computes with it, by the same plan and the same rows.
 
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// A picture's pixels, upright, in sRGB.

@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// A finished picture and how it came about.

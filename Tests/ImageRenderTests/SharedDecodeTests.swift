@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoFixtures
 import PhotoModel
 import Synchronization

@@ -1,5 +1,6 @@
 import ImageCodec
 import ImageRender
+import MediaMetadata
 import PhotoFixtures
 import PhotoModel
 import Testing

@@ -3,6 +3,7 @@
 import Foundation
 import ImageCodec
 import LibraryFolder
+import MediaMetadata
 import PhotoModel
 
 struct FileProbe: Sendable {

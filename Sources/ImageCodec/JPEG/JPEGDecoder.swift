@@ -1,4 +1,5 @@
 import CPhotodJPEG
+import MediaMetadata
 import PhotoModel
 
 /// libjpeg-turbo behind ``RowDecoder``: scaled in the DCT, cropped to whole MCUs, a row at a time.

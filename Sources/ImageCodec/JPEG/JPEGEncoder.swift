@@ -1,4 +1,5 @@
 import CPhotodJPEG
+import MediaMetadata
 import PhotoModel
 
 /// libjpeg-turbo behind ``RowEncoder``: baseline JPEG, gray or 4:2:0 colour.

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// The marker segments of a JPEG up to its first scan (T.81 §B.2).

@@ -1,4 +1,5 @@
 import CPhotodJPEG
+import MediaMetadata
 import PhotoModel
 
 /// What takes the planes of a decode, group of rows by group of rows, top to bottom.

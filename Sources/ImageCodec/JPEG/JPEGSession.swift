@@ -1,4 +1,5 @@
 import CPhotodJPEG
+import MediaMetadata
 import PhotoModel
 
 /// One libjpeg-turbo decompressor and where its bytes come from: what decoding by rows and by planes have in common.

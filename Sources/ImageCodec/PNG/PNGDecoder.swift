@@ -1,4 +1,5 @@
 import CPhotodPNG
+import MediaMetadata
 import PhotoModel
 
 /// CPhotodPNG behind ``RowDecoder``: libpng, and past it the pixels of what is stored as it arrives. Rows above a region are

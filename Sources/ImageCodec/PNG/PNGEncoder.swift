@@ -1,4 +1,5 @@
 import CPhotodPNG
+import MediaMetadata
 import PhotoModel
 
 /// libpng behind ``RowEncoder``: 8 bits a channel, gray to RGBA.

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// The chunks of a PNG up to its first IDAT (PNG third edition §5).

@@ -3,6 +3,7 @@
 // Making a transform costs 2 ms from RGB and over 20 from CMYK, as much as a small render, and a library has few profiles.
 
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 import Synchronization
 

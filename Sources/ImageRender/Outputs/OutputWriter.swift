@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// Takes the rows of the finished size in the order in which they are stored, converts their colours if need be, turns the

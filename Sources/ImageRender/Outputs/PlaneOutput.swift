@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// A JPEG made of the three planes of another one, each on its own all the way.

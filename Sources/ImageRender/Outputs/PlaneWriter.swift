@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// Takes the rows of the three finished planes, each in the order in which it is stored, turns them upright, and encodes

@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 
 /// One picture of a render on its way: resampled, turned and encoded as its rows come in.
 protocol RenderOutput: AnyObject {

@@ -1,4 +1,5 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// What stands between a decoder and the output: it takes decoded rows and makes output rows of them.

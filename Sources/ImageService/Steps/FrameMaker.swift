@@ -4,6 +4,7 @@
 import ImageCodec
 import ImageRender
 import Logging
+import MediaMetadata
 import PhotoModel
 import Telemetry
 

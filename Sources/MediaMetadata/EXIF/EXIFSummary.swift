@@ -42,22 +42,22 @@ package struct EXIFSummary: Sendable, Hashable {
   package init() {}
 
   /// What stands before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
-  static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
+  package static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
 
   /// What is looked at: a JPEG's block can't be larger, and a PNG's has no reason to be.
-  static let maximumBytes = 65_536
+  package static let maximumBytes = 65_536
 
   /// What a block says.
-  struct Parsed {
-    var summary: EXIFSummary
+  package struct Parsed {
+    package var summary: EXIFSummary
     /// Where in the block the thumbnail's bytes lie.
-    var thumbnail: Range<Int>?
-    var warnings: CodecWarnings?
+    package var thumbnail: Range<Int>?
+    package var warnings: CodecWarnings?
   }
 
   /// Reads a block that begins with the signature. Never fails: what is damaged is as if it were not there, and a
   /// warning.
-  static func parse(_ block: [UInt8]) -> Parsed {
+  package static func parse(_ block: [UInt8]) -> Parsed {
     var summary = EXIFSummary()
     summary.isEmpty = false
     guard let data = exif_data_new() else { return Parsed(summary: summary) }

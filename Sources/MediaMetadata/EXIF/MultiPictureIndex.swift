@@ -1,12 +1,12 @@
 import PhotoModel
 
 /// The index of a multi-picture file (CIPA DC-007 §5): which further JPEGs lie behind the first, and what they are.
-enum MultiPictureIndex {
+package enum MultiPictureIndex {
   /// What stands before the TIFF header in an APP2 (§5.1).
-  static let signature: [UInt8] = Array("MPF".utf8) + [0]
+  package static let signature: [UInt8] = Array("MPF".utf8) + [0]
 
   /// The index comes early or is not looked for: nothing is worth reading more of a file than this.
-  static let searchedBytes: Int64 = 65_536
+  package static let searchedBytes: Int64 = 65_536
 
   /// A file has one preview or two; more than so many are not looked at.
   private static let maximumPreviews = 4
@@ -17,7 +17,7 @@ enum MultiPictureIndex {
   ///   - block: the APP2's content behind the signature.
   ///   - start: where that lies in the file; offsets count from there (§5.2.3.3).
   ///   - fileSize: what lies beyond is not there.
-  static func previews(_ block: ArraySlice<UInt8>, at start: Int64, fileSize: Int64) -> [ByteRange] {
+  package static func previews(_ block: ArraySlice<UInt8>, at start: Int64, fileSize: Int64) -> [ByteRange] {
     // §5.2.3: MPEntry, 16 bytes for each picture: attribute, size, offset, and two more.
     guard let tiff = TIFFBlock(block), let index = tiff.firstDirectory,
       let entry = index.entries.first(where: { $0.tag == 0xB002 }),

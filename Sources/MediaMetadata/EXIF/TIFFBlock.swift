@@ -1,24 +1,24 @@
 /// The directories of a TIFF block in memory (TIFF 6.0 §2), read by position: what EXIF and multi-picture files are
 /// built of. Every offset in it came from a file, so every access is checked.
-struct TIFFBlock {
-  struct Entry {
-    let tag: Int
-    let count: Int
+package struct TIFFBlock {
+  package struct Entry {
+    package let tag: Int
+    package let count: Int
     /// Where the value's four bytes lie in the block: the value itself, or its offset.
-    let valuePosition: Int
+    package let valuePosition: Int
   }
 
-  struct Directory {
-    let entries: [Entry]
+  package struct Directory {
+    package let entries: [Entry]
     /// Where the next directory lies; 0: there is none.
-    let next: Int
+    package let next: Int
   }
 
   private let bytes: ArraySlice<UInt8>
   private let isBigEndian: Bool
 
   /// - Parameter bytes: from the TIFF header on; offsets count from its first byte.
-  init?(_ bytes: ArraySlice<UInt8>) {
+  package init?(_ bytes: ArraySlice<UInt8>) {
     switch bytes.prefix(4) {
     case [0x49, 0x49, 42, 0]: isBigEndian = false
     case [0x4D, 0x4D, 0, 42]: isBigEndian = true
@@ -27,10 +27,10 @@ struct TIFFBlock {
     self.bytes = bytes
   }
 
-  var firstDirectory: Directory? { number(at: 4, bytes: 4).flatMap { directory(at: $0) } }
+  package var firstDirectory: Directory? { number(at: 4, bytes: 4).flatMap { directory(at: $0) } }
 
   /// The directory at an offset; `nil` where it does not lie in the block, whole.
-  func directory(at offset: Int) -> Directory? {
+  package func directory(at offset: Int) -> Directory? {
     guard offset >= 8, let count = number(at: offset, bytes: 2),
       let next = number(at: offset + 2 + count * 12, bytes: 4)
     else { return nil }
@@ -43,11 +43,11 @@ struct TIFFBlock {
   }
 
   /// A LONG that is an entry's only value.
-  func long(_ tag: Int, in directory: Directory) -> Int? {
+  package func long(_ tag: Int, in directory: Directory) -> Int? {
     directory.entries.first { $0.tag == tag }.flatMap { number(at: $0.valuePosition, bytes: 4) }
   }
 
-  func number(at offset: Int, bytes count: Int) -> Int? {
+  package func number(at offset: Int, bytes count: Int) -> Int? {
     guard offset >= 0, offset <= bytes.count - count else { return nil }
     let start = bytes.startIndex + offset
     let part = bytes[start..<start + count]
@@ -55,7 +55,7 @@ struct TIFFBlock {
   }
 
   /// The JPEG that IFD1 points to (CIPA DC-008 §4.5.5), as offsets in the block; `nil` where there is none.
-  var thumbnail: Range<Int>? {
+  package var thumbnail: Range<Int>? {
     guard let first = firstDirectory, first.next != 0, let second = directory(at: first.next),
       let offset = long(0x0201, in: second), let length = long(0x0202, in: second), length >= 4,
       length <= bytes.count, offset <= bytes.count - length, number(at: offset, bytes: 1) == 0xFF,
