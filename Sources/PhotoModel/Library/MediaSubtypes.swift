@@ -1,0 +1,45 @@
+/// PHAssetMediaSubtype: what kind of picture or video it is besides. The raw values are PhotoKit's.
+package struct MediaSubtypes: OptionSet, Sendable, Hashable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) { self.rawValue = rawValue }
+
+  package static let photoPanorama = MediaSubtypes(rawValue: 1 << 0)
+  package static let photoHDR = MediaSubtypes(rawValue: 1 << 1)
+  package static let photoScreenshot = MediaSubtypes(rawValue: 1 << 2)
+  package static let photoLive = MediaSubtypes(rawValue: 1 << 3)
+  package static let photoDepthEffect = MediaSubtypes(rawValue: 1 << 4)
+  package static let spatialMedia = MediaSubtypes(rawValue: 1 << 10)
+  package static let videoStreamed = MediaSubtypes(rawValue: 1 << 16)
+  package static let videoHighFrameRate = MediaSubtypes(rawValue: 1 << 17)
+  package static let videoTimelapse = MediaSubtypes(rawValue: 1 << 18)
+  package static let videoScreenRecording = MediaSubtypes(rawValue: 1 << 19)
+  package static let videoCinematic = MediaSubtypes(rawValue: 1 << 21)
+
+  /// Every subtype by PhotoKit's name, in the order of the bits.
+  package static let named: [(name: String, subtype: MediaSubtypes)] = [
+    ("photoPanorama", .photoPanorama), ("photoHDR", .photoHDR), ("photoScreenshot", .photoScreenshot),
+    ("photoLive", .photoLive), ("photoDepthEffect", .photoDepthEffect), ("spatialMedia", .spatialMedia),
+    ("videoStreamed", .videoStreamed), ("videoHighFrameRate", .videoHighFrameRate),
+    ("videoTimelapse", .videoTimelapse), ("videoScreenRecording", .videoScreenRecording),
+    ("videoCinematic", .videoCinematic),
+  ]
+
+  /// PhotoKit's names of those that are set.
+  package var names: [String] { Self.named.filter { contains($0.subtype) }.map(\.name) }
+}
+
+/// PHAssetBurstSelectionType: who picked a picture out of its burst. The raw values are PhotoKit's.
+package struct BurstSelectionTypes: OptionSet, Sendable, Hashable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) { self.rawValue = rawValue }
+
+  package static let autoPick = BurstSelectionTypes(rawValue: 1 << 0)
+  package static let userPick = BurstSelectionTypes(rawValue: 1 << 1)
+
+  /// PhotoKit's names of those that are set.
+  package var names: [String] {
+    (contains(.autoPick) ? ["autoPick"] : []) + (contains(.userPick) ? ["userPick"] : [])
+  }
+}
