@@ -41,6 +41,10 @@ package struct ImageHeader: Sendable, Hashable {
   /// What a JPEG's components are; `nil` for a PNG.
   package var jpegComponents: JPEGComponents?
   package var metadata: EXIFSummary
+  /// Where the file keeps its metadata, in the order of the file.
+  package var blocks: [MetadataBlock] = []
+  /// What the metadata says beyond its summary.
+  package var facts = MediaFacts()
   /// Where the EXIF thumbnail's JPEG lies in the file.
   package var embeddedThumbnail: ByteRange?
   /// Where further, larger previews of the picture lie in the file, whole JPEGs each, by what the header says of them.

