@@ -1,0 +1,61 @@
+// What a file of any kind that is indexed says of itself: its size, which way up it is, when, where and with what it was
+// taken, and how long it runs. Here are the readers of containers that nothing decodes yet, a folder for each family.
+//
+// They are our own because what the catalogue wants lies in a few hundred bytes near a file's start or end, at places
+// that each format's first pages describe. libheif, libraw, libtiff or libav would bring their decoders along, and with
+// those megabytes and a wide surface, for the sake of these few numbers; and they would read far more of each file.
+
+import MediaMetadata
+import PhotoModel
+
+/// What a file says of itself before the first pixel or sample.
+package struct MediaHeader: Sendable, Hashable {
+  package var format: MediaFormat
+  /// As the rows are stored, before the orientation is applied.
+  package var storedSize: PixelSize
+  package var orientation = Orientation.topLeft
+  package var hasAlpha = false
+  /// How long a video runs; 0 for a still.
+  package var durationSeconds = 0.0
+  /// When a video was made, by its container: QuickTime's creation date with its offset, else the movie's creation time,
+  /// which is in UTC (`offsetMinutes` 0). `nil` where it says nothing.
+  package var containerDate: EXIFDate?
+  package var exif = EXIFSummary()
+  /// Where a smaller JPEG of the picture lies in the file.
+  package var thumbnail: ByteRange?
+  /// Where metadata lies in the file.
+  package var blocks: [MetadataBlock] = []
+  package var facts = MediaFacts()
+  /// What was odd about the metadata.
+  package var warnings: CodecWarnings?
+
+  /// The size of the upright picture.
+  package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
+
+  init(format: MediaFormat, storedSize: PixelSize) {
+    self.format = format
+    self.storedSize = storedSize
+  }
+
+  /// Reads a header without touching a pixel, in a few small reads.
+  ///
+  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early,
+  ///   `limitExceeded` where it has more of something than any file needs.
+  package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> MediaHeader {
+    MediaHeader(try ImageHeader.read(from: source, limits: limits))
+  }
+
+  /// What a picture's own header says.
+  init(_ header: ImageHeader) {
+    switch header.format {
+    case .jpeg: format = .jpeg
+    case .png: format = .png
+    }
+    storedSize = header.storedSize
+    orientation = header.orientation
+    hasAlpha = header.hasAlpha
+    exif = header.metadata
+    thumbnail = header.embeddedThumbnail
+    warnings = header.warnings
+  }
+}
