@@ -148,28 +148,4 @@ struct PlaceholderSinkTests {
     catalogue.noticeOtherWriters()
     #expect(catalogue.generation != noticed)
   }
-
-  @Test("a catalogue from before there were placeholders keeps all that it holds, and wants them all")
-  func migration() throws {
-    let (library, catalogue) = try library(20)
-    let before = try catalogue.everything()
-    let token = try catalogue.assets(AssetQuery(), for: .local).changeToken
-    try catalogue.store(try wanted(catalogue).map { result($0) })
-    // As the first version of the tables was.
-    try DatabaseQueue(path: library.data + "/catalogue.sqlite").write { db in
-      try db.execute(
-        sql: """
-          DROP INDEX assetWithoutPlaceholder;
-          ALTER TABLE asset DROP COLUMN placeholder;
-          ALTER TABLE asset DROP COLUMN placeholderVersion;
-          DELETE FROM library WHERE key = 'placeholderMark';
-          DELETE FROM grdb_migrations WHERE identifier = '2: placeholders';
-          """)
-    }
-    let again = try library.catalogue()
-    #expect(try again.everything() == before)
-    #expect(try again.assets(AssetQuery(), for: .local).changeToken == token)
-    #expect(try wanted(again).count == 20)
-    #expect(try library.scan(again).probed == 0)
-  }
 }

@@ -56,8 +56,10 @@ final class TemporaryLibrary {
 
 extension Catalogue {
   /// Everything, by path.
-  func everything(for principal: Principal = .local) throws -> [String: Asset] {
-    let page = try assets(AssetQuery(limit: 1000), for: principal)
+  func everything(
+    _ query: AssetQuery = AssetQuery(limit: 1000), for principal: Principal = .local
+  ) throws -> [String: Asset] {
+    let page = try assets(query, for: principal)
     return Dictionary(uniqueKeysWithValues: page.assets.map { ($0.original.displayPath, $0) })
   }
 }

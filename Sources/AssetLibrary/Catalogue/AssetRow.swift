@@ -10,8 +10,12 @@ enum AssetRow {
     asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
     asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
-    CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
+    CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END, asset.mediaSubtypes, \
+    asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, asset.representsBurst, \
+    asset.burstSelectionTypes
     """
+  /// What `columns` are read from.
+  static let tables = "asset JOIN file ON file.asset = asset.id AND file.isPrimary = 1"
 
   static func asset(_ row: Row, for principal: Principal) throws -> Asset {
     let latitude: Double? = row[12]
@@ -19,11 +23,11 @@ enum AssetRow {
     let maySeePlaces = principal.may(.location)
     let thumbnailOffset: Int64? = row[23]
     let path: [UInt8] = try row.withUnsafeData(atIndex: 19) { $0.map { [UInt8]($0) } ?? [] }
-    return Asset(
+    var asset = Asset(
       localIdentifier: LocalIdentifier(row[0]),
       contentVersion: ContentVersion(row[1]),
       revision: String(row[2] as Int64),
-      mediaType: MediaType(rawValue: row[3]) ?? .unknown,
+      mediaType: MediaType(number: row[3]) ?? .unknown,
       uniformTypeIdentifier: row[4],
       pixelSize: PixelSize(width: row[5], height: row[6]),
       orientation: Orientation(rawValue: row[7]) ?? .topLeft,
@@ -45,5 +49,13 @@ enum AssetRow {
           inode: UInt64(bitPattern: row[20] as Int64), size: row[21], modified: row[22]),
         embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[24]) }),
       placeholder: try row.withUnsafeData(atIndex: 25) { $0.map { [UInt8]($0) } })
+    asset.mediaSubtypes = MediaSubtypes(rawValue: row[26])
+    asset.duration = row[27]
+    asset.hasAdjustments = row[28]
+    if let burst: String = row[29] {
+      asset.burst = Burst(
+        identifier: burst, isRepresentative: row[30], selectionTypes: BurstSelectionTypes(rawValue: row[31]))
+    }
+    return asset
   }
 }

@@ -7,7 +7,7 @@ extension Catalogue: AssetSource {
     try read { db in
       try db.cachedStatement(
         sql: """
-          SELECT \(AssetRow.columns) FROM asset JOIN file ON file.asset = asset.id
+          SELECT \(AssetRow.columns) FROM \(AssetRow.tables)
           WHERE asset.localIdentifier = ?
           """
       )
@@ -17,7 +17,7 @@ extension Catalogue: AssetSource {
 
   package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
     let start = try query.cursor.map(Cursor.init(text:))
-    let visible = query.includesHidden ? "1" : "asset.isHidden = 0"
+    let visible = "asset.listing \(Self.listings(query))"
     // Newest first, then by identifier; the cursor names the last row of the page before.
     let after =
       start == nil ? "" : "AND (creationDate < :date OR (creationDate = :date AND localIdentifier > :identifier))"
@@ -28,7 +28,7 @@ extension Catalogue: AssetSource {
       let rows = try Row.fetchCursor(
         db.cachedStatement(
           sql: """
-            SELECT \(AssetRow.columns) FROM asset JOIN file ON file.asset = asset.id
+            SELECT \(AssetRow.columns) FROM \(AssetRow.tables)
             WHERE \(visible) \(bound) \(after)
             ORDER BY creationDate DESC, localIdentifier LIMIT :limit
             """), arguments: arguments)
@@ -46,8 +46,7 @@ extension Catalogue: AssetSource {
 
   package func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int {
     try read { db in
-      let all = try Self.counter("assets", db)
-      return query.includesHidden ? all : all - (try Self.counter("hiddenAssets", db))
+      try Self.count("assets", Self.listings(query), db)
     }
   }
 
@@ -56,7 +55,7 @@ extension Catalogue: AssetSource {
       ScanState(
         isFirstScanComplete: try Bool.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'isFirstScanComplete'")
           ?? false,
-        indexedCount: try Self.counter("assets", db))
+        indexedCount: try Self.count("assets", "IN (0, 1, 2, 3)", db))
     }
   }
 
@@ -64,8 +63,20 @@ extension Catalogue: AssetSource {
     String(try Int64.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0)
   }
 
-  private static func counter(_ name: String, _ db: Database) throws -> Int {
-    try Int.fetchOne(db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name]) ?? 0
+  /// What `asset.listing` is of those that a query runs through, as the end of a comparison.
+  private static func listings(_ query: AssetQuery) -> String {
+    switch (query.includesHidden, query.includesAllBurstAssets) {
+    case (false, false): "= 0"
+    case (false, true): "IN (0, 1)"
+    case (true, false): "IN (0, 2)"
+    case (true, true): "IN (0, 1, 2, 3)"
+    }
+  }
+
+  private static func count(_ name: String, _ listings: String, _ db: Database) throws -> Int {
+    try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT sum(value) FROM counter WHERE name = ? AND listing \(listings)"),
+      arguments: [name]) ?? 0
   }
 }
 

@@ -29,7 +29,7 @@ extension Catalogue: PlaceholderSink {
         db.cachedStatement(
           sql: """
             SELECT \(AssetRow.columns)
-            FROM asset INDEXED BY assetWithoutPlaceholder JOIN file ON file.asset = asset.id
+            FROM asset INDEXED BY assetWithoutPlaceholder JOIN file ON file.asset = asset.id AND file.isPrimary = 1
             WHERE placeholderVersion IS NOT contentVersion \(bound) \(after)
             ORDER BY creationDate DESC, localIdentifier LIMIT :limit
             """), arguments: arguments)

@@ -37,7 +37,7 @@ package final class Catalogue: Sendable {
       pool = try DatabasePool(path: path, configuration: configuration)
       let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
-      try CatalogueSchema.migrator.migrate(pool)
+      try Self.migrate(pool, dataFolder: dataFolder)
       others = try OtherWriters(pool: pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
@@ -64,6 +64,23 @@ package final class Catalogue: Sendable {
 
   static func translated(_ error: any Error) -> AssetSourceError {
     error as? AssetSourceError ?? .catalogueFailed("\(error)")
+  }
+
+  /// Brings the tables up to date; a catalogue that was in use before is copied first, for the one who wants to go back to
+  /// the photod that wrote it.
+  private static func migrate(_ pool: DatabasePool, dataFolder: String) throws {
+    let migrator = CatalogueSchema.migrator
+    let (isNew, isCurrent) = try pool.read {
+      (try migrator.appliedIdentifiers($0).isEmpty, try migrator.hasCompletedMigrations($0))
+    }
+    if isCurrent { return }
+    if !isNew {
+      let copy = "\(dataFolder)/catalogue.before-\(migrator.migrations.count).sqlite"
+      unlink(copy + ".part")
+      try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy + ".part"]) }
+      try DurableFile.put(copy + ".part", inPlaceOf: copy)
+    }
+    try migrator.migrate(pool)
   }
 
   /// The folder and those above it, for this user alone.

@@ -16,6 +16,8 @@ struct Batch {
   let catalogue: Catalogue
   /// Files are read although they did not change.
   let readsAll: Bool
+  /// Rows above this one were added by the scan itself, and are no file that is gone.
+  let lastID: Int64
   var progress = ScanProgress()
   var waiting: [WalkedFile] = []
   /// Findings that needed no probe.
@@ -23,16 +25,19 @@ struct Batch {
   var moves: [(file: KnownFile, to: [UInt8])] = []
   /// Every row that was moved or brought up to date in this scan: it is not missing, and nobody else's any more.
   var claimedIDs: Set<Int64> = []
+  /// Of those that wait, the paths that had no row.
+  private(set) var strangers: Set<[UInt8]> = []
   /// Rows whose name another file has taken. Those that nobody claims in the end are missing.
   var displaced: [KnownFile] = []
 
   /// Everything that is to be written, whether or not it is to be read first.
   var count: Int { waiting.count + found.count + moves.count }
 
-  init(root: LibraryFolder, catalogue: Catalogue, readsAll: Bool) {
+  init(root: LibraryFolder, catalogue: Catalogue, readsAll: Bool, lastID: Int64) {
     self.root = root
     self.catalogue = catalogue
     self.readsAll = readsAll
+    self.lastID = lastID
   }
 
   mutating func add(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) {
@@ -42,7 +47,7 @@ struct Batch {
       return
     }
     // The file is new here, but it may be an old one under another name.
-    for candidate in try catalogue.knownFiles(like: file.identity)
+    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID)
     where candidate.id != known?.id && !claimedIDs.contains(candidate.id) {
       guard try hasLeft(candidate) else { continue }
       moves.append((candidate, file.path))
@@ -52,13 +57,38 @@ struct Batch {
       if readsAll { waiting.append(file) }
       return
     }
-    if let known { claimedIDs.insert(known.id) }
+    if let known {
+      claimedIDs.insert(known.id)
+    } else {
+      strangers.insert(file.path)
+    }
     waiting.append(file)
+  }
+
+  /// Whether a file that was read, and had no row, is one that is gone from somewhere else: on another disk, so that the
+  /// inode tells nothing. Its fingerprint and what it says of itself are the same, and so is its time or its name.
+  mutating func recognize(_ file: inout ProbedFile) throws(AssetSourceError) {
+    guard case .media(let media) = file.finding, strangers.contains(file.path) else { return }
+    for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
+    where !claimedIDs.contains(candidate.id) {
+      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
+      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try hasLeft(candidate) else { continue }
+      file.formerRow = candidate.id
+      claimedIDs.insert(candidate.id)
+      progress.moved += 1
+      return
+    }
   }
 
   mutating func add(unreadable path: [UInt8], _ reason: String, known: KnownFile?) {
     if known?.identity == .unknown { return }
     found.append(ProbedFile(path: path, identity: .unknown, finding: .unreadable(reason)))
+  }
+
+  mutating func forgetWhatIsWritten() {
+    waiting = []
+    found = []
+    strangers = []
   }
 
   /// Whether a known file is no longer where it was: its name is gone, or is now the name of another known file, as
@@ -84,12 +114,8 @@ extension LibraryScanner {
     state.moves = []
     let waiting = state.waiting
     guard !waiting.isEmpty || !state.found.isEmpty else { return }
-    let results = Mutex<[ProbedFile]>([])
-    DispatchQueue.concurrentPerform(iterations: waiting.count) { i in
-      let result = probe.probe(waiting[i])
-      results.withLock { $0.append(result) }
-    }
-    let found = state.found + results.withLock { $0 }
+    var found = state.found + probe.probe(waiting)
+    for index in state.found.count..<found.count { try state.recognize(&found[index]) }
     for file in found {
       guard case .unreadable(let reason) = file.finding else { continue }
       state.progress.unreadable += 1
@@ -97,7 +123,15 @@ extension LibraryScanner {
     }
     try catalogue.store(found)
     state.progress.probed += waiting.count
-    state.waiting = []
-    state.found = []
+    state.forgetWhatIsWritten()
+  }
+}
+
+extension FileIdentity {
+  /// Whether two files were last written at the same time, as far as a file system can tell: some keep two seconds.
+  fileprivate func isOfSameTime(as other: FileIdentity) -> Bool {
+    if modified == other.modified { return true }
+    let isCoarse = modified % 1_000_000_000 == 0 || other.modified % 1_000_000_000 == 0
+    return isCoarse && modified.distance(to: other.modified).magnitude <= 2_000_000_000
   }
 }

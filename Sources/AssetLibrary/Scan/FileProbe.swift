@@ -1,16 +1,37 @@
-// What a file says of itself: its header and its EXIF block, never a pixel.
+// What a file says of itself: its header and its metadata, never a pixel.
 
+import Dispatch
 import Foundation
 import ImageCodec
 import LibraryFolder
 import MediaMetadata
 import PhotoModel
+import Synchronization
 
 struct FileProbe: Sendable {
   let root: LibraryFolder
   let limits: CodecLimits
-  /// For dates that name no offset.
-  let timeZone: TimeZone
+  private let clock: WallClock
+
+  /// - Parameter timeZone: what dates without an offset are in.
+  init(root: LibraryFolder, limits: CodecLimits, timeZone: TimeZone) {
+    self.root = root
+    self.limits = limits
+    clock = WallClock(timeZone: timeZone)
+  }
+
+  /// What findings depend on beside the files: a scan with another mark reads every file anew.
+  var mark: String { "4 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+
+  /// Reads as many at once as there are cores; the results are in the order of the files.
+  func probe(_ files: [WalkedFile]) -> [ProbedFile] {
+    let results = Mutex<[ProbedFile?]>(Array(repeating: nil, count: files.count))
+    DispatchQueue.concurrentPerform(iterations: files.count) { i in
+      let result = probe(files[i])
+      results.withLock { $0[i] = result }
+    }
+    return results.withLock { $0.compactMap(\.self) }
+  }
 
   /// Opens and reads one file. Whatever is wrong with it becomes its finding; what is wrong with its surroundings too,
   /// but under an identity that makes the next scan try again.
@@ -24,8 +45,16 @@ struct FileProbe: Sendable {
       }
       do throws(CodecError) {
         // A picture over a limit is an asset all the same: whoever asks for it is told by name why it isn't shown.
-        let header = try ImageHeader.read(from: opened, limits: limits.headerAlone)
-        return ProbedFile(path: file.path, identity: identity, finding: .image(image(header, identity)))
+        let header = try MediaHeader.read(from: opened, limits: limits.headerAlone)
+        var media = media(header, identity, file.path)
+        do throws(ByteSourceError) {
+          media.fingerprint = try Fingerprint(of: opened)
+        } catch {
+          switch error {
+          case .readFailed(let code): throw .readFailed(code: code)
+          }
+        }
+        return ProbedFile(path: file.path, identity: identity, finding: .media(media))
       } catch {
         let isPassing = if case .readFailed = error { true } else { error == .outOfMemory }
         return ProbedFile(
@@ -36,32 +65,46 @@ struct FileProbe: Sendable {
     }
   }
 
-  /// What findings depend on beside the files: a scan with another mark reads every file anew.
-  var mark: String {
-    "3 \(timeZone.identifier) \(limits.headerSegments)"
-  }
-
-  private func image(_ header: ImageHeader, _ identity: FileIdentity) -> ProbedImage {
+  private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {
     let modified = Timestamp(milliseconds: identity.modified / 1_000_000)
-    let (date, source) = header.metadata.date.map(timestamp) ?? (modified, .file)
-    return ProbedImage(
-      uniformTypeIdentifier: header.format.uniformTypeIdentifier, pixelSize: header.uprightSize,
-      orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: date, creationDateSource: source,
-      modificationDate: modified, location: header.metadata.location, cameraMake: header.metadata.make,
-      cameraModel: header.metadata.model, thumbnail: header.embeddedThumbnail)
+    let date =
+      header.exif.date.map { clock.date($0, source: .metadata) }
+      ?? header.containerDate.map { clock.date($0, source: .container) }
+      ?? CreationDate(moment: modified, source: .file)
+    var media = ProbedMedia(
+      uniformTypeIdentifier: header.format.uniformTypeIdentifier, mediaType: header.format.mediaType,
+      mediaSubtypes: header.facts.subtypes, isRAW: header.format.isRAW, pixelSize: header.uprightSize,
+      orientation: header.orientation, hasAlpha: header.hasAlpha, durationSeconds: header.durationSeconds, date: date,
+      modificationDate: modified, location: header.exif.location, cameraMake: header.exif.make,
+      cameraModel: header.exif.model, thumbnail: header.thumbnail,
+      contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
+    media.mediaSubtypes.formUnion(SubtypeGuess(media, path: path).subtypes)
+    return media
   }
+}
 
-  private func timestamp(_ date: EXIFDate) -> (Timestamp, DateSource) {
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = date.offsetMinutes.flatMap { TimeZone(secondsFromGMT: $0 * 60) } ?? timeZone
-    let components = DateComponents(
-      year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
-    guard let moment = calendar.date(from: components) else {
-      return (Timestamp(milliseconds: 0), .metadataInLibraryZone)
+/// What a picture is by its looks, where its file does not say.
+struct SubtypeGuess {
+  /// No sensor and no screen is as wide as that; a picture of a camera that is was put together out of several.
+  private static let panoramaRatio = 2.5
+  /// A narrow strip that was cut out of a picture is no panorama.
+  private static let panoramaSide = 3000
+  /// What Android, GNOME, KDE, Windows and macOS call them.
+  private static let screenshotNames = ["screenshot", "screen shot", "screen_shot"]
+
+  private(set) var subtypes: MediaSubtypes = []
+
+  init(_ media: ProbedMedia, path: [UInt8]) {
+    guard media.mediaType == .image else { return }
+    let long = max(media.pixelSize.width, media.pixelSize.height)
+    let short = max(1, min(media.pixelSize.width, media.pixelSize.height))
+    if media.cameraMake != nil {
+      if long >= Self.panoramaSide, Double(long) / Double(short) >= Self.panoramaRatio {
+        subtypes.insert(.photoPanorama)
+      }
+    } else {
+      let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
+      if Self.screenshotNames.contains(where: name.lowercased().hasPrefix) { subtypes.insert(.photoScreenshot) }
     }
-    return (
-      Timestamp(milliseconds: Int64(moment.timeIntervalSince1970) * 1000 + Int64(date.millisecond)),
-      date.offsetMinutes == nil ? .metadataInLibraryZone : .metadata
-    )
   }
 }

@@ -68,10 +68,11 @@ extension LibraryScanner {
     _ root: LibraryFolder, _ stop: StopFlag, _ progressed: (ScanProgress) -> Void
   ) throws(AssetSourceError) -> (progress: ScanProgress, refusal: AssetLibraryError?) {
     var walk = LibraryWalk(root: root)
-    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: try catalogue.lastFileID())
+    let lastID = try catalogue.lastFileID()
+    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID)
     let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
     let readsAll = try catalogue.probeMark() != probe.mark
-    var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll)
+    var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll, lastID: lastID)
     var missing: [KnownFile] = []
     var unreadableFolders: [[UInt8]] = []
     var lastReport = ContinuousClock.now
@@ -107,7 +108,7 @@ extension LibraryScanner {
     missing.removeAll { row in
       state.claimedIDs.contains(row.id) || unreadableFolders.contains { isPath(row.path, below: $0) }
     }
-    let refusal = try remove(missing, &state.progress)
+    let refusal = try remove(missing, probe, &state.progress)
     // A root that could not be listed was not scanned.
     if refusal == nil && !unreadableFolders.contains([]) { try catalogue.scanIsComplete(probeMark: probe.mark) }
     progressed(state.progress)
@@ -116,7 +117,7 @@ extension LibraryScanner {
 
   /// Removes what is missing, or says why it does not.
   private func remove(
-    _ missing: [KnownFile], _ progress: inout ScanProgress
+    _ missing: [KnownFile], _ probe: FileProbe, _ progress: inout ScanProgress
   ) throws(AssetSourceError) -> AssetLibraryError? {
     guard !missing.isEmpty else { return nil }
     let count = try catalogue.fileCount()
@@ -124,7 +125,9 @@ extension LibraryScanner {
       return .tooMuchMissing(missing: missing.count, known: count, limitPercent: maximumRemovalPercent)
     }
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
-      try catalogue.remove(Array(missing[start..<min(start + Self.pageSize, missing.count)]))
+      let ids = missing[start..<min(start + Self.pageSize, missing.count)].map(\.id)
+      let companions = try catalogue.companions(ofMissing: ids).map { WalkedFile(path: $0.path, identity: $0.identity) }
+      try catalogue.remove(ids, companions: probe.probe(companions))
     }
     progress.removed = missing.count
     return nil

@@ -56,6 +56,8 @@ package struct MediaHeader: Sendable, Hashable {
     hasAlpha = header.hasAlpha
     exif = header.metadata
     thumbnail = header.embeddedThumbnail
+    blocks = header.blocks
+    facts = header.facts
     warnings = header.warnings
   }
 }

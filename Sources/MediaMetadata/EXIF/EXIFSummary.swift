@@ -11,11 +11,13 @@ import PhotoModel
 package struct EXIFDate: Sendable, Hashable {
   package var year, month, day, hour, minute, second: Int
   package var millisecond: Int
+  /// A fraction of the second is told, be it 0.
+  package var hasFraction: Bool
   package var offsetMinutes: Int?
 
   package init(
     year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int = 0,
-    offsetMinutes: Int? = nil
+    hasFraction: Bool? = nil, offsetMinutes: Int? = nil
   ) {
     self.year = year
     self.month = month
@@ -24,6 +26,7 @@ package struct EXIFDate: Sendable, Hashable {
     self.minute = minute
     self.second = second
     self.millisecond = millisecond
+    self.hasFraction = hasFraction ?? (millisecond != 0)
     self.offsetMinutes = offsetMinutes
   }
 }
@@ -157,6 +160,7 @@ private struct EXIFReader {
     let millisecond = Int(String((digits + "000").prefix(3))) ?? 0
     return EXIFDate(
       year: year, month: month, day: day, hour: hour, minute: minute, second: second, millisecond: millisecond,
+      hasFraction: !digits.isEmpty,
       offsetMinutes: self.text(EXIF_IFD_EXIF, ExifTag(rawValue: offsetTag)).flatMap(Self.offsetMinutes))
   }
 

@@ -23,14 +23,14 @@ struct AssetJSON: Encodable {
     case localIdentifier, mediaType, mediaSubtypes, sourceType, pixelWidth, pixelHeight, creationDate
     case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
-    case fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
+    case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
   }
 
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)
     try object.encode(asset.mediaType.rawValue, forKey: .mediaType)
-    try object.encode([String](), forKey: .mediaSubtypes)
+    try object.encode(asset.mediaSubtypes.names, forKey: .mediaSubtypes)
     try object.encode("typeUserLibrary", forKey: .sourceType)
     try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
     try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
@@ -41,16 +41,19 @@ struct AssetJSON: Encodable {
     try object.encode(
       asset.location.map { Place(latitude: $0.latitude, longitude: $0.longitude, altitude: $0.altitude) },
       forKey: .location)
-    try object.encode(0, forKey: .duration)
+    try object.encode(asset.duration, forKey: .duration)
     try object.encode(asset.isFavorite, forKey: .isFavorite)
     try object.encode(asset.isHidden, forKey: .isHidden)
-    try object.encode(false, forKey: .hasAdjustments)
-    try object.encode(false, forKey: .representsBurst)
-    try object.encodeNil(forKey: .burstIdentifier)
-    try object.encode([String](), forKey: .burstSelectionTypes)
+    try object.encode(asset.hasAdjustments, forKey: .hasAdjustments)
+    try object.encode(asset.burst?.isRepresentative ?? false, forKey: .representsBurst)
+    try object.encode(asset.burst?.identifier, forKey: .burstIdentifier)
+    try object.encode(asset.burst?.selectionTypes.names ?? [], forKey: .burstSelectionTypes)
     try object.encode(asset.uniformTypeIdentifier, forKey: .uniformTypeIdentifier)
     try object.encode(asset.original.displayName, forKey: .originalFilename)
     try object.encode(asset.original.displayPath, forKey: .relativePath)
+    if !asset.original.isText {
+      try object.encode(Data(asset.original.path).base64EncodedString(), forKey: .relativePathBytes)
+    }
     try object.encode(asset.original.identity.size, forKey: .fileSize)
     try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
     try object.encode(asset.revision, forKey: .revision)

@@ -15,7 +15,8 @@ struct AssetRoutes: Sendable {
     var query = try QueryReader(request.target)
     let asked = AssetQuery(
       limit: try query.number("limit", in: Self.pageSizes) ?? 100, cursor: query.text("cursor"),
-      includesHidden: try query.flag("includeHiddenAssets"), countsAll: try query.flag("count"))
+      includesHidden: try query.flag("includeHiddenAssets"),
+      includesAllBurstAssets: try query.flag("includeAllBurstAssets"), countsAll: try query.flag("count"))
     try query.finish()
     struct Shape: Encodable {
       let changeToken: String
@@ -39,6 +40,7 @@ struct AssetRoutes: Sendable {
       let next = page.nextCursor.map { cursor in
         var link = "/v1/assets?cursor=\(cursor)&limit=\(asked.limit)"
         if asked.includesHidden { link += "&includeHiddenAssets=true" }
+        if asked.includesAllBurstAssets { link += "&includeAllBurstAssets=true" }
         if asked.countsAll { link += "&count=true" }
         return link
       }

@@ -23,6 +23,21 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
 /// PHAssetMediaType.
 package enum MediaType: String, Sendable, Hashable, CaseIterable {
   case unknown, image, video, audio
+
+  /// PhotoKit's number: its place among the cases.
+  package var number: Int {
+    switch self {
+    case .unknown: 0
+    case .image: 1
+    case .video: 2
+    case .audio: 3
+    }
+  }
+
+  package init?(number: Int) {
+    guard let type = Self.allCases.first(where: { $0.number == number }) else { return nil }
+    self = type
+  }
 }
 
 /// A place on earth, in degrees (WGS 84), and metres above the sea.
@@ -55,8 +70,25 @@ package enum DateSource: String, Sendable, Hashable {
   case metadata
   /// The file names a date without an offset; the library's configured zone was assumed.
   case metadataInLibraryZone
+  /// The file has no metadata of its own; its container, as of a video, names a moment.
+  case container
   /// The file names none; it is the file's own modification date.
   case file
+}
+
+/// What a picture is in its burst: many pictures taken at once, of which one stands for all.
+package struct Burst: Sendable, Hashable {
+  /// The same for all pictures of one burst.
+  package var identifier: String
+  /// This is the one that stands for all.
+  package var isRepresentative: Bool
+  package var selectionTypes: BurstSelectionTypes
+
+  package init(identifier: String, isRepresentative: Bool, selectionTypes: BurstSelectionTypes) {
+    self.identifier = identifier
+    self.isRepresentative = isRepresentative
+    self.selectionTypes = selectionTypes
+  }
 }
 
 /// A photograph as the catalogue knows it: an immutable snapshot.
@@ -66,10 +98,13 @@ package struct Asset: Sendable, Hashable {
   /// The token of the last change to the asset's properties.
   package var revision: String
   package var mediaType: MediaType
+  package var mediaSubtypes: MediaSubtypes = []
   /// Uniform type identifier of the original, such as `public.jpeg`.
   package var uniformTypeIdentifier: String
   /// The size of the upright picture.
   package var pixelSize: PixelSize
+  /// Of a video, in seconds; 0 of everything else.
+  package var duration: Double = 0
   package var orientation: Orientation
   package var hasAlpha: Bool
   package var creationDate: Timestamp
@@ -80,6 +115,8 @@ package struct Asset: Sendable, Hashable {
   package var cameraModel: String?
   package var isFavorite: Bool
   package var isHidden: Bool
+  package var hasAdjustments = false
+  package var burst: Burst?
   package var original: OriginalFile
   /// A ThumbHash of this content, 25 bytes at most; `nil` until it is made, or where it can't be.
   package var placeholder: [UInt8]?

@@ -20,12 +20,18 @@ package struct AssetQuery: Sendable, Hashable {
   /// Where the page before this one ended.
   package var cursor: String?
   package var includesHidden: Bool
+  /// Also those pictures of a burst that another one stands for.
+  package var includesAllBurstAssets: Bool
   package var countsAll: Bool
 
-  package init(limit: Int = 100, cursor: String? = nil, includesHidden: Bool = false, countsAll: Bool = false) {
+  package init(
+    limit: Int = 100, cursor: String? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false,
+    countsAll: Bool = false
+  ) {
     self.limit = limit
     self.cursor = cursor
     self.includesHidden = includesHidden
+    self.includesAllBurstAssets = includesAllBurstAssets
     self.countsAll = countsAll
   }
 }

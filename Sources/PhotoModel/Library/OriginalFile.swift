@@ -43,9 +43,14 @@ package struct OriginalFile: Sendable, Hashable {
   /// The path for people: bytes that are not UTF-8 become U+FFFD.
   package var displayPath: String { String(decoding: path, as: UTF8.self) }
 
-  /// The last component of the path.
-  package var displayName: String {
+  /// The last component of the path, for people.
+  package var displayName: String { Self.displayName(path) }
+
+  package static func displayName(_ path: [UInt8]) -> String {
     let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
     return String(decoding: path[start...], as: UTF8.self)
   }
+
+  /// The path is text, so that `displayPath` is all of it.
+  package var isText: Bool { String(validating: path, as: UTF8.self) != nil }
 }

@@ -1,8 +1,8 @@
 import GRDB
 
 /// The catalogue's tables, as named steps that are never edited once released.
-enum CatalogueSchema {
-  static var migrator: DatabaseMigrator {
+package enum CatalogueSchema {
+  package static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: files and assets") { db in
       try db.execute(sql: filesAndAssets)
@@ -10,6 +10,9 @@ enum CatalogueSchema {
     // Only adds, so that no reference has to be checked anew.
     migrator.registerMigration("2: placeholders", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: placeholders)
+    }
+    migrator.registerMigration("3: assets of several files, collections") { db in
+      try assetsOfSeveralFiles(db)
     }
     return migrator
   }

@@ -1,0 +1,245 @@
+// Migration 3: an asset may be made of several files (RAW beside JPEG, a live photo's picture and video), and there are
+// collections. The tables of assets and files are written anew; the scan that follows reads every file again, for what
+// is asked of it now was not kept before.
+
+import Foundation
+import GRDB
+
+extension CatalogueSchema {
+  static func assetsOfSeveralFiles(_ db: Database) throws {
+    try db.execute(sql: assetsAndFiles)
+    try db.execute(sql: collections)
+    for album in smartAlbums {
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, rule, ruleOrder, revision)
+          VALUES (?, 'smartAlbum', ?, ?, ?, ?, 0)
+          """,
+        arguments: [Base64URL.randomIdentifier(), album.subtype, album.title, album.rule, album.order])
+    }
+    try db.execute(sql: counters)
+  }
+
+  /// What is in a smart album, in the language of predicates, and in which order it is shown.
+  private static let smartAlbums: [(subtype: String, title: String, rule: String, order: String)] = [
+    ("smartAlbumUserLibrary", "Library", "TRUEPREDICATE", "-creationDate"),
+    ("smartAlbumRecentlyAdded", "Recently Added", "TRUEPREDICATE", "-addedDate"),
+    ("smartAlbumFavorites", "Favorites", "isFavorite == YES", "-creationDate"),
+    ("smartAlbumVideos", "Videos", "mediaType == video", "-creationDate"),
+    ("smartAlbumPanoramas", "Panoramas", "(mediaSubtypes & photoPanorama) != 0", "-creationDate"),
+    ("smartAlbumBursts", "Bursts", "representsBurst == YES", "-creationDate"),
+    ("smartAlbumScreenshots", "Screenshots", "(mediaSubtypes & photoScreenshot) != 0", "-creationDate"),
+    ("smartAlbumHDR", "HDR", "(mediaSubtypes & photoHDR) != 0", "-creationDate"),
+    ("smartAlbumDepthEffect", "Portrait", "(mediaSubtypes & photoDepthEffect) != 0", "-creationDate"),
+    ("smartAlbumLivePhotos", "Live Photos", "(mediaSubtypes & photoLive) != 0", "-creationDate"),
+    ("smartAlbumRAW", "RAW", "isRAW == YES", "-creationDate"),
+    ("smartAlbumAllHidden", "Hidden", "isHidden == YES", "-creationDate"),
+  ]
+
+  private static let assetsAndFiles = """
+    CREATE TABLE newAsset (
+      id INTEGER PRIMARY KEY,
+      localIdentifier TEXT NOT NULL UNIQUE,
+      contentVersion TEXT NOT NULL,
+      -- The token of the last change to its properties.
+      revision INTEGER NOT NULL,
+      -- PhotoKit's numbers: PHAssetMediaType, PHAssetMediaSubtype, PHAssetSourceType.
+      mediaType INTEGER NOT NULL CHECK (mediaType BETWEEN 0 AND 3),
+      mediaSubtypes INTEGER NOT NULL DEFAULT 0,
+      sourceType INTEGER NOT NULL DEFAULT 1,
+      uniformTypeIdentifier TEXT NOT NULL,
+      -- Any of its files is a camera's raw data.
+      isRAW INTEGER NOT NULL DEFAULT 0 CHECK (isRAW IN (0, 1)),
+      -- For people: bytes that are no text stand as U+FFFD. The name itself is the file's.
+      originalFilename TEXT NOT NULL,
+      fileSize INTEGER NOT NULL,
+      -- Of the upright picture.
+      pixelWidth INTEGER NOT NULL,
+      pixelHeight INTEGER NOT NULL,
+      orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
+      hasAlpha INTEGER NOT NULL CHECK (hasAlpha IN (0, 1)),
+      -- In seconds.
+      duration REAL NOT NULL DEFAULT 0,
+      -- Milliseconds since 1970.
+      creationDate INTEGER NOT NULL,
+      creationDateSource TEXT NOT NULL,
+      modificationDate INTEGER NOT NULL,
+      -- When the library came to know it.
+      addedDate INTEGER NOT NULL,
+      latitude REAL,
+      longitude REAL,
+      altitude REAL,
+      cameraMake TEXT,
+      cameraModel TEXT,
+      isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
+      isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
+      -- JSON, of what was done to it without touching its file.
+      adjustments TEXT,
+      burstIdentifier TEXT,
+      representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
+      -- PHAssetBurstSelectionType.
+      burstSelectionTypes INTEGER NOT NULL DEFAULT 0,
+      placeholder BLOB CHECK (length(placeholder) <= 64),
+      placeholderVersion TEXT,
+      -- Where a listing shows it: 1, of a burst that another picture stands for, only among all of a burst; 2, hidden,
+      -- only among the hidden; 3 only where both are asked for; 0 everywhere.
+      listing INTEGER NOT NULL GENERATED ALWAYS AS (
+        isHidden * 2 + (burstIdentifier IS NOT NULL AND representsBurst = 0 AND burstSelectionTypes = 0)) VIRTUAL,
+      -- A bit for each counter that it is counted by: see the table of counters.
+      counted INTEGER NOT NULL GENERATED ALWAYS AS (
+        1 | (isFavorite << 1) | ((mediaType = 2) << 2) | ((mediaSubtypes & 1) << 3) | (representsBurst << 4)
+          | ((mediaSubtypes >> 2 & 1) << 5) | ((mediaSubtypes >> 1 & 1) << 6) | ((mediaSubtypes >> 4 & 1) << 7)
+          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)) VIRTUAL
+    ) STRICT;
+    INSERT INTO newAsset (
+      id, localIdentifier, contentVersion, revision, mediaType, uniformTypeIdentifier, originalFilename, fileSize,
+      pixelWidth, pixelHeight, orientation, hasAlpha, creationDate, creationDateSource, modificationDate, addedDate,
+      latitude, longitude, altitude, cameraMake, cameraModel, isFavorite, isHidden, placeholder, placeholderVersion)
+    SELECT asset.id, localIdentifier, contentVersion, revision,
+      CASE mediaType WHEN 'image' THEN 1 WHEN 'video' THEN 2 WHEN 'audio' THEN 3 ELSE 0 END, uniformTypeIdentifier,
+      -- The scan that follows names it.
+      '', file.size, pixelWidth, pixelHeight, orientation, hasAlpha, creationDate, creationDateSource,
+      modificationDate, modificationDate, latitude, longitude, altitude, cameraMake, cameraModel, isFavorite, isHidden,
+      placeholder, placeholderVersion
+    FROM asset JOIN file ON file.asset = asset.id;
+
+    CREATE TABLE newFile (
+      id INTEGER PRIMARY KEY,
+      asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
+      -- PHAssetResourceType, of an asset's file: the picture or video that it is, or what goes with that.
+      role TEXT CHECK (role IN ('photo', 'video', 'alternatePhoto', 'pairedVideo')),
+      isPrimary INTEGER NOT NULL DEFAULT 0 CHECK (isPrimary IN (0, 1)),
+      -- Bytes below the library's root. One that begins with a NUL, which no path can, stands for none: another file has
+      -- taken this one's place, and where it went is not known yet.
+      path BLOB NOT NULL UNIQUE,
+      inode INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      -- Nanoseconds since 1970.
+      modified INTEGER NOT NULL,
+      -- A digest of the size and of the file's first and last bytes: by it a file is found again that was moved from one
+      -- disk to another.
+      fingerprint BLOB CHECK (length(fingerprint) = 16),
+      -- What the file itself says, for what belongs together: its uniform type identifier, its date in milliseconds where it names one,
+      -- Apple's identifiers of live photos and bursts.
+      type TEXT,
+      toldDate INTEGER,
+      contentIdentifier TEXT,
+      burst TEXT,
+      thumbnailOffset INTEGER,
+      thumbnailLength INTEGER,
+      unreadableReason TEXT,
+      CHECK ((asset IS NULL) = (role IS NULL))
+    ) STRICT;
+    INSERT INTO newFile (
+      id, asset, role, isPrimary, path, inode, size, modified, thumbnailOffset, thumbnailLength, unreadableReason)
+    SELECT id, asset, CASE WHEN asset IS NOT NULL THEN 'photo' END, asset IS NOT NULL, path, inode, size, modified,
+      thumbnailOffset, thumbnailLength, unreadableReason
+    FROM file;
+
+    DROP TABLE file;
+    DROP TABLE asset;
+    DROP TABLE counter;
+    ALTER TABLE newAsset RENAME TO asset;
+    ALTER TABLE newFile RENAME TO file;
+
+    CREATE INDEX assetByDate ON asset (creationDate DESC, localIdentifier);
+    CREATE INDEX visibleAssetByDate ON asset (creationDate DESC, localIdentifier) WHERE listing = 0;
+    CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
+      WHERE placeholderVersion IS NOT contentVersion;
+    CREATE INDEX assetByBurst ON asset (burstIdentifier) WHERE burstIdentifier IS NOT NULL;
+    CREATE UNIQUE INDEX primaryFile ON file (asset) WHERE isPrimary = 1;
+    CREATE INDEX fileByAsset ON file (asset) WHERE asset IS NOT NULL;
+    CREATE INDEX fileByIdentity ON file (inode, size, modified);
+    CREATE INDEX fileByFingerprint ON file (fingerprint) WHERE fingerprint IS NOT NULL;
+    CREATE INDEX fileByContentIdentifier ON file (contentIdentifier) WHERE contentIdentifier IS NOT NULL;
+    CREATE INDEX fileByBurst ON file (burst) WHERE burst IS NOT NULL;
+    """
+
+  private static let collections = """
+    CREATE TABLE collection (
+      id INTEGER PRIMARY KEY,
+      localIdentifier TEXT NOT NULL UNIQUE,
+      -- PHAssetCollectionType or PHCollectionListType, by name; PhotoKit's subtype.
+      type TEXT NOT NULL CHECK (type IN ('album', 'smartAlbum', 'folder')),
+      subtype TEXT NOT NULL,
+      title TEXT,
+      -- The folder that it lies in; none: at the top.
+      parent INTEGER REFERENCES collection (id) ON DELETE CASCADE,
+      -- Its place among those in the same folder, from the front; gaps are left.
+      position INTEGER NOT NULL DEFAULT 0,
+      keyAsset INTEGER REFERENCES asset (id) ON DELETE SET NULL,
+      -- Of a smart album: a predicate over the keys of an asset, and sort descriptors.
+      rule TEXT,
+      ruleOrder TEXT,
+      revision INTEGER NOT NULL,
+      CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
+    ) STRICT;
+    CREATE INDEX collectionByParent ON collection (parent, position);
+    CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
+
+    CREATE TABLE member (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      -- Its place in the album, from the front; gaps are left.
+      position INTEGER NOT NULL,
+      asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
+      PRIMARY KEY (collection, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX memberByAsset ON member (asset, collection);
+    """
+
+  private static let counters = """
+    -- Counting a million rows takes a tenth of a second; these are kept instead. A row for each bit of `counted` and each
+    -- value of `listing`.
+    CREATE TABLE counter (
+      listing INTEGER NOT NULL,
+      bit INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      value INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (listing, bit)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO counter (listing, bit, name)
+      WITH names (bit, name) AS (VALUES (0, 'assets'), (1, 'favorites'), (2, 'videos'), (3, 'panoramas'), (4, 'bursts'),
+        (5, 'screenshots'), (6, 'hdr'), (7, 'depthEffect'), (8, 'livePhotos'), (9, 'raw'), (10, 'hidden'),
+        (11, 'images'))
+      SELECT listing, bit, name FROM names, (SELECT 0 AS listing UNION SELECT 1 UNION SELECT 2 UNION SELECT 3);
+    UPDATE counter SET value = (
+      SELECT count(*) FROM asset WHERE asset.listing = counter.listing AND asset.counted >> counter.bit & 1);
+    CREATE TRIGGER countInsertedAsset AFTER INSERT ON asset BEGIN
+      UPDATE counter SET value = value + 1 WHERE listing = NEW.listing AND NEW.counted >> bit & 1;
+    END;
+    CREATE TRIGGER countDeletedAsset AFTER DELETE ON asset BEGIN
+      UPDATE counter SET value = value - 1 WHERE listing = OLD.listing AND OLD.counted >> bit & 1;
+    END;
+    CREATE TRIGGER countChangedAsset AFTER UPDATE ON asset WHEN NEW.counted <> OLD.counted OR NEW.listing <> OLD.listing
+    BEGIN
+      UPDATE counter SET value = value - 1 WHERE listing = OLD.listing AND OLD.counted >> bit & 1;
+      UPDATE counter SET value = value + 1 WHERE listing = NEW.listing AND NEW.counted >> bit & 1;
+    END;
+
+    -- How many members an album has, for each value of `listing`.
+    CREATE TABLE memberCount (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      listing INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      PRIMARY KEY (collection, listing)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER countInsertedMember AFTER INSERT ON member BEGIN
+      INSERT INTO memberCount VALUES (NEW.collection, (SELECT listing FROM asset WHERE id = NEW.asset), 1)
+        ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    -- Before, and where an asset goes, its memberships first: afterwards nobody knows how it was listed.
+    CREATE TRIGGER countDeletedMember BEFORE DELETE ON member BEGIN
+      UPDATE memberCount SET value = value - 1
+        WHERE collection = OLD.collection AND listing = (SELECT listing FROM asset WHERE id = OLD.asset);
+    END;
+    CREATE TRIGGER endMembershipsOfAsset BEFORE DELETE ON asset BEGIN
+      DELETE FROM member WHERE asset = OLD.id;
+    END;
+    CREATE TRIGGER countRelistedMember AFTER UPDATE ON asset WHEN NEW.listing <> OLD.listing BEGIN
+      UPDATE memberCount SET value = value - 1
+        WHERE listing = OLD.listing AND collection IN (SELECT collection FROM member WHERE asset = NEW.id);
+      INSERT INTO memberCount SELECT collection, NEW.listing, 1 FROM member WHERE asset = NEW.id
+        ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    """
+}

@@ -1,0 +1,255 @@
+// How files become assets: one transaction's worth of findings, each against what the catalogue holds by then.
+//
+//     a known file        its asset follows it
+//     a new one           joins the asset that it belongs to (see Partner), or is one of its own
+//     one that is gone    its asset goes with the last of its files; another file of it may become its picture
+//
+// What a user said of an asset, and which albums it is in, hangs on the asset's row; no row is written anew that can be
+// kept.
+
+import Crypto
+import Foundation
+import GRDB
+import PhotoModel
+
+struct AssetWriter {
+  let db: Database
+  /// Of the change that the transaction is.
+  private let token: Int64
+  private let key: SymmetricKey
+  private let now = Int64(Date().timeIntervalSince1970 * 1000)
+  private var bursts: BurstWriter
+
+  init(_ db: Database, token: Int64) throws {
+    self.db = db
+    self.token = token
+    key = SymmetricKey(
+      data: try Data.fetchOne(
+        db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'contentKey'")) ?? Data())
+    bursts = BurstWriter(db, token: token)
+  }
+
+  /// To be called once, behind everything else: what concerns several assets at a time.
+  mutating func finish() throws { try bursts.regroup() }
+
+  // MARK: Paths
+
+  /// What stands for the path of a row that has none: no path holds a NUL.
+  private static func noPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
+
+  func takePath(fromRow row: Int64) throws {
+    try run("UPDATE file SET path = ? WHERE id = ?", [Self.noPath(row), row])
+  }
+
+  /// Gives a row a path. Whatever had it loses it.
+  func move(row: Int64, to path: [UInt8]) throws {
+    if let previous = try fileRow(at: path)?.id, previous != row { try takePath(fromRow: previous) }
+    try run("UPDATE file SET path = ? WHERE id = ?", [Data(path), row])
+    let asset = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
+    guard let asset else { return }
+    try run(
+      """
+      UPDATE asset SET revision = ?1,
+        originalFilename = CASE (SELECT isPrimary FROM file WHERE id = ?3) WHEN 1 THEN ?4 ELSE originalFilename END
+      WHERE id = ?2
+      """, [token, asset, row, OriginalFile.displayName(path)])
+  }
+
+  // MARK: Findings
+
+  mutating func store(_ file: ProbedFile) throws {
+    if let former = file.formerRow { try move(row: former, to: file.path) }
+    // By path and now: what the scan knew when it walked past may have been moved since, also by this batch.
+    let row = try fileRow(at: file.path)
+    switch file.finding {
+    case .media(let media): try store(media, of: file, row)
+    case .unreadable(let reason):
+      if let asset = row?.asset {
+        // Being unreadable is no deletion: a photograph may be half copied, or its disk ill. It keeps its identity, which
+        // is not the file's, and so is looked at again by every scan until it can be read or is gone.
+        try run(
+          "UPDATE file SET unreadableReason = ?1 WHERE asset = ?2 AND path = ?3 AND unreadableReason IS NOT ?1",
+          [reason, asset, Data(file.path)])
+      } else {
+        try write(file, row: row?.id, asset: nil, role: nil, isPrimary: false, media: nil, reason)
+      }
+    }
+  }
+
+  private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
+    if let row, let asset = row.asset, row.isPrimary || media.canBe(row.role) {
+      // A file that we know, and what it is to its asset stays as it was.
+      let role = row.isPrimary ? media.ownRole : row.role
+      try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
+      if row.isPrimary { try update(asset, media, file) } else { try touch(asset) }
+      try refresh(asset)
+      return
+    }
+    if let row, let asset = row.asset {
+      // It went with another file, and is none that could any more.
+      try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
+      try touch(asset)
+      try refresh(asset)
+    }
+    if let partner = try Partner.find(for: media, at: file.path, excluding: row?.id, db) {
+      if let role = partner.roleOfNewcomer {
+        try write(file, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
+        try touch(partner.asset)
+      } else {
+        try run(
+          "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.roleOfOther.rawValue, partner.file])
+        try write(file, row: row?.id, asset: partner.asset, role: media.ownRole, isPrimary: true, media: media)
+        try update(partner.asset, media, file)
+      }
+      try refresh(partner.asset)
+      return
+    }
+    let asset = try insert(media, file)
+    try write(file, row: row?.id, asset: asset, role: media.ownRole, isPrimary: true, media: media)
+    try refresh(asset)
+  }
+
+  /// A file that is gone. Its asset goes with it, unless other files are left: then the first of them is to be stored anew
+  /// in the same transaction.
+  mutating func remove(row: Int64) throws {
+    let gone = try Row.fetchOne(
+      db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary"), arguments: [row])
+    guard let gone, let asset: Int64 = gone[0] else { return }
+    let other = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT id FROM file WHERE asset = ? ORDER BY role, id LIMIT 1"), arguments: [asset])
+    guard let other else {
+      try bursts.leaves(asset)
+      try run("DELETE FROM asset WHERE id = ?", [asset])
+      return
+    }
+    if gone[1] {
+      // Read again even if nobody stores it now: a picture's properties are not a video's.
+      try run(
+        """
+        UPDATE file SET isPrimary = 1, role = CASE role WHEN 'pairedVideo' THEN 'video' ELSE 'photo' END,
+          inode = 0, size = 0, modified = 0
+        WHERE id = ?
+        """, [other])
+    }
+    try touch(asset)
+    try refresh(asset)
+  }
+
+  // MARK: Rows
+
+  private struct FileRow {
+    let id: Int64
+    let asset: Int64?
+    let role: FileRole?
+    let isPrimary: Bool
+  }
+
+  private func fileRow(at path: [UInt8]) throws -> FileRow? {
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary FROM file WHERE path = ?"), arguments: [Data(path)]
+    ).map { row in
+      FileRow(id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3])
+    }
+  }
+
+  private func write(
+    _ file: ProbedFile, row: Int64?, asset: Int64?, role: FileRole?, isPrimary: Bool, media: ProbedMedia?,
+    _ unreadableReason: String? = nil
+  ) throws {
+    let values: StatementArguments = [
+      asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
+      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.toldDate,
+      media?.contentIdentifier, media?.burst, media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
+    ]
+    if let row {
+      try run(
+        """
+        UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
+          type = ?, toldDate = ?, contentIdentifier = ?, burst = ?, thumbnailOffset = ?,
+          thumbnailLength = ?, unreadableReason = ?
+        WHERE id = ?
+        """, values + [row])
+    } else {
+      try run(
+        """
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, toldDate,
+          contentIdentifier, burst, thumbnailOffset, thumbnailLength, unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, values)
+    }
+  }
+
+  private static let properties = [
+    "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
+    "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
+    "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
+  ]
+  private static let insertion = """
+    INSERT INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion)
+    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, '')
+    """
+  private static let assignment =
+    "UPDATE asset SET \(properties.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
+
+  private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
+    [
+      token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
+      OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
+      media.orientation.rawValue, media.hasAlpha, media.durationSeconds, media.date.moment.milliseconds,
+      media.date.source.rawValue, media.modificationDate.milliseconds, media.location?.latitude,
+      media.location?.longitude, media.location?.altitude, media.cameraMake, media.cameraModel,
+    ]
+  }
+
+  private mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
+    try run(Self.insertion, arguments(media, file) + [Base64URL.randomIdentifier(), now])
+    let asset = db.lastInsertedRowID
+    bursts.came(asset, media, file.path)
+    return asset
+  }
+
+  private mutating func update(_ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile) throws {
+    let mayRegroup = try bursts.isConcerned(by: media, of: asset)
+    try run(Self.assignment, arguments(media, file) + [asset])
+    guard mayRegroup else { return }
+    try bursts.leaves(asset)
+    bursts.came(asset, media, file.path)
+  }
+
+  private func touch(_ asset: Int64) throws { try run("UPDATE asset SET revision = ? WHERE id = ?", [token, asset]) }
+
+  /// Brings up to date what follows from all of an asset's files.
+  private func refresh(_ asset: Int64) throws {
+    let files = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT role, inode, size, modified, type FROM file WHERE asset = ?
+          ORDER BY isPrimary DESC, role, id
+          """), arguments: [asset])
+    var pixels = HMAC<SHA256>(key: key)
+    var isRAW = false
+    var hasVideo = false
+    for (index, file) in files.enumerated() {
+      let role = (file[0] as String?).flatMap(FileRole.init)
+      if role == .pairedVideo { hasVideo = true }
+      if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
+      // A video that goes with a picture has none of its pixels.
+      guard index == 0 || role == .alternatePhoto else { continue }
+      for value in [file[1], file[2], file[3]] as [Int64] {
+        withUnsafeBytes(of: value.littleEndian) { pixels.update(data: $0) }
+      }
+    }
+    let live = MediaSubtypes.photoLive.rawValue
+    try run(
+      """
+      UPDATE asset SET contentVersion = ?1, isRAW = ?2,
+        mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes END
+      WHERE id = ?4
+      """, [Base64URL.encode(pixels.finalize().prefix(16)), isRAW, hasVideo, asset])
+  }
+
+  private func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+}
