@@ -12,7 +12,7 @@ enum AssetRow {
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
     CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END, asset.mediaSubtypes, \
     asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, asset.representsBurst, \
-    asset.burstSelectionTypes
+    asset.burstSelectionTypes, asset.isRAW
     """
   /// What `columns` are read from.
   static let tables = "asset JOIN file ON file.asset = asset.id AND file.isPrimary = 1"
@@ -56,6 +56,7 @@ enum AssetRow {
       asset.burst = Burst(
         identifier: burst, isRepresentative: row[30], selectionTypes: BurstSelectionTypes(rawValue: row[31]))
     }
+    asset.isRAW = row[32]
     return asset
   }
 }

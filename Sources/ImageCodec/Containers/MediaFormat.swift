@@ -79,3 +79,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 }
+
+extension Asset {
+  /// Whether there is anything that could make a picture of its own file.
+  package var hasDecoder: Bool { MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier)?.decoder != nil }
+}

@@ -47,6 +47,7 @@ package final class LadderWork: BackgroundWork {
   package func next() throws(AssetSourceError) -> BackgroundStep? {
     // What is made ahead must not turn out what was made ahead.
     while store.hasRoomAhead, let asset = try nextAsset() {
+      guard asset.hasDecoder else { continue }
       let missing = maker.ladder.rungs(of: asset.pixelSize).filter { !store.hasDerivative($0, of: asset) }
       if !missing.isEmpty, let step = step(for: asset, missing) { return step }
     }
@@ -60,7 +61,8 @@ package final class LadderWork: BackgroundWork {
       }
       if let asset { return asset }
       if isAtEnd { return nil }
-      let query = AssetQuery(limit: Self.pageSize, cursor: cursor, includesHidden: true)
+      let query = AssetQuery(
+        limit: Self.pageSize, cursor: cursor, includesHidden: true, includesAllBurstAssets: true)
       let page = try library.assets(query, for: .local)
       state.withLock { state in
         guard state.pass == pass else { return }

@@ -52,6 +52,8 @@ struct ImageQuery: Sendable {
   }
 
   var deliveryMode: DeliveryMode { request.deliveryMode }
+  /// Which version of an adjusted asset is meant.
+  var imageVersion: ImageVersion { request.version }
 
   /// The complete request for an asset: `auto` is decided by what the client accepts and what the asset needs.
   func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {

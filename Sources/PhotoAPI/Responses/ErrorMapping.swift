@@ -23,6 +23,24 @@ extension Problem {
       detail: "The representation has \(size) bytes, and none of them lies in the ranges that were asked for.")
   }
 
+  /// What keeps an asset from being shown at all, by what the catalogue knows of it; `nil`: nothing.
+  init?(showing asset: Asset, _ version: ImageVersion) {
+    guard asset.mediaType == .image else {
+      self.init(
+        415, "no-still-image", "No still image",
+        detail: "The asset is of the kind \(asset.mediaType.rawValue); only images have a picture.")
+      return
+    }
+    let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
+    // The original of a picture that has raw data beside it is the raw data.
+    let isRAWAskedFor = version == .original && asset.isRAW
+    guard isRAWAskedFor || format?.decoder == nil else { return nil }
+    let noun = isRAWAskedFor && format?.isRAW == false ? "a raw picture" : format?.noun ?? asset.uniformTypeIdentifier
+    self.init(
+      415, "format-unsupported", "The format is not supported",
+      detail: "The original is \(noun); there is no decoder for it.")
+  }
+
   init(_ error: ParseError) {
     if case .overloaded = error {
       self.init(

@@ -30,6 +30,7 @@ struct ImageRoute: Sendable {
         404, "version-gone", "That version is gone",
         detail: "The asset's contentVersion is another now; get the asset for it.", parameter: "v")
     }
+    if let problem = Problem(showing: asset, query.imageVersion) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
     let imageRequest = try query.request(for: asset, accept: accept)

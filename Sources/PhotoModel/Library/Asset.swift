@@ -117,6 +117,8 @@ package struct Asset: Sendable, Hashable {
   package var isHidden: Bool
   package var hasAdjustments = false
   package var burst: Burst?
+  /// Any of its files is a camera's raw data: its own, or one beside it.
+  package var isRAW = false
   package var original: OriginalFile
   /// A ThumbHash of this content, 25 bytes at most; `nil` until it is made, or where it can't be.
   package var placeholder: [UInt8]?
