@@ -5,13 +5,15 @@ import PhotoModel
 enum JPEGHeader {
   private static let startOfScan: UInt8 = 0xDA
   private static let endOfImage: UInt8 = 0xD9
+  /// What is read of a picture behind the first to find out what it is.
+  private static let auxiliaryBytes = 8192
 
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
     var frame: JPEGFrame?
     var markers = ColorMarkers()
     var metadata = EXIFSummary()
     var thumbnail: ByteRange?
-    var previews: [ByteRange] = []
+    var pictures: [MultiPictureIndex.Picture] = []
     var warnings: CodecWarnings?
     var profile = JPEGProfileParts()
     var blocks: [MetadataBlock] = []
@@ -26,13 +28,16 @@ enum JPEGHeader {
         guard let frame else { throw .malformed("a scan before its frame", offset: position) }
         // T.81 §B.2.3: a scan that does not hold all components is one of several.
         let scanComponents = try reader.wholeBytes(at: position, count: 3).bigEndian(at: 2, bytes: 1)
+        let previews = pictures.filter(\.isPreview).prefix(MultiPictureIndex.maximumPreviews).map(\.range)
+        var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
+        try read(pictures, &facts, &reader)
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
         return ImageHeader(
           format: .jpeg, storedSize: frame.size, colorChannels: frame.sampling.count, hasAlpha: false,
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
           jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
-          blocks: blocks + resources.blocks, facts: MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket),
+          blocks: blocks + resources.blocks, facts: facts,
           embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
@@ -77,16 +82,7 @@ enum JPEGHeader {
           resources.take(block.dropFirst(start), at: content + Int64(start))
         }
       case 0xE2:
-        if previews.isEmpty, content + Int64(contentLength) <= MultiPictureIndex.searchedBytes {
-          let block = try reader.bytes(at: content, count: contentLength)
-          if block.starts(with: MultiPictureIndex.signature) {
-            let start = MultiPictureIndex.signature.count
-            blocks.append(Self.block(.multiPicture, at: content, contentLength, behind: MultiPictureIndex.signature))
-            previews = MultiPictureIndex.previews(
-              block.dropFirst(start), at: content + Int64(start), fileSize: reader.size)
-            break
-          }
-        }
+        if try takePictures(at: content, length: contentLength, &reader, &blocks, &pictures) { break }
         try profile.take(at: content, length: contentLength, &reader)
       default: break
       }
@@ -94,6 +90,46 @@ enum JPEGHeader {
     }
     throw .limitExceeded(
       "the number of header segments", limit: limits.headerSegments, found: limits.headerSegments + 1)
+  }
+
+  /// Takes an APP2 if it is a multi-picture index; false: it is something else.
+  private static func takePictures(
+    at content: Int64, length: Int, _ reader: inout HeaderReader, _ blocks: inout [MetadataBlock],
+    _ pictures: inout [MultiPictureIndex.Picture]
+  ) throws(CodecError) -> Bool {
+    guard pictures.isEmpty, content + Int64(length) <= MultiPictureIndex.searchedBytes else { return false }
+    let block = try reader.bytes(at: content, count: length)
+    guard block.starts(with: MultiPictureIndex.signature) else { return false }
+    let start = MultiPictureIndex.signature.count
+    blocks.append(Self.block(.multiPicture, at: content, length, behind: MultiPictureIndex.signature))
+    pictures = MultiPictureIndex.pictures(
+      block.dropFirst(start), at: content + Int64(start), fileSize: reader.size)
+    return true
+  }
+
+  /// What the pictures behind the first say of it: iPhones tell in the gain map's own packet what it is.
+  private static func read(
+    _ pictures: [MultiPictureIndex.Picture], _ facts: inout MediaFacts, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    for picture in pictures {
+      if picture.isGainMap { facts.subtypes.insert(.photoHDR) }
+      if picture.isUndefined, let packet = try firstPacket(of: picture.range, &reader) { facts.read(xmp: packet) }
+    }
+  }
+
+  /// The XMP packet of a JPEG that begins somewhere in the file, if it comes early.
+  private static func firstPacket(
+    of picture: ByteRange, _ reader: inout HeaderReader
+  ) throws(CodecError) -> ArraySlice<UInt8>? {
+    let head = try reader.bytes(at: picture.offset, count: min(picture.length, auxiliaryBytes))
+    guard head.starts(with: [0xFF, 0xD8]) else { return nil }
+    var rest = head.dropFirst(2)
+    while rest.count > 4, rest.starts(with: [0xFF]), (0xE0...0xEF).contains(rest[rest.startIndex + 1]) {
+      let content = rest.dropFirst(4).prefix(max(0, rest.bigEndian(at: 2, bytes: 2) - 2))
+      if content.starts(with: XMPPacket.signature) { return content.dropFirst(XMPPacket.signature.count) }
+      rest = rest.dropFirst(4 + content.count)
+    }
+    return nil
   }
 
   private static func block(

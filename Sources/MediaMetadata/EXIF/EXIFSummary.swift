@@ -3,10 +3,6 @@
 import CLibExif
 import PhotoModel
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A date as EXIF writes it: by the clock on a wall, with an offset from UTC only where the camera knew one.
 package struct EXIFDate: Sendable, Hashable {
   package var year, month, day, hour, minute, second: Int
@@ -90,36 +86,6 @@ package struct EXIFSummary: Sendable, Hashable {
       summary: summary,
       thumbnail: thumbnail.map { $0.lowerBound + signature.count..<$0.upperBound + signature.count },
       warnings: complaints.warnings)
-  }
-}
-
-/// What libexif says of damage while it reads. It prints nothing of its own accord, and would tell nobody.
-private final class EXIFComplaints {
-  private var count = 0
-  private var first = ""
-
-  var warnings: CodecWarnings? { CodecWarnings(library: "libexif", count: count, first: first) }
-
-  /// For as long as `data` is read; this object must live until then.
-  func listen(to data: UnsafeMutablePointer<ExifData>) {
-    guard let log = exif_log_new() else { return }
-    defer { exif_log_unref(log) }
-    exif_log_set_func(
-      log,
-      { _, code, _, format, arguments, context in
-        guard code == EXIF_LOG_CODE_CORRUPT_DATA || code == EXIF_LOG_CODE_NO_MEMORY, let format, let context else {
-          return
-        }
-        let complaints = Unmanaged<EXIFComplaints>.fromOpaque(context).takeUnretainedValue()
-        complaints.count += 1
-        // Optional or not depends on the machine's calling convention.
-        let list: CVaListPointer? = arguments
-        guard complaints.count == 1, let list else { return }
-        var text = [CChar](repeating: 0, count: 200)
-        vsnprintf(&text, text.count, format, list)
-        complaints.first = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      }, Unmanaged.passUnretained(self).toOpaque())
-    exif_data_log(data, log)
   }
 }
 

@@ -9,6 +9,38 @@ package enum XMPPacket {
   /// The keyword of a PNG's iTXt that holds a packet (part 3 §1.1.5).
   package static let keyword = "XML:com.adobe.xmp"
 
-  /// What of a packet is looked at.
-  package static let maximumBytes = 1 << 20
+  /// What of a packet is looked at for the catalogue.
+  package static let maximumBytes = 1 << 18
+
+  /// The property that names the extension, by its GUID (part 3 §1.1.3.1).
+  static let extensionKey = "xmpNote:HasExtendedXMP"
+
+  /// The extended packet of that GUID, put together of its parts, which may come in any order; `nil` unless it is whole.
+  ///
+  /// - Parameter parts: each from its GUID on: 32 digits, the whole packet's length, this part's place in it, and the part.
+  static func joined(_ parts: [ArraySlice<UInt8>], guid: String) -> ArraySlice<UInt8>? {
+    let name = Array(guid.utf8)
+    guard name.count == 32 else { return nil }
+    let own = parts.filter { $0.count > 40 && $0.starts(with: name) }.map { part in
+      (
+        length: number(part, at: 32), offset: number(part, at: 36), bytes: part.dropFirst(40)
+      )
+    }.sorted { $0.offset < $1.offset }
+    guard let length = own.first?.length, length <= MetadataLimits.packetBytes else { return nil }
+    var packet: [UInt8] = []
+    packet.reserveCapacity(length)
+    for part in own {
+      // A part that was written twice.
+      if part.offset < packet.count { continue }
+      guard part.offset == packet.count, part.length == length, packet.count + part.bytes.count <= length else {
+        return nil
+      }
+      packet += part.bytes
+    }
+    return packet.count == length ? packet[...] : nil
+  }
+
+  private static func number(_ part: ArraySlice<UInt8>, at position: Int) -> Int {
+    part.dropFirst(position).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+  }
 }

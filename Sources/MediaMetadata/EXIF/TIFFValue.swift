@@ -1,0 +1,69 @@
+/// An entry's bytes as numbers or text, by its type (TIFF 6.0 §2, "Types").
+struct TIFFValue {
+  let type: Int
+  let bytes: ArraySlice<UInt8>
+  let isBigEndian: Bool
+
+  static let text = 2
+  static let undefined = 7
+
+  /// The type says all there is to know: numbers alone or as an array, rationals as decimal numbers, text as it stands. Bytes without a
+  /// meaning are told one by one while they are few.
+  var plain: MetadataValue {
+    switch type {
+    case Self.text: return .text(MetadataText.decoded(bytes))
+    case Self.undefined where bytes.count > MetadataLimits.entryBytes: return .bytes(bytes.count)
+    case Self.undefined: return .list(bytes.map { .integer(Int($0)) })
+    default:
+      guard count <= MetadataLimits.entryNumbers else { return .bytes(bytes.count) }
+      return .list((0..<count).map { element($0) })
+    }
+  }
+
+  var count: Int { TIFFBlock.typeBytes(type).map { bytes.count / $0 } ?? 0 }
+
+  /// All of them as decimal numbers; `nil` for what is none.
+  var decimals: [Double?] {
+    (0..<min(count, MetadataLimits.entryNumbers)).map {
+      switch element($0) {
+      case .integer(let value): Double(value)
+      case .number(let value): value
+      default: nil
+      }
+    }
+  }
+
+  var integer: Int? {
+    guard count > 0, case .integer(let value) = element(0) else { return nil }
+    return value
+  }
+
+  private func element(_ i: Int) -> MetadataValue {
+    switch type {
+    case 1, 7: .integer(Int(truncatingIfNeeded: raw(i, 1)))
+    case 6: .integer(Int(Int8(truncatingIfNeeded: raw(i, 1))))
+    case 3: .integer(Int(truncatingIfNeeded: raw(i, 2)))
+    case 8: .integer(Int(Int16(truncatingIfNeeded: raw(i, 2))))
+    case 4, 13: .integer(Int(truncatingIfNeeded: raw(i, 4)))
+    case 9: .integer(Int(Int32(truncatingIfNeeded: raw(i, 4))))
+    case 5: ratio(Double(raw(i * 2, 4)), Double(raw(i * 2 + 1, 4)))
+    case 10:
+      ratio(Double(Int32(truncatingIfNeeded: raw(i * 2, 4))), Double(Int32(truncatingIfNeeded: raw(i * 2 + 1, 4))))
+    case 11: .decimal(Double(Float(bitPattern: UInt32(truncatingIfNeeded: raw(i, 4)))))
+    case 12: .decimal(Double(bitPattern: raw(i, 8)))
+    default: .null
+    }
+  }
+
+  private func ratio(_ numerator: Double, _ denominator: Double) -> MetadataValue {
+    .decimal(denominator == 0 ? nil : numerator / denominator)
+  }
+
+  /// The i-th number of so many bytes each.
+  private func raw(_ i: Int, _ size: Int) -> UInt64 {
+    let start = bytes.startIndex + i * size
+    let part = bytes[start..<start + size]
+    return isBigEndian
+      ? part.reduce(0) { $0 << 8 | UInt64($1) } : part.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,77 @@
+// The whole of a file's metadata by name, put together from its blocks: what the metadata resource answers.
+
+/// A file's metadata, a section for each kind of block: `EXIF`, `TIFF`, `GPS`, `Interoperability`, `Thumbnail` and `MakerApple` out
+/// of EXIF, `IPTC`, `XMP`. Sections that the file lacks are not there.
+package struct MetadataDictionary: Sendable, Hashable {
+  package private(set) var sections: [String: [String: MetadataValue]] = [:]
+  /// What is not here, whole or in part, and why: one line each, beginning with the section.
+  package private(set) var incomplete: [String] = []
+
+  /// A block out of a file.
+  package struct Block: Sendable {
+    package let kind: MetadataBlock.Kind
+    package let bytes: ArraySlice<UInt8>
+
+    package init(_ kind: MetadataBlock.Kind, _ bytes: ArraySlice<UInt8>) {
+      self.kind = kind
+      self.bytes = bytes
+    }
+  }
+
+  /// Reads blocks. What is damaged is left out and said so; nothing fails. Takes time in proportion to the blocks' length.
+  ///
+  /// - Parameters:
+  ///   - blocks: in the order of the file. Of EXIF and XMP the first counts; pieces of IPTC are put together.
+  ///   - includesPlaces: false leaves out whatever tells where, by ``PlaceRule``.
+  package init(_ blocks: [Block], includesPlaces: Bool) {
+    if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesPlaces) }
+    let datasets = blocks.filter { $0.kind == .iptc }
+    if !datasets.isEmpty { read(iptc: Array(datasets.map(\.bytes).joined())[...], includesPlaces) }
+    if let block = blocks.first(where: { $0.kind == .xmp }) {
+      read(xmp: block.bytes, extended: blocks.filter { $0.kind == .extendedXMP }.map(\.bytes), includesPlaces)
+    }
+    sections = sections.filter { !$0.value.isEmpty }
+  }
+
+  /// Notes that something of the file was not looked at.
+  package mutating func leaveOut(_ line: String) { incomplete.append(line) }
+
+  private mutating func read(exif block: ArraySlice<UInt8>, _ includesPlaces: Bool) {
+    let exif = EXIFDictionary(block)
+    if let warnings = exif.warnings { incomplete.append("EXIF: \(warnings.first)") }
+    if block.count > EXIFSummary.maximumBytes {
+      incomplete.append("EXIF: what lies beyond \(EXIFSummary.maximumBytes) bytes of the block's \(block.count)")
+    }
+    let sections = includesPlaces ? exif.sections : PlaceRule.withoutPlaces(exif: exif.sections)
+    self.sections.merge(sections) { first, _ in first }
+  }
+
+  private mutating func read(iptc bytes: ArraySlice<UInt8>, _ includesPlaces: Bool) {
+    let iptc = IPTCDictionary(bytes)
+    if let complaint = iptc.complaint { incomplete.append("IPTC: \(complaint)") }
+    sections["IPTC"] = includesPlaces ? iptc.datasets : PlaceRule.withoutPlaces(iptc: iptc.datasets)
+  }
+
+  private mutating func read(xmp packet: ArraySlice<UInt8>, extended parts: [ArraySlice<UInt8>], _ includesPlaces: Bool)
+  {
+    var properties = read(packet)
+    if case .text(let guid)? = properties.removeValue(forKey: XMPPacket.extensionKey) {
+      if let packet = XMPPacket.joined(parts, guid: guid) {
+        properties.merge(read(packet)) { first, _ in first }
+      } else {
+        incomplete.append("XMP: the extended packet is not there whole")
+      }
+    }
+    sections["XMP"] = includesPlaces ? properties : PlaceRule.withoutPlaces(xmp: properties)
+  }
+
+  private mutating func read(_ packet: ArraySlice<UInt8>) -> [String: MetadataValue] {
+    guard packet.count <= MetadataLimits.packetBytes else {
+      incomplete.append("XMP: a packet of \(packet.count) bytes, more than \(MetadataLimits.packetBytes)")
+      return [:]
+    }
+    let xmp = XMPDictionary(packet)
+    if let complaint = xmp.complaint { incomplete.append("XMP: \(complaint)") }
+    return xmp.properties
+  }
+}

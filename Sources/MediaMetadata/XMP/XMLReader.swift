@@ -1,0 +1,149 @@
+// Expat over bytes in memory, for XMP: names with their namespaces, and no document type, so that there are no entities to expand
+// and nothing outside to fetch.
+
+import CExpat
+
+/// A name as the parser gives it, for as long as it is looked at.
+struct XMLName {
+  /// Namespace, local name and prefix; a name without a namespace has only the second.
+  let namespace: UnsafeBufferPointer<UInt8>
+  let local: UnsafeBufferPointer<UInt8>
+  let prefix: UnsafeBufferPointer<UInt8>
+
+  func `is`(_ namespace: StaticString, _ local: StaticString) -> Bool {
+    Self.equal(self.local, local) && Self.equal(self.namespace, namespace)
+  }
+
+  static func equal(_ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {
+    bytes.count == text.utf8CodeUnitCount
+      && bytes.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: bytes.count))
+  }
+}
+
+/// What is told of a document. Answering false ends the reading.
+protocol XMLHandler: AnyObject {
+  func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool
+  /// Text, in pieces.
+  func text(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool
+  func end() -> Bool
+}
+
+/// An element's attributes, for as long as it is looked at.
+struct XMLAttributes {
+  fileprivate let pointer: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+
+  func forEach(_ body: (XMLName, UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
+    guard var next = pointer else { return true }
+    while let name = next[0], let value = next[1] {
+      guard body(XMLReader.name(name), XMLReader.bytes(value)) else { return false }
+      next += 2
+    }
+    return true
+  }
+}
+
+final class XMLReader {
+  enum Outcome: Equatable {
+    case whole
+    /// The handler had enough.
+    case ended
+    /// Declared a document type, which XMP has no use for (ISO 16684-1 §7.3.2 admits none) and attackers have.
+    case documentType
+    /// Expat's words, and the byte where it gave up.
+    case malformed(String, offset: Int)
+  }
+
+  private let handler: any XMLHandler
+  private let parser: XML_Parser
+  private var hasDocumentType = false
+  private var isEnded = false
+
+  /// Between the parts of a name: no XML document can hold it.
+  private static let separator: CChar = 0x0C
+
+  private init?(_ handler: any XMLHandler) {
+    guard let parser = XML_ParserCreateNS(nil, Self.separator) else { return nil }
+    self.parser = parser
+    self.handler = handler
+    XML_SetReturnNSTriplet(parser, 1)
+    XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+    XML_SetElementHandler(
+      parser,
+      { context, name, attributes in
+        let reader = XMLReader.at(context)
+        guard let name, !reader.isEnded else { return }
+        reader.goOn(reader.handler.begin(XMLReader.name(name), XMLAttributes(pointer: attributes)))
+      },
+      { context, _ in
+        let reader = XMLReader.at(context)
+        if !reader.isEnded { reader.goOn(reader.handler.end()) }
+      })
+    XML_SetCharacterDataHandler(parser) { context, text, length in
+      let reader = XMLReader.at(context)
+      guard let text, !reader.isEnded else { return }
+      let bytes = UnsafeRawBufferPointer(start: text, count: Int(length)).bindMemory(to: UInt8.self)
+      reader.goOn(reader.handler.text(bytes))
+    }
+    XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
+      let reader = XMLReader.at(context)
+      reader.hasDocumentType = true
+      reader.goOn(false)
+    }
+  }
+
+  deinit { XML_ParserFree(parser) }
+
+  /// Reads a document, or its beginning where `isWhole` is false. Takes time in proportion to its length.
+  static func read(_ document: ArraySlice<UInt8>, isWhole: Bool = true, _ handler: any XMLHandler) -> Outcome {
+    guard let reader = XMLReader(handler) else { return .malformed("out of memory", offset: 0) }
+    return withExtendedLifetime(reader) { reader.read(document, isWhole: isWhole) }
+  }
+
+  private func read(_ document: ArraySlice<UInt8>, isWhole: Bool) -> Outcome {
+    let status = document.withUnsafeBytes { bytes in
+      XML_Parse(
+        parser, bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count), isWhole ? 1 : 0)
+    }
+    if hasDocumentType { return .documentType }
+    if isEnded { return .ended }
+    if status == XML_STATUS_OK { return .whole }
+    let message = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "no well-formed XML"
+    return .malformed(message, offset: Int(XML_GetCurrentByteIndex(parser)))
+  }
+
+  private func goOn(_ wants: Bool) {
+    guard !wants else { return }
+    isEnded = true
+    XML_StopParser(parser, XML_Bool(XML_FALSE))
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> XMLReader {
+    guard let context else { preconditionFailure("Expat lost its context") }
+    return Unmanaged<XMLReader>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  fileprivate static func bytes(_ text: UnsafePointer<CChar>) -> UnsafeBufferPointer<UInt8> {
+    var count = 0
+    while text[count] != 0 { count += 1 }
+    return UnsafeRawBufferPointer(start: text, count: count).bindMemory(to: UInt8.self)
+  }
+
+  /// `namespace SEPARATOR local SEPARATOR prefix`, or a local name alone; without a prefix the last part is missing.
+  fileprivate static func name(_ text: UnsafePointer<CChar>) -> XMLName {
+    let whole = bytes(text)
+    let separator = UInt8(bitPattern: Self.separator)
+    guard let first = whole.firstIndex(of: separator) else {
+      return XMLName(namespace: part(whole, 0, 0), local: whole, prefix: part(whole, 0, 0))
+    }
+    let second = whole[(first + 1)...].firstIndex(of: separator) ?? whole.endIndex
+    return XMLName(
+      namespace: part(whole, 0, first), local: part(whole, first + 1, second),
+      prefix: part(whole, min(second + 1, whole.endIndex), whole.endIndex))
+  }
+
+  private static func part(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int
+  ) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: bytes[start..<end])
+  }
+}

@@ -1,0 +1,183 @@
+// What the catalogue wants to know of a packet, and nothing else: most packets have none of it, which a search for a few words tells,
+// and of the others no more is parsed than it takes.
+
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Looks for properties, wherever in the packet they stand.
+final class XMPFacts: XMLHandler {
+  private(set) var subtypes: MediaSubtypes = []
+  private(set) var burstIdentifier: String?
+  private(set) var rating: Int?
+
+  /// Words without one of which a packet has nothing to tell.
+  private struct Words: OptionSet {
+    let rawValue: Int
+    static let rating = Words(rawValue: 1)
+    static let google = Words(rawValue: 2)
+    static let gainMap = Words(rawValue: 4)
+    static let apple = Words(rawValue: 8)
+    static let screenshot = Words(rawValue: 16)
+  }
+
+  /// Words of an attribute's value, which a namespace is, and words anywhere: each with the byte that it is looked for by.
+  private static let namespaces: [(Words, [UInt8])] = [
+    (.google, Array("http://ns.google.com/photos/".utf8)), (.gainMap, Array("http://ns.adobe.com/hdr-gain-map/".utf8)),
+    (.apple, Array("http://ns.apple.com/".utf8)),
+  ]
+  private static let others: [(Words, [UInt8])] = [
+    (.rating, Array("Rating".utf8)), (.screenshot, Array("Screenshot".utf8)),
+  ]
+
+  private enum Property {
+    case rating, projection, panoramaViewer, motion, burst, semantic, auxiliaryType, comment
+  }
+
+  private static let google = Array("http://ns.google.com/photos/".utf8)
+  private static let textBytes = 256
+
+  /// What may still be told; empty: it all was.
+  private var open: Words
+  private var depth = 0
+  /// The property whose text is being gathered, and how deep it stands.
+  private var gathered: (property: Property, depth: Int)?
+  private var text: [UInt8] = []
+
+  private init(_ words: Words) { open = words }
+
+  /// Reads what a packet tells; `nil` where it tells nothing. Of a packet of some kilobytes the search takes a microsecond or two.
+  static func read(_ packet: ArraySlice<UInt8>) -> XMPFacts? {
+    let part = packet.prefix(XMPPacket.maximumBytes)
+    let words = words(of: part)
+    guard !words.isEmpty else { return nil }
+    let facts = XMPFacts(words)
+    // Where it is damaged, or long, what came before is true all the same.
+    _ = XMLReader.read(part, isWhole: false, facts)
+    return facts
+  }
+
+  private static func words(of packet: ArraySlice<UInt8>) -> Words {
+    packet.withUnsafeBytes { bytes in
+      var found: Words = []
+      for (word, text) in others
+      where find(text[0], in: bytes, { starts(with: text, at: $0, in: bytes) }) { found.insert(word) }
+      // No namespace is declared without an equals sign, a quote behind it.
+      _ = find(UInt8(ascii: "="), in: bytes) { position in
+        var start = position + 1
+        while start < bytes.count, bytes[start] <= 0x20 { start += 1 }
+        for (word, text) in namespaces where starts(with: text, at: start + 1, in: bytes) { found.insert(word) }
+        return false
+      }
+      return found
+    }
+  }
+
+  /// Stops at the first place of a byte that is accepted; false: at none.
+  private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, _ accept: (Int) -> Bool) -> Bool {
+    guard let start = bytes.baseAddress else { return false }
+    var position = 0
+    while position < bytes.count, let found = memchr(start + position, Int32(byte), bytes.count - position) {
+      position = UnsafeRawPointer(found) - start
+      if accept(position) { return true }
+      position += 1
+    }
+    return false
+  }
+
+  private static func starts(with text: [UInt8], at position: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress, position + text.count <= bytes.count else { return false }
+    return memcmp(start + position, text, text.count) == 0
+  }
+
+  func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool {
+    depth += 1
+    if gathered == nil, let property = property(name) {
+      gathered = (property, depth)
+      text = []
+    }
+    return attributes.forEach { name, value in
+      if let property = property(name) { note(property, value) }
+      return !open.isEmpty
+    }
+  }
+
+  func text(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    if gathered != nil, text.count < Self.textBytes { text += bytes.prefix(Self.textBytes - text.count) }
+    return true
+  }
+
+  func end() -> Bool {
+    if let (property, start) = gathered, start == depth {
+      gathered = nil
+      text.withUnsafeBufferPointer { note(property, $0) }
+    }
+    depth -= 1
+    return !open.isEmpty
+  }
+
+  private func property(_ name: XMLName) -> Property? {
+    if XMLName.equal(name.namespace, "http://ns.adobe.com/xap/1.0/") {
+      return XMLName.equal(name.local, "Rating") ? .rating : nil
+    }
+    if XMLName.equal(name.namespace, "http://ns.adobe.com/exif/1.0/") {
+      return XMLName.equal(name.local, "UserComment") ? .comment : nil
+    }
+    if name.is("http://ns.adobe.com/hdr-gain-map/1.0/", "Version") {
+      found(.photoHDR, of: .gainMap)
+      return nil
+    }
+    if open.contains(.apple) {
+      if name.is("http://ns.apple.com/HDRGainMap/1.0/", "HDRGainMapVersion") { found(.photoHDR, of: []) }
+      if name.is("http://ns.apple.com/pixeldatainfo/1.0/", "AuxiliaryImageType") { return .auxiliaryType }
+    }
+    guard open.contains(.google), name.namespace.starts(with: Self.google) else { return nil }
+    if XMLName.equal(name.namespace, "http://ns.google.com/photos/1.0/depthmap/") {
+      found(.photoDepthEffect, of: [])
+      return nil
+    }
+    switch String(decoding: name.local, as: UTF8.self) {
+    case "ProjectionType": return .projection
+    case "UsePanoramaViewer": return .panoramaViewer
+    case "MotionPhoto", "MicroVideo": return .motion
+    case "BurstID": return .burst
+    case "Semantic": return .semantic
+    default: return nil
+    }
+  }
+
+  private func note(_ property: Property, _ bytes: UnsafeBufferPointer<UInt8>) {
+    let text = MetadataText.trimmed(String(decoding: bytes.prefix(Self.textBytes).drop { $0 <= 0x20 }, as: UTF8.self))
+    switch property {
+    case .rating:
+      // Whole numbers, and what programs write for them: "3.0".
+      if rating == nil, let number = Double(text), (-1...5).contains(number) { rating = Int(number.rounded()) }
+      open.remove(.rating)
+    case .projection: if ["equirectangular", "cylindrical"].contains(text) { found(.photoPanorama, of: []) }
+    case .panoramaViewer: if text.lowercased() == "true" { found(.photoPanorama, of: []) }
+    case .motion: if text == "1" { found(.photoLive, of: []) }
+    case .burst: if burstIdentifier == nil, !text.isEmpty { burstIdentifier = text }
+    case .semantic:
+      switch text {
+      case "GainMap": found(.photoHDR, of: [])
+      case "MotionPhoto": found(.photoLive, of: [])
+      case "Depth": found(.photoDepthEffect, of: [])
+      default: break
+      }
+    case .auxiliaryType:
+      let type = text.lowercased()
+      if type.contains("hdrgainmap") { found(.photoHDR, of: []) }
+      if ["depth", "disparity", "portraiteffectsmatte"].contains(where: type.contains) {
+        found(.photoDepthEffect, of: [])
+      }
+    case .comment: if text == MediaFacts.screenshotComment { found(.photoScreenshot, of: .screenshot) }
+    }
+  }
+
+  private func found(_ subtype: MediaSubtypes, of words: Words) {
+    subtypes.insert(subtype)
+    open.subtract(words)
+  }
+}
