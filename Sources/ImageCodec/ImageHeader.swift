@@ -91,6 +91,8 @@ package struct ImageHeader: Sendable, Hashable {
 
 /// Reads a header's bytes through a window, so that a walk over many small segments costs a few reads.
 struct HeaderReader {
+  /// Most headers fit the first, and a scan reads many; what does not is read in few.
+  private static let firstWindowBytes = 16_384
   private static let windowBytes = 65_536
 
   private let source: any ByteSource
@@ -109,7 +111,8 @@ struct HeaderReader {
     guard offset >= 0, offset < end else { return [] }
     if offset < windowStart || end > windowStart + Int64(window.count) {
       do throws(ByteSourceError) {
-        window = try source.bytes(at: offset, count: max(count, Self.windowBytes))
+        window = try source.bytes(
+          at: offset, count: max(count, window.isEmpty ? Self.firstWindowBytes : Self.windowBytes))
       } catch {
         switch error {
         case .readFailed(let code): throw .readFailed(code: code)

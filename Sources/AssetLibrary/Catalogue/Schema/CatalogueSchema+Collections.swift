@@ -38,7 +38,8 @@ extension CatalogueSchema {
 
   private static let assetsAndFiles = """
     CREATE TABLE newAsset (
-      id INTEGER PRIMARY KEY,
+      -- Never given out twice: who holds a list of these numbers is not shown another asset for one that is gone.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
       localIdentifier TEXT NOT NULL UNIQUE,
       contentVersion TEXT NOT NULL,
       -- The token of the last change to its properties.

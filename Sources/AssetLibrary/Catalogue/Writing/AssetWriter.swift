@@ -16,16 +16,16 @@ struct AssetWriter {
   let db: Database
   /// Of the change that the transaction is.
   private let token: Int64
-  private let key: SymmetricKey
+  /// Ready to be given the identities of files.
+  private let pixels: HMAC<SHA256>
   private let now = Int64(Date().timeIntervalSince1970 * 1000)
   private var bursts: BurstWriter
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
     self.token = token
-    key = SymmetricKey(
-      data: try Data.fetchOne(
-        db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'contentKey'")) ?? Data())
+    let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'contentKey'"))
+    pixels = HMAC<SHA256>(key: SymmetricKey(data: key ?? Data()))
     bursts = BurstWriter(db, token: token)
   }
 
@@ -107,7 +107,6 @@ struct AssetWriter {
     }
     let asset = try insert(media, file)
     try write(file, row: row?.id, asset: asset, role: media.ownRole, isPrimary: true, media: media)
-    try refresh(asset)
   }
 
   /// A file that is gone. Its asset goes with it, unless other files are left: then the first of them is to be stored anew
@@ -186,8 +185,8 @@ struct AssetWriter {
     "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
   ]
   private static let insertion = """
-    INSERT INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion)
-    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, '')
+    INSERT INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
+    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
   private static let assignment =
     "UPDATE asset SET \(properties.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
@@ -202,8 +201,13 @@ struct AssetWriter {
     ]
   }
 
+  /// A new asset, of this one file so far.
   private mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
-    try run(Self.insertion, arguments(media, file) + [Base64URL.randomIdentifier(), now])
+    try run(
+      Self.insertion,
+      arguments(media, file) + [
+        Base64URL.randomIdentifier(), now, contentVersion(of: [file.identity]), media.isRAW,
+      ])
     let asset = db.lastInsertedRowID
     bursts.came(asset, media, file.path)
     return asset
@@ -227,7 +231,7 @@ struct AssetWriter {
           SELECT role, inode, size, modified, type FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
-    var pixels = HMAC<SHA256>(key: key)
+    var pixels: [FileIdentity] = []
     var isRAW = false
     var hasVideo = false
     for (index, file) in files.enumerated() {
@@ -236,9 +240,7 @@ struct AssetWriter {
       if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
       // A video that goes with a picture has none of its pixels.
       guard index == 0 || role == .alternatePhoto else { continue }
-      for value in [file[1], file[2], file[3]] as [Int64] {
-        withUnsafeBytes(of: value.littleEndian) { pixels.update(data: $0) }
-      }
+      pixels.append(FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]))
     }
     let live = MediaSubtypes.photoLive.rawValue
     try run(
@@ -246,7 +248,18 @@ struct AssetWriter {
       UPDATE asset SET contentVersion = ?1, isRAW = ?2,
         mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes END
       WHERE id = ?4
-      """, [Base64URL.encode(pixels.finalize().prefix(16)), isRAW, hasVideo, asset])
+      """, [contentVersion(of: pixels), isRAW, hasVideo, asset])
+  }
+
+  /// HMAC-SHA256 over the identities of the files that an asset's pixels are in, cut to 128 bits.
+  private func contentVersion(of files: [FileIdentity]) -> String {
+    var pixels = pixels
+    for file in files {
+      for value in [file.inode, UInt64(bitPattern: file.size), UInt64(bitPattern: file.modified)] {
+        withUnsafeBytes(of: value.littleEndian) { pixels.update(data: $0) }
+      }
+    }
+    return Base64URL.encode(pixels.finalize().prefix(16))
   }
 
   private func run(_ sql: String, _ arguments: StatementArguments) throws {
