@@ -60,7 +60,7 @@ let package = Package(
     library("Telemetry", [coreMetrics, logging]),
     library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
-    library("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat"]),
+    library("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat", "CZlib"]),
     library("ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"]),
     library("ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
     library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
@@ -79,8 +79,8 @@ let package = Package(
     .target(
       name: "PhotoAPI",
       dependencies: [
-        "PhotoModel", "Telemetry", "HTTPCore", "HTTPServer", "ImageCodec", "ImageRender", "AssetLibrary",
-        "OriginalStore", "ImageService", logging,
+        "PhotoModel", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec", "ImageRender",
+        "AssetLibrary", "OriginalStore", "ImageService", logging,
       ],
       resources: [.embedInCode("Resources/openapi.json")],
       swiftSettings: strict),
@@ -117,7 +117,9 @@ let package = Package(
     .target(name: "CPhotodFuzz"),
     .executableTarget(
       name: "photod-fuzz",
-      dependencies: ["HTTPCore", "PhotoModel", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodFuzz"],
+      dependencies: [
+        "HTTPCore", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodFuzz",
+      ],
       swiftSettings: strict),
 
     // Counts the allocations of whatever process links it: tests only.

@@ -1,4 +1,5 @@
 import ImageCodec
+import OriginalStore
 
 /// Why there is no picture.
 package enum ImageServiceError: Error, Sendable, Hashable {
@@ -19,4 +20,12 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   case cancelled
   /// The environment failed; the text is for the log.
   case failed(String)
+
+  package init(_ error: OriginalStoreError) {
+    switch error {
+    case .notFound: self = .originalMissing
+    case .changed: self = .originalChanged
+    case .failed(let error): self = .failed("\(error)")
+    }
+  }
 }

@@ -13,6 +13,12 @@ package struct MetadataBlock: Sendable, Hashable {
     case iptc
     /// A multi-picture index from its TIFF header on (CIPA DC-007 §5).
     case multiPicture
+    /// An XMP packet as a zlib stream, as a PNG's iTXt may hold it.
+    case deflatedXMP
+    /// ImageMagick's way to keep EXIF, IPTC or XMP in a PNG's text: ``RawProfile``.
+    case rawProfile
+    /// The same as a zlib stream.
+    case deflatedRawProfile
   }
 
   package let kind: Kind

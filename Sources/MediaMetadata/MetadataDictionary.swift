@@ -21,9 +21,10 @@ package struct MetadataDictionary: Sendable, Hashable {
   /// Reads blocks. What is damaged is left out and said so; nothing fails. Takes time in proportion to the blocks' length.
   ///
   /// - Parameters:
-  ///   - blocks: in the order of the file. Of EXIF and XMP the first counts; pieces of IPTC are put together.
+  ///   - found: in the order of the file. Of EXIF and XMP the first counts; pieces of IPTC are put together.
   ///   - includesPlaces: false leaves out whatever tells where, by ``PlaceRule``.
-  package init(_ blocks: [Block], includesPlaces: Bool) {
+  package init(_ found: [Block], includesPlaces: Bool) {
+    let blocks = found.compactMap { unpacked($0) }
     if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesPlaces) }
     let datasets = blocks.filter { $0.kind == .iptc }
     if !datasets.isEmpty { read(iptc: Array(datasets.map(\.bytes).joined())[...], includesPlaces) }
@@ -33,8 +34,20 @@ package struct MetadataDictionary: Sendable, Hashable {
     sections = sections.filter { !$0.value.isEmpty }
   }
 
-  /// Notes that something of the file was not looked at.
-  package mutating func leaveOut(_ line: String) { incomplete.append(line) }
+  /// The block inside one that is only a wrapping.
+  private mutating func unpacked(_ block: Block) -> Block? {
+    switch block.kind {
+    case .exif, .xmp, .extendedXMP, .iptc, .multiPicture: return block
+    case .rawProfile: return RawProfile.block(block.bytes)
+    case .deflatedXMP, .deflatedRawProfile:
+      guard let bytes = RawProfile.inflated(block.bytes, limit: MetadataLimits.packetBytes) else {
+        incomplete.append(
+          "\(block.kind.rawValue): damaged, or more than \(MetadataLimits.packetBytes) bytes when it is inflated")
+        return nil
+      }
+      return block.kind == .deflatedXMP ? Block(.xmp, bytes[...]) : RawProfile.block(bytes[...])
+    }
+  }
 
   private mutating func read(exif block: ArraySlice<UInt8>, _ includesPlaces: Bool) {
     let exif = EXIFDictionary(block)

@@ -2,14 +2,16 @@
 //
 //     preparedAnswer -> AnswerCache
 //     handle -> Gatekeeper (host, site, principal) -> Route
-//            -> HealthRoutes | MetricsRoute | AssetRoutes | ImageRoute | RequestRoutes -> Reply
+//            -> HealthRoutes | MetricsRoute | AssetRoutes | MetadataRoute | ImageRoute | RequestRoutes -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
 import HTTPCore
 import HTTPServer
+import ImageCodec
 import ImageService
 import Logging
+import OriginalStore
 import PhotoModel
 import Telemetry
 
@@ -26,15 +28,19 @@ package struct PhotoAPI: HTTPHandler {
     package var maximumRanges = 16
     /// Serve anybody, without asking who it is.
     package var allowsAnonymous = false
+    /// How much of a file's header is read.
+    package var codec: CodecLimits
 
     package init(
-      allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool
+      allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool,
+      codec: CodecLimits
     ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
       self.corsOrigins = corsOrigins
       self.maximumRanges = maximumRanges
       self.allowsAnonymous = allowsAnonymous
+      self.codec = codec
     }
   }
 
@@ -45,16 +51,18 @@ package struct PhotoAPI: HTTPHandler {
   private let health: HealthRoutes
   private let metrics: MetricsRoute
   private let assets: AssetRoutes
+  private let metadata: MetadataRoute
   private let image: ImageRoute
   private let requests: RequestRoutes
 
   /// - Parameters:
-  ///   - lookups: where questions to the catalogue run.
+  ///   - originals: what metadata is read from.
+  ///   - lookups: where questions to the catalogue run, and reading of metadata.
   ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
   package init(
-    library: any AssetSource, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers,
+    library: any AssetSource, originals: OriginalStore, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers,
     metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
   ) {
     gatekeeper = Gatekeeper(
@@ -65,6 +73,7 @@ package struct PhotoAPI: HTTPHandler {
     health = HealthRoutes(library: library, logger: logger)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
     assets = AssetRoutes(library: library, logger: logger)
+    metadata = MetadataRoute(library: library, originals: originals, limits: options.codec, logger: logger)
     image = ImageRoute(
       library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
       maximumRanges: options.maximumRanges, logger: logger)
@@ -129,6 +138,8 @@ package struct PhotoAPI: HTTPHandler {
       try lookUp(reply) { () throws(Problem) in try assets.list(request, principal) }
     case .asset(let identifier):
       try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
+    case .metadata(let identifier):
+      try lookUp(reply) { () throws(Problem) in try metadata.answer(LocalIdentifier(identifier), request, principal) }
     case .requests: reply.send(try requests.list(request, principal))
     case .request(let requestID):
       reply.send(

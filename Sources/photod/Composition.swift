@@ -79,11 +79,12 @@ struct Composition: Sendable {
     let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
+    let originals = OriginalStore(folder: folder)
     let images = ImageWing(
-      settings, dataFolder: dataFolder, originals: OriginalStore(folder: folder), cache: cache, catalogue: catalogue,
+      settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       metrics: metrics)
     let api = PhotoAPI(
-      library: catalogue, images: images.manager,
+      library: catalogue, originals: originals, images: images.manager,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
       answers: answers, metrics: metrics,
@@ -91,7 +92,8 @@ struct Composition: Sendable {
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
-        maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous),
+        maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous,
+        codec: settings.codec),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.server, proxies: proxies,

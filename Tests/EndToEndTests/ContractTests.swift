@@ -15,7 +15,7 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 9)
+    #expect(paths.count == 10)
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     for (path, item) in paths {

@@ -59,13 +59,12 @@ enum PNGHeader {
         thumbnail = parsed.thumbnail.map {
           ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
         }
-      case "iTXt" where xmpPacket == nil:
+      case "iTXt", "tEXt", "zTXt":
         let head = try reader.bytes(at: content, count: min(length, PNGText.maximumHeadBytes))
-        guard let packet = PNGText.xmpPacket(head), packet <= length else { break }
-        let range = ByteRange(offset: content + Int64(packet), length: length - packet)
-        blocks.append(MetadataBlock(.xmp, range))
-        if range.length <= XMPPacket.maximumBytes {
-          xmpPacket = try reader.bytes(at: range.offset, count: range.length)
+        guard let block = PNGText.block(type, head, at: content, length: length) else { break }
+        blocks.append(block)
+        if block.kind == .xmp, xmpPacket == nil {
+          xmpPacket = try reader.bytes(at: block.range.offset, count: min(block.range.length, XMPPacket.maximumBytes))
         }
       default: try colors.take(type, at: content, length: length, &reader)
       }

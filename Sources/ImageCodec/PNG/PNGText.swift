@@ -1,21 +1,75 @@
 import MediaMetadata
+import PhotoModel
 
-/// A PNG's text chunks, as far as metadata hides in them (PNG third edition §11.3.3).
+/// A PNG's chunks that hold metadata (PNG third edition §11.3).
 enum PNGText {
-  /// What stands before an iTXt's text can be so long at most: whatever is longer is no packet.
+  /// What is looked at to tell: whatever stands before the text of an iTXt is no longer.
   static let maximumHeadBytes = 256
 
-  /// Where the XMP packet begins in an iTXt (§11.3.3.4), counted from its content's first byte; `nil`: it holds something else, or
-  /// a compressed packet, which XMP forbids (part 3 §1.1.5).
-  static func xmpPacket(_ head: ArraySlice<UInt8>) -> Int? {
-    let keyword = Array(XMPPacket.keyword.utf8)
-    guard head.starts(with: keyword + [0, 0]) else { return nil }
-    // Behind the two flags the language and the translated keyword, each up to a NUL.
-    var position = head.startIndex + keyword.count + 3
+  /// The block that a chunk is; `nil`: it is none.
+  ///
+  /// - Parameters:
+  ///   - head: the content's first bytes, ``maximumHeadBytes`` or all.
+  ///   - content: where the content lies in the file.
+  static func block(_ type: String, _ head: ArraySlice<UInt8>, at content: Int64, length: Int) -> MetadataBlock? {
+    let found: (kind: MetadataBlock.Kind, start: Int)?
+    switch type {
+    case "eXIf": found = (.exif, 0)
+    case "iTXt": found = packet(head)
+    case "tEXt": found = profile(head, .rawProfile, fixed: 0)
+    case "zTXt": found = profile(head, .deflatedRawProfile, fixed: 1)
+    default: found = nil
+    }
+    guard let (kind, start) = found, start <= length else { return nil }
+    return MetadataBlock(kind, ByteRange(offset: content + Int64(start), length: length - start))
+  }
+
+  /// Where the XMP packet begins in an iTXt (§11.3.3.4). XMP wants it uncompressed (part 3 §1.1.5), and not every program knows.
+  private static func packet(_ head: ArraySlice<UInt8>) -> (MetadataBlock.Kind, Int)? {
+    let keyword = Array(XMPPacket.keyword.utf8) + [0]
+    guard head.starts(with: keyword), head.count >= keyword.count + 2 else { return nil }
+    let isDeflated = head[head.startIndex + keyword.count] == 1
+    // Behind the flag and the method the language and the translated keyword, each up to a NUL.
+    var position = head.startIndex + keyword.count + 2
     for _ in 0..<2 {
       guard position <= head.endIndex, let end = head[position...].firstIndex(of: 0) else { return nil }
       position = end + 1
     }
-    return position - head.startIndex
+    return (isDeflated ? .deflatedXMP : .xmp, position - head.startIndex)
+  }
+
+  /// Where ImageMagick's way to keep other formats' blocks begins: hexadecimal digits in a text chunk (§11.3.3.2 and §11.3.3.3).
+  private static func profile(
+    _ head: ArraySlice<UInt8>, _ kind: MetadataBlock.Kind, fixed: Int
+  ) -> (MetadataBlock.Kind, Int)? {
+    guard head.starts(with: RawProfile.keyword), let end = head.firstIndex(of: 0) else { return nil }
+    // The text says again what it is.
+    return (kind, end + 1 + fixed - head.startIndex)
+  }
+}
+
+extension PNGHeader {
+  /// Where metadata lies in a PNG, before its pixels or behind them: every chunk's head is read, and nothing else.
+  static func metadataBlocks(of source: any ByteSource, limits: CodecLimits) throws(CodecError) -> [MetadataBlock] {
+    var blocks: [MetadataBlock] = []
+    var position: Int64 = 8
+    do throws(ByteSourceError) {
+      for _ in 0..<limits.headerSegments where position < source.size {
+        let head = try source.bytes(at: position, count: 8)[...]
+        guard head.count == 8 else { break }
+        let length = head.bigEndian(at: 0, bytes: 4)
+        let type = String(decoding: head.dropFirst(4), as: UTF8.self)
+        if ["eXIf", "iTXt", "tEXt", "zTXt"].contains(type) {
+          let start = try source.bytes(at: position + 8, count: min(length, PNGText.maximumHeadBytes))
+          if let block = PNGText.block(type, start[...], at: position + 8, length: length) { blocks.append(block) }
+        }
+        position += Int64(length) + 12
+      }
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+    return blocks
   }
 }

@@ -111,11 +111,7 @@ package final class JobSteps: Sendable {
     do throws(OriginalStoreError) {
       source = try originals.open(job.asset.original)
     } catch {
-      switch error {
-      case .notFound: throw .originalMissing
-      case .changed: throw .originalChanged
-      case .failed(let error): throw .failed("\(error)")
-      }
+      throw ImageServiceError(error)
     }
     let header = try maker.header(of: source)
     maker.log(header.warnings, of: job.asset)

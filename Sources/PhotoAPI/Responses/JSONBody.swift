@@ -34,6 +34,21 @@ struct JSONAnswer {
     self.fields = fields
   }
 
+  /// 304, for who has a representation whose body need not be made to know that; `nil`: it must be made.
+  ///
+  /// - Parameter tag: as ``init(_:tag:cacheControl:link:)`` gets it. How long the body is, and so its coding, is not known: who has
+  ///   either has what is current.
+  static func notModified(_ head: RequestHead, tag: String, cacheControl: String) -> HTTPResponse? {
+    guard head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
+    let codings = [ContentCoding.identity, ContentCoding(acceptEncoding: head.value(of: .acceptEncoding))]
+    for tag in codings.map({ $0.entityTag(tag) })
+    where Preconditions.evaluate(head, Validators(entityTag: tag)) == .notModified {
+      return HTTPResponse(
+        .notModified, [("Cache-Control", cacheControl), ("Vary", "Accept-Encoding"), ("ETag", tag)])
+    }
+    return nil
+  }
+
   /// The answer to a request: 200, 304 or 412.
   ///
   /// - Parameter gzipped: the body in gzip; by default it is compressed here, which takes time.

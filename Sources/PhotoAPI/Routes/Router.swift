@@ -5,6 +5,7 @@ enum Route: Sendable, Hashable {
   case health, readiness, openAPI, metrics
   case assets
   case asset(String)
+  case metadata(asset: String)
   case image(asset: String)
   case requests
   case request(String)
@@ -20,6 +21,8 @@ enum Route: Sendable, Hashable {
     case 3 where segments[0] == "v1" && segments[1] == "assets": self = .asset(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "image":
       self = .image(asset: segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "metadata":
+      self = .metadata(asset: segments[2])
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     default: return nil
@@ -30,7 +33,8 @@ enum Route: Sendable, Hashable {
   var methods: [HTTPMethod] {
     switch self {
     case .request: [.get, .head, .delete, .options]
-    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .image, .requests: [.get, .head, .options]
+    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .metadata, .image, .requests:
+      [.get, .head, .options]
     }
   }
 

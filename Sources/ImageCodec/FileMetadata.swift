@@ -1,0 +1,65 @@
+// All metadata of a file: its header says where the blocks lie, they are read, and MediaMetadata says what they hold. Never more of the
+// file than that, and that within limits.
+
+import MediaMetadata
+import PhotoModel
+
+/// What a file says of itself, in words.
+package struct FileMetadata: Sendable, Hashable {
+  /// By section: `Image` is what the format tells; the others are those of ``MetadataDictionary``.
+  package let sections: [String: [String: MetadataValue]]
+  /// What is not there, whole or in part, and why, a line each.
+  package let incomplete: [String]
+
+  /// Reads a file's metadata. What is damaged in it is left out and said so.
+  ///
+  /// - Parameter includesPlaces: false leaves out whatever tells where, by the location rule.
+  /// - Throws: ``CodecError`` where the header can't be read, or the file.
+  package static func read(
+    from source: any ByteSource, limits: CodecLimits, includesPlaces: Bool
+  ) throws(CodecError) -> FileMetadata {
+    let header = try ImageHeader.read(from: source, limits: limits.headerAlone)
+    // Text chunks may also stand behind a PNG's pixels, where its header's reader does not look.
+    let places =
+      header.format == .png ? try PNGHeader.metadataBlocks(of: source, limits: limits) : header.blocks
+    var incomplete: [String] = []
+    let blocks = try blocks(places, of: source, &incomplete)
+    let dictionary = MetadataDictionary(blocks, includesPlaces: includesPlaces)
+    return FileMetadata(
+      sections: dictionary.sections.merging(["Image": image(header)]) { first, _ in first },
+      incomplete: incomplete + dictionary.incomplete)
+  }
+
+  /// As the file stores it, before the orientation is applied.
+  private static func image(_ header: ImageHeader) -> [String: MetadataValue] {
+    [
+      "UniformTypeIdentifier": .text(header.format.uniformTypeIdentifier),
+      "PixelWidth": .integer(header.storedSize.width), "PixelHeight": .integer(header.storedSize.height),
+      "Orientation": .integer(header.orientation.rawValue),
+    ]
+  }
+
+  private static func blocks(
+    _ places: [MetadataBlock], of source: any ByteSource, _ incomplete: inout [String]
+  ) throws(CodecError) -> [MetadataDictionary.Block] {
+    var blocks: [MetadataDictionary.Block] = []
+    var rest = MetadataLimits.fileBytes
+    for place in places where place.kind != .multiPicture {
+      guard blocks.count < MetadataLimits.blocks, place.range.length <= rest else {
+        incomplete.append(
+          "\(place.kind.rawValue): more than \(MetadataLimits.blocks) blocks or \(MetadataLimits.fileBytes) bytes")
+        continue
+      }
+      rest -= place.range.length
+      do throws(ByteSourceError) {
+        let bytes = try source.bytes(at: place.range.offset, count: place.range.length)
+        blocks.append(MetadataDictionary.Block(place.kind, bytes[...]))
+      } catch {
+        switch error {
+        case .readFailed(let code): throw .readFailed(code: code)
+        }
+      }
+    }
+    return blocks
+  }
+}

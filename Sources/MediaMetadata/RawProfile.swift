@@ -1,0 +1,67 @@
+// What PNG has no chunk for, or had none, in its text chunks: packets and profiles that are deflated, or in hexadecimal digits.
+
+import CZlib
+
+package enum RawProfile {
+  /// What ImageMagick's keywords begin with; the profile's name follows.
+  package static let keyword: [UInt8] = Array("Raw profile type ".utf8)
+
+  /// The block that is inside: a line feed, its name, its length in decimal digits, and it in hexadecimal ones, white space in
+  /// between.
+  static func block(_ text: ArraySlice<UInt8>) -> MetadataDictionary.Block? {
+    let words = text.split(maxSplits: 2) { $0 <= 0x20 }
+    guard words.count == 3, let length = Int(String(decoding: words[1], as: UTF8.self)),
+      let bytes = bytes(words[2]), bytes.count == length
+    else { return nil }
+    switch String(decoding: words[0], as: UTF8.self) {
+    case "exif", "APP1":
+      if bytes.starts(with: EXIFSummary.signature) { return .init(.exif, bytes.dropFirst(EXIFSummary.signature.count)) }
+      if bytes.starts(with: XMPPacket.signature) { return .init(.xmp, bytes.dropFirst(XMPPacket.signature.count)) }
+      return TIFFBlock(bytes[...]) == nil ? nil : .init(.exif, bytes[...])
+    case "xmp": return .init(.xmp, bytes[...])
+    case "iptc":
+      // As Photoshop keeps it, or the datasets themselves.
+      var resources = ImageResources()
+      resources.take(bytes[...], at: 0)
+      guard let place = resources.blocks.first?.range else {
+        return bytes.first == 0x1C ? .init(.iptc, bytes[...]) : nil
+      }
+      return .init(.iptc, bytes.dropFirst(Int(place.offset)).prefix(place.length))
+    default: return nil
+    }
+  }
+
+  /// What a zlib stream (RFC 1950) holds; `nil` where it is damaged, or longer than the limit.
+  static func inflated(_ stream: ArraySlice<UInt8>, limit: Int) -> [UInt8]? {
+    var output: [UInt8] = []
+    var capacity = min(limit, max(4096, stream.count * 4))
+    while true {
+      var count = uLong(capacity)
+      var status = Z_OK
+      output = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, filled in
+        stream.withUnsafeBufferPointer { input in
+          status = uncompress(buffer.baseAddress, &count, input.baseAddress, uLong(input.count))
+        }
+        filled = status == Z_OK ? Int(count) : 0
+      }
+      if status == Z_OK { return output }
+      guard status == Z_BUF_ERROR, capacity < limit else { return nil }
+      capacity = min(limit, capacity * 4)
+    }
+  }
+
+  private static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in digits where digit > 0x20 {
+      guard let value = Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return high == nil ? bytes : nil
+  }
+}
