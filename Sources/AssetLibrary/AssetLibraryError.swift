@@ -11,6 +11,13 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
   case catalogueFailed(String)
   /// A scan found so much missing that something else must be wrong; nothing was removed.
   case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
+  /// There is nothing in the library's folder, but files of it are known; nothing was removed.
+  case libraryIsEmpty(path: String, known: Int)
+  /// The library's folder is on another file system than at the last scan, and of the known files that were looked for
+  /// none is there; nothing was read, and nothing removed.
+  case otherFileSystem(path: String, lookedFor: Int)
+  /// A disk came or went while the library was scanned; nothing was removed.
+  case mountsChanged
   case unknownTimeZone(String)
   /// Another process, or this one, is scanning into the same catalogue.
   case scanUnderWay
@@ -24,9 +31,18 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .tooMuchMissing(let missing, let known, let limit):
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
-        + "if they are really gone, scan with scan.maximumRemovalPercent=100"
+        + Self.advice
+    case .libraryIsEmpty(let path, let known):
+      "the library \(path) is empty, but \(known) files of it are known: is the disk mounted? Nothing was removed; "
+        + Self.advice
+    case .otherFileSystem(let path, let count):
+      "the library \(path) is on another file system than at the last scan, and none of the \(count) files that were "
+        + "looked for is there: is the disk mounted? Nothing was removed; \(Self.advice)"
+    case .mountsChanged: "a disk was mounted or went while the library was scanned: nothing was removed"
     case .unknownTimeZone(let name): "\(name) is not a time zone"
     case .scanUnderWay: "another scan of this library is under way"
     }
   }
+
+  private static let advice = "if they are really gone, scan once with photod scan --accept-removals"
 }

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int photod_accept(int listener, struct sockaddr *address, socklen_t *length) {
@@ -71,14 +72,20 @@ int photod_open_beneath(int directory, const char *path, bool directory_wanted) 
   return open_resolved(directory, resolved + length + 1, directory_wanted, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
+static int64_t nanoseconds(struct timespec time) {
+  int64_t seconds, whole;
+  if (__builtin_mul_overflow((int64_t)time.tv_sec, (int64_t)1000000000, &seconds) ||
+      __builtin_add_overflow(seconds, (int64_t)time.tv_nsec, &whole))
+    return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+  return whole;
+}
+
 static void describe(const struct stat *s, photod_file_status *status) {
   status->device = s->st_dev;
   status->inode = s->st_ino;
   status->size = s->st_size;
-  int64_t seconds;
-  if (__builtin_mul_overflow((int64_t)s->st_mtim.tv_sec, (int64_t)1000000000, &seconds) ||
-      __builtin_add_overflow(seconds, (int64_t)s->st_mtim.tv_nsec, &status->modified))
-    status->modified = s->st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+  status->modified = nanoseconds(s->st_mtim);
+  status->changed = nanoseconds(s->st_ctim);
   status->is_regular_file = S_ISREG(s->st_mode);
   status->is_symbolic_link = S_ISLNK(s->st_mode);
 }
@@ -94,6 +101,19 @@ int photod_file_status_at(int directory, const char *name, photod_file_status *s
   struct stat s;
   if (fstatat(directory, name, &s, AT_SYMLINK_NOFOLLOW) != 0) return -1;
   describe(&s, status);
+  return 0;
+}
+
+int photod_file_system_of(int descriptor, photod_file_system_status *status) {
+  struct statfs s;
+  int result;
+  do {
+    result = fstatfs(descriptor, &s);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) return -1;
+  status->identifier = 0;
+  memcpy(&status->identifier, &s.f_fsid, sizeof s.f_fsid < 8 ? sizeof s.f_fsid : 8);
+  status->type = s.f_type;
   return 0;
 }
 

@@ -10,6 +10,8 @@ package final class LibraryFile: ByteSource {
   package let descriptor: Int32
   /// What it was when it was opened.
   package let identity: FileIdentity
+  /// When its contents, name or rights were last changed, by the kernel's word: nanoseconds since 1970.
+  package let changed: Int64
   package let device: UInt64
   package let isRegularFile: Bool
 
@@ -25,6 +27,7 @@ package final class LibraryFile: ByteSource {
     }
     self.descriptor = descriptor
     identity = FileIdentity(status)
+    changed = status.changed
     device = status.device
     isRegularFile = status.is_regular_file
   }
@@ -44,7 +47,7 @@ package final class LibraryFile: ByteSource {
     }
     guard result == 0 else { throw SystemError(code: errno) }
     let kind: FolderEntry.Kind = status.is_regular_file ? .file : status.is_symbolic_link ? .link : .other
-    return FolderEntry(kind: kind, identity: FileIdentity(status))
+    return FolderEntry(kind: kind, identity: FileIdentity(status), changed: status.changed)
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -65,6 +68,8 @@ package struct FolderEntry: Sendable, Hashable {
 
   package let kind: Kind
   package let identity: FileIdentity
+  /// When its contents, name or rights were last changed: nanoseconds since 1970.
+  package let changed: Int64
 }
 
 extension FileIdentity {

@@ -46,11 +46,15 @@ final class TemporaryLibrary {
   func catalogue() throws -> Catalogue { try Catalogue(dataFolder: data) }
 
   @discardableResult
-  func scan(_ catalogue: Catalogue, timeZone: String = "UTC", removal: Int = 50) throws -> ScanProgress {
+  func scan(
+    _ catalogue: Catalogue, timeZone: String = "UTC", removal: Int = 50, acceptingRemovals: Bool = false,
+    surroundings: LibrarySurroundings = .system, logger: Logger? = nil, stop: StopFlag = StopFlag(),
+    progressed: (ScanProgress) -> Void = { _ in }
+  ) throws -> ScanProgress {
     try LibraryScanner(
       catalogue: catalogue, directory: root, timeZone: timeZone, maximumRemovalPercent: removal, limits: CodecLimits(),
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ).scan()
+      surroundings: surroundings, logger: logger ?? Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ).scan(acceptingRemovals: acceptingRemovals, stop: stop, progressed: progressed)
   }
 }
 

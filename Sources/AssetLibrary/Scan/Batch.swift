@@ -19,6 +19,8 @@ struct Batch {
   /// Rows above this one were added by the scan itself, and are no file that is gone.
   let lastID: Int64
   var progress = ScanProgress()
+  /// Folders that are not looked into: what is known below them is neither missing nor moved.
+  var keptFolders: [[UInt8]] = []
   var waiting: [WalkedFile] = []
   /// Findings that needed no probe.
   var found: [ProbedFile] = []
@@ -91,10 +93,13 @@ struct Batch {
     strangers = []
   }
 
+  func keeps(_ path: [UInt8]) -> Bool { keptFolders.contains { isPath(path, below: $0) } }
+
   /// Whether a known file is no longer where it was: its name is gone, or is now the name of another known file, as
   /// when names are exchanged or counted up. A name with new content is an edited file, and stays the asset that it was.
   private func hasLeft(_ file: KnownFile) throws(AssetSourceError) -> Bool {
     if file.path.first == 0 { return true }
+    if keeps(file.path) { return false }
     let now: FileIdentity
     do throws(SystemError) {
       now = try root.open(file.path).identity

@@ -1,6 +1,6 @@
 // A scan: the folder as it is, merged with the catalogue as it was, both in the order of their paths. What stands in
 // both with the same identity is left alone, unopened; what is new or changed is probed, a batch in parallel; what is
-// only in the catalogue is removed at the end, if it is not suspiciously much.
+// only in the catalogue is removed at the end, if the library is here at all and it is not suspiciously much.
 
 import Foundation
 import ImageCodec
@@ -10,15 +10,14 @@ import PhotoModel
 
 package struct LibraryScanner: Sendable {
   private static let batchSize = 128
-  private static let pageSize = 1000
-  /// Fewer missing files than this are believed whatever share of the library they are.
-  private static let alwaysRemovable = 20
+  static let pageSize = 1000
 
   let catalogue: Catalogue
-  private let directory: String
+  let directory: String
   private let timeZone: TimeZone
-  private let maximumRemovalPercent: Int
+  let maximumRemovalPercent: Int
   private let limits: CodecLimits
+  let surroundings: LibrarySurroundings
   let logger: Logger
 
   /// - Parameters:
@@ -27,7 +26,7 @@ package struct LibraryScanner: Sendable {
   ///   - maximumRemovalPercent: a scan that would remove more than this share of the files stops and says so.
   package init(
     catalogue: Catalogue, directory: String, timeZone: String, maximumRemovalPercent: Int, limits: CodecLimits,
-    logger: Logger
+    surroundings: LibrarySurroundings = .system, logger: Logger
   ) throws(AssetLibraryError) {
     guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
     self.catalogue = catalogue
@@ -35,14 +34,18 @@ package struct LibraryScanner: Sendable {
     self.timeZone = zone
     self.maximumRemovalPercent = maximumRemovalPercent
     self.limits = limits
+    self.surroundings = surroundings
     self.logger = logger
   }
 
   /// Scans the whole library once. Blocks; `progressed` is called on this thread, a few times a second at most.
   ///
   /// A scan that is stopped leaves what it has done so far in the catalogue, and removes nothing.
+  ///
+  /// - Parameter acceptsRemovals: what is not there is gone, however much it is and whatever disk is missing.
   package func scan(
-    stop: StopFlag = StopFlag(), progressed: (ScanProgress) -> Void = { _ in }
+    acceptingRemovals acceptsRemovals: Bool = false, stop: StopFlag = StopFlag(),
+    progressed: (ScanProgress) -> Void = { _ in }
   ) throws(AssetLibraryError) -> ScanProgress {
     let root: LibraryFolder
     do throws(SystemError) {
@@ -54,7 +57,13 @@ package struct LibraryScanner: Sendable {
     defer { withExtendedLifetime(lock) {} }
     let outcome: (progress: ScanProgress, refusal: AssetLibraryError?)
     do throws(AssetSourceError) {
-      outcome = try merge(root, stop, progressed)
+      let mounts = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings)
+      let absent = acceptsRemovals ? [] : try mounts.absent()
+      if absent.contains(where: { $0.path.isEmpty }) {
+        outcome = (ScanProgress(), .otherFileSystem(path: directory, lookedFor: MountCheck.witnessCount))
+      } else {
+        outcome = try merge(root, mounts, absent, acceptsRemovals, stop, progressed)
+      }
     } catch {
       throw .catalogueFailed("\(error)")
     }
@@ -65,16 +74,23 @@ package struct LibraryScanner: Sendable {
 
 extension LibraryScanner {
   private func merge(
-    _ root: LibraryFolder, _ stop: StopFlag, _ progressed: (ScanProgress) -> Void
+    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ acceptsRemovals: Bool, _ stop: StopFlag,
+    _ progressed: (ScanProgress) -> Void
   ) throws(AssetSourceError) -> (progress: ScanProgress, refusal: AssetLibraryError?) {
-    var walk = LibraryWalk(root: root)
+    let before = mounts.state()
+    var walk = LibraryWalk(root: root, surroundings: surroundings, passingOver: Set(absent.map(\.path)))
+    if walk.isEmpty && !acceptsRemovals {
+      let count = try catalogue.fileCount()
+      if count > 0 { return (ScanProgress(), .libraryIsEmpty(path: directory, known: count)) }
+    }
     let lastID = try catalogue.lastFileID()
     var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID)
     let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
     let readsAll = try catalogue.probeMark() != probe.mark
     var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll, lastID: lastID)
-    var missing: [KnownFile] = []
-    var unreadableFolders: [[UInt8]] = []
+    state.keptFolders = absent.map(\.path)
+    state.progress.absentMounts = absent.count
+    var missing = MissingFiles()
     var lastReport = ContinuousClock.now
 
     while !stop.isRaised, let item = walk.next() {
@@ -82,13 +98,13 @@ extension LibraryScanner {
       switch item {
       case .unreadableFolder(let folder, let reason):
         logger.warning("a folder can't be read", metadata: ["path": "\(display(folder))", "reason": "\(reason)"])
-        unreadableFolders.append(folder)
+        state.keptFolders.append(folder)
         continue
       case .unreadable(let itsPath, _): path = itsPath
       case .file(let file): path = file.path
       }
       state.progress.files += 1
-      while let row = try known.next(before: path) { missing.append(row) }
+      while let row = try known.next(before: path) { missing.add(row, &state) }
       let row = try known.next(at: path)
       switch item {
       case .file(let file): try state.add(file, known: row)
@@ -103,33 +119,24 @@ extension LibraryScanner {
     }
     try flush(&state, probe)
     guard !stop.isRaised else { return (state.progress, nil) }
-    while let row = try known.next(before: nil) { missing.append(row) }
-    missing += state.displaced
-    missing.removeAll { row in
-      state.claimedIDs.contains(row.id) || unreadableFolders.contains { isPath(row.path, below: $0) }
+    while let row = try known.next(before: nil) { missing.add(row, &state) }
+    for row in state.displaced { missing.add(row, &state) }
+    for mount in absent {
+      logger.warning(
+        "a disk is not here; what is known of it is kept", metadata: ["path": "\(display(mount.path))"])
     }
-    let refusal = try remove(missing, probe, &state.progress)
+    // A disk that came or went meanwhile took its files along.
+    guard mounts.isUnchanged(since: before, walk.mounts, directory: directory) else {
+      return (state.progress, missing.ids.isEmpty ? nil : .mountsChanged)
+    }
+    missing.ids.removeAll { state.claimedIDs.contains($0) }
+    let refusal = try remove(missing.ids, acceptsRemovals, probe, &state.progress)
     // A root that could not be listed was not scanned.
-    if refusal == nil && !unreadableFolders.contains([]) { try catalogue.scanIsComplete(probeMark: probe.mark) }
+    if refusal == nil && !state.keptFolders.contains([]) {
+      try catalogue.note(mounts.met(walk.mounts, absent: absent))
+      try catalogue.scanIsComplete(probeMark: probe.mark)
+    }
     progressed(state.progress)
     return (state.progress, refusal)
-  }
-
-  /// Removes what is missing, or says why it does not.
-  private func remove(
-    _ missing: [KnownFile], _ probe: FileProbe, _ progress: inout ScanProgress
-  ) throws(AssetSourceError) -> AssetLibraryError? {
-    guard !missing.isEmpty else { return nil }
-    let count = try catalogue.fileCount()
-    if missing.count > Self.alwaysRemovable && missing.count * 100 > count * maximumRemovalPercent {
-      return .tooMuchMissing(missing: missing.count, known: count, limitPercent: maximumRemovalPercent)
-    }
-    for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
-      let ids = missing[start..<min(start + Self.pageSize, missing.count)].map(\.id)
-      let companions = try catalogue.companions(ofMissing: ids).map { WalkedFile(path: $0.path, identity: $0.identity) }
-      try catalogue.remove(ids, companions: probe.probe(companions))
-    }
-    progress.removed = missing.count
-    return nil
   }
 }

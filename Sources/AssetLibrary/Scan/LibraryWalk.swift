@@ -14,6 +14,8 @@ import PhotoModel
 struct WalkedFile {
   let path: [UInt8]
   let identity: FileIdentity
+  /// When anything of it was last changed, by the kernel's word: nanoseconds since 1970.
+  let changed: Int64
 }
 
 struct LibraryWalk {
@@ -28,98 +30,90 @@ struct LibraryWalk {
   /// Folders inside folders, and so open levels of the walk.
   static let maximumDepth = 128
 
-  private struct Entry {
-    let name: [UInt8]
-    let isFolder: Bool
-    /// With a slash behind a folder's name.
-    var sortKey: [UInt8] { isFolder ? name + [UInt8(ascii: "/")] : name }
-  }
-
   private struct Level {
     let path: [UInt8]
     let folder: LibraryFile
-    /// Sorted backwards, so that the next one is the last.
-    var entries: [Entry]
+    let device: UInt64
+    var names: FolderNames
   }
 
   private let root: LibraryFolder
+  private let surroundings: LibrarySurroundings
+  /// Folders that are not entered.
+  private let passedOver: Set<[UInt8]>
   private var levels: [Level] = []
   private var pending: Item?
+  /// Folders that lie on another file system than those they are in, so far, in their order.
+  private(set) var mounts: [KnownMount] = []
 
-  init(root: LibraryFolder) {
+  /// Whether there is nothing at all in the root. A root that can't be listed is not empty.
+  let isEmpty: Bool
+
+  /// - Parameter passedOver: folders that are not entered, without a word.
+  init(root: LibraryFolder, surroundings: LibrarySurroundings = .system, passingOver passedOver: Set<[UInt8]> = []) {
     self.root = root
-    pending = enter([])
+    self.surroundings = surroundings
+    self.passedOver = passedOver
+    var levels: [Level] = []
+    pending = Self.enter([], root, surroundings, &levels)
+    isEmpty = levels.first?.names.isEmpty ?? false
+    self.levels = levels
   }
 
   /// The next item, or `nil` after the last.
   mutating func next() -> Item? {
     if let item = pending.take() { return item }
     while let level = levels.last {
-      guard let entry = level.entries.last else {
+      guard let entry = levels[levels.count - 1].names.next() else {
         levels.removeLast()
         continue
       }
-      levels[levels.count - 1].entries.removeLast()
       let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
-      if let item = entry.isFolder ? enter(path) : look(at: path, entry.name, in: level.folder) { return item }
+      guard entry.isFolder else {
+        if let item = look(at: path, entry.name, in: level.folder) { return item }
+        continue
+      }
+      if passedOver.contains(path) { continue }
+      let depth = levels.count
+      if let item = Self.enter(path, root, surroundings, &levels) { return item }
+      if levels.count > depth { noteMount(parent: level.device) }
     }
     return nil
+  }
+
+  private mutating func noteMount(parent: UInt64) {
+    guard let level = levels.last, level.device != parent else { return }
+    // One that does not tell what it is can't be known again.
+    if let identity = try? surroundings.fileSystem(level.path, level.folder) {
+      mounts.append(KnownMount(path: level.path, fileSystem: identity))
+    }
   }
 
   /// Opens a folder and reads its names. An item only where that fails.
-  private mutating func enter(_ path: [UInt8]) -> Item? {
-    guard levels.count < Self.maximumDepth else {
-      return .unreadableFolder(path: path, reason: "more than \(Self.maximumDepth) folders deep")
+  private static func enter(
+    _ path: [UInt8], _ root: LibraryFolder, _ surroundings: LibrarySurroundings, _ levels: inout [Level]
+  ) -> Item? {
+    guard levels.count < maximumDepth else {
+      return .unreadableFolder(path: path, reason: "more than \(maximumDepth) folders deep")
     }
-    let folder: LibraryFile
     do throws(SystemError) {
-      folder = try root.open(path, isFolder: true)
+      let folder = try root.open(path, isFolder: true)
+      // A link to a folder that we are in would never end.
+      let isInside = levels.contains {
+        $0.folder.identity.inode == folder.identity.inode && $0.folder.device == folder.device
+      }
+      if isInside { return nil }
+      var names = try FolderNames(of: folder) { name in
+        // A link, or a file system that does not tell. Followed only as far as the library reaches.
+        let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        return (try? root.open(whole, isFolder: true)) != nil
+      }
+      names.sort()
+      levels.append(
+        Level(path: path, folder: folder, device: surroundings.device(path, folder), names: names))
+      return nil
     } catch {
       return .unreadableFolder(path: path, reason: error.description)
-    }
-    // A link to a folder that we are in would never end.
-    let isInside = levels.contains {
-      $0.folder.identity.inode == folder.identity.inode && $0.folder.device == folder.device
-    }
-    if isInside { return nil }
-    guard let entries = names(in: folder, path) else {
-      return .unreadableFolder(path: path, reason: SystemError(code: errno).description)
-    }
-    levels.append(Level(path: path, folder: folder, entries: entries))
-    return nil
-  }
-
-  /// The entries of a folder, last first; `nil` with `errno` set.
-  private func names(in folder: LibraryFile, _ path: [UInt8]) -> [Entry]? {
-    // The directory stream closes its descriptor, the folder keeps its own.
-    let copy = dup(folder.descriptor)
-    guard copy >= 0, let stream = fdopendir(copy) else { return nil }
-    defer { closedir(stream) }
-    var entries: [Entry] = []
-    while true {
-      errno = 0
-      guard let found = readdir(stream) else {
-        if errno != 0 { return nil }
-        break
-      }
-      let name = withUnsafeBytes(of: &found.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-      if name == [UInt8(ascii: ".")] || name == Array("..".utf8) { continue }
-      let isFolder = isFolder(found.pointee.d_type, name, folder, path)
-      // Folders whose names begin with a dot are other programs' own: trash, thumbnails, version control.
-      if isFolder && name[0] == UInt8(ascii: ".") { continue }
-      entries.append(Entry(name: name, isFolder: isFolder))
-    }
-    return entries.sorted { $1.sortKey.lexicographicallyPrecedes($0.sortKey) }
-  }
-
-  private func isFolder(_ type: UInt8, _ name: [UInt8], _ folder: LibraryFile, _ path: [UInt8]) -> Bool {
-    switch Int32(type) {
-    case Int32(DT_DIR): return true
-    case Int32(DT_REG): return false
-    default:
-      // A link, or a file system that does not tell. Followed only as far as the library reaches.
-      let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
-      return (try? root.open(whole, isFolder: true)) != nil
     }
   }
 
@@ -131,12 +125,13 @@ struct LibraryWalk {
       return error.code == ENOENT ? nil : .unreadable(path: path, reason: error.description)
     }
     switch entry.kind {
-    case .file: return .file(WalkedFile(path: path, identity: entry.identity))
+    case .file: return .file(WalkedFile(path: path, identity: entry.identity, changed: entry.changed))
     case .link:
       do throws(SystemError) {
         let target = try root.open(path)
         // A link to a device, or to a folder that went meanwhile: nothing of ours.
-        return target.isRegularFile ? .file(WalkedFile(path: path, identity: target.identity)) : nil
+        return target.isRegularFile
+          ? .file(WalkedFile(path: path, identity: target.identity, changed: target.changed)) : nil
       } catch {
         let reason = error.code == EXDEV ? "a symbolic link that leaves the library" : "a symbolic link: \(error)"
         return .unreadable(path: path, reason: reason)

@@ -20,8 +20,9 @@ uint64_t photod_epoll_identifier(const struct epoll_event *event);
 typedef struct {
   uint64_t device, inode;
   int64_t size;
-  // Nanoseconds since 1970, as far as 64 bits reach: a time beyond the year 2262 is the last there is.
-  int64_t modified;
+  // Nanoseconds since 1970, as far as 64 bits reach: a time beyond the year 2262 is the last there is. `changed` is
+  // the kernel's own note of the last change to contents, name or rights, which nobody can set (st_ctim).
+  int64_t modified, changed;
   bool is_regular_file;
   bool is_symbolic_link;
 } photod_file_status;
@@ -33,6 +34,14 @@ int photod_open_beneath(int directory, const char *path, bool directory_wanted);
 int photod_file_status_of(int descriptor, photod_file_status *status);
 // The same of an entry of a directory; a symbolic link is told of itself.
 int photod_file_status_at(int directory, const char *name, photod_file_status *status);
+
+typedef struct {
+  // statfs(2): f_fsid, both its words, and f_type.
+  uint64_t identifier;
+  int64_t type;
+} photod_file_system_status;
+
+int photod_file_system_of(int descriptor, photod_file_system_status *status);
 
 // Gives glibc's malloc fewer arenas, and lets it keep what one render frees for the next: the pages of a progressive
 // picture's coefficients cost a tenth of its render when each has to be had from the kernel anew.

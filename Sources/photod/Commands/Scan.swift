@@ -10,11 +10,18 @@ struct Scan: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
+  @Flag(
+    help: ArgumentHelp(
+      "What is missing is gone: remove it, however much it is.",
+      discussion: "Without this a scan removes nothing where the library's disk is not the one of the last scan, and "
+        + "keeps what is known of disks below the folder that are not mounted."))
+  var acceptRemovals = false
+
   func run() async throws {
     let settings = try await common.settings()
     let scanner = try Composition(settings).scanner()
     let display = ScanDisplay(isTerminal: isatty(STDERR_FILENO) == 1)
-    let progress = try scanner.scan { display.show($0) }
+    let progress = try scanner.scan(acceptingRemovals: acceptRemovals) { display.show($0) }
     display.finish(progress)
   }
 }

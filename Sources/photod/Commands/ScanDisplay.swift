@@ -35,6 +35,7 @@ final class ScanDisplay {
     ]
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
     if progress.removed > 0 { parts.append("\(progress.removed) gone") }
+    if progress.kept > 0 { parts.append("\(progress.kept) kept, for their disk or folder can't be read") }
     if progress.unreadable > 0 { parts.append("\(progress.unreadable) not indexed") }
     return parts.joined(separator: ", ")
   }

@@ -1,0 +1,41 @@
+// What is known and was not met: at the end of a scan it goes, unless something else must be wrong.
+
+import PhotoModel
+
+/// Rows whose files a scan has not met, by their numbers alone: a library that is gone altogether is eight bytes a file.
+struct MissingFiles {
+  var ids: [Int64] = []
+
+  /// A row that was passed. In a folder that was not looked into it is kept.
+  mutating func add(_ row: KnownFile, _ state: inout Batch) {
+    if state.keeps(row.path) { state.progress.kept += 1 } else { ids.append(row.id) }
+  }
+}
+
+extension LibraryScanner {
+  /// Fewer missing files than this are believed whatever share of the library they are.
+  private static let alwaysRemovable = 20
+
+  /// Removes what is missing, or says why it does not.
+  func remove(
+    _ missing: [Int64], _ acceptsRemovals: Bool, _ probe: FileProbe, _ progress: inout ScanProgress
+  ) throws(AssetSourceError) -> AssetLibraryError? {
+    guard !missing.isEmpty else { return nil }
+    if missing.count > Self.alwaysRemovable && !acceptsRemovals {
+      let count = try catalogue.fileCount()
+      if missing.count * 100 > count * maximumRemovalPercent {
+        return .tooMuchMissing(missing: missing.count, known: count, limitPercent: maximumRemovalPercent)
+      }
+    }
+    for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
+      let ids = Array(missing[start..<min(start + Self.pageSize, missing.count)])
+      // What went with them and is still there stays their asset's.
+      let companions = try catalogue.companions(ofMissing: ids).map {
+        WalkedFile(path: $0.path, identity: $0.identity, changed: $0.identity.modified)
+      }
+      try catalogue.remove(ids, companions: probe.probe(companions))
+    }
+    progress.removed = missing.count
+    return nil
+  }
+}
