@@ -112,7 +112,8 @@ struct Composition: Sendable {
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
     try LibraryScanner(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
-      maximumRemovalPercent: settings.scanMaximumRemovalPercent, limits: settings.codec,
+      maximumRemovalPercent: settings.scanMaximumRemovalPercent,
+      quiet: .seconds(settings.scanQuietSeconds), limits: settings.codec,
       logger: Logger(label: "scan"))
   }
 

@@ -36,6 +36,7 @@ struct Settings: Sendable {
   var codec: CodecLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
+  var scanQuietSeconds: Int
   var server: ServerLimits
   var drainSeconds: Int
   var loops: Int
@@ -70,6 +71,7 @@ struct Settings: Sendable {
     ("limits.colorTransformBytes", .int(16 << 20)),
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
+    ("scan.quietSeconds", .int(2)),
     ("http.loops", .int(0)),
     ("http.connections", .int(16_384)),
     ("http.connectionsPerAddress", .int(1024)),
@@ -165,6 +167,7 @@ struct Settings: Sendable {
       colorTransformBytes: try reader.number("limits.colorTransformBytes", in: 0...(1 << 40)))
     scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
     scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
+    scanQuietSeconds = try reader.number("scan.quietSeconds", in: 0...3600)
     server = ServerLimits()
     server.parser.requestLineBytes = try reader.number("http.requestLineBytes", in: 64...1_048_576)
     server.parser.headerBytes = try reader.number("http.headerBytes", in: 256...1_048_576)

@@ -48,12 +48,14 @@ final class TemporaryLibrary {
   @discardableResult
   func scan(
     _ catalogue: Catalogue, timeZone: String = "UTC", removal: Int = 50, acceptingRemovals: Bool = false,
-    surroundings: LibrarySurroundings = .system, logger: Logger? = nil, stop: StopFlag = StopFlag(),
+    quiet: Duration = .zero, surroundings: LibrarySurroundings = .system, logger: Logger? = nil,
+    stop: StopFlag = StopFlag(),
     progressed: (ScanProgress) -> Void = { _ in }
   ) throws -> ScanProgress {
     try LibraryScanner(
-      catalogue: catalogue, directory: root, timeZone: timeZone, maximumRemovalPercent: removal, limits: CodecLimits(),
-      surroundings: surroundings, logger: logger ?? Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      catalogue: catalogue, directory: root, timeZone: timeZone, maximumRemovalPercent: removal, quiet: quiet,
+      limits: CodecLimits(), surroundings: surroundings,
+      logger: logger ?? Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ).scan(acceptingRemovals: acceptingRemovals, stop: stop, progressed: progressed)
   }
 }

@@ -36,6 +36,7 @@ final class TestDaemon: @unchecked Sendable {
         "-c", launcher, "sh", Self.binary, "serve", "--library", library, "--data", base + "/data", "--listen",
         "127.0.0.1:0",
       ] + arguments
+    process.environment = Self.environment
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -100,13 +101,16 @@ final class TestDaemon: @unchecked Sendable {
     return tests.appending(path: "photod").path
   }()
 
+  /// Files that a test has just put there are whole.
+  static let environment = ProcessInfo.processInfo.environment.merging(["PHOTOD_SCAN_QUIET_SECONDS": "0"]) { $1 }
+
   static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> (
     status: Int32, output: String, error: String
   ) {
     let process = Process()
     process.executableURL = URL(filePath: binary)
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.environment = Self.environment.merging(environment) { $1 }
     let (output, error) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = error

@@ -9,13 +9,14 @@ import Logging
 import PhotoModel
 
 package struct LibraryScanner: Sendable {
-  private static let batchSize = 128
+  static let batchSize = 128
   static let pageSize = 1000
 
   let catalogue: Catalogue
   let directory: String
   private let timeZone: TimeZone
   let maximumRemovalPercent: Int
+  private let quiet: Duration
   private let limits: CodecLimits
   let surroundings: LibrarySurroundings
   let logger: Logger
@@ -24,15 +25,17 @@ package struct LibraryScanner: Sendable {
   ///   - directory: the library's folder.
   ///   - timeZone: what EXIF dates without an offset are in.
   ///   - maximumRemovalPercent: a scan that would remove more than this share of the files stops and says so.
+  ///   - quiet: a new or changed file is left until nothing of it has changed for so long.
   package init(
-    catalogue: Catalogue, directory: String, timeZone: String, maximumRemovalPercent: Int, limits: CodecLimits,
-    surroundings: LibrarySurroundings = .system, logger: Logger
+    catalogue: Catalogue, directory: String, timeZone: String, maximumRemovalPercent: Int,
+    quiet: Duration = .zero, limits: CodecLimits, surroundings: LibrarySurroundings = .system, logger: Logger
   ) throws(AssetLibraryError) {
     guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
     self.catalogue = catalogue
     self.directory = directory
     self.timeZone = zone
     self.maximumRemovalPercent = maximumRemovalPercent
+    self.quiet = quiet
     self.limits = limits
     self.surroundings = surroundings
     self.logger = logger
@@ -91,6 +94,7 @@ extension LibraryScanner {
     state.keptFolders = absent.map(\.path)
     state.progress.absentMounts = absent.count
     var missing = MissingFiles()
+    var written = FilesBeingWritten(quiet: quiet)
     var lastReport = ContinuousClock.now
 
     while !stop.isRaised, let item = walk.next() {
@@ -107,7 +111,10 @@ extension LibraryScanner {
       while let row = try known.next(before: path) { missing.add(row, &state) }
       let row = try known.next(at: path)
       switch item {
-      case .file(let file): try state.add(file, known: row)
+      case .file(let file):
+        if row?.identity == file.identity || !written.holdsBack(file, known: row, now: surroundings.now()) {
+          try state.add(file, known: row)
+        }
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
       }
@@ -118,6 +125,7 @@ extension LibraryScanner {
       }
     }
     try flush(&state, probe)
+    try revisit(&written, &state, probe, stop)
     guard !stop.isRaised else { return (state.progress, nil) }
     while let row = try known.next(before: nil) { missing.add(row, &state) }
     for row in state.displaced { missing.add(row, &state) }
@@ -130,6 +138,12 @@ extension LibraryScanner {
       return (state.progress, missing.ids.isEmpty ? nil : .mountsChanged)
     }
     missing.ids.removeAll { state.claimedIDs.contains($0) }
+    if let size = written.smallestNew {
+      // A file that is still being written may be one that is missing, on its way to another place.
+      let small = try catalogue.files(missing.ids, smallerThan: size)
+      state.progress.kept += missing.ids.count - small.count
+      missing.ids = small
+    }
     let refusal = try remove(missing.ids, acceptsRemovals, probe, &state.progress)
     // A root that could not be listed was not scanned.
     if refusal == nil && !state.keptFolders.contains([]) {

@@ -9,7 +9,10 @@ package struct ScanProgress: Sendable, Hashable {
   package var removed = 0
   /// File systems below the root that are not here. What is known of them is kept.
   package var absentMounts = 0
-  /// Known files that were not looked for: on such a file system, or in a folder that can't be listed.
+  /// New or changed files that are still being written, as it seems: they are left to the next scan.
+  package var notQuiet = 0
+  /// Known files that were not met and are kept nonetheless: on such a file system, in a folder that can't be listed, or
+  /// no smaller than a new one that is still being written.
   package var kept = 0
 
   package init() {}

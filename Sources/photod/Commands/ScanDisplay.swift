@@ -35,7 +35,8 @@ final class ScanDisplay {
     ]
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
     if progress.removed > 0 { parts.append("\(progress.removed) gone") }
-    if progress.kept > 0 { parts.append("\(progress.kept) kept, for their disk or folder can't be read") }
+    if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
+    if progress.notQuiet > 0 { parts.append("\(progress.notQuiet) still being written") }
     if progress.unreadable > 0 { parts.append("\(progress.unreadable) not indexed") }
     return parts.joined(separator: ", ")
   }
