@@ -103,8 +103,8 @@ let package = Package(
     .executableTarget(
       name: "photod-bench",
       dependencies: [
-        "PhotoModel", "LibraryFolder", "ImageCodec", "ImageRender", "ImageService", "DiskCache", "PhotoFixtures",
-        "CPhotodBench", argumentParser, logging,
+        "PhotoModel", "LibraryFolder", "AssetLibrary", "ImageCodec", "ImageRender", "ImageService", "DiskCache",
+        "PhotoFixtures", "CPhotodBench", argumentParser, logging,
       ],
       swiftSettings: strict),
     // The codecs alone, for the limit that a render is measured against.

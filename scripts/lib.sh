@@ -15,6 +15,7 @@ test_packages="python3 libimage-exiftool-perl"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"
 slow_bench_packages="slowhttptest"
+scan_bench_packages="exiv2 libimage-exiftool-perl libjpeg-turbo-progs strace"
 # Debian's name; Ubuntu's package of this name installs a snap, which can't read /tmp.
 browser_packages="chromium python3"
 

@@ -50,7 +50,7 @@ struct DiskBench: ParsableCommand {
     table.row(["store 2 KB, while there is room", filling.cpu.text(1), filling.wall.text(1)])
     for isCold in cold ? [false, true] : [false] {
       store.close()
-      if isCold { try Self.dropCaches() }
+      if isCold && !Machine.dropCaches() { throw BenchError(description: "--cold needs root") }
       let opening = cost(of: 1) { store = open(cache) }
       table.row(["open\(isCold ? ", nothing of it in memory" : "")", opening.cpu.text(0), opening.wall.text(0)])
       guard store.statistics.frames.entries == entries else {
@@ -132,13 +132,6 @@ struct DiskBench: ParsableCommand {
     let (cpu, wall) = (now(), ContinuousClock.now)
     work()
     return ((now() - cpu) / Double(count), (ContinuousClock.now - wall) / .microseconds(1) / Double(count))
-  }
-
-  private static func dropCaches() throws {
-    sync()
-    guard let file = fopen("/proc/sys/vm/drop_caches", "w") else { throw BenchError(description: "--cold needs root") }
-    fputs("3", file)
-    fclose(file)
   }
 
   private static func size(_ path: String) -> Int {

@@ -1,16 +1,33 @@
 import CPhotodBench
 import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// What a measurement was made on and with.
 enum Machine {
-  static func line() throws -> String {
+  /// Its processors.
+  static var cores: String {
     let information = String(decoding: FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data(), as: UTF8.self)
     let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last
+    return "\(ProcessInfo.processInfo.activeProcessorCount) cores"
+      + (model.map { " (\($0.trimmingCharacters(in: .whitespaces)))" } ?? "")
+  }
+
+  /// Has the kernel forget all files that it remembers; false where it does not listen, since that needs root.
+  static func dropCaches() -> Bool {
+    sync()
+    guard let file = fopen("/proc/sys/vm/drop_caches", "w") else { return false }
+    fputs("3", file)
+    return fclose(file) == 0
+  }
+
+  /// For benchmarks of pictures.
+  static func line() throws -> String {
     let thumbnailer = try Command(["vipsthumbnail", "--vips-version"]).text().split(separator: "\n").first ?? "vips ?"
     let parts = [
-      "\(ProcessInfo.processInfo.activeProcessorCount) cores"
-        + (model.map { " (\($0.trimmingCharacters(in: .whitespaces)))" } ?? ""),
-      String(cString: photod_limit_jpeg_library()), String(cString: photod_limit_png_library()),
+      cores, String(cString: photod_limit_jpeg_library()), String(cString: photod_limit_png_library()),
       "vipsthumbnail of \(thumbnailer)",
     ]
     return parts.joined(separator: ", ")

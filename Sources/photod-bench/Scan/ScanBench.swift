@@ -1,0 +1,148 @@
+// What it costs to know a library: the first scan and the second, beside two programs that read the same fields of the same
+// files and keep nothing. Each is one process for all files; CPU is the kernel's account of it when it has ended, with all
+// its threads, and the start of the program is part of it.
+//
+// All take their turns round by round. Every first scan has a data folder of its own, and leaves it to the second.
+
+import ArgumentParser
+import AssetLibrary
+import Foundation
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+struct ScanBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "scan", abstract: "Files a second and CPU a file of a scan, beside exiv2 and exiftool; its memory.")
+
+  @Option(help: "The daemon's binary.")
+  var photod: String
+
+  @Option(help: "A folder of JPEGs and PNGs of which the library is made; scripts/bench has one of Debian's.")
+  var photos: String
+
+  @Option(help: "How many files, each with content of its own.")
+  var files = 2000
+
+  @Option(help: "How often each has its turn.")
+  var rounds = 5
+
+  @Option(help: "How often with nothing in the kernel's memory, which needs root; 0 leaves it out.")
+  var coldRounds = 3
+
+  @Option(parsing: .upToNextOption, help: "How many hard links make a library whose scan's memory is looked at.")
+  var links = [10_000, 100_000]
+
+  @Option(help: "Where libraries are kept between runs.")
+  var cache = ".build/bench-scan"
+
+  @Option(help: "More settings of the daemon, as KEY=VALUE; may be given several times.")
+  var set: [String] = []
+
+  func run() throws {
+    let library = try ScanLibrary(of: photos, count: files, in: cache)
+    try TemporaryFolder.with { folder in
+      let run = ScanRun(photod: photod, library: library, folder: folder, settings: set)
+      try printTitle(run)
+      try printRates(run)
+      try ScanCalls(run).printTable()
+      try ScanMemory(run).printTable(links)
+    }
+  }
+
+  private func printTitle(_ run: ScanRun) throws {
+    let exiv2 = try Command(["exiv2", "--version"]).text().split(separator: "\n").first ?? "exiv2 ?"
+    let exiftool = try Command(["exiftool", "-ver"]).text().trimmingCharacters(in: .whitespacesAndNewlines)
+    print(
+      "\(files) files, \(Int(run.library.bytes.mebibytes)) MiB; \(Machine.cores), \(exiv2), exiftool \(exiftool)\n\n"
+        + (try run.agreement()) + "\n")
+  }
+
+  private func printRates(_ run: ScanRun) throws {
+    let table = Table(["", "files in memory", "files/s", "CPU ms a file", "to exiv2"], labels: 2)
+    try addRows(run, rounds: rounds, in: table, "warm") {}
+    guard coldRounds > 0 else { return }
+    guard Machine.dropCaches() else { return table.row(["the kernel forgets nothing: needs root", "", "", "", ""]) }
+    try addRows(run, rounds: coldRounds, in: table, "cold") { _ = Machine.dropCaches() }
+  }
+
+  private func addRows(
+    _ run: ScanRun, rounds: Int, in table: Table, _ state: String, before: () -> Void
+  ) throws {
+    var turns: [ScanContestant: [Command.Usage]] = [:]
+    // The first round only warms.
+    for round in state == "warm" ? 0...rounds : 1...rounds {
+      for contestant in ScanContestant.allCases {
+        before()
+        let usage = try run.turn(contestant, round)
+        if round > 0 { turns[contestant, default: []].append(usage) }
+      }
+    }
+    func cost(_ contestant: ScanContestant) -> Double? {
+      turns[contestant]?.map { $0.cpuSeconds * 1000 / Double(files) }.median
+    }
+    for contestant in ScanContestant.allCases {
+      let rate = turns[contestant]?.map { Double(files) / $0.seconds }.median
+      table.row([
+        contestant.name, state, rate.text(0), cost(contestant).text(4), (cost(contestant) / cost(.exiv2)).text(3),
+      ])
+    }
+  }
+}
+
+/// The library of one run, and who reads it.
+struct ScanRun {
+  let photod: String
+  let library: ScanLibrary
+  /// For what is left over of a run.
+  let folder: String
+  let settings: [String]
+
+  func scan(_ library: String, data: String) -> Command {
+    Command(ScanContestant.scan(photod, library, data: data, settings: settings))
+  }
+
+  /// One contestant's turn; a round's first scan comes before its second.
+  func turn(_ contestant: ScanContestant, _ round: Int) throws -> Command.Usage {
+    switch contestant {
+    case .firstScan:
+      try? FileManager.default.removeItem(atPath: data)
+      return try scan(library.folder, data: data).usage(hiding: STDERR_FILENO)
+    case .secondScan: return try scan(library.folder, data: data).usage(hiding: STDERR_FILENO)
+    case .exiv2: return try ScanContestant.exiv2(library).usage()
+    case .exiftool: return try ScanContestant.exiftool(names: names()).usage()
+    }
+  }
+
+  private var data: String { folder + "/data" }
+
+  /// A file with the names of the library's files.
+  private func names() throws -> String {
+    let path = folder + "/names"
+    try Data(library.files.joined(separator: "\n").utf8).write(to: URL(filePath: path))
+    return path
+  }
+
+  /// That all have read the files: how many have a date, by each one's word.
+  func agreement() throws -> String {
+    _ = try turn(.firstScan, 0)
+    let catalogue = try Catalogue(dataFolder: data)
+    var (assets, dated) = (0, 0)
+    var query = AssetQuery(limit: 1000, includesHidden: true)
+    repeat {
+      let page = try catalogue.assets(query, for: .local)
+      assets += page.assets.count
+      dated += page.assets.count { $0.creationDateSource != .file }
+      query.cursor = page.nextCursor
+    } while query.cursor != nil
+    let exiv2 = try ScanContestant.exiv2(library).text().split(separator: "\n").count {
+      $0.contains(ScanContestant.dateKey)
+    }
+    let exiftool = try ScanContestant.exiftool(names: names()).text().split(separator: "\n").count {
+      !$0.hasPrefix("-\t")
+    }
+    return "Files with a date: \(dated) of \(assets) assets of photod, \(exiv2) by exiv2, \(exiftool) by exiftool"
+  }
+}
