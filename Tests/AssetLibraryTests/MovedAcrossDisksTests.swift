@@ -22,7 +22,9 @@ struct MovedAcrossDisksTests {
     try #require(stat(library.root + "/" + from, &status) == 0)
     let bytes = [UInt8](try Data(contentsOf: URL(filePath: library.root + "/" + from)))
     try library.put(bytes, to)
-    var times = keepsTime ? [status.st_atim, status.st_mtim] : [timespec(tv_sec: 5, tv_nsec: 5), timespec(tv_sec: 5, tv_nsec: 5)]
+    var times =
+      keepsTime
+      ? [status.st_atim, status.st_mtim] : [timespec(tv_sec: 5, tv_nsec: 5), timespec(tv_sec: 5, tv_nsec: 5)]
     #expect(utimensat(AT_FDCWD, library.root + "/" + to, &times, 0) == 0)
     unlink(library.root + "/" + from)
   }

@@ -183,8 +183,13 @@ extension CatalogueSchema {
       -- Its place in the album, from the front; gaps are left.
       position INTEGER NOT NULL,
       asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
+      -- Copies of the asset's own, kept true by triggers: an album's dates and counts are then read off an index. Whoever
+      -- inserts gives what the asset has.
+      creationDate INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
       PRIMARY KEY (collection, position)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX memberByDate ON member (collection, listing, creationDate);
     CREATE UNIQUE INDEX memberByAsset ON member (asset, collection);
     """
 
@@ -225,22 +230,19 @@ extension CatalogueSchema {
       PRIMARY KEY (collection, listing)
     ) STRICT, WITHOUT ROWID;
     CREATE TRIGGER countInsertedMember AFTER INSERT ON member BEGIN
-      INSERT INTO memberCount VALUES (NEW.collection, (SELECT listing FROM asset WHERE id = NEW.asset), 1)
-        ON CONFLICT DO UPDATE SET value = value + 1;
+      INSERT INTO memberCount VALUES (NEW.collection, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
     END;
-    -- Before, and where an asset goes, its memberships first: afterwards nobody knows how it was listed.
-    CREATE TRIGGER countDeletedMember BEFORE DELETE ON member BEGIN
-      UPDATE memberCount SET value = value - 1
-        WHERE collection = OLD.collection AND listing = (SELECT listing FROM asset WHERE id = OLD.asset);
+    CREATE TRIGGER countDeletedMember AFTER DELETE ON member BEGIN
+      UPDATE memberCount SET value = value - 1 WHERE collection = OLD.collection AND listing = OLD.listing;
     END;
-    CREATE TRIGGER endMembershipsOfAsset BEFORE DELETE ON asset BEGIN
-      DELETE FROM member WHERE asset = OLD.id;
+    CREATE TRIGGER countRelistedMember AFTER UPDATE OF listing ON member WHEN NEW.listing <> OLD.listing BEGIN
+      UPDATE memberCount SET value = value - 1 WHERE collection = OLD.collection AND listing = OLD.listing;
+      INSERT INTO memberCount VALUES (NEW.collection, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
     END;
-    CREATE TRIGGER countRelistedMember AFTER UPDATE ON asset WHEN NEW.listing <> OLD.listing BEGIN
-      UPDATE memberCount SET value = value - 1
-        WHERE listing = OLD.listing AND collection IN (SELECT collection FROM member WHERE asset = NEW.id);
-      INSERT INTO memberCount SELECT collection, NEW.listing, 1 FROM member WHERE asset = NEW.id
-        ON CONFLICT DO UPDATE SET value = value + 1;
+    CREATE TRIGGER followAssetOfMember AFTER UPDATE ON asset
+      WHEN NEW.listing <> OLD.listing OR NEW.creationDate <> OLD.creationDate
+    BEGIN
+      UPDATE member SET listing = NEW.listing, creationDate = NEW.creationDate WHERE asset = NEW.id;
     END;
     """
 }

@@ -14,6 +14,10 @@ package enum CatalogueSchema {
     migrator.registerMigration("3: assets of several files, collections") { db in
       try assetsOfSeveralFiles(db)
     }
+    // Only adds.
+    migrator.registerMigration("4: fetching", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: fetching)
+    }
     return migrator
   }
 
