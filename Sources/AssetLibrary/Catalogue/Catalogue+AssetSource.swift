@@ -17,7 +17,7 @@ extension Catalogue: AssetSource {
 
   package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
     let start = try query.cursor.map(Cursor.init(text:))
-    let visible = "asset.listing \(Self.listings(query))"
+    let visible = "asset.listing \(Listings(query).sql)"
     // Newest first, then by identifier; the cursor names the last row of the page before.
     let after =
       start == nil ? "" : "AND (creationDate < :date OR (creationDate = :date AND localIdentifier > :identifier))"
@@ -46,7 +46,7 @@ extension Catalogue: AssetSource {
 
   package func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int {
     try read { db in
-      try Self.count("assets", Self.listings(query), db)
+      try Self.count("assets", Listings(query).sql, db)
     }
   }
 
@@ -59,24 +59,20 @@ extension Catalogue: AssetSource {
     }
   }
 
-  private static func token(_ db: Database) throws -> String {
+  static func token(_ db: Database) throws -> String {
     String(try Int64.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0)
   }
 
-  /// What `asset.listing` is of those that a query runs through, as the end of a comparison.
-  private static func listings(_ query: AssetQuery) -> String {
-    switch (query.includesHidden, query.includesAllBurstAssets) {
-    case (false, false): "= 0"
-    case (false, true): "IN (0, 1)"
-    case (true, false): "IN (0, 2)"
-    case (true, true): "IN (0, 1, 2, 3)"
-    }
-  }
-
-  private static func count(_ name: String, _ listings: String, _ db: Database) throws -> Int {
+  static func count(_ name: String, _ listings: String, _ db: Database) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(sql: "SELECT sum(value) FROM counter WHERE name = ? AND listing \(listings)"),
       arguments: [name]) ?? 0
+  }
+}
+
+extension Listings {
+  fileprivate init(_ query: AssetQuery) {
+    self.init(includesHidden: query.includesHidden, includesAllBurstAssets: query.includesAllBurstAssets)
   }
 }
 

@@ -56,7 +56,7 @@ extension Catalogue: PlaceholderSink {
   }
 
   /// One transaction that `generation` does not tell of.
-  private func writeUncounted(_ body: (Database) throws -> Void) throws(AssetSourceError) {
+  func writeUncounted(_ body: (Database) throws -> Void) throws(AssetSourceError) {
     do {
       try pool.writeWithoutTransaction { db in
         try commits.uncounted {

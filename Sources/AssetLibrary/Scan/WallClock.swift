@@ -16,7 +16,7 @@ struct WallClock: Sendable {
   /// - Parameter source: what the date is if it names its offset; without one it is in the library's zone.
   func date(_ date: EXIFDate, source: DateSource) -> CreationDate {
     let wall =
-      Self.daysSince1970(date.year, date.month, date.day) * 86_400
+      CivilDate.daysSince1970(date.year, date.month, date.day) * 86_400
       + date.hour * 3600 + date.minute * 60 + date.second
     let seconds = date.offsetMinutes.map { wall - $0 * 60 } ?? wall - offset(atWall: wall)
     return CreationDate(
@@ -33,14 +33,5 @@ struct WallClock: Sendable {
     }
     let before = offset(at: seconds - offset(at: seconds - 86_400))
     return offset(at: seconds - before) == before ? before : offset(at: seconds - offset(at: seconds - before))
-  }
-
-  /// Days from 1970-01-01 in the Gregorian calendar, of which a year is taken to begin in March.
-  static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }

@@ -10,6 +10,10 @@ extension Problem {
     404, "asset-not-found", "No such asset",
     detail: "There is no asset of that name; GET /v1/assets lists those there are.")
 
+  static let collectionNotFound = Problem(
+    404, "collection-not-found", "No such collection",
+    detail: "There is no collection of that name, or not of the kind that this needs; GET /v1/collections lists them.")
+
   static let requestNotFound = Problem(
     404, "request-not-found", "No such request",
     detail: "You have no request of that name under way, nor one that ended within the last minute.")
@@ -57,6 +61,7 @@ extension Problem {
       self.init(
         400, "invalid-parameter", "Invalid parameter",
         detail: "The cursor is not one that this daemon gave out; start again without it.", parameter: "cursor")
+    case .noSuchCollection: self = .collectionNotFound
     case .catalogueFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",

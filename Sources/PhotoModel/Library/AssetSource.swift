@@ -40,6 +40,8 @@ package struct AssetQuery: Sendable, Hashable {
 package enum AssetSourceError: Error, Sendable, Equatable {
   /// The cursor is not one that this library gave out.
   case malformedCursor
+  /// There is no such collection, or none that the principal may see, or it is no folder where one is needed.
+  case noSuchCollection
   /// The catalogue itself failed; the text is for the log.
   case catalogueFailed(String)
 }

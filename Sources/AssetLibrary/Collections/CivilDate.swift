@@ -1,0 +1,29 @@
+/// A day of the Gregorian calendar by its number from 1970-01-01, and back.
+enum CivilDate {
+  static let millisecondsPerDay: Int64 = 86_400_000
+
+  /// A year is taken to begin in March, so that the day that not every year has is its last.
+  static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  static func month(ofDay days: Int) -> (year: Int, month: Int) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month)
+  }
+
+  /// Rounds down, also before 1970.
+  static func day(ofMilliseconds milliseconds: Int64) -> Int {
+    Int((milliseconds - (milliseconds % millisecondsPerDay + millisecondsPerDay) % millisecondsPerDay) / millisecondsPerDay)
+  }
+}

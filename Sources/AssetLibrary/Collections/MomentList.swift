@@ -1,0 +1,57 @@
+import PhotoModel
+
+/// A year or a month of moments: PHCollectionList's moment lists. They are made of the days that assets are of (UTC), and
+/// are nowhere stored; so their identifiers say what they are.
+struct MomentList: Sendable, Hashable {
+  let year: Int
+  /// 1...12; `nil`: the whole year.
+  let month: Int?
+
+  static let yearSubtype = "momentListYear"
+  /// PhotoKit's name for the level between years and moments.
+  static let monthSubtype = "momentListCluster"
+  static let subtypes: Set<String> = [yearSubtype, monthSubtype]
+
+  init(year: Int, month: Int?) {
+    self.year = year
+    self.month = month
+  }
+
+  /// `nil`: the identifier is of something else.
+  init?(_ identifier: LocalIdentifier) {
+    let parts = identifier.rawValue.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, Self.subtypes.contains(String(parts[0])) else { return nil }
+    let digits = parts[1].split(separator: "-", omittingEmptySubsequences: false)
+    guard let year = digits.first.flatMap({ Int($0) }), (1...9999).contains(year) else { return nil }
+    switch (String(parts[0]), digits.count) {
+    case (Self.yearSubtype, 1): self.init(year: year, month: nil)
+    case (Self.monthSubtype, 2):
+      guard let month = Int(digits[1]), (1...12).contains(month) else { return nil }
+      self.init(year: year, month: month)
+    default: return nil
+    }
+    // One list has one name.
+    if self.identifier != identifier { return nil }
+  }
+
+  var subtype: String { month == nil ? Self.yearSubtype : Self.monthSubtype }
+  var identifier: LocalIdentifier { LocalIdentifier("\(subtype).\(title)") }
+
+  /// `2024` or `2024-05`.
+  var title: String {
+    func padded(_ number: Int, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return month.map { "\(padded(year, 4))-\(padded($0, 2))" } ?? padded(year, 4)
+  }
+
+  var days: Range<Int> {
+    let end = month.map { $0 == 12 ? (year + 1, 1) : (year, $0 + 1) } ?? (year + 1, 1)
+    return CivilDate.daysSince1970(year, month ?? 1, 1)..<CivilDate.daysSince1970(end.0, end.1, 1)
+  }
+
+  var milliseconds: Range<Int64> {
+    Int64(days.lowerBound) * CivilDate.millisecondsPerDay..<Int64(days.upperBound) * CivilDate.millisecondsPerDay
+  }
+}
