@@ -57,6 +57,7 @@ let package = Package(
 
     // The house.
     library("PhotoModel"),
+    library("PhotoPredicate", ["PhotoModel"]),
     library("Telemetry", [coreMetrics, logging]),
     library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
@@ -118,7 +119,8 @@ let package = Package(
     .executableTarget(
       name: "photod-fuzz",
       dependencies: [
-        "HTTPCore", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures", "CPhotodFuzz",
+        "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures",
+        "CPhotodFuzz",
       ],
       swiftSettings: strict),
 
@@ -127,6 +129,7 @@ let package = Package(
     library("AllocationCounter", ["CAllocationCounter"]),
 
     tests("PhotoModelTests", ["PhotoModel"]),
+    tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", grdb]),
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),

@@ -1,0 +1,145 @@
+// Moments as JSON and predicates write them. Years are 0000...9999, of the Gregorian calendar throughout, as RFC 3339 §1
+// has it; the conversion between days and dates is exact for all of them.
+
+/// Where a text stops being a date-time of RFC 3339.
+package struct MalformedRFC3339: Error, Sendable, Hashable {
+  /// The index of the first byte that is at fault; the text's length where it ends too early.
+  package let position: Int
+
+  package init(position: Int) {
+    self.position = position
+  }
+}
+
+extension Timestamp {
+  /// 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z: what RFC 3339 can write.
+  package static let rfc3339Range =
+    Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
+
+  /// Reads a date-time with any offset and fraction (RFC 3339 §5.6); `T` and `Z` in either case, or a space for the `T`.
+  ///
+  /// What lies below a millisecond is cut off. A leap second is the first second of the next minute.
+  package init(rfc3339 text: String) throws(MalformedRFC3339) {
+    var reader = Reader(bytes: Array(text.utf8))
+    let year = try reader.number(digits: 4, in: 0...9999)
+    try reader.one(of: "-")
+    let month = try reader.number(digits: 2, in: 1...12)
+    try reader.one(of: "-")
+    let day = try reader.number(digits: 2, in: 1...Self.dayCount(month: month, year: year))
+    try reader.one(of: "Tt ")
+    let hour = try reader.number(digits: 2, in: 0...23)
+    try reader.one(of: ":")
+    let minute = try reader.number(digits: 2, in: 0...59)
+    try reader.one(of: ":")
+    let second = try reader.number(digits: 2, in: 0...60)
+    let fraction = try reader.fraction()
+    let offset = try reader.offset()
+    guard reader.isAtEnd else { throw reader.fault }
+    let seconds = Self.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second
+    milliseconds = Int64(seconds * 1000 + fraction)
+  }
+
+  /// In UTC, with milliseconds where there are some. Only within ``rfc3339Range``.
+  package var rfc3339: String {
+    precondition(Self.rfc3339Range.contains(self), "no year of four digits")
+    let (seconds, rest) = Self.floorDivided(Int(milliseconds), by: 1000)
+    let (days, second) = Self.floorDivided(seconds, by: 86_400)
+    let date = Self.date(days: days)
+    return "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
+      + "T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))"
+      + (rest == 0 ? "Z" : ".\(Self.padded(rest, 3))Z")
+  }
+
+  private struct Reader {
+    let bytes: [UInt8]
+    var position = 0
+
+    var isAtEnd: Bool { position == bytes.count }
+    var fault: MalformedRFC3339 { MalformedRFC3339(position: position) }
+    private var digit: Int? {
+      guard position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) else {
+        return nil
+      }
+      return Int(bytes[position] - UInt8(ascii: "0"))
+    }
+
+    mutating func number(digits: Int, in range: ClosedRange<Int>) throws(MalformedRFC3339) -> Int {
+      let start = position
+      var number = 0
+      for _ in 0..<digits {
+        guard let digit else { throw fault }
+        number = number * 10 + digit
+        position += 1
+      }
+      guard range.contains(number) else { throw MalformedRFC3339(position: start) }
+      return number
+    }
+
+    @discardableResult
+    mutating func one(of characters: String) throws(MalformedRFC3339) -> UInt8 {
+      guard position < bytes.count, characters.utf8.contains(bytes[position]) else { throw fault }
+      position += 1
+      return bytes[position - 1]
+    }
+
+    /// Milliseconds.
+    mutating func fraction() throws(MalformedRFC3339) -> Int {
+      guard position < bytes.count, bytes[position] == UInt8(ascii: ".") else { return 0 }
+      position += 1
+      guard digit != nil else { throw fault }
+      var (milliseconds, unit) = (0, 100)
+      while let digit {
+        milliseconds += digit * unit
+        unit /= 10
+        position += 1
+      }
+      return milliseconds
+    }
+
+    /// Minutes east of UTC.
+    mutating func offset() throws(MalformedRFC3339) -> Int {
+      let sign = try one(of: "Zz+-")
+      guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return 0 }
+      let hours = try number(digits: 2, in: 0...23)
+      try one(of: ":")
+      let minutes = try number(digits: 2, in: 0...59)
+      return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
+    }
+  }
+
+  private static func dayCount(month: Int, year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  /// Days since 1970-01-01. Years begin in March here, so that a leap day is a year's last.
+  private static func days(year: Int, month: Int, day: Int) -> Int {
+    let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+    let century = floorDivided(marchYear, by: 100).quotient
+    return 365 * marchYear + floorDivided(marchYear, by: 4).quotient - century + floorDivided(century, by: 4).quotient
+      + (153 * marchMonth + 2) / 5 + day - 719_469
+  }
+
+  private static func date(days: Int) -> (year: Int, month: Int, day: Int) {
+    // The year by its mean length, and one less or more where that is wrong.
+    var year = floorDivided(days * 400, by: 146_097).quotient + 1970
+    if self.days(year: year, month: 1, day: 1) > days { year -= 1 }
+    if self.days(year: year + 1, month: 1, day: 1) <= days { year += 1 }
+    var month = 12
+    while month > 1, self.days(year: year, month: month, day: 1) > days { month -= 1 }
+    return (year, month, days - self.days(year: year, month: month, day: 1) + 1)
+  }
+
+  private static func floorDivided(_ value: Int, by divisor: Int) -> (quotient: Int, rest: Int) {
+    let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
+    return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+  }
+
+  private static func padded(_ value: Int, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}

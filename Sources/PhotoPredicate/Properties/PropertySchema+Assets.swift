@@ -1,0 +1,84 @@
+import PhotoModel
+
+// Apple's keys are in Table 1 of PHFetchOptions' documentation; the others are those of an asset's resources, and of what
+// this daemon's JSON tells besides.
+
+extension PropertySchema {
+  /// What predicates and sort descriptors over assets may name.
+  package static let asset = PropertySchema([
+    PropertyKey("localIdentifier", .string),
+    // PhotoKit's are optional, so comparing them with nil is no mistake.
+    PropertyKey("creationDate", .date, isNullable: true),
+    PropertyKey("modificationDate", .date, isNullable: true),
+    PropertyKey("mediaType", .enumeration(.mediaType)),
+    PropertyKey("mediaSubtypes", .options(.mediaSubtypes)),
+    PropertyKey("duration", .real),
+    PropertyKey("pixelWidth", .integer),
+    PropertyKey("pixelHeight", .integer),
+    PropertyKey("isFavorite", .boolean, aliases: ["favorite"]),
+    PropertyKey("isHidden", .boolean, aliases: ["hidden"]),
+    PropertyKey("hasAdjustments", .boolean),
+    PropertyKey("burstIdentifier", .string, isNullable: true),
+    PropertyKey("representsBurst", .boolean),
+    PropertyKey("originalFilename", .string),
+    PropertyKey("uniformTypeIdentifier", .string),
+    PropertyKey("fileSize", .integer),
+    PropertyKey("latitude", .real, isNullable: true, needsLocationScope: true),
+    PropertyKey("longitude", .real, isNullable: true, needsLocationScope: true),
+  ])
+
+  /// What predicates and sort descriptors over collections may name.
+  package static let collection = PropertySchema([
+    PropertyKey("localIdentifier", .string),
+    PropertyKey("title", .string, aliases: ["localizedTitle"], isNullable: true),
+    PropertyKey("type", .enumeration(.collectionType), aliases: ["assetCollectionType", "collectionListType"]),
+    PropertyKey(
+      "subtype", .enumeration(.collectionSubtype), aliases: ["assetCollectionSubtype", "collectionListSubtype"]),
+    PropertyKey("startDate", .date, isNullable: true),
+    PropertyKey("endDate", .date, isNullable: true),
+    PropertyKey("estimatedAssetCount", .integer),
+  ])
+}
+
+extension Enumeration {
+  /// PHAssetMediaType.
+  package static let mediaType = Enumeration(
+    prefix: "PHAssetMediaType",
+    [MediaType.unknown, .image, .video, .audio].enumerated().map { ($0.element.rawValue, Int64($0.offset)) })
+
+  /// PHAssetMediaSubtype.
+  package static let mediaSubtypes = Enumeration(
+    prefix: "PHAssetMediaSubtype", MediaSubtypes.named.map { ($0.name, $0.subtype.rawValue) })
+
+  /// PHAssetCollectionType and PHCollectionListType. Their numbers are the same; those of asset collections are understood,
+  /// and lists go by name alone.
+  package static let collectionType = Enumeration(
+    Enumeration(prefix: "PHAssetCollectionType", [("album", 1), ("smartAlbum", 2), ("moment", 3)]).cases
+      + Enumeration(
+        prefix: "PHCollectionListType", [("momentList", nil), ("folder", nil), ("smartFolder", nil)]
+      ).cases)
+
+  /// PHAssetCollectionSubtype, and by name alone PHCollectionListSubtype.
+  package static let collectionSubtype = Enumeration(
+    Enumeration(
+      prefix: "PHAssetCollectionSubtype",
+      [
+        ("albumRegular", 2), ("albumSyncedEvent", 3), ("albumSyncedFaces", 4), ("albumSyncedAlbum", 5),
+        ("albumImported", 6), ("albumMyPhotoStream", 100), ("albumCloudShared", 101), ("smartAlbumGeneric", 200),
+        ("smartAlbumPanoramas", 201), ("smartAlbumVideos", 202), ("smartAlbumFavorites", 203),
+        ("smartAlbumTimelapses", 204), ("smartAlbumAllHidden", 205), ("smartAlbumRecentlyAdded", 206),
+        ("smartAlbumBursts", 207), ("smartAlbumSlomoVideos", 208), ("smartAlbumUserLibrary", 209),
+        ("smartAlbumSelfPortraits", 210), ("smartAlbumScreenshots", 211), ("smartAlbumDepthEffect", 212),
+        ("smartAlbumLivePhotos", 213), ("smartAlbumAnimated", 214), ("smartAlbumLongExposures", 215),
+        ("smartAlbumUnableToUpload", 216), ("smartAlbumRAW", 217), ("smartAlbumCinematic", 218),
+        ("smartAlbumSpatial", 219),
+      ]
+    ).cases
+      + Enumeration(
+        prefix: "PHCollectionListSubtype",
+        [
+          ("momentListCluster", nil), ("momentListYear", nil), ("regularFolder", nil), ("smartFolderEvents", nil),
+          ("smartFolderFaces", nil),
+        ]
+      ).cases)
+}

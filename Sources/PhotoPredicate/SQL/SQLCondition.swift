@@ -1,0 +1,222 @@
+// A predicate as SQL. What a client wrote is only ever bound, never a part of the text.
+//
+// SQL has three truths and predicates have two. The rule that keeps them together: the SQL of a predicate is true exactly
+// where the predicate is, and false or NULL elsewhere; WHERE, AND and OR can't tell these two apart. NOT could, so it is
+// written `IS NOT TRUE`, which takes both for false.
+
+import PhotoModel
+
+/// A condition for `WHERE`, and the values of its `?`, in their order.
+package struct SQLCondition: Sendable, Hashable {
+  package private(set) var sql = ""
+  package private(set) var values: [SQLValue] = []
+
+  /// Uses ``SQLFunction/all``. Ranges, equalities and `BEGINSWITH` are written so that an index on the column serves them.
+  package init(_ predicate: FetchPredicate, columns: SQLColumns) {
+    append(predicate, columns)
+  }
+
+  private mutating func append(_ predicate: FetchPredicate, _ columns: SQLColumns) {
+    switch predicate {
+    case .constant(let value): sql += value ? "1" : "0"
+    case .and(let terms):
+      for (i, term) in terms.enumerated() {
+        if i > 0 { sql += " AND " }
+        if case .or = term { appendEnclosed(term, columns) } else { append(term, columns) }
+      }
+    case .or(let terms):
+      for (i, term) in terms.enumerated() {
+        if i > 0 { sql += " OR " }
+        append(term, columns)
+      }
+    case .not(let negated):
+      appendEnclosed(negated, columns)
+      sql += " IS NOT TRUE"
+    case .comparison(let comparison): append(comparison, columns)
+    }
+  }
+
+  private mutating func appendEnclosed(_ predicate: FetchPredicate, _ columns: SQLColumns) {
+    sql += "("
+    append(predicate, columns)
+    sql += ")"
+  }
+
+  // MARK: Comparisons
+
+  private mutating func append(_ comparison: PredicateComparison, _ columns: SQLColumns) {
+    if case .enumeration(let enumeration) = comparison.subject.key.type {
+      return append(comparison, enumeration, columns[comparison.subject.key])
+    }
+    switch comparison.test {
+    case .relation(let relation, let value):
+      appendSubject(comparison, columns)
+      append(relation, mayBeNull: comparison.subject.isNullable)
+      append(value, comparison)
+    case .property(let relation, let other):
+      appendSubject(comparison, columns)
+      append(relation, mayBeNull: comparison.subject.isNullable || other.isNullable, isBothSided: true)
+      appendSubject(PredicateComparison(other, comparison.test, foldsCase: comparison.foldsCase), columns)
+    case .isNil(let isNil):
+      appendSubject(comparison, columns)
+      sql += isNil ? " IS NULL" : " IS NOT NULL"
+    case .between(let lower, let upper):
+      appendSubject(comparison, columns)
+      sql += " BETWEEN "
+      append(lower, comparison)
+      sql += " AND "
+      append(upper, comparison)
+    case .oneOf(let values):
+      guard !values.isEmpty else { return sql += "0" }
+      appendSubject(comparison, columns)
+      sql += " IN ("
+      for (i, value) in values.enumerated() {
+        if i > 0 { sql += ", " }
+        append(value, comparison)
+      }
+      sql += ")"
+    case .string(let stringOperator, let text):
+      let folded = comparison.foldsCase ? CaseFolding.folded(text) : text
+      append(stringOperator, folded, comparison, columns)
+    }
+  }
+
+  private mutating func appendSubject(_ comparison: PredicateComparison, _ columns: SQLColumns) {
+    let expression = columns[comparison.subject.key].expression
+    if comparison.foldsCase {
+      sql += "\(SQLFunction.fold.name)(\(expression))"
+    } else if let mask = comparison.subject.mask {
+      sql += "(\(expression) & ?)"
+      values.append(.integer(mask))
+    } else {
+      sql += expression
+    }
+  }
+
+  /// `!=` is true of a value that is absent, and so is `==` of two that are.
+  private mutating func append(
+    _ relation: PredicateComparison.Relation, mayBeNull: Bool, isBothSided: Bool = false
+  ) {
+    switch relation {
+    case .equal: sql += mayBeNull && isBothSided ? " IS " : " = "
+    case .notEqual: sql += mayBeNull ? " IS NOT " : " <> "
+    default: sql += " \(relation.rawValue) "
+    }
+  }
+
+  private mutating func append(_ value: PropertyValue, _ comparison: PredicateComparison) {
+    switch value {
+    // Written out, so that an index of the rows where it is so serves.
+    case .boolean(let value): sql += value ? "1" : "0"
+    case .integer(let number): bind(.integer(number))
+    case .real(let number): bind(.real(number))
+    case .string(let text): bind(.text(comparison.foldsCase ? CaseFolding.folded(text) : text))
+    case .date(let date): bind(.integer(date.milliseconds))
+    case .name: preconditionFailure("a name belongs to an enumeration")
+    }
+  }
+
+  private mutating func bind(_ value: SQLValue) {
+    sql += "?"
+    values.append(value)
+  }
+
+  // MARK: Enumerations
+
+  /// Which of the cases fulfil the comparison is known here, so that any storage and any order will do.
+  private mutating func append(
+    _ comparison: PredicateComparison, _ enumeration: Enumeration, _ column: SQLColumns.Column
+  ) {
+    struct Single: PropertyRow {
+      let value: PropertyValue?
+      func value(for key: PropertyKey) -> PropertyValue? { value }
+    }
+    let fulfilling = enumeration.cases.filter { comparison.matches(Single(value: .name($0.name))) }
+    let others = enumeration.cases.count - fulfilling.count
+    let isTrueOfNil = comparison.subject.isNullable && comparison.matches(Single(value: nil))
+    switch (fulfilling.count, others) {
+    case (0, _): sql += isTrueOfNil ? "\(column.expression) IS NULL" : "0"
+    case (_, 0): sql += comparison.subject.isNullable && !isTrueOfNil ? "\(column.expression) IS NOT NULL" : "1"
+    default:
+      if isTrueOfNil { sql += "(\(column.expression) IS NULL OR " }
+      sql += column.expression + (fulfilling.count == 1 ? " = " : " IN (")
+      for (i, element) in fulfilling.enumerated() {
+        if i > 0 { sql += ", " }
+        bind(column.value(ofCase: element.name))
+      }
+      if fulfilling.count > 1 { sql += ")" }
+      if isTrueOfNil { sql += ")" }
+    }
+  }
+
+  // MARK: Strings
+
+  private mutating func append(
+    _ stringOperator: PredicateComparison.StringOperator, _ text: String, _ comparison: PredicateComparison,
+    _ columns: SQLColumns
+  ) {
+    switch stringOperator {
+    case .beginsWith: appendPrefix(text, comparison, columns)
+    case .endsWith: appendPart(text, comparison, columns, "substr(", ", -\(text.unicodeScalars.count)) = ?")
+    case .contains: appendPart(text, comparison, columns, "instr(", ", ?) > 0")
+    case .like: appendPattern(text, comparison, columns)
+    }
+  }
+
+  /// A range of the column, which an index serves; what is folded is in none.
+  private mutating func appendPrefix(_ prefix: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
+    guard !comparison.foldsCase, !prefix.isEmpty else {
+      return appendPart(prefix, comparison, columns, "substr(", ", 1, \(prefix.unicodeScalars.count)) = ?")
+    }
+    appendSubject(comparison, columns)
+    sql += " >= "
+    bind(.text(prefix))
+    guard let successor = prefix.codePointSuccessor else { return }
+    sql += " AND "
+    appendSubject(comparison, columns)
+    sql += " < "
+    bind(.text(successor))
+  }
+
+  /// Every string, but no absent one, has the empty one in it, before it and behind it.
+  private mutating func appendPart(
+    _ part: String, _ comparison: PredicateComparison, _ columns: SQLColumns, _ start: String, _ end: String
+  ) {
+    if part.isEmpty {
+      sql += "\(columns[comparison.subject.key].expression) IS NOT NULL"
+    } else {
+      sql += start
+      appendSubject(comparison, columns)
+      sql += end
+      values.append(.text(part))
+    }
+  }
+
+  /// The patterns that are written most have plainer forms.
+  private mutating func appendPattern(_ pattern: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
+    let parts = LikePattern.parts(pattern)
+    switch (parts.count, parts.first, parts.dropFirst().first, parts.last) {
+    case (0, _, _, _): appendWhole("", comparison, columns)
+    case (1, .literal(let text), _, _): appendWhole(text, comparison, columns)
+    case (1, .anyText, _, _): append(.contains, "", comparison, columns)
+    case (2, .literal(let text), _, .anyText): append(.beginsWith, text, comparison, columns)
+    case (2, .anyText, _, .literal(let text)): append(.endsWith, text, comparison, columns)
+    case (3, .anyText, .literal(let text), .anyText): append(.contains, text, comparison, columns)
+    default:
+      if case .literal(let prefix) = parts.first, !comparison.foldsCase {
+        appendPrefix(prefix, comparison, columns)
+        sql += " AND "
+      }
+      sql += "\(SQLFunction.like.name)("
+      appendSubject(comparison, columns)
+      sql += ", ?)"
+      values.append(.text(pattern))
+    }
+  }
+
+  private mutating func appendWhole(_ text: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
+    appendSubject(comparison, columns)
+    sql += " = "
+    bind(.text(text))
+  }
+}

@@ -1,0 +1,39 @@
+/// Simple case folding (The Unicode Standard §5.18; CaseFolding.txt, status C and S): what `[c]` does to both sides.
+///
+/// Each character becomes one character, by itself and in every language alike: `ß` and `ss` stay apart, as do `i` and `İ`,
+/// and accents are left alone. The table is this module's own, not the runtime's, so that what an index or a client was
+/// told stays true with another toolchain; characters that were assigned later than it fold to themselves.
+package enum CaseFolding {
+  /// Linear in the text, with a logarithmic look-up for what is not ASCII.
+  package static func folded(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) {
+      return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in
+        var count = 0
+        for byte in text.utf8 {
+          buffer[count] = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+          count += 1
+        }
+        return count
+      }
+    }
+    var folded = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { folded.append(Self.folded(scalar)) }
+    return String(folded)
+  }
+
+  static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    let value = Int32(scalar.value)
+    // The last run that does not begin behind it.
+    var (low, high) = (0, runs.count / 4)
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle * 4] <= value { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0 else { return scalar }
+    let (first, last, step, distance) = (
+      runs[low * 4 - 4], runs[low * 4 - 3], runs[low * 4 - 2], runs[low * 4 - 1]
+    )
+    guard value <= last, (value - first) % step == 0 else { return scalar }
+    return Unicode.Scalar(UInt32(value + distance)) ?? scalar
+  }
+}

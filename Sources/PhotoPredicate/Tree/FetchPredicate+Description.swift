@@ -1,0 +1,76 @@
+import PhotoModel
+
+extension FetchPredicate: CustomStringConvertible {
+  /// The predicate in its own language: reading it gives the same tree, against the same schema.
+  package var description: String {
+    switch self {
+    case .constant(let value): value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+    case .and(let terms): terms.map { $0.isDisjunction ? "(\($0))" : "\($0)" }.joined(separator: " AND ")
+    case .or(let terms): terms.map(\.description).joined(separator: " OR ")
+    case .not(let predicate): predicate.isCompound ? "NOT (\(predicate))" : "NOT \(predicate)"
+    case .comparison(let comparison): comparison.description
+    }
+  }
+
+  private var isDisjunction: Bool { if case .or = self { true } else { false } }
+
+  private var isCompound: Bool {
+    switch self {
+    case .and, .or: true
+    default: false
+    }
+  }
+}
+
+extension PredicateComparison: CustomStringConvertible {
+  package var description: String {
+    let option = foldsCase ? "[c]" : ""
+    let type = subject.key.type
+    return switch test {
+    case .relation(let relation, let value): "\(subject) \(relation.rawValue)\(option) \(value.literal(of: type))"
+    case .property(let relation, let other): "\(subject) \(relation.rawValue)\(option) \(other)"
+    case .isNil(let isNil): "\(subject) \(isNil ? "==" : "!=") nil"
+    case .between(let lower, let upper):
+      "\(subject) BETWEEN\(option) {\(lower.literal(of: type)), \(upper.literal(of: type))}"
+    case .oneOf(let values):
+      "\(subject) IN\(option) {\(values.map { $0.literal(of: type) }.joined(separator: ", "))}"
+    case .string(let comparison, let text):
+      "\(subject) \(comparison.rawValue)\(option) \(PropertyValue.string(text).literal(of: type))"
+    }
+  }
+}
+
+extension PredicateComparison.Subject: CustomStringConvertible {
+  package var description: String {
+    mask.map { "\(key.name) & \(PropertyValue.integer($0).literal(of: key.type))" } ?? key.name
+  }
+}
+
+extension PropertyValue {
+  /// As the language writes it.
+  fileprivate func literal(of type: PropertyType) -> String {
+    switch self {
+    case .boolean(let value): value ? "true" : "false"
+    case .integer(let value):
+      if case .options(let bits) = type, let bit = bits.numbered(value) { bit.name } else { "\(value)" }
+    case .real(let value): "\(value)"
+    case .string(let text): Self.quoted(text)
+    case .date(let date): "'\(date.rfc3339)'"
+    case .name(let name): name
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var quoted = "'"
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "'", "\\": quoted += "\\\(scalar)"
+      case "\n": quoted += "\\n"
+      case "\r": quoted += "\\r"
+      case "\t": quoted += "\\t"
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "'"
+  }
+}

@@ -1,0 +1,132 @@
+// For whoever chooses an index: the same predicate with fewer ways of saying it, and what it demands of one key.
+
+import PhotoModel
+
+extension FetchPredicate {
+  /// An equivalent predicate in which `NOT` stands before comparisons alone, and there only where no relation says the
+  /// same; constants are gone unless one is all that is left; a boolean is only ever compared by `==`.
+  package var normalized: FetchPredicate { normalized(isNegated: false) }
+
+  private func normalized(isNegated: Bool) -> FetchPredicate {
+    switch self {
+    case .constant(let value): return .constant(value != isNegated)
+    case .not(let predicate): return predicate.normalized(isNegated: !isNegated)
+    case .and(let terms), .or(let terms):
+      let isConjunction = if case .and = self { !isNegated } else { isNegated }
+      let parts = terms.map { $0.normalized(isNegated: isNegated) }
+      // False decides a conjunction, true a disjunction; the other constant says nothing.
+      if parts.contains(.constant(!isConjunction)) { return .constant(!isConjunction) }
+      let telling = parts.filter { $0 != .constant(isConjunction) }
+      return isConjunction ? .conjunction(telling) : .disjunction(telling)
+    case .comparison(let comparison):
+      guard isNegated else { return .comparison(comparison.normalized) }
+      return comparison.inverse.map { .comparison($0.normalized) } ?? .not(.comparison(comparison.normalized))
+    }
+  }
+
+  /// The terms that all have to be true; of a normalised predicate. None for one that is always true.
+  package var conjuncts: [FetchPredicate] {
+    switch self {
+    case .and(let terms): terms
+    case .constant(true): []
+    default: [self]
+    }
+  }
+
+  /// What a boolean, an enumeration or a string has to be, as far as a term says so by itself; of a normalised predicate.
+  package func requiredValue(of key: PropertyKey) -> PropertyValue? {
+    for case .comparison(let comparison) in conjuncts {
+      guard comparison.subject == PredicateComparison.Subject(key), !comparison.foldsCase else { continue }
+      switch comparison.test {
+      case .relation(.equal, let value): return value
+      case .oneOf(let values) where values.count == 1: return values[0]
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// Between which numbers an integer has to lie, or between which milliseconds a date; of a normalised predicate. Empty
+  /// where no object can fulfil all terms. Says `nil` where no term bounds the key.
+  package func requiredRange(of key: PropertyKey) -> IntegerBounds? {
+    var bounds: IntegerBounds?
+    for case .comparison(let comparison) in conjuncts where comparison.subject == PredicateComparison.Subject(key) {
+      guard let term = comparison.bounds else { continue }
+      bounds = bounds.map { $0.intersection(term) } ?? term
+    }
+    return bounds
+  }
+}
+
+/// From a number to another, both included. Empty where the first is the greater one.
+package struct IntegerBounds: Sendable, Hashable {
+  package var lower: Int64
+  package var upper: Int64
+
+  package var isEmpty: Bool { lower > upper }
+
+  func intersection(_ other: IntegerBounds) -> IntegerBounds {
+    IntegerBounds(lower: max(lower, other.lower), upper: min(upper, other.upper))
+  }
+
+  static let none = IntegerBounds(lower: .max, upper: .min)
+}
+
+extension PredicateComparison {
+  fileprivate var normalized: PredicateComparison {
+    guard case .relation(.notEqual, .boolean(let value)) = test, !subject.isNullable else { return self }
+    return PredicateComparison(subject, .relation(.equal, .boolean(!value)))
+  }
+
+  /// What is true exactly where this is not. An absent value makes `<` and `>=` both false, so that neither is the
+  /// other's inverse.
+  fileprivate var inverse: PredicateComparison? {
+    var inverse = self
+    switch test {
+    case .relation(let relation, let value) where !subject.isNullable || !relation.isOrdering:
+      inverse.test = .relation(relation.inverse, value)
+    case .property(let relation, let other)
+    where !(subject.isNullable || other.isNullable) || !relation.isOrdering:
+      inverse.test = .property(relation.inverse, other)
+    case .isNil(let isNil): inverse.test = .isNil(!isNil)
+    default: return nil
+    }
+    return inverse
+  }
+
+  fileprivate var bounds: IntegerBounds? {
+    switch test {
+    case .relation(let relation, let value): return value.discrete.map { Self.bounds(relation, $0) }
+    case .between(let lower, let upper):
+      guard let lower = lower.discrete, let upper = upper.discrete else { return nil }
+      return Self.bounds(.greaterOrEqual, lower).intersection(Self.bounds(.lessOrEqual, upper))
+    case .oneOf(let values):
+      let numbers = values.compactMap(\.discrete)
+      guard numbers.count == values.count else { return nil }
+      guard let lower = numbers.min(), let upper = numbers.max() else { return IntegerBounds.none }
+      return IntegerBounds(lower: lower, upper: upper)
+    case .property, .isNil, .string: return nil
+    }
+  }
+
+  private static func bounds(_ relation: Relation, _ number: Int64) -> IntegerBounds {
+    switch relation {
+    case .equal: IntegerBounds(lower: number, upper: number)
+    case .notEqual: IntegerBounds(lower: .min, upper: .max)
+    case .less: number == .min ? .none : IntegerBounds(lower: .min, upper: number - 1)
+    case .lessOrEqual: IntegerBounds(lower: .min, upper: number)
+    case .greater: number == .max ? .none : IntegerBounds(lower: number + 1, upper: .max)
+    case .greaterOrEqual: IntegerBounds(lower: number, upper: .max)
+    }
+  }
+}
+
+extension PropertyValue {
+  fileprivate var discrete: Int64? {
+    switch self {
+    case .integer(let number): number
+    case .date(let date): date.milliseconds
+    default: nil
+    }
+  }
+}

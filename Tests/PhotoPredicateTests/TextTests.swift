@@ -1,0 +1,105 @@
+import PhotoModel
+import PhotoPredicate
+import Testing
+
+@Suite("Case folding")
+struct CaseFoldingTests {
+  @Test(
+    "is simple: one character for one, in every language alike",
+    arguments: [
+      ("", ""), ("IMG_0001.JPG", "img_0001.jpg"), ("@AZ[`az{", "@az[`az{"),
+      ("\u{C4}\u{D6}\u{DC}", "\u{E4}\u{F6}\u{FC}"),
+      ("\u{D7}\u{DF}\u{F7}", "\u{D7}\u{DF}\u{F7}"), ("\u{1E9E}", "\u{DF}"), ("\u{17F}", "s"),
+      ("\u{212A}\u{212B}\u{2126}", "k\u{E5}\u{3C9}"),
+      ("\u{B5}", "\u{3BC}"), ("\u{3A3}\u{3C2}\u{3C3}", "\u{3C3}\u{3C3}\u{3C3}"), ("\u{130}\u{131}", "\u{130}\u{131}"),
+      ("I", "i"),
+      ("\u{410}\u{42F}\u{401}", "\u{430}\u{44F}\u{451}"), ("\u{531}", "\u{561}"), ("\u{10A0}", "\u{2D00}"),
+      ("\u{1F88}", "\u{1F80}"),
+      ("\u{FF21}", "\u{FF41}"), ("\u{10400}", "\u{10428}"), ("\u{1E900}", "\u{1E922}"),
+      ("\u{AB70}\u{13A0}", "\u{13A0}\u{13A0}"),
+      ("\u{1C4}\u{1C5}\u{1C6}", "\u{1C6}\u{1C6}\u{1C6}"), ("\u{100}\u{101}\u{102}", "\u{101}\u{101}\u{103}"),
+      ("E\u{301}", "e\u{301}"),
+      ("\u{65E5}\u{1F600}", "\u{65E5}\u{1F600}"), ("\u{FB00}", "\u{FB00}"), ("\u{10FFFF}", "\u{10FFFF}"),
+    ])
+  func examples(_ text: String, _ folded: String) {
+    #expect(Array(CaseFolding.folded(text).unicodeScalars) == Array(folded.unicodeScalars))
+  }
+
+  /// Held against the runtime's own tables, where these say the same by definition.
+  @Test("of every character agrees with its lower and upper case")
+  func everyCharacter() throws {
+    var folding = 0
+    for value in UInt32(1)...0x10FFFF {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let text = String(scalar)
+      let folded = CaseFolding.folded(text)
+      #expect(folded.unicodeScalars.count == 1 && CaseFolding.folded(folded) == folded, "\(value)")
+      if !folded.unicodeScalars.elementsEqual(text.unicodeScalars) {
+        folding += 1
+        #expect(scalar.properties.changesWhenCaseFolded, "\(value)")
+      }
+      // Those whose upper case is one character have its folding, save for the Turkish i.
+      let upper = scalar.properties.uppercaseMapping
+      if upper.unicodeScalars.count == 1, scalar != "\u{131}" {
+        #expect(CaseFolding.folded(upper).unicodeScalars.elementsEqual(folded.unicodeScalars), "\(value)")
+      }
+    }
+    #expect(folding == 1454)
+  }
+}
+
+@Suite("LIKE")
+struct LikePatternTests {
+  @Test(
+    "matches whole texts",
+    arguments: [
+      ("", "", true), ("a", "", false), ("", "a", false), ("", "*", true), ("", "**", true), ("", "?", false),
+      ("abc", "abc", true),
+      ("abc", "ab", false), ("abc", "abcd", false), ("abc", "a*", true), ("abc", "*c", true), ("abc", "*b*", true),
+      ("abc", "a?c", true),
+      ("abc", "a??c", false), ("abc", "???", true), ("abc", "????", false), ("abc", "*?*?*?*", true),
+      ("abc", "*?*?*?*?*", false),
+      ("aab", "*ab", true), ("mississippi", "m*iss*ip*", true), ("mississippi", "m*issx*", false),
+      ("abcabc", "*abc", true), ("ABC", "abc", false),
+      ("a*c", "a\\*c", true), ("abc", "a\\*c", false), ("a?c", "a\\?c", true), ("abc", "a\\?c", false),
+      ("a\\c", "a\\\\c", true), ("a\\", "a\\", true),
+      ("ab", "a\\b", true), ("%_", "%_", true), ("ab", "%_", false), ("[a]", "[a]", true), ("\u{E9}", "?", true),
+      ("e\u{301}", "?", false), ("e\u{301}", "??", true),
+      ("\u{1F600}x", "?x", true), ("\u{1F600}", "??", false), ("\u{1F600}\u{E9}a", "*?a", true),
+      ("\u{E9}", "*?*?*", false), ("\u{E9}\u{E8}", "*\u{E8}", true),
+      ("\n", "?", true),
+    ])
+  func examples(_ text: String, _ pattern: String, _ matches: Bool) {
+    #expect(LikePattern.matches(text, pattern: pattern) == matches)
+  }
+
+  /// By trying every way, which takes too long for anything but short texts.
+  private func tried(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
+    guard let first = pattern.first else { return text.isEmpty }
+    let rest = pattern.dropFirst()
+    switch first {
+    case "*": return (text.startIndex...text.endIndex).contains { tried(text[$0...], rest) }
+    case "?": return !text.isEmpty && tried(text.dropFirst(), rest)
+    case "\\" where !rest.isEmpty: return text.first == rest.first && tried(text.dropFirst(), rest.dropFirst())
+    default: return text.first == first && tried(text.dropFirst(), rest)
+    }
+  }
+
+  @Test("agrees with trying every way", arguments: 0..<10)
+  func random(_ seed: Int) {
+    var dice = Dice(seed)
+    for _ in 0..<2000 {
+      let text = (0..<dice.below(7)).map { _ in dice.one(of: ["a", "b", "\u{E9}", "*", "\\"]) }.joined()
+      let pattern = (0..<dice.below(7)).map { _ in dice.one(of: ["a", "b", "\u{E9}", "*", "?", "\\"]) }.joined()
+      let expected = tried(Array(text.unicodeScalars)[...], Array(pattern.unicodeScalars)[...])
+      #expect(LikePattern.matches(text, pattern: pattern) == expected, "\(text) LIKE \(pattern)")
+    }
+  }
+
+  @Test("takes the product of both lengths at worst", .timeLimit(.minutes(1)))
+  func worst() {
+    let text = String(repeating: "a", count: 20_000)
+    #expect(!LikePattern.matches(text, pattern: String(repeating: "*a", count: 32) + "*b"))
+    #expect(!LikePattern.matches(text, pattern: "*" + String(repeating: "a", count: 500) + "b"))
+  }
+}
