@@ -38,6 +38,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "exif") { fed($0, $1, MetadataTarget.exif) },
     FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
     FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },
+    FuzzTarget(name: "predicate") { fed($0, $1, PredicateTarget.check) },
   ]
 
   func run(_ arguments: [String]) throws {

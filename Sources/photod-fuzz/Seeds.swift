@@ -12,6 +12,7 @@ enum Seeds {
   static func write(to folder: String) throws {
     for (target, seeds) in [
       ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("mpf", multiPictures), ("http", requests),
+      ("predicate", predicates),
     ] {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -130,6 +131,18 @@ enum Seeds {
       "PUT /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 ; a=\"b\"\r\nx\r\n0A\r\n0123456789\r\n0\r\nT: t\r\n\r\n",
       "GET http://b:80/p?q HTTP/1.1\r\nHost: a\r\nConnection: x, close\r\nExpect: 100-continue\r\n\r\n",
       "OPTIONS * HTTP/1.1\r\nHost: [::1]:8080\r\nX: \t a \t\r\n\r\n",
+    ].map { Array($0.utf8) }
+  }
+
+  private static var predicates: [[UInt8]] {
+    [
+      "TRUEPREDICATE", "creationDate,-isFavorite", "isFavorite == YES && NOT (hidden != 0 || mediaType IN {image, 2})",
+      "creationDate BETWEEN {'2024-05-06T07:08:09.5+02:00', CAST(1e3, \"NSDate\")} AND CAST(\"2024-05-06T07:08:09Z\", \"NSDate\") > modificationDate",
+      "(mediaSubtypes & (photoHDR | PHAssetMediaSubtypePhotoLive | 0x1F)) != 0 OR !(1 & pixelWidth == 1)",
+      "originalFilename LIKE[c] '*\\\\*?.j\\u0070g' OR originalFilename BEGINSWITH \"IMG_\" OR 'a' <> burstIdentifier",
+      "burstIdentifier == nil and originalFilename CONTAINS [c] 'x' and uniformTypeIdentifier ENDSWITH \"jpeg\"",
+      "latitude < -33.9628e-1 OR longitude => .5 OR duration =< pixelHeight OR fileSize IN {}",
+      "localizedTitle >=[c] 'a' AND (type == folder OR subtype == smartAlbumRAW) AND estimatedAssetCount > 0 AND startDate < endDate",
     ].map { Array($0.utf8) }
   }
 }

@@ -45,7 +45,8 @@ extension Dice {
     0, 1, -1, 2, 3, 5, 100, 4000, 4001, 1 << 53, 1 << 53 + 1, -(1 << 53) - 1, .max, .max - 1, .min, .min + 1,
   ]
   static let reals: [Double] = [
-    0, -0.0, 1, 1.5, 0.5, -1.5, 0.1, 0.1 + 0.2, 0.3, 5e-324, 1.7976931348623157e308, -1.7976931348623157e308,
+    0, -0.0, 1, 1.5, 0.5, -1.5, 0.1, 0.1 + 0.2, 0.3, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+    -.greatestFiniteMagnitude,
     9_007_199_254_740_992, 9_007_199_254_740_994, 0x1p63, -0x1p63, 1e19, 4000, 4000.25, -33.9628,
   ]
   static let dates: [Int64] = [

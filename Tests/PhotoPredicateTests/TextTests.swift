@@ -25,24 +25,26 @@ struct CaseFoldingTests {
     #expect(Array(CaseFolding.folded(text).unicodeScalars) == Array(folded.unicodeScalars))
   }
 
-  /// Held against the runtime's own tables, where these say the same by definition.
+  /// Held against the runtime's own tables, where these say the same by definition, and knew the character when this one
+  /// was made.
   @Test("of every character agrees with its lower and upper case")
   func everyCharacter() throws {
     var folding = 0
     for value in UInt32(1)...0x10FFFF {
-      guard let scalar = Unicode.Scalar(value) else { continue }
+      guard let scalar = Unicode.Scalar(value), let age = scalar.properties.age, age <= (15, 0) else { continue }
       let text = String(scalar)
       let folded = CaseFolding.folded(text)
       #expect(folded.unicodeScalars.count == 1 && CaseFolding.folded(folded) == folded, "\(value)")
       if !folded.unicodeScalars.elementsEqual(text.unicodeScalars) {
         folding += 1
-        #expect(scalar.properties.changesWhenCaseFolded, "\(value)")
+        // That property is one of the decomposed character; U+1FBE decomposes to the iota that it folds to.
+        #expect(scalar.properties.changesWhenCaseFolded || value == 0x1FBE, "\(value)")
       }
       // Those whose upper case is one character have its folding, save for the Turkish i.
       let upper = scalar.properties.uppercaseMapping
-      if upper.unicodeScalars.count == 1, scalar != "\u{131}" {
-        #expect(CaseFolding.folded(upper).unicodeScalars.elementsEqual(folded.unicodeScalars), "\(value)")
-      }
+      guard upper.unicodeScalars.count == 1, scalar != "\u{131}" else { continue }
+      guard let upperAge = upper.unicodeScalars.first?.properties.age, upperAge <= (15, 0) else { continue }
+      #expect(CaseFolding.folded(upper).unicodeScalars.elementsEqual(folded.unicodeScalars), "\(value)")
     }
     #expect(folding == 1454)
   }

@@ -40,6 +40,7 @@ package struct FetchSortDescriptors: Sendable, Hashable {
     var descriptors: [FetchSortDescriptor] = []
     repeat {
       let isAscending = !lexer.takeMinus()
+      if let second = lexer.offsetOfMinus { throw lexer.fault(at: second, .key(names)) }
       let token = try lexer.next()
       guard descriptors.count < limits.sortKeys else {
         throw lexer.fault(at: token.range, .atMost(limits.sortKeys, of: "keys to sort by"))

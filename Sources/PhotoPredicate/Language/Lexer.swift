@@ -46,6 +46,9 @@ struct Lexer {
     return true
   }
 
+  /// Where a `-` comes next, if it does.
+  var offsetOfMinus: Int? { peek() == "-" ? position : nil }
+
   private mutating func skipSpace() {
     while let space = peek(), space == " " || ("\t"..."\r").contains(space) { position += 1 }
   }
@@ -57,7 +60,7 @@ struct Lexer {
   private mutating func kind() throws(PredicateError) -> Token.Kind {
     guard let first = peek() else { return .end }
     if first == "'" || first == "\"" { return .string(try string(quote: first)) }
-    if Self.isDigit(first) || first == "-" || first == "." { return try number() }
+    if Self.isDigit(first) || first == "-" || first == "." && peek(1).map(Self.isDigit) == true { return try number() }
     if Self.isNamePart(first) {
       let word = text(scalars[position...].prefix(while: Self.isNamePart))
       position += word.unicodeScalars.count
@@ -85,26 +88,26 @@ struct Lexer {
     let start = position
     if peek() == "-" { position += 1 }
     if peek() == "0", let x = peek(1), x == "x" || x == "X" { return try hexadecimal(from: start) }
-    let whole = try digits(areNeeded: peek() != ".")
+    try digits(areNeeded: peek() != ".")
     var isReal = false
     if peek() == "." {
       isReal = true
       position += 1
-      _ = try digits(areNeeded: true)
+      try digits(areNeeded: true)
     }
     if let e = peek(), e == "e" || e == "E" {
       isReal = true
       position += 1
       if let sign = peek(), sign == "-" || sign == "+" { position += 1 }
-      _ = try digits(areNeeded: true)
+      try digits(areNeeded: true)
     }
     try endOfNumber()
     let literal = text(scalars[start..<position])
-    if !isReal, whole > 0, let integer = Int64(literal) { return .integer(integer) }
+    if !isReal, let integer = Int64(literal) { return .integer(integer) }
     guard let real = Double(literal), real.isFinite else {
       throw fault(at: start..<position, .finiteNumber)
     }
-    return .real(real)
+    return isReal ? .real(real) : .beyondIntegers(real)
   }
 
   private mutating func hexadecimal(from start: Int) throws(PredicateError) -> Token.Kind {
@@ -120,11 +123,10 @@ struct Lexer {
     return .integer(integer)
   }
 
-  private mutating func digits(areNeeded: Bool) throws(PredicateError) -> Int {
+  private mutating func digits(areNeeded: Bool) throws(PredicateError) {
     let start = position
     while let digit = peek(), Self.isDigit(digit) { position += 1 }
     guard position > start || !areNeeded else { throw fault(at: position, .digit) }
-    return position - start
   }
 
   private func endOfNumber() throws(PredicateError) {

@@ -5,6 +5,8 @@ struct Literal {
   indirect enum Kind {
     case integer(Int64)
     case real(Double)
+    /// An integer that only a real can hold, not to the last digit.
+    case beyondIntegers(Double)
     case boolean(Bool)
     case null
     /// Of a `CAST`.
@@ -43,7 +45,7 @@ extension Literal {
       guard let whole = Int64(exactly: number.rounded(.down)) else { throw Misfit(range: range) }
       return Double(whole) == number ? .integer(whole) : .real(number)
     case (.real, .integer(let number)): return .real(Double(number))
-    case (.real, .real(let number)): return .real(number)
+    case (.real, .real(let number)), (.real, .beyondIntegers(let number)): return .real(number)
     case (.string, .string(let text)): return .string(text)
     case (.date, .date(let date)): return .date(date)
     case (.date, .string(let text)): return .date(try date(text))

@@ -80,7 +80,8 @@ struct PredicateParser {
   }
 
   mutating func whole() throws(PredicateError) -> FetchPredicate {
-    let predicate = try predicate(try disjunction())
+    let parsed = try disjunction()
+    let predicate = try predicate(parsed)
     guard token.kind == .end else { throw unexpected(endOfComparison) }
     return predicate
   }
@@ -93,7 +94,8 @@ struct PredicateParser {
     var terms = [try predicate(first)]
     while isNext(.or, or: .doubleBar) {
       try advance()
-      terms.append(try predicate(try conjunction()))
+      let next = try conjunction()
+      terms.append(try predicate(next))
     }
     return .predicate(.disjunction(terms))
   }
@@ -104,7 +106,8 @@ struct PredicateParser {
     var terms = [try predicate(first)]
     while isNext(.and, or: .doubleAmpersand) {
       try advance()
-      terms.append(try predicate(try negation()))
+      let next = try negation()
+      terms.append(try predicate(next))
     }
     return .predicate(.conjunction(terms))
   }
@@ -113,9 +116,9 @@ struct PredicateParser {
     guard isNext(.not, or: .exclamation) else { return try comparison() }
     try descend()
     try advance()
-    let negated = try predicate(try negation())
+    let negated = try negation()
     depth -= 1
-    return .predicate(.not(negated))
+    return .predicate(.not(try predicate(negated)))
   }
 
   private func isNext(_ keyword: Keyword, or sign: Sign) -> Bool {
@@ -392,6 +395,7 @@ struct PredicateParser {
     case .keyword(.nil), .keyword(.null): kind = .null
     case .integer(let number): kind = .integer(number)
     case .real(let number): kind = .real(number)
+    case .beyondIntegers(let number): kind = .beyondIntegers(number)
     case .string(let text): kind = .string(text)
     case .name(let name):
       if let key = try key(named: name) {
@@ -468,7 +472,7 @@ struct PredicateParser {
         throw lexer.fault(at: error.range, .castDate)
       }
     case .integer(let seconds): return Timestamp(secondsSince2001: Double(seconds))
-    case .real(let seconds): return Timestamp(secondsSince2001: seconds)
+    case .real(let seconds), .beyondIntegers(let seconds): return Timestamp(secondsSince2001: seconds)
     default: return nil
     }
   }

@@ -4,8 +4,10 @@ struct Token {
     case keyword(Keyword)
     case name(String)
     case integer(Int64)
-    /// With a point or an exponent, or beyond all integers; always finite.
+    /// With a point or an exponent; finite.
     case real(Double)
+    /// With neither, but too large for an integer.
+    case beyondIntegers(Double)
     case string(String)
     case sign(Sign)
     /// A character that the language has no use for.
