@@ -150,6 +150,7 @@ extension LibraryScanner {
       try catalogue.note(mounts.met(walk.mounts, absent: absent))
       try catalogue.scanIsComplete(probeMark: probe.mark)
     }
+    try catalogue.refreshMoments(zone: timeZone, stop: stop)
     progressed(state.progress)
     return (state.progress, refusal)
   }
