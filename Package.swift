@@ -20,6 +20,8 @@ let collections: Target.Dependency = .product(name: "Collections", package: "swi
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+// SQLite's own functions, for what GRDB does not wrap.
+let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
@@ -67,7 +69,10 @@ let package = Package(
     library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
     library(
       "AssetLibrary",
-      ["PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "Telemetry", grdb, crypto, logging]),
+      [
+        "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "LibraryFolder", "Telemetry", grdb,
+        grdbSQLite, crypto, logging,
+      ]),
     library("DiskCache", ["CISAL", grdb, crypto, logging]),
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
@@ -80,7 +85,8 @@ let package = Package(
     .target(
       name: "PhotoAPI",
       dependencies: [
-        "PhotoModel", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec", "ImageRender",
+        "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec",
+        "ImageRender",
         "AssetLibrary", "OriginalStore", "ImageService", logging,
       ],
       resources: [.embedInCode("Resources/openapi.json")],
@@ -149,7 +155,9 @@ let package = Package(
     tests(
       "ImageRenderTests",
       ["ImageRender", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
-    tests("AssetLibraryTests", ["AssetLibrary", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),
+    tests(
+      "AssetLibraryTests",
+      ["AssetLibrary", "PhotoPredicate", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),
     tests(
       "ImageServiceTests",
       [

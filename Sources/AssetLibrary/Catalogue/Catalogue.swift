@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import LibraryFolder
 import PhotoModel
+import PhotoPredicate
 import Synchronization
 
 #if canImport(Glibc)
@@ -32,6 +33,7 @@ package final class Catalogue: Sendable {
     configuration.busyMode = .timeout(Self.busyTimeout)
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864")
+      for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -88,5 +90,13 @@ package final class Catalogue: Sendable {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
     return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+  }
+}
+
+extension DatabaseFunction {
+  fileprivate convenience init(_ function: SQLFunction) {
+    self.init(function.name, argumentCount: function.argumentCount, pure: true) { arguments in
+      function.body(arguments.map { SQLValue($0) }).databaseValue
+    }
   }
 }

@@ -12,6 +12,11 @@ enum CivilDate {
   }
 
   static func month(ofDay days: Int) -> (year: Int, month: Int) {
+    let date = date(ofDay: days)
+    return (date.year, date.month)
+  }
+
+  static func date(ofDay days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
@@ -19,11 +24,13 @@ enum CivilDate {
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
     let monthFromMarch = (5 * dayOfYear + 2) / 153
     let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month)
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
   }
 
   /// Rounds down, also before 1970.
   static func day(ofMilliseconds milliseconds: Int64) -> Int {
-    Int((milliseconds - (milliseconds % millisecondsPerDay + millisecondsPerDay) % millisecondsPerDay) / millisecondsPerDay)
+    Int(
+      (milliseconds - (milliseconds % millisecondsPerDay + millisecondsPerDay) % millisecondsPerDay)
+        / millisecondsPerDay)
   }
 }

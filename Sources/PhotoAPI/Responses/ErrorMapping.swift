@@ -62,6 +62,13 @@ extension Problem {
         400, "invalid-parameter", "Invalid parameter",
         detail: "The cursor is not one that this daemon gave out; start again without it.", parameter: "cursor")
     case .noSuchCollection: self = .collectionNotFound
+    case .queryTooExpensive:
+      self.init(
+        503, "query-too-expensive", "The query is too expensive",
+        detail:
+          "It was not answered within fetch.deadlineMilliseconds; ask for less, or by a key that has an index: dates, "
+          + "media types, favourites, albums.",
+        fields: ["Retry-After": "5"])
     case .catalogueFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",

@@ -42,6 +42,8 @@ package enum AssetSourceError: Error, Sendable, Equatable {
   case malformedCursor
   /// There is no such collection, or none that the principal may see, or it is no folder where one is needed.
   case noSuchCollection
+  /// It was not answered within its deadline.
+  case queryTooExpensive
   /// The catalogue itself failed; the text is for the log.
   case catalogueFailed(String)
 }

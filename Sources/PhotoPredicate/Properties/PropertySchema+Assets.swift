@@ -20,6 +20,8 @@ extension PropertySchema {
     PropertyKey("hasAdjustments", .boolean),
     PropertyKey("burstIdentifier", .string, isNullable: true),
     PropertyKey("representsBurst", .boolean),
+    PropertyKey("isRAW", .boolean),
+    PropertyKey("addedDate", .date),
     PropertyKey("originalFilename", .string),
     PropertyKey("uniformTypeIdentifier", .string),
     PropertyKey("fileSize", .integer),
@@ -71,7 +73,7 @@ extension Enumeration {
         ("smartAlbumSelfPortraits", 210), ("smartAlbumScreenshots", 211), ("smartAlbumDepthEffect", 212),
         ("smartAlbumLivePhotos", 213), ("smartAlbumAnimated", 214), ("smartAlbumLongExposures", 215),
         ("smartAlbumUnableToUpload", 216), ("smartAlbumRAW", 217), ("smartAlbumCinematic", 218),
-        ("smartAlbumSpatial", 219),
+        ("smartAlbumSpatial", 219), ("smartAlbumHDR", nil),
       ]
     ).cases
       + Enumeration(

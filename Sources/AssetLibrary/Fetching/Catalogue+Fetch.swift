@@ -1,0 +1,187 @@
+// Fetches: pages, columns, counts, identifiers. What SQLite is asked, FetchPlan says; here is what becomes of the rows.
+
+import Foundation
+import GRDB
+import PhotoModel
+import PhotoPredicate
+
+extension Catalogue {
+  /// A page of assets.
+  ///
+  /// - Throws: `malformedCursor` for a cursor of another fetch, `queryTooExpensive` at the deadline.
+  package func assets(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetPage {
+    let plan = FetchPlan(fetch)
+    return try fetching(page.deadline) { db in
+      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
+      let limit = start.limit(page.limit, of: fetch)
+      let statement = FetchStatement(
+        plan, columns: AssetRow.columns, joins: "JOIN file ON file.asset = asset.id AND file.isPrimary = 1",
+        after: start?.values, limit: limit + 1)
+      var assets: [Asset] = []
+      assets.reserveCapacity(min(limit, 1000))
+      var last: Row?
+      let rows = try Row.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
+      var hasMore = false
+      while let row = try rows.next() {
+        if assets.count == limit {
+          hasMore = true
+          break
+        }
+        assets.append(try AssetRow.asset(row, for: principal))
+        if assets.count == limit { last = row.copy() }
+      }
+      let next = hasMore ? last.flatMap { start.next(behind: $0, assets.count, of: fetch, plan) } : nil
+      return AssetPage(assets: assets, nextCursor: next, changeToken: try Self.token(db))
+    }
+  }
+
+  /// Properties of many assets at once, for a grid.
+  package func columns(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetColumns {
+    let plan = FetchPlan(fetch)
+    return try fetching(page.deadline) { db in
+      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
+      let limit = start.limit(page.limit, of: fetch)
+      let statement = FetchStatement(
+        plan,
+        columns: """
+          asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
+          CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
+          """, after: start?.values, limit: limit + 1)
+      var columns = AssetColumns(capacity: min(limit, 10_000))
+      var last: Row?
+      let rows = try Row.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
+      while let row = try rows.next() {
+        if columns.count == limit {
+          columns.nextCursor = last.flatMap { start.next(behind: $0, columns.count, of: fetch, plan) }
+          break
+        }
+        columns.append(row)
+        if columns.count == limit { last = row.copy() }
+      }
+      columns.changeToken = try Self.token(db)
+      return columns
+    }
+  }
+
+  /// How many assets there are in all. Of a scope alone it is read off a counter.
+  package func count(
+    _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> Int {
+    let plan = FetchPlan(fetch)
+    let count = try fetching(deadline) { db in
+      if fetch.predicate == nil, let count = try Self.kept(fetch, db) { return count }
+      let statement = FetchStatement(counting: plan)
+      return try Int.fetchOne(db.cachedStatement(sql: statement.sql), arguments: statement.arguments) ?? 0
+    }
+    return min(count, fetch.fetchLimit ?? .max)
+  }
+
+  /// The rows of all assets of a fetch, in its order: for a handle. They are numbers that are never given out twice.
+  package func rows(
+    _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> (rows: [Int64], changeToken: String) {
+    let plan = FetchPlan(fetch)
+    return try fetching(deadline) { db in
+      let statement = FetchStatement(plan, columns: "asset.id", limit: min(limit, fetch.fetchLimit ?? .max))
+      let cursor = try Int64.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
+      var rows: [Int64] = []
+      while let row = try cursor.next() { rows.append(row) }
+      return (rows, try Self.token(db))
+    }
+  }
+
+  /// How many assets are of each day, month or year (UTC), newest first.
+  package func dateBuckets(
+    _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [DateBucket] {
+    let days: [(Int, Int)]
+    if fetch.predicate == nil, fetch.scope == .library {
+      let listings = Listings(
+        includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+      days = try fetching(deadline) { db in
+        try Self.pairs(
+          db, "SELECT day, sum(value) FROM dayCount WHERE listing \(listings.sql) GROUP BY day HAVING sum(value) > 0")
+      }
+    } else {
+      let plan = FetchPlan(fetch)
+      let day = "(asset.creationDate - ((asset.creationDate % 86400000) + 86400000) % 86400000) / 86400000"
+      days = try fetching(deadline) { db in
+        try Self.pairs(
+          db, "SELECT \(day), count(*) FROM \(plan.source) WHERE \(plan.condition) GROUP BY 1",
+          StatementArguments(plan.values.map(\.databaseValue)))
+      }
+    }
+    var counts: [String: Int] = [:]
+    for (day, count) in days { counts[DateBucket.name(ofDay: day, unit), default: 0] += count }
+    return counts.sorted { $0.key > $1.key }.map { DateBucket(name: $0.key, count: $0.value) }
+  }
+
+  private static func pairs(
+    _ db: Database, _ sql: String, _ arguments: StatementArguments = []
+  ) throws -> [(Int, Int)] {
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+    var pairs: [(Int, Int)] = []
+    while let row = try rows.next() { pairs.append((row[0], row[1])) }
+    return pairs
+  }
+
+  /// What is counted as it changes.
+  private static func kept(_ fetch: AssetFetch, _ db: Database) throws -> Int? {
+    let listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+    switch fetch.scope {
+    case .library: return try count("assets", listings.sql, db)
+    case .smartAlbum(let album):
+      let listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
+      return try count(album.counter, listings.sql, db)
+    case .album(let row):
+      return try Int.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT sum(value) FROM memberCount WHERE collection = ? AND listing \(listings.sql)"),
+        arguments: [row]) ?? 0
+    case .dates, .rows: return nil
+    }
+  }
+
+  private func fetching<Value>(
+    _ deadline: ContinuousClock.Instant?, _ body: (Database) throws -> Value
+  ) throws(AssetSourceError) -> Value {
+    try read { db in try FetchDeadline.run(deadline, on: db) { try body(db) } }
+  }
+}
+
+extension AssetColumns {
+  fileprivate init(capacity: Int) {
+    localIdentifiers.reserveCapacity(capacity)
+    aspectRatios.reserveCapacity(capacity)
+    creationDates.reserveCapacity(capacity)
+    isFavorites.reserveCapacity(capacity)
+    placeholders.reserveCapacity(capacity)
+  }
+
+  fileprivate mutating func append(_ row: Row) {
+    localIdentifiers.append(row[0])
+    aspectRatios.append(Double(row[1] as Int) / Double(max(1, row[2] as Int)))
+    creationDates.append(row[3])
+    isFavorites.append(row[4])
+    placeholders.append((row[5] as Data?)?.base64EncodedString())
+  }
+}
+
+extension DateBucket {
+  fileprivate static func name(ofDay day: Int, _ unit: Unit) -> String {
+    let date = CivilDate.date(ofDay: day)
+    func padded(_ number: Int, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    switch unit {
+    case .year: return padded(date.year, 4)
+    case .month: return "\(padded(date.year, 4))-\(padded(date.month, 2))"
+    case .day: return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
+    }
+  }
+}
