@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// What a picture may ask for before it is refused by name.
 package struct CodecLimits: Sendable, Hashable {
   /// Pixels of a source, width times height.
@@ -33,5 +35,16 @@ package struct CodecLimits: Sendable, Hashable {
     limits.sourceSide = .max
     limits.profileBytes = .max
     return limits
+  }
+
+  /// Refuses a picture by name that is larger than these allow, or has no pixels.
+  func check(_ size: PixelSize) throws(CodecError) {
+    guard size.width > 0, size.height > 0 else { throw .malformed("a picture without pixels", offset: nil) }
+    let side = max(size.width, size.height)
+    if side > sourceSide { throw .limitExceeded("the longer side", limit: sourceSide, found: side) }
+    let (pixels, overflows) = size.width.multipliedReportingOverflow(by: size.height)
+    if overflows || pixels > sourcePixels {
+      throw .limitExceeded("the number of pixels", limit: sourcePixels, found: overflows ? .max : pixels)
+    }
   }
 }

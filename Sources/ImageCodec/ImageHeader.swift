@@ -70,21 +70,21 @@ package struct ImageHeader: Sendable, Hashable {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: 16)
     guard !start.isEmpty else { throw .truncated(offset: 0) }
-    guard let format = SourceFormat(firstBytes: start) else { throw .unsupported("neither a JPEG nor a PNG") }
+    guard let format = SourceFormat(firstBytes: start) else {
+      throw .unsupported(MediaHeader.noun(of: source) ?? "neither a JPEG nor a PNG")
+    }
+    return try read(&reader, format, limits: limits)
+  }
+
+  static func read(
+    _ reader: inout HeaderReader, _ format: SourceFormat, limits: CodecLimits
+  ) throws(CodecError) -> ImageHeader {
     let header =
       switch format {
       case .jpeg: try JPEGHeader.read(&reader, limits: limits)
       case .png: try PNGHeader.read(&reader, limits: limits)
       }
-    guard header.storedSize.width > 0, header.storedSize.height > 0 else {
-      throw .malformed("a picture without pixels", offset: nil)
-    }
-    let side = max(header.storedSize.width, header.storedSize.height)
-    if side > limits.sourceSide { throw .limitExceeded("the longer side", limit: limits.sourceSide, found: side) }
-    let (pixels, overflows) = header.storedSize.width.multipliedReportingOverflow(by: header.storedSize.height)
-    if overflows || pixels > limits.sourcePixels {
-      throw .limitExceeded("the number of pixels", limit: limits.sourcePixels, found: overflows ? .max : pixels)
-    }
+    try limits.check(header.storedSize)
     return header
   }
 }
@@ -93,9 +93,10 @@ package struct ImageHeader: Sendable, Hashable {
 struct HeaderReader {
   /// Most headers fit the first, and a scan reads many; what does not is read in few.
   private static let firstWindowBytes = 16_384
-  private static let windowBytes = 65_536
 
   private let source: any ByteSource
+  /// What is read at once behind the first window.
+  var windowBytes = 65_536
   private var window: [UInt8] = []
   private var windowStart: Int64 = 0
 
@@ -112,7 +113,7 @@ struct HeaderReader {
     if offset < windowStart || end > windowStart + Int64(window.count) {
       do throws(ByteSourceError) {
         window = try source.bytes(
-          at: offset, count: max(count, window.isEmpty ? Self.firstWindowBytes : Self.windowBytes))
+          at: offset, count: max(count, window.isEmpty ? Self.firstWindowBytes : windowBytes))
       } catch {
         switch error {
         case .readFailed(let code): throw .readFailed(code: code)
@@ -136,5 +137,10 @@ extension ArraySlice<UInt8> {
   /// The big-endian number of so many bytes, from a position relative to the slice's start.
   func bigEndian(at position: Int, bytes: Int) -> Int {
     self[(startIndex + position)..<(startIndex + position + bytes)].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// The little-endian number.
+  func littleEndian(at position: Int, bytes: Int) -> Int {
+    self[(startIndex + position)..<(startIndex + position + bytes)].reversed().reduce(0) { $0 << 8 | Int($1) }
   }
 }

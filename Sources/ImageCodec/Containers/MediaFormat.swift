@@ -4,6 +4,27 @@ import PhotoModel
 package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, quickTime, mpeg4
 
+  /// What the first bytes of a file say it is, whatever its name says: sixteen, or more for a file of boxes, whose brands they
+  /// are. Of the kinds that are built like TIFF only CR2 shows itself so early.
+  init?(firstBytes bytes: ArraySlice<UInt8>) {
+    if let format = SourceFormat(firstBytes: bytes) {
+      switch format {
+      case .jpeg: self = .jpeg
+      case .png: self = .png
+      }
+    } else if GIFHeader.signatures.contains(where: { bytes.starts(with: $0) }) {
+      self = .gif
+    } else if bytes.starts(with: WebPHeader.signature), bytes.dropFirst(8).starts(with: WebPHeader.form) {
+      self = .webp
+    } else if TIFFFile.order(bytes) != nil {
+      self = bytes.dropFirst(8).starts(with: TIFFHeader.canonSignature) ? .cr2 : .tiff
+    } else if let type = FileType(firstBytes: bytes) {
+      self = type.format
+    } else {
+      return nil
+    }
+  }
+
   /// As Apple's platforms name it.
   package var uniformTypeIdentifier: String {
     switch self {

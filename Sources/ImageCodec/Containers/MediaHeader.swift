@@ -13,6 +13,7 @@ package struct MediaHeader: Sendable, Hashable {
   package var format: MediaFormat
   /// As the rows are stored, before the orientation is applied.
   package var storedSize: PixelSize
+  /// What the container says, which is not always what its EXIF says: see ``HEIFHeader``.
   package var orientation = Orientation.topLeft
   package var hasAlpha = false
   /// How long a video runs; 0 for a still.
@@ -23,7 +24,7 @@ package struct MediaHeader: Sendable, Hashable {
   package var exif = EXIFSummary()
   /// Where a smaller JPEG of the picture lies in the file.
   package var thumbnail: ByteRange?
-  /// Where metadata lies in the file.
+  /// Where metadata lies in the file, if it lies there in one piece: a TIFF's directories don't.
   package var blocks: [MetadataBlock] = []
   package var facts = MediaFacts()
   /// What was odd about the metadata.
@@ -42,8 +43,40 @@ package struct MediaHeader: Sendable, Hashable {
   /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early,
   ///   `limitExceeded` where it has more of something than any file needs.
   package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> MediaHeader {
-    MediaHeader(try ImageHeader.read(from: source, limits: limits))
+    var reader = HeaderReader(source: source)
+    let start = try reader.bytes(at: 0, count: FileType.bytes)
+    guard !start.isEmpty else { throw .truncated(offset: 0) }
+    guard let format = MediaFormat(firstBytes: start) else { throw .unsupported(unknown) }
+    if let format = format.decoder { return MediaHeader(try ImageHeader.read(&reader, format, limits: limits)) }
+    reader.windowBytes = ContainerLimits.windowBytes
+    let header: MediaHeader
+    switch format {
+    case .jpeg, .png: preconditionFailure("read above: these have a decoder")
+    case .gif: header = try GIFHeader.read(&reader)
+    case .webp: header = try WebPHeader.read(&reader)
+    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader)
+    case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
+      guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
+      header = try BMFFHeader.read(reader, type)
+    }
+    try limits.check(header.storedSize)
+    return header
   }
+
+  /// What kind of file that is, for a sentence; `nil` if it is none that is known.
+  static func noun(of source: any ByteSource) -> String? {
+    do throws(CodecError) {
+      return try read(from: source, limits: CodecLimits().headerAlone).format.noun
+    } catch {
+      if case .unsupported(let what) = error, what != unknown { return what }
+      // Damaged or not, that is what it begins as.
+      var reader = HeaderReader(source: source)
+      let start = try? reader.bytes(at: 0, count: FileType.bytes)
+      return start.flatMap(MediaFormat.init(firstBytes:))?.noun
+    }
+  }
+
+  private static let unknown = "no kind of file that is known"
 
   /// What a picture's own header says.
   init(_ header: ImageHeader) {
@@ -56,6 +89,8 @@ package struct MediaHeader: Sendable, Hashable {
     hasAlpha = header.hasAlpha
     exif = header.metadata
     thumbnail = header.embeddedThumbnail
+    blocks = header.blocks
+    facts = header.facts
     blocks = header.blocks
     facts = header.facts
     warnings = header.warnings

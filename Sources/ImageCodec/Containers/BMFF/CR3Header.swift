@@ -1,0 +1,87 @@
+import MediaMetadata
+import PhotoModel
+
+/// Canon's CR3: a movie of pictures, with a box of Canon's own in which EXIF's directories are TIFFs of their own.
+enum CR3Header {
+  private static let canon: [UInt8] = [
+    0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
+  ]
+
+  static func read(
+    _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?
+  ) throws(CodecError) -> MediaHeader {
+    var directories: [FourCC: Box] = [:]
+    var track: MovieTrack?
+    var position = movie.content.lowerBound
+    while let box = try boxes.next(&position, before: movie.content.upperBound) {
+      switch box.type {
+      case "uuid":
+        guard try boxes.reader.bytes(at: box.content.lowerBound, count: 16).elementsEqual(canon) else { break }
+        var position = box.content.lowerBound + 16
+        while let box = try boxes.next(&position, before: box.content.upperBound) {
+          directories[box.type] = directories[box.type] ?? box
+        }
+      // The first track is the picture in full.
+      case "trak" where track == nil: track = try MovieTrack(&boxes, track: box)
+      default: break
+      }
+    }
+
+    guard let first = directories["CMT1"] else {
+      throw .malformed("a CR3 file without Canon's directories", offset: movie.content.lowerBound)
+    }
+    let file = try TIFFFile(&boxes.reader, in: first.content)
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian)
+    var sizes: [PixelSize?] = []
+    if let directory = try file.directory(at: file.firstOffset, &boxes.reader) {
+      try metadata.takeFirst(directory, of: file, &boxes.reader)
+      sizes.append(try size(directory, .imageWidth, .imageLength, in: file, &boxes))
+    }
+    if let box = directories["CMT2"] {
+      let file = try TIFFFile(&boxes.reader, in: box.content)
+      if let directory = try file.directory(at: file.firstOffset, &boxes.reader) {
+        try metadata.takeEXIF(directory, of: file, &boxes.reader)
+        sizes.append(try size(directory, .pixelXDimension, .pixelYDimension, in: file, &boxes))
+      }
+    }
+    if let box = directories["CMT4"] {
+      let file = try TIFFFile(&boxes.reader, in: box.content)
+      if let directory = try file.directory(at: file.firstOffset, &boxes.reader) {
+        try metadata.takeGPS(directory, of: file, &boxes.reader)
+      }
+    }
+    sizes.append(track?.size)
+    guard let size = sizes.lazy.compactMap(\.self).first(where: { $0.width > 0 && $0.height > 0 }) else {
+      throw .malformed("a CR3 file whose picture has no size", offset: movie.content.lowerBound)
+    }
+
+    var header = MediaHeader(format: .cr3, storedSize: size)
+    if let block = metadata.block {
+      header.take(exif: block[...], at: nil, length: block.count)
+      header.orientation = header.exif.orientation
+    }
+    if let box = directories["THMB"] { header.thumbnail = try thumbnail(&boxes, box) }
+    if let xmpPacket { try header.take(xmp: xmpPacket, &boxes.reader) }
+    return header
+  }
+
+  private static func size(
+    _ directory: TIFFFile.Directory, _ width: TIFFTag, _ height: TIFFTag, in file: TIFFFile, _ boxes: inout BoxReader
+  ) throws(CodecError) -> PixelSize? {
+    guard let width = try file.number(of: directory[width], &boxes.reader),
+      let height = try file.number(of: directory[height], &boxes.reader)
+    else { return nil }
+    return PixelSize(width: width, height: height)
+  }
+
+  /// Version and flags, width and height, the JPEG's length, two numbers more, the JPEG.
+  private static func thumbnail(_ boxes: inout BoxReader, _ box: Box) throws(CodecError) -> ByteRange? {
+    var fields = try boxes.fields(of: box, atMost: 18)
+    guard box.content.count >= 18 else { return nil }
+    _ = try fields.take(8)
+    let length = try fields.number(4)
+    _ = try fields.take(4)
+    guard length >= 4, length <= box.content.count - 16, try fields.number(2) == 0xFFD8 else { return nil }
+    return ByteRange(offset: box.content.lowerBound + 16, length: length)
+  }
+}

@@ -1,0 +1,211 @@
+import MediaMetadata
+import PhotoModel
+
+/// HEIF and AVIF pictures, by their `meta` box (ISO/IEC 23008-12; AVIF is HEIF with AV1).
+///
+/// Which way up the primary item is says HEIF's own rotation and mirroring (§6.5.10, §6.5.12), and nothing else: readers apply
+/// these, and what EXIF says beside them is not applied on top. MIAF (ISO/IEC 23000-22 §7.3.10.1) says that EXIF should tell
+/// of no turn at all; iPhones repeat there what the item has, and other programs leave there what was once true. So
+/// ``MediaHeader/orientation`` is the item's, and the EXIF summary keeps its own.
+enum HEIFHeader {
+  static func read(_ boxes: inout BoxReader, meta: Box, _ format: MediaFormat) throws(CodecError) -> MediaHeader {
+    // The tables come in any order and are looked at in one that suits, so they are read at once if they may be.
+    let length = meta.content.upperBound - meta.content.lowerBound
+    _ = try boxes.reader.bytes(
+      at: meta.content.lowerBound, count: Int(min(length, Int64(ContainerLimits.wholeBoxBytes))))
+    var tables: [FourCC: Box] = [:]
+    // Behind the version (ISO/IEC 14496-12 §8.11.1).
+    var position = meta.content.lowerBound + 4
+    while let box = try boxes.next(&position, before: meta.content.upperBound) {
+      tables[box.type] = tables[box.type] ?? box
+    }
+
+    guard let primaryTable = tables["pitm"] else {
+      throw .malformed("a \(format) file without a primary item", offset: meta.content.lowerBound)
+    }
+    // §8.11.4.
+    var fields = try boxes.fields(of: primaryTable, atMost: 8)
+    let primary = try fields.number(try fields.version().version == 0 ? 2 : 4)
+    var items = HEIFItems()
+    if let table = tables["iinf"] { try items.readInfos(&boxes, table) }
+    if let table = tables["iref"] { try items.readReferences(&boxes, table) }
+    var reader = HEIFItemReader(items: items, tables: tables)
+    return try reader.header(&boxes, of: primary, format)
+  }
+}
+
+/// Puts together what the tables say of one item.
+private struct HEIFItemReader {
+  let items: HEIFItems
+  let tables: [FourCC: Box]
+  private var places: [Int: HEIFItems.Place] = [:]
+
+  init(items: HEIFItems, tables: [FourCC: Box]) {
+    self.items = items
+    self.tables = tables
+  }
+
+  /// What an auxiliary picture is, by its URN (ISO/IEC 23008-12 §6.5.8; MIAF §7.3.5; Apple's own).
+  private static let alpha: Set<String> = [
+    "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+  ]
+  private static let depth: Set<String> = [
+    "urn:mpeg:hevc:2015:auxid:2", "urn:mpeg:avc:2015:auxid:2", "urn:mpeg:mpegB:cicp:systems:auxiliary:depth",
+    "urn:com:apple:photo:2018:aux:portraiteffectsmatte",
+  ]
+  private static let gainMap: Set<String> = ["urn:com:apple:photo:2020:aux:hdrgainmap"]
+
+  mutating func header(
+    _ boxes: inout BoxReader, of primary: Int, _ format: MediaFormat
+  ) throws(CodecError) -> MediaHeader {
+    let auxiliaries = items.sources("auxl", to: primary)
+    let exif = items.first(describing: primary) { $0.type == "Exif" }
+    let xmp = items.first(describing: primary) { $0.isXMP }
+    let thumbnail = items.sources("thmb", to: primary).first { items.items[$0]?.type == "jpeg" }
+    let origins = self.origins(of: primary)
+    if let table = tables["iloc"] {
+      let wanted = Set([exif, xmp, thumbnail].compactMap(\.self) + origins)
+      places = try HEIFItems.places(of: wanted, &boxes, table, data: tables["idat"])
+    }
+    guard let table = tables["iprp"] else {
+      throw .malformed("a \(format) file without properties", offset: nil)
+    }
+    let properties = try HEIFProperties(&boxes, table, of: Set(auxiliaries + origins))
+
+    guard let size = try size(&boxes, of: origins, properties) else {
+      throw .malformed("a \(format) file whose primary item has no size", offset: nil)
+    }
+    var header = MediaHeader(format: refined(format, primary, origins), storedSize: size)
+    try transform(&header, &boxes, by: properties.properties(of: primary))
+    for item in auxiliaries { try note(&header, &boxes, properties.properties(of: item)) }
+    // ISO 21496-1: a picture that is derived from this one and a gain map.
+    if items.sources("dimg", to: primary).contains(where: { items.items[$0]?.type == "tmap" }) {
+      header.facts.subtypes.insert(.photoHDR)
+    }
+    if let place = exif.flatMap({ places[$0] }) { try take(exif: place, &header, &boxes) }
+    if let packet = xmp.flatMap({ places[$0]?.whole }) { try header.take(xmp: packet, &boxes.reader) }
+    if let range = thumbnail.flatMap({ places[$0]?.whole }),
+      try boxes.reader.bytes(at: range.lowerBound, count: 2).elementsEqual([0xFF, 0xD8])
+    {
+      header.thumbnail = ByteRange(range)
+    }
+    return header
+  }
+
+  /// An item, and those that it is derived from without a change of size: `iden`, and what a tone map begins with.
+  private func origins(of primary: Int) -> [Int] {
+    var chain = [primary]
+    while chain.count <= ContainerLimits.derivations, let type = items.items[chain[chain.count - 1]]?.type,
+      type == "iden" || type == "tmap", let next = items.targets("dimg", from: chain[chain.count - 1]).first,
+      !chain.contains(next)
+    {
+      chain.append(next)
+    }
+    return chain
+  }
+
+  /// A brand of structure alone does not say which codec: the item does.
+  private func refined(_ format: MediaFormat, _ primary: Int, _ origins: [Int]) -> MediaFormat {
+    guard format == .heif else { return format }
+    let types = (origins + items.targets("dimg", from: primary)).map { items.items[$0]?.type }
+    if types.contains("hvc1") { return .heic }
+    return types.contains("av01") ? .avif : format
+  }
+
+  /// ImageSpatialExtents (§6.5.3), which every item should have; else what a grid's or an overlay's own data says (§6.6.2.3).
+  private func size(
+    _ boxes: inout BoxReader, of origins: [Int], _ properties: HEIFProperties
+  ) throws(CodecError) -> PixelSize? {
+    for item in origins {
+      for property in properties.properties(of: item) where property.type == "ispe" {
+        var fields = try boxes.fields(of: property, atMost: 12)
+        _ = try fields.version()
+        let width = try fields.number(4)
+        return PixelSize(width: width, height: try fields.number(4))
+      }
+      guard items.items[item]?.type == "grid", let place = places[item]?.whole else { continue }
+      let data = try boxes.reader.bytes(at: place.lowerBound, count: min(12, place.count))
+      guard data.count >= 8 else { continue }
+      // Version, flags, rows, columns; of 16 or 32 bits each, the size.
+      let bytes = data.bigEndian(at: 1, bytes: 1) & 1 == 0 ? 2 : 4
+      guard data.count >= 4 + 2 * bytes else { continue }
+      return PixelSize(
+        width: data.bigEndian(at: 4, bytes: bytes), height: data.bigEndian(at: 4 + bytes, bytes: bytes))
+    }
+    return nil
+  }
+
+  /// Transformations, in the order in which the item has them.
+  private func transform(
+    _ header: inout MediaHeader, _ boxes: inout BoxReader, by properties: [Box]
+  ) throws(CodecError) {
+    var swapsSides = false
+    var mirrorsX = false
+    var mirrorsY = false
+    // As it is so far, upright.
+    var size = header.storedSize
+    for property in properties {
+      switch property.type {
+      case "irot":
+        // §6.5.10: quarter turns, anticlockwise.
+        var fields = try boxes.fields(of: property, atMost: 1)
+        for _ in 0..<(try fields.number(1) & 3) {
+          (swapsSides, mirrorsX, mirrorsY) = (!swapsSides, mirrorsY, !mirrorsX)
+          size = size.transposed
+        }
+      case "imir":
+        // §6.5.12, as its second edition words it: 0 exchanges top and bottom, 1 left and right.
+        var fields = try boxes.fields(of: property, atMost: 1)
+        if try fields.number(1) & 1 == 0 { mirrorsY.toggle() } else { mirrorsX.toggle() }
+      case "clap":
+        // ISO/IEC 14496-12 §12.1.4: width and height as fractions; where it lies does not matter here.
+        var fields = try boxes.fields(of: property, atMost: 16)
+        let numbers = [try fields.number(4), try fields.number(4), try fields.number(4), try fields.number(4)]
+        guard numbers[1] > 0, numbers[3] > 0 else { break }
+        let width = (numbers[0] + numbers[1] / 2) / numbers[1]
+        let height = (numbers[2] + numbers[3] / 2) / numbers[3]
+        if (1...max(1, size.width)).contains(width), (1...max(1, size.height)).contains(height) {
+          size = PixelSize(width: width, height: height)
+        }
+      default: break
+      }
+    }
+    header.orientation = Orientation(swapsSides: swapsSides, mirrorsX: mirrorsX, mirrorsY: mirrorsY)
+    header.storedSize = header.orientation.apply(to: size)
+  }
+
+  /// What an auxiliary picture's type says of the primary one.
+  private func note(
+    _ header: inout MediaHeader, _ boxes: inout BoxReader, _ properties: [Box]
+  ) throws(CodecError) {
+    for property in properties where property.type == "auxC" {
+      var fields = try boxes.fields(of: property, atMost: 128)
+      _ = try fields.version()
+      let name = fields.text()
+      if Self.alpha.contains(name) { header.hasAlpha = true }
+      if Self.depth.contains(name) { header.facts.subtypes.insert(.photoDepthEffect) }
+      if Self.gainMap.contains(name) { header.facts.subtypes.insert(.photoHDR) }
+    }
+  }
+
+  /// ISO/IEC 23008-12 §A.2.1: how far behind these four bytes the TIFF header lies, and the block.
+  private func take(
+    exif place: HEIFItems.Place, _ header: inout MediaHeader, _ boxes: inout BoxReader
+  ) throws(CodecError) {
+    var bytes: [UInt8] = []
+    for part in place.parts where bytes.count < EXIFSummary.maximumBytes {
+      bytes += try boxes.reader.bytes(
+        at: part.lowerBound, count: min(part.count, EXIFSummary.maximumBytes - bytes.count))
+    }
+    guard bytes.count > 12 else { return }
+    // Some write 0 where the signature of a JPEG's block comes first.
+    let skipped = 4 + bytes[...].bigEndian(at: 0, bytes: 4)
+    guard let start = [skipped, 4, 10].first(where: { $0 < bytes.count && TIFFBlock(bytes[$0...]) != nil }) else {
+      return
+    }
+    let length = Int(min(place.length, Int64(Int32.max))) - start
+    header.take(exif: bytes[start...], at: place.whole.map { $0.lowerBound + Int64(start) }, length: length)
+    // A thumbnail is turned as its own block says, and not as the item is.
+    if header.exif.orientation != header.orientation { header.thumbnail = nil }
+  }
+}

@@ -1,0 +1,51 @@
+import MediaMetadata
+import PhotoModel
+
+/// Metadata blocks, wherever a container has put them.
+extension MediaHeader {
+  /// Takes an XMP packet at a place in the file, and what the catalogue wants of it.
+  mutating func take(xmp range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
+    let range = range.clamped(to: 0..<reader.size)
+    guard !range.isEmpty, !blocks.contains(where: { $0.kind == .xmp }) else { return }
+    blocks.append(MetadataBlock(.xmp, ByteRange(range)))
+    facts.read(xmp: try reader.bytes(at: range.lowerBound, count: min(range.count, XMPPacket.maximumBytes)))
+  }
+
+  /// Takes an EXIF block out of the file, and what the catalogue wants of it.
+  ///
+  /// - Parameters:
+  ///   - block: from its TIFF header on, or from the signature that JPEG puts before it.
+  ///   - offset: where that lies in the file; `nil`: nowhere in one piece.
+  mutating func take(exif block: ArraySlice<UInt8>, at offset: Int64?, length: Int) {
+    guard exif.isEmpty else { return }
+    let skipped = block.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
+    let block = block.dropFirst(skipped).prefix(EXIFSummary.maximumBytes - EXIFSummary.signature.count)
+    let parsed = EXIFSummary.parse(EXIFSummary.signature + block)
+    exif = parsed.summary
+    warnings = parsed.warnings
+    facts.add(MediaFacts(exifBlock: block, xmpPacket: nil))
+    guard let offset else { return }
+    let start = offset + Int64(skipped)
+    blocks.append(MetadataBlock(.exif, ByteRange(offset: start, length: length - skipped)))
+    if thumbnail == nil, let found = parsed.thumbnail {
+      thumbnail = ByteRange(
+        offset: start + Int64(found.lowerBound - EXIFSummary.signature.count), length: found.count)
+    }
+  }
+}
+
+extension MediaFacts {
+  /// What another block said. What is known stays.
+  mutating func add(_ other: MediaFacts) {
+    subtypes.formUnion(other.subtypes)
+    burstIdentifier = burstIdentifier ?? other.burstIdentifier
+    contentIdentifier = contentIdentifier ?? other.contentIdentifier
+    rating = rating ?? other.rating
+  }
+}
+
+extension ByteRange {
+  init(_ range: Range<Int64>) {
+    self.init(offset: range.lowerBound, length: Int(range.upperBound - range.lowerBound))
+  }
+}

@@ -1,0 +1,70 @@
+import MediaMetadata
+import PhotoModel
+
+/// QuickTime and MPEG-4 movies, by their `moov` box (ISO/IEC 14496-12 §8.2; QuickTime File Format, "Movie Atoms").
+enum MovieHeader {
+  /// From this rate on a film is one in slow motion.
+  private static let highFramesPerSecond = 100.0
+
+  static func read(
+    _ boxes: inout BoxReader, movie: Box, _ format: MediaFormat, _ xmpPacket: Range<Int64>?
+  ) throws(CodecError) -> MediaHeader {
+    var created = 0
+    var timescale = 0
+    var seconds = 0.0
+    var fragmentedSeconds = 0.0
+    var track: MovieTrack?
+    var tracks = 0
+    var metadata = MovieMetadata()
+    var position = movie.content.lowerBound
+    while let box = try boxes.next(&position, before: movie.content.upperBound) {
+      switch box.type {
+      case "mvhd":
+        // §8.2.2.
+        var fields = try boxes.fields(of: box, atMost: 32)
+        let timeBytes = try fields.version().version == 1 ? 8 : 4
+        created = try fields.number(timeBytes)
+        _ = try fields.take(timeBytes)
+        timescale = try fields.number(4)
+        seconds = MovieTime.seconds(try fields.number(timeBytes), bytes: timeBytes, timescale: timescale)
+      case "trak":
+        tracks += 1
+        if tracks > ContainerLimits.tracks {
+          throw .limitExceeded("the number of tracks", limit: ContainerLimits.tracks, found: tracks)
+        }
+        // The first that is shown; one that is switched off, such as a chapter's picture, only where there is no other.
+        if let track, track.isEnabled { break }
+        let next = try MovieTrack(&boxes, track: box)
+        if next.isVisual, track == nil || next.isEnabled { track = next }
+      case "mvex":
+        // §8.8.2: a movie in fragments tells its length here, if at all.
+        guard let header = try boxes.first("mehd", in: box.content) else { break }
+        var fields = try boxes.fields(of: header, atMost: 12)
+        let bytes = try fields.version().version == 1 ? 8 : 4
+        fragmentedSeconds = MovieTime.seconds(try fields.number(bytes), bytes: bytes, timescale: timescale)
+      case "udta": try metadata.readUserData(&boxes, box)
+      case "meta": try metadata.readMetadata(&boxes, box)
+      case "cmov": throw .unsupported("a movie whose header is compressed")
+      default: break
+      }
+    }
+    guard let track else {
+      if boxes.fileEndsInBox { throw .truncated(offset: boxes.fileSize) }
+      throw .unsupported("\(format.noun) without a track of pictures")
+    }
+
+    var header = MediaHeader(format: format, storedSize: track.size)
+    header.orientation = track.orientation
+    if format.mediaType == .video {
+      header.durationSeconds = [seconds, fragmentedSeconds, track.seconds].first { $0 > 0 } ?? 0
+      if track.framesPerSecond >= highFramesPerSecond { header.facts.subtypes.insert(.videoHighFrameRate) }
+    }
+    header.containerDate = metadata.date ?? EXIFDate(movieTime: created) ?? EXIFDate(movieTime: track.created)
+    header.exif.make = metadata.make
+    header.exif.model = metadata.model
+    header.exif.location = metadata.location
+    header.facts.contentIdentifier = metadata.contentIdentifier
+    if let packet = metadata.xmp ?? xmpPacket { try header.take(xmp: packet, &boxes.reader) }
+    return header
+  }
+}

@@ -1,0 +1,172 @@
+import MediaMetadata
+import PhotoModel
+
+/// What a movie's metadata says, by name, in any of the three ways of writing it: QuickTime's user data (`udta`, types such
+/// as `©xyz`), QuickTime's metadata (`meta` with `keys`), and iTunes' (`meta` in `udta`, types and no keys).
+struct MovieMetadata {
+  /// Texts by key or by type; the first of a name counts.
+  private(set) var texts: [String: String] = [:]
+  /// Where an XMP packet lies in the file.
+  private(set) var xmp: Range<Int64>?
+
+  mutating func readUserData(_ boxes: inout BoxReader, _ userData: Box) throws(CodecError) {
+    var position = userData.content.lowerBound
+    while let box = try boxes.next(&position, before: userData.content.upperBound) {
+      switch box.type {
+      case "meta": try readMetadata(&boxes, box)
+      case "XMP_": xmp = xmp ?? box.content
+      case "©xyz", "©day", "©mak", "©mod":
+        // QuickTime File Format, "User Data Text Strings": a length, a language, and the text.
+        var fields = try boxes.fields(of: box, atMost: 4 + ContainerLimits.valueBytes)
+        let length = try fields.number(2)
+        _ = try fields.take(2)
+        let text = fields.remaining()
+        keep(text.prefix(length), as: Self.name(of: box.type))
+      default: break
+      }
+    }
+  }
+
+  mutating func readMetadata(_ boxes: inout BoxReader, _ metadata: Box) throws(CodecError) {
+    var keys: [String] = []
+    var position = metadata.content.lowerBound
+    // QuickTime's is a plain box, whose first child is its handler; MPEG-4's has a version before that (§8.11.1).
+    let head = try boxes.reader.bytes(at: position, count: 8)
+    if head.count == 8, FourCC(head.dropFirst(4)) != "hdlr" { position += 4 }
+    while let box = try boxes.next(&position, before: metadata.content.upperBound) {
+      switch box.type {
+      case "keys": keys = try readKeys(boxes.fields(of: box))
+      case "ilst": try readItems(&boxes, box, keys)
+      default: break
+      }
+    }
+  }
+
+  /// QuickTime File Format, "Metadata Item Keys Atom".
+  private func readKeys(_ fields: BoxFields) throws(CodecError) -> [String] {
+    var fields = fields
+    _ = try fields.version()
+    let count = try fields.number(4)
+    if count > ContainerLimits.keys {
+      throw .limitExceeded("the number of a movie's metadata keys", limit: ContainerLimits.keys, found: count)
+    }
+    var keys: [String] = []
+    for _ in 0..<count {
+      let length = try fields.number(4)
+      _ = try fields.take(4)
+      keys.append(String(decoding: try fields.take(length - 8), as: UTF8.self))
+    }
+    return keys
+  }
+
+  /// "Metadata Item List Atom": an item's type is its key's number, counted from 1, or stands for itself.
+  private mutating func readItems(_ boxes: inout BoxReader, _ list: Box, _ keys: [String]) throws(CodecError) {
+    var position = list.content.lowerBound
+    while let item = try boxes.next(&position, before: list.content.upperBound) {
+      let number = Int(item.type.rawValue)
+      let name =
+        (1...max(1, keys.count)).contains(number) && !keys.isEmpty ? keys[number - 1] : Self.name(of: item.type)
+      guard Self.wanted.contains(name), texts[name] == nil, let data = try boxes.first("data", in: item.content) else {
+        continue
+      }
+      // "Data Atom": a type, of which 1 is UTF-8, a locale, and the value.
+      var fields = try boxes.fields(of: data, atMost: 8 + ContainerLimits.valueBytes)
+      let type = try fields.number(4)
+      _ = try fields.take(4)
+      if type == 1 { keep(fields.remaining(), as: name) }
+    }
+  }
+
+  private mutating func keep(_ bytes: ArraySlice<UInt8>, as name: String) {
+    let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    if texts[name] == nil, !text.isEmpty { texts[name] = text }
+  }
+
+  private static func name(of type: FourCC) -> String {
+    switch type {
+    case "©xyz": Key.userPlace
+    case "©day": Key.userDate
+    case "©mak": Key.userMake
+    case "©mod": Key.userModel
+    default: ""
+    }
+  }
+
+  private enum Key {
+    static let date = "com.apple.quicktime.creationdate"
+    static let place = "com.apple.quicktime.location.ISO6709"
+    static let make = "com.apple.quicktime.make"
+    static let model = "com.apple.quicktime.model"
+    static let contentIdentifier = "com.apple.quicktime.content.identifier"
+    static let androidMake = "com.android.manufacturer"
+    static let androidModel = "com.android.model"
+    static let userPlace = "xyz"
+    static let userDate = "day"
+    static let userMake = "mak"
+    static let userModel = "mod"
+  }
+
+  private static let wanted: Set<String> = [
+    Key.date, Key.place, Key.make, Key.model, Key.contentIdentifier, Key.androidMake, Key.androidModel, Key.userPlace,
+    Key.userDate, Key.userMake, Key.userModel,
+  ]
+
+  private func text(_ names: String...) -> String? { names.lazy.compactMap { texts[$0] }.first }
+
+  var make: String? { text(Key.make, Key.androidMake, Key.userMake) }
+  var model: String? { text(Key.model, Key.androidModel, Key.userModel) }
+  var contentIdentifier: String? { texts[Key.contentIdentifier] }
+  /// With its time of day; what is a day alone is none.
+  var date: EXIFDate? {
+    texts[Key.date].flatMap(EXIFDate.init(movieText:)) ?? texts[Key.userDate].flatMap(EXIFDate.init(movieText:))
+  }
+  var location: Location? { text(Key.place, Key.userPlace).flatMap(Location.init(iso6709:)) }
+}
+
+extension Location {
+  /// ISO 6709 annex H: `+48.2082+016.3738+171.000/`, in degrees, degrees and minutes, or degrees, minutes and seconds, by how
+  /// many digits there are before the point.
+  init?(iso6709 text: String) {
+    let numbers = text.prefix { $0 != "/" && $0 != "C" }
+    var parts: [Substring] = []
+    var rest = numbers
+    while let sign = rest.first, sign == "+" || sign == "-" {
+      let part = rest.dropFirst().prefix { $0 != "+" && $0 != "-" }
+      parts.append(rest.prefix(part.count + 1))
+      rest = rest.dropFirst(part.count + 1)
+    }
+    guard rest.isEmpty, parts.count >= 2, let latitude = Self.angle(parts[0], degreeDigits: 2), abs(latitude) <= 90,
+      let longitude = Self.angle(parts[1], degreeDigits: 3), abs(longitude) <= 180
+    else { return nil }
+    let altitude = parts.count > 2 ? Double(parts[2]) : nil
+    self.init(latitude: latitude, longitude: longitude, altitude: altitude.flatMap { $0.isFinite ? $0 : nil })
+  }
+
+  private static func angle(_ text: Substring, degreeDigits: Int) -> Double? {
+    let number = text.dropFirst()
+    guard number.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }) else { return nil }
+    let whole = number.prefix { $0 != "." }.count
+    var degrees: Double?
+    switch whole {
+    // Minutes and seconds have two digits each.
+    case degreeDigits + 2, degreeDigits + 4:
+      var sum = 0.0
+      var scale = 1.0
+      var rest = number
+      var digits = degreeDigits
+      while rest.prefix(while: { $0 != "." }).count > digits {
+        guard let part = Double(rest.prefix(digits)) else { return nil }
+        sum += part * scale
+        scale /= 60
+        rest = rest.dropFirst(digits)
+        digits = 2
+      }
+      degrees = Double(rest).map { sum + $0 * scale }
+    case 1...degreeDigits: degrees = Double(number)
+    default: return nil
+    }
+    // As EXIF's angles: to a millimetre.
+    let rounded = degrees.map { ($0 * 1e8).rounded() / 1e8 }
+    return text.first == "-" ? rounded.map { -$0 } : rounded
+  }
+}

@@ -1,0 +1,136 @@
+import PhotoModel
+
+/// A track of a movie (ISO/IEC 14496-12 §8.3; QuickTime File Format, "Track Atoms").
+struct MovieTrack {
+  private(set) var isEnabled = false
+  /// `vide` or `pict`: there is something to see.
+  private(set) var isVisual = false
+  /// In pixels, before the matrix is applied.
+  private(set) var size = PixelSize(width: 0, height: 0)
+  private(set) var orientation = Orientation.topLeft
+  /// Seconds since 1904; 0: not said.
+  private(set) var created = 0
+  private(set) var seconds = 0.0
+  /// 0: not said.
+  private(set) var framesPerSecond = 0.0
+
+  private var timescale = 0
+
+  init(_ boxes: inout BoxReader, track: Box) throws(CodecError) {
+    var position = track.content.lowerBound
+    while let box = try boxes.next(&position, before: track.content.upperBound) {
+      switch box.type {
+      case "tkhd": try readHeader(boxes.fields(of: box, atMost: 128))
+      case "mdia": try readMedia(&boxes, box)
+      default: break
+      }
+    }
+  }
+
+  /// §8.3.2.
+  private mutating func readHeader(_ fields: BoxFields) throws(CodecError) {
+    var fields = fields
+    let (version, flags) = try fields.version()
+    isEnabled = flags & 1 != 0
+    let timeBytes = version == 1 ? 8 : 4
+    created = try fields.number(timeBytes)
+    // Modified, number, reserved, duration; reserved, layer, group, volume, reserved.
+    _ = try fields.take(timeBytes + 8 + timeBytes + 16)
+    var matrix: [Int] = []
+    for _ in 0..<9 { matrix.append(try fields.signed32()) }
+    orientation = Self.orientation(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4])
+    // 16.16 fixed.
+    let width = try fields.number(4) >> 16
+    size = PixelSize(width: width, height: try fields.number(4) >> 16)
+  }
+
+  /// A point (x, y) of a frame is shown at (ax + cy, bx + dy), y downwards: the quarter turn or mirroring nearest to that.
+  static func orientation(a: Int, b: Int, c: Int, d: Int) -> Orientation {
+    let swapsSides = abs(a) + abs(d) < abs(b) + abs(c)
+    return Orientation(
+      swapsSides: swapsSides, mirrorsX: (swapsSides ? c : a) < 0, mirrorsY: (swapsSides ? b : d) < 0)
+  }
+
+  private mutating func readMedia(_ boxes: inout BoxReader, _ media: Box) throws(CodecError) {
+    var position = media.content.lowerBound
+    while let box = try boxes.next(&position, before: media.content.upperBound) {
+      switch box.type {
+      case "mdhd":
+        // §8.4.2.
+        var fields = try boxes.fields(of: box, atMost: 32)
+        let timeBytes = try fields.version().version == 1 ? 8 : 4
+        let time = try fields.number(timeBytes)
+        if created == 0 { created = time }
+        _ = try fields.take(timeBytes)
+        timescale = try fields.number(4)
+        seconds = MovieTime.seconds(try fields.number(timeBytes), bytes: timeBytes, timescale: timescale)
+      case "hdlr":
+        // §8.4.3.
+        var fields = try boxes.fields(of: box, atMost: 12)
+        _ = try fields.take(8)
+        let handler = try fields.type()
+        isVisual = handler == "vide" || handler == "pict"
+      case "minf" where isVisual:
+        guard let table = try boxes.first("stbl", in: box.content) else { break }
+        try readSamples(&boxes, table)
+      default: break
+      }
+    }
+  }
+
+  private mutating func readSamples(_ boxes: inout BoxReader, _ table: Box) throws(CodecError) {
+    var position = table.content.lowerBound
+    while let box = try boxes.next(&position, before: table.content.upperBound) {
+      switch box.type {
+      case "stsd" where size.width == 0 || size.height == 0:
+        // §12.1.3: the first entry's size and type, then 24 bytes to its width.
+        var fields = try boxes.fields(of: box, atMost: 44)
+        _ = try fields.take(40)
+        let width = try fields.number(2)
+        size = PixelSize(width: width, height: try fields.number(2))
+      case "stts": framesPerSecond = try frameRate(boxes.fields(of: box, atMost: 8 + 8 * ContainerLimits.frameRuns))
+      default: break
+      }
+    }
+  }
+
+  /// §8.6.1.2: how many frames last how long, run by run. Of a film whose frames all last differently the first tell.
+  private func frameRate(_ fields: BoxFields) throws(CodecError) -> Double {
+    var fields = fields
+    _ = try fields.version()
+    let runs = min(try fields.number(4), ContainerLimits.frameRuns)
+    var frames = 0.0
+    var ticks = 0.0
+    for _ in 0..<runs {
+      let count = Double(try fields.number(4))
+      frames += count
+      ticks += count * Double(try fields.number(4))
+    }
+    return ticks > 0 ? frames * Double(timescale) / ticks : 0
+  }
+}
+
+enum MovieTime {
+  /// A duration in seconds; 0 where it is not known, which is written as 0 or as all ones (§8.2.2.3).
+  static func seconds(_ duration: Int, bytes: Int, timescale: Int) -> Double {
+    guard timescale > 0, duration > 0, duration < (bytes == 8 ? Int.max : 0xFFFF_FFFF) else { return 0 }
+    return Double(duration) / Double(timescale)
+  }
+}
+
+extension Orientation {
+  /// The one that does these three, in this order.
+  init(swapsSides: Bool, mirrorsX: Bool, mirrorsY: Bool) {
+    self =
+      switch (swapsSides, mirrorsX, mirrorsY) {
+      case (false, false, false): .topLeft
+      case (false, true, false): .topRight
+      case (false, true, true): .bottomRight
+      case (false, false, true): .bottomLeft
+      case (true, false, false): .leftTop
+      case (true, true, false): .rightTop
+      case (true, true, true): .rightBottom
+      case (true, false, true): .leftBottom
+      }
+  }
+}

@@ -1,0 +1,163 @@
+/// A TIFF whose directories lie anywhere in a file or in a part of one (TIFF 6.0 §2), read entry by entry: a RAW picture has its
+/// own behind megabytes of samples. Every offset came from the file, so every access is checked.
+struct TIFFFile {
+  struct Entry {
+    let tag: Int
+    /// TIFF 6.0 §2, "Types".
+    let type: Int
+    let count: Int
+    /// Where in the file its value lies, be it in the entry itself; `nil` where that is nowhere in the part.
+    let value: Range<Int64>?
+  }
+
+  struct Directory {
+    let offset: Int
+    let entries: [Entry]
+    /// Where the next one lies; 0: nowhere.
+    let next: Int
+
+    subscript(tag: TIFFTag) -> Entry? { entries.first { $0.tag == tag.rawValue } }
+  }
+
+  let isBigEndian: Bool
+  let firstOffset: Int
+  private let range: Range<Int64>
+
+  /// - Parameter range: the part of the file that offsets count from.
+  /// - Throws: `malformed` for what is no TIFF, `unsupported` for a BigTIFF.
+  init(_ reader: inout HeaderReader, in range: Range<Int64>) throws(CodecError) {
+    self.range = range
+    let head = try reader.wholeBytes(at: range.lowerBound, count: 8)
+    guard let order = Self.order(head) else {
+      throw .malformed("a TIFF without its header", offset: range.lowerBound)
+    }
+    isBigEndian = order
+    let version = order ? head.bigEndian(at: 2, bytes: 2) : head.littleEndian(at: 2, bytes: 2)
+    if version == 43 { throw .unsupported("a BigTIFF picture") }
+    firstOffset = order ? head.bigEndian(at: 4, bytes: 4) : head.littleEndian(at: 4, bytes: 4)
+  }
+
+  /// Whether the most significant byte comes first; `nil`: these bytes begin no TIFF.
+  static func order(_ bytes: ArraySlice<UInt8>) -> Bool? {
+    switch Array(bytes.prefix(4)) {
+    case [0x49, 0x49, 42, 0], [0x49, 0x49, 43, 0]: false
+    case [0x4D, 0x4D, 0, 42], [0x4D, 0x4D, 0, 43]: true
+    default: nil
+    }
+  }
+
+  /// The directory at an offset; `nil` where it does not lie in the part, whole.
+  func directory(at offset: Int, _ reader: inout HeaderReader) throws(CodecError) -> Directory? {
+    guard offset >= 8, let start = place(offset, 2) else { return nil }
+    let count = number(try reader.bytes(at: start.lowerBound, count: 2), at: 0, 2)
+    if count > ContainerLimits.entries {
+      throw .limitExceeded("the number of a directory's entries", limit: ContainerLimits.entries, found: count)
+    }
+    guard place(offset + 2, count * 12) != nil else { return nil }
+    // The last four bytes may be missing: there is no further directory then.
+    let bytes = try reader.bytes(at: start.lowerBound + 2, count: count * 12 + 4)
+    guard bytes.count >= count * 12 else { return nil }
+    let entries = (0..<count).map { i -> Entry in
+      let type = number(bytes, at: i * 12 + 2, 2)
+      let values = number(bytes, at: i * 12 + 4, 4)
+      let length = values * (Self.typeBytes(type) ?? 0)
+      let inline = start.lowerBound + 2 + Int64(i * 12 + 8)
+      let value =
+        length == 0
+        ? nil : length <= 4 ? inline..<inline + Int64(length) : place(number(bytes, at: i * 12 + 8, 4), length)
+      return Entry(tag: number(bytes, at: i * 12, 2), type: type, count: values, value: value)
+    }
+    return Directory(offset: offset, entries: entries, next: number(bytes, at: count * 12, 4))
+  }
+
+  /// An entry's bytes, if they are no more than so many.
+  func bytes(
+    of entry: Entry, atMost limit: Int, _ reader: inout HeaderReader
+  ) throws(CodecError) -> ArraySlice<UInt8>? {
+    guard let value = entry.value, value.count <= limit else { return nil }
+    let bytes = try reader.bytes(at: value.lowerBound, count: value.count)
+    return bytes.count == value.count ? bytes : nil
+  }
+
+  /// The first whole numbers of an entry, no more than so many; rationals are rounded. None where it has another type.
+  func numbers(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Int] {
+    guard let entry, let value = entry.value, let size = Self.typeBytes(entry.type) else { return [] }
+    let count = min(entry.count, limit)
+    let bytes = try reader.bytes(at: value.lowerBound, count: count * size)
+    guard bytes.count == count * size else { return [] }
+    return (0..<count).compactMap { i in
+      switch entry.type {
+      case 1, 3, 4, 13: return number(bytes, at: i * size, size)
+      case 5:
+        let denominator = number(bytes, at: i * 8 + 4, 4)
+        return denominator == 0 ? nil : (number(bytes, at: i * 8, 4) + denominator / 2) / denominator
+      default: return nil
+      }
+    }
+  }
+
+  func number(of entry: Entry?, _ reader: inout HeaderReader) throws(CodecError) -> Int? {
+    try numbers(of: entry, atMost: 1, &reader).first
+  }
+
+  /// A text up to its NUL, as far as it is looked at.
+  func text(of entry: Entry?, _ reader: inout HeaderReader) throws(CodecError) -> String? {
+    guard let entry, entry.type == 2, let bytes = try bytes(of: entry, atMost: ContainerLimits.valueBytes, &reader)
+    else {
+      return nil
+    }
+    return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  /// Where so many bytes at an offset lie in the file; `nil` where they do not lie in the part.
+  func place(_ offset: Int, _ length: Int) -> Range<Int64>? {
+    guard offset >= 0, length >= 0, Int64(offset) + Int64(length) <= range.upperBound - range.lowerBound else {
+      return nil
+    }
+    return range.lowerBound + Int64(offset)..<range.lowerBound + Int64(offset) + Int64(length)
+  }
+
+  private func number(_ bytes: ArraySlice<UInt8>, at position: Int, _ count: Int) -> Int {
+    guard bytes.count >= position + count else { return 0 }
+    return isBigEndian ? bytes.bigEndian(at: position, bytes: count) : bytes.littleEndian(at: position, bytes: count)
+  }
+
+  /// What one value of a type takes; 13 is a directory's offset (TIFF Technical Note 1).
+  private static func typeBytes(_ type: Int) -> Int? {
+    switch type {
+    case 1, 2, 6, 7: 1
+    case 3, 8: 2
+    case 4, 9, 11, 13: 4
+    case 5, 10, 12: 8
+    default: nil
+    }
+  }
+}
+
+/// Tags of directories: of TIFF 6.0 where nothing else is said.
+enum TIFFTag: Int {
+  case newSubfileType = 254
+  case imageWidth = 256
+  case imageLength = 257
+  case compression = 259
+  case photometricInterpretation = 262
+  case make = 271
+  case stripOffsets = 273
+  case stripByteCounts = 279
+  /// TIFF Technical Note 1.
+  case subIFDs = 330
+  case extraSamples = 338
+  case jpegOffset = 513
+  case jpegLength = 514
+  /// XMP specification part 3 §1.1.7.
+  case xmp = 700
+  /// TIFF/EP (ISO 12234-2); EXIF's own directory and GPS' are of CIPA DC-008 §4.6.3.
+  case iptc = 33_723
+  case exifDirectory = 34_665
+  case gpsDirectory = 34_853
+  case pixelXDimension = 40_962
+  case pixelYDimension = 40_963
+  /// DNG specification.
+  case dngVersion = 50_706
+  case defaultCropSize = 50_720
+}

@@ -1,0 +1,160 @@
+import MediaMetadata
+import PhotoModel
+
+/// TIFF, and the RAW formats that are built like it: DNG, CR2, NEF, ARW.
+///
+/// Their first directory is often a small picture; the main one has NewSubfileType 0 (TIFF 6.0 §8), there or among the first one's
+/// SubIFDs (TIFF Technical Note 1).
+enum TIFFHeader {
+  /// What Canon puts behind the header of a CR2, before a version.
+  static let canonSignature = Array("CR".utf8)
+  /// PhotometricInterpretation of what a sensor saw: a colour filter array (TIFF/EP §5.1.9), linear (DNG).
+  private static let sensorInterpretations = [32_803, 34_892]
+
+  static func read(_ reader: inout HeaderReader) throws(CodecError) -> MediaHeader {
+    let start = try reader.bytes(at: 0, count: 16)
+    let file = try TIFFFile(&reader, in: 0..<reader.size)
+    guard let first = try file.directory(at: file.firstOffset, &reader) else {
+      throw .truncated(offset: reader.size)
+    }
+    let children = try children(of: first, in: file, &reader)
+    let make = try file.text(of: first[.make], &reader) ?? ""
+    let isCR2 = start.dropFirst(8).starts(with: canonSignature)
+    let isDNG = first[.dngVersion] != nil
+    var main = try mainDirectory([first] + children, in: file, &reader)
+    var next = first.next
+    var seen = [first.offset]
+    // Pages: the first that is no small picture of another.
+    while main == nil, !isDNG, !isCR2, next != 0, !seen.contains(next) {
+      if seen.count >= ContainerLimits.directories {
+        throw .limitExceeded(
+          "the number of directories", limit: ContainerLimits.directories, found: seen.count + 1)
+      }
+      guard let directory = try file.directory(at: next, &reader) else { break }
+      seen.append(next)
+      next = directory.next
+      main = try mainDirectory([directory], in: file, &reader)
+    }
+    let shown = main ?? first
+    let interpretation = try file.number(of: shown[.photometricInterpretation], &reader) ?? 0
+    let isSensor = sensorInterpretations.contains(interpretation)
+    let format: MediaFormat
+    if isDNG {
+      format = .dng
+    } else if isCR2 {
+      format = .cr2
+    } else if isSensor, make.hasPrefix("NIKON") {
+      format = .nef
+    } else if isSensor, make.hasPrefix("SONY") {
+      format = .arw
+    } else if isSensor {
+      throw .unsupported("a raw picture of a kind that is not known")
+    } else {
+      format = .tiff
+    }
+
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian)
+    try metadata.takeFirst(first, of: file, &reader)
+    var claimed: PixelSize?
+    if let pointer = try file.number(of: first[.exifDirectory], &reader),
+      let directory = try file.directory(at: pointer, &reader)
+    {
+      try metadata.takeEXIF(directory, of: file, &reader)
+      claimed = try size(directory, .pixelXDimension, .pixelYDimension, in: file, &reader)
+    }
+    if let pointer = try file.number(of: first[.gpsDirectory], &reader),
+      let directory = try file.directory(at: pointer, &reader)
+    {
+      try metadata.takeGPS(directory, of: file, &reader)
+    }
+
+    guard let stored = try size(shown, .imageWidth, .imageLength, in: file, &reader) else {
+      throw .malformed("a TIFF whose picture has no size", offset: Int64(shown.offset))
+    }
+    let crop = try file.numbers(of: shown[.defaultCropSize], atMost: 2, &reader)
+    var header = MediaHeader(
+      format: format,
+      storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
+    if let block = metadata.block {
+      header.take(exif: block[...], at: nil, length: block.count)
+      header.orientation = header.exif.orientation
+    }
+    // Associated alpha, or unassociated.
+    header.hasAlpha = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader).contains { $0 == 1 || $0 == 2 }
+    if let iptc = first[.iptc]?.value { header.blocks.append(MetadataBlock(.iptc, ByteRange(iptc))) }
+    if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
+    var candidates = ([first] + children).filter { $0.offset != shown.offset }
+    if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
+    header.thumbnail = try thumbnail(candidates, in: file, &reader)
+    return header
+  }
+
+  /// A camera's RAW has a few more rows and columns than the picture that it stands for, and EXIF may say how large that is (CR2's
+  /// first directory may be a smaller preview even). A TIFF's EXIF block is about the picture that it was once made of.
+  private static func developed(_ stored: PixelSize, _ claimed: PixelSize?, _ format: MediaFormat) -> PixelSize {
+    guard let claimed, format == .cr2 || format == .arw || format == .nef else { return stored }
+    if format == .cr2 { return claimed }
+    let isNearly =
+      (stored.width * 9 / 10...stored.width).contains(claimed.width)
+      && (stored.height * 9 / 10...stored.height).contains(claimed.height)
+    return isNearly ? claimed : stored
+  }
+
+  private static func children(
+    of first: TIFFFile.Directory, in file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> [TIFFFile.Directory] {
+    let count = first[.subIFDs]?.count ?? 0
+    if count > ContainerLimits.directories {
+      throw .limitExceeded("the number of directories", limit: ContainerLimits.directories, found: count)
+    }
+    var directories: [TIFFFile.Directory] = []
+    for offset in try file.numbers(of: first[.subIFDs], atMost: count, &reader) {
+      if let directory = try file.directory(at: offset, &reader) { directories.append(directory) }
+    }
+    return directories
+  }
+
+  /// The first whose NewSubfileType says that it is no smaller version of another; it says 0 where it is missing.
+  private static func mainDirectory(
+    _ directories: [TIFFFile.Directory], in file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> TIFFFile.Directory? {
+    for directory in directories where directory[.imageWidth] != nil {
+      if try (file.number(of: directory[.newSubfileType], &reader) ?? 0) & 1 == 0 { return directory }
+    }
+    return nil
+  }
+
+  private static func size(
+    _ directory: TIFFFile.Directory, _ width: TIFFTag, _ height: TIFFTag, in file: TIFFFile,
+    _ reader: inout HeaderReader
+  ) throws(CodecError) -> PixelSize? {
+    guard let width = try file.number(of: directory[width], &reader), width > 0,
+      let height = try file.number(of: directory[height], &reader), height > 0
+    else { return nil }
+    return PixelSize(width: width, height: height)
+  }
+
+  /// The smallest JPEG among smaller pictures: as EXIF points to one (CIPA DC-008 §4.5.5), or the only strip of a picture in JPEG's
+  /// colours.
+  private static func thumbnail(
+    _ directories: [TIFFFile.Directory], in file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> ByteRange? {
+    var found: [Range<Int64>] = []
+    for directory in directories {
+      var offset = try file.number(of: directory[.jpegOffset], &reader)
+      var length = try file.number(of: directory[.jpegLength], &reader)
+      if offset == nil, directory[.stripOffsets]?.count == 1,
+        try [6, 7].contains(file.number(of: directory[.compression], &reader)),
+        try file.number(of: directory[.photometricInterpretation], &reader) == 6
+      {
+        offset = try file.number(of: directory[.stripOffsets], &reader)
+        length = try file.number(of: directory[.stripByteCounts], &reader)
+      }
+      guard let offset, let length, length >= 4, let range = file.place(offset, length) else { continue }
+      found.append(range)
+    }
+    for range in found.sorted(by: { $0.count < $1.count })
+    where try reader.bytes(at: range.lowerBound, count: 2).elementsEqual([0xFF, 0xD8]) { return ByteRange(range) }
+    return nil
+  }
+}

@@ -1,0 +1,122 @@
+import MediaMetadata
+
+/// What EXIF has of a TIFF, put together as a block of its own: a RAW picture has its directories anywhere among its samples, CR3 in
+/// three TIFFs, and what reads EXIF reads a block in memory. Only what the catalogue wants is in it.
+struct TIFFMetadata {
+  private enum Section: Int, CaseIterable {
+    case first, exif, gps
+  }
+
+  private struct Value {
+    let tag: Int
+    let type: Int
+    let count: Int
+    let bytes: ArraySlice<UInt8>
+  }
+
+  private var values: [[Value]] = [[], [], []]
+  private let isBigEndian: Bool
+
+  /// Make, model, orientation, date; Windows' rating.
+  private static let firstTags: Set<Int> = [0x010F, 0x0110, 0x0112, 0x0132, 0x4746]
+  /// Dates with their offsets and fractions, colour space, custom rendering, comment.
+  private static let exifTags: Set<Int> = [
+    0x9003, 0x9004, 0x9010, 0x9011, 0x9012, 0x9290, 0x9291, 0x9292, 0xA001, 0xA401, 0x9286,
+  ]
+  /// Latitude, longitude, altitude with what they refer to.
+  private static let gpsTags: Set<Int> = [1, 2, 3, 4, 5, 6]
+  private static let makerNote = 0x927C
+  private static let appleNote = Array("Apple iOS".utf8)
+
+  init(isBigEndian: Bool) {
+    self.isBigEndian = isBigEndian
+  }
+
+  mutating func takeFirst(
+    _ directory: TIFFFile.Directory, of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    try take(directory, .first, Self.firstTags, of: file, &reader)
+  }
+
+  mutating func takeEXIF(
+    _ directory: TIFFFile.Directory, of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    try take(directory, .exif, Self.exifTags, of: file, &reader)
+    // Of maker notes, Apple's alone is read, and only its own offsets stay true elsewhere.
+    guard let note = directory.entries.first(where: { $0.tag == Self.makerNote }), let value = note.value,
+      try reader.bytes(at: value.lowerBound, count: Self.appleNote.count).elementsEqual(Self.appleNote)
+    else { return }
+    try take(note, .exif, atMost: ContainerLimits.makerNoteBytes, of: file, &reader)
+  }
+
+  mutating func takeGPS(
+    _ directory: TIFFFile.Directory, of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    try take(directory, .gps, Self.gpsTags, of: file, &reader)
+  }
+
+  private mutating func take(
+    _ directory: TIFFFile.Directory, _ section: Section, _ tags: Set<Int>, of file: TIFFFile,
+    _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    for entry in directory.entries where tags.contains(entry.tag) {
+      try take(entry, section, atMost: ContainerLimits.valueBytes, of: file, &reader)
+    }
+  }
+
+  private mutating func take(
+    _ entry: TIFFFile.Entry, _ section: Section, atMost limit: Int, of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    guard file.isBigEndian == isBigEndian, !values[section.rawValue].contains(where: { $0.tag == entry.tag }),
+      let bytes = try file.bytes(of: entry, atMost: limit, &reader)
+    else { return }
+    values[section.rawValue].append(Value(tag: entry.tag, type: entry.type, count: entry.count, bytes: bytes))
+  }
+
+  /// The block, from its TIFF header on; `nil` if nothing was found.
+  var block: [UInt8]? {
+    guard values.contains(where: { !$0.isEmpty }) else { return nil }
+    // Header, then the three directories, each with its larger values behind it.
+    var starts = [8, 0, 0]
+    starts[1] = starts[0] + length(of: .first, pointers: 2)
+    starts[2] = starts[1] + length(of: .exif, pointers: 0)
+    let pointers = [Section.exif, .gps].map { section in
+      Value(
+        tag: (section == .exif ? TIFFTag.exifDirectory : .gpsDirectory).rawValue, type: 4, count: 1,
+        bytes: number(starts[section.rawValue], 4)[...])
+    }
+    var block = (isBigEndian ? [0x4D, 0x4D] : [0x49, 0x49]) + number(42, 2) + number(8, 4)
+    block += directory(values[0] + pointers, at: starts[0])
+    block += directory(values[1], at: starts[1])
+    return block + directory(values[2], at: starts[2])
+  }
+
+  private func length(of section: Section, pointers: Int) -> Int {
+    let own = values[section.rawValue]
+    return 2 + 12 * (own.count + pointers) + 4 + own.reduce(0) { $0 + Self.room($1.bytes.count) }
+  }
+
+  /// What a value takes behind its directory: nothing where it fits into its entry, else an even number of bytes.
+  private static func room(_ bytes: Int) -> Int { bytes <= 4 ? 0 : bytes + bytes % 2 }
+
+  private func directory(_ values: [Value], at start: Int) -> [UInt8] {
+    var entries = number(values.count, 2)
+    var data: [UInt8] = []
+    let dataStart = start + 2 + 12 * values.count + 4
+    for value in values.sorted(by: { $0.tag < $1.tag }) {
+      entries += number(value.tag, 2) + number(value.type, 2) + number(value.count, 4)
+      if value.bytes.count <= 4 {
+        entries += value.bytes + [UInt8](repeating: 0, count: 4 - value.bytes.count)
+      } else {
+        entries += number(dataStart + data.count, 4)
+        data += value.bytes + [UInt8](repeating: 0, count: value.bytes.count % 2)
+      }
+    }
+    return entries + number(0, 4) + data
+  }
+
+  private func number(_ value: Int, _ bytes: Int) -> [UInt8] {
+    let little = (0..<bytes).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+    return isBigEndian ? little.reversed() : little
+  }
+}
