@@ -64,8 +64,6 @@ struct EXIFDictionary {
     case (EXIF_IFD_GPS, 0x001B), (EXIF_IFD_GPS, 0x001C), (EXIF_IFD_EXIF, 0x9286):
       guard value.type == TIFFValue.undefined else { return value.plain }
       return .text(EXIFText.coded(value.bytes, isBigEndian: value.isBigEndian))
-    case (EXIF_IFD_EXIF, 0x9000), (EXIF_IFD_EXIF, 0xA000), (EXIF_IFD_INTEROPERABILITY, 0x0002):
-      return value.type == TIFFValue.undefined ? .text(MetadataText.decoded(value.bytes)) : value.plain
     // Photographer and editor, each up to its NUL.
     case (_, 0x8298) where value.type == TIFFValue.text:
       let parts = value.bytes.split(separator: 0).map { MetadataText.decoded($0) }.filter { !$0.isEmpty }
@@ -73,6 +71,7 @@ struct EXIFDictionary {
     // Windows' own, in UTF-16.
     case (_, 0x9C9B...0x9C9F): return .text(MetadataText.utf16(value.bytes, isBigEndian: false))
     case (_, makerNote): return note(value.bytes)
+    case (_, 0xA302): return pattern(value)
     // Blocks of other kinds, room to grow, and what only its maker can read.
     case (_, 0x02BC), (_, 0x83BB), (_, 0x8649), (_, 0x8773), (_, 0xC4A5), (_, 0xEA1C): return .bytes(value.bytes.count)
     default: return value.plain
@@ -82,7 +81,8 @@ struct EXIFDictionary {
   /// Degrees, minutes and seconds as degrees, to a millimetre.
   private static func angle(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals
-    guard let degrees = parts.first ?? nil else { return .null }
+    guard !parts.isEmpty else { return value.plain }
+    guard let degrees = parts[0] else { return .null }
     let minutes = parts.count > 1 ? parts[1] ?? 0 : 0
     let seconds = parts.count > 2 ? parts[2] ?? 0 : 0
     return .decimal(((degrees + minutes / 60 + seconds / 3600) * 1e8).rounded() / 1e8)
@@ -92,15 +92,32 @@ struct EXIFDictionary {
   private static func time(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals.compactMap(\.self)
     guard parts.count == 3, parts.allSatisfy({ (0..<100).contains($0) }) else { return value.plain }
-    func two(_ number: Double) -> String { (number < 10 ? "0" : "") + String(Int(number)) }
-    let milliseconds = Int(((parts[2] - parts[2].rounded(.down)) * 1000).rounded(.down))
-    var text = "\(two(parts[0])):\(two(parts[1])):\(two(parts[2]))"
-    if milliseconds > 0 {
-      var digits = "." + String(String(milliseconds + 1000).dropFirst())
+    // A part may have a fraction, which is the next one's.
+    let milliseconds = Int(((parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1000).rounded())
+    func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
+    var text = [milliseconds / 3_600_000, milliseconds / 60_000 % 60, milliseconds / 1000 % 60].map(two)
+      .joined(separator: ":")
+    if milliseconds % 1000 > 0 {
+      var digits = String(milliseconds % 1000 + 1000).dropFirst()
       while digits.last == "0" { digits.removeLast() }
-      text += digits
+      text += "." + digits
     }
     return .text(text)
+  }
+
+  /// A colour filter's columns, rows and colours. Cameras don't agree on the byte order of the first two.
+  private static func pattern(_ value: TIFFValue) -> MetadataValue {
+    guard value.type == TIFFValue.undefined, (5...MetadataLimits.entryNumbers).contains(value.count) else {
+      return value.plain
+    }
+    let colors = value.bytes.dropFirst(4).map { MetadataValue.integer(Int($0)) }
+    for isBigEndian in [value.isBigEndian, !value.isBigEndian] {
+      let sides = TIFFValue(type: 3, bytes: value.bytes.prefix(4), isBigEndian: isBigEndian).decimals.compactMap(\.self)
+      if sides.count == 2, sides[0] * sides[1] == Double(colors.count) {
+        return .array(sides.map { .integer(Int($0)) } + colors)
+      }
+    }
+    return value.plain
   }
 
   /// A maker note that nobody here reads: how long it is, and what it begins with where that is a name.

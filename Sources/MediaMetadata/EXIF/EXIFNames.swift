@@ -4,7 +4,11 @@ import CLibExif
 enum EXIFNames {
   static func name(_ tag: Int, in ifd: ExifIfd) -> String {
     if let name = own[tag], ifd != EXIF_IFD_GPS, ifd != EXIF_IFD_INTEROPERABILITY { return name }
-    if let name = exif_tag_get_name_in_ifd(ExifTag(rawValue: UInt32(tag)), ifd) { return String(cString: name) }
+    // Programs put entries of one directory into the other.
+    let others = ifd == EXIF_IFD_GPS || ifd == EXIF_IFD_INTEROPERABILITY ? [] : [EXIF_IFD_EXIF, EXIF_IFD_0]
+    for ifd in [ifd] + others {
+      if let name = exif_tag_get_name_in_ifd(ExifTag(rawValue: UInt32(tag)), ifd) { return String(cString: name) }
+    }
     return hexadecimal(tag)
   }
 
@@ -18,12 +22,14 @@ enum EXIFNames {
 
   /// What libexif, or an older one, knows by no name, by the same name as another, or by one that is no single word.
   private static let own: [Int: String] = [
-    0x00FF: "SubfileType", 0x0107: "Thresholding", 0x0108: "CellWidth", 0x0109: "CellLength", 0x0118: "MinSampleValue",
+    0x000B: "ProcessingSoftware", 0x00FF: "SubfileType", 0x0107: "Thresholding", 0x0108: "CellWidth",
+    0x0109: "CellLength", 0x0118: "MinSampleValue",
     0x0119: "MaxSampleValue", 0x011D: "PageName", 0x011E: "XPosition", 0x011F: "YPosition", 0x0129: "PageNumber",
     0x013C: "HostComputer", 0x013D: "Predictor", 0x0140: "ColorMap", 0x0141: "HalftoneHints", 0x0142: "TileWidth",
     0x0143: "TileLength", 0x0144: "TileOffsets", 0x0145: "TileByteCounts", 0x014C: "InkSet", 0x0152: "ExtraSamples",
     0x0153: "SampleFormat", 0x4746: "Rating", 0x4749: "RatingPercent", 0x83BB: "IPTCNAA", 0x8833: "ISOSpeed",
-    0x8834: "ISOSpeedLatitudeyyy", 0x8835: "ISOSpeedLatitudezzz", 0x9010: "OffsetTime", 0x9011: "OffsetTimeOriginal",
+    0x8834: "ISOSpeedLatitudeyyy", 0x8835: "ISOSpeedLatitudezzz", 0x882B: "SelfTimerMode", 0x935C: "ImageSourceData",
+    0x9010: "OffsetTime", 0x9011: "OffsetTimeOriginal",
     0x9012: "OffsetTimeDigitized", 0x9211: "ImageNumber", 0x9212: "SecurityClassification", 0x9213: "ImageHistory",
     0x9216: "TIFFEPStandardID", 0x9290: "SubSecTime", 0x9400: "AmbientTemperature", 0x9401: "Humidity",
     0x9402: "Pressure", 0x9403: "WaterDepth", 0x9404: "Acceleration", 0x9405: "CameraElevationAngle",

@@ -8,10 +8,11 @@ struct TIFFValue {
   static let undefined = 7
 
   /// The type says all there is to know: numbers alone or as an array, rationals as decimal numbers, text as it stands. Bytes without a
-  /// meaning are told one by one while they are few.
+  /// meaning are text where they can be read as that, as versions and titles can, and told one by one while they are few.
   var plain: MetadataValue {
     switch type {
     case Self.text: return .text(MetadataText.decoded(bytes))
+    case Self.undefined where isReadable: return .text(MetadataText.decoded(bytes))
     case Self.undefined where bytes.count > MetadataLimits.entryBytes: return .bytes(bytes.count)
     case Self.undefined: return .list(bytes.map { .integer(Int($0)) })
     default:
@@ -20,17 +21,27 @@ struct TIFFValue {
     }
   }
 
+  private var isReadable: Bool {
+    let text = bytes.prefix { $0 != 0 }
+    // Padding is all that may follow.
+    return text.count >= 4 && bytes.count <= MetadataLimits.textBytes
+      && bytes.dropFirst(text.count).allSatisfy { $0 == 0 }
+      && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && String(validating: text, as: UTF8.self) != nil
+  }
+
   var count: Int { TIFFBlock.typeBytes(type).map { bytes.count / $0 } ?? 0 }
 
-  /// All of them as decimal numbers; `nil` for what is none.
+  /// All of them as decimal numbers; `nil` for what is none. Empty for text.
   var decimals: [Double?] {
-    (0..<min(count, MetadataLimits.entryNumbers)).map {
-      switch element($0) {
-      case .integer(let value): Double(value)
-      case .number(let value): value
-      default: nil
+    type == Self.text
+      ? []
+      : (0..<min(count, MetadataLimits.entryNumbers)).map {
+        switch element($0) {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
       }
-    }
   }
 
   var integer: Int? {

@@ -37,7 +37,9 @@ struct IPTCDictionary {
     for (identifier, contents) in gathered {
       let dataset = IPTCDataset(record: identifier >> 8, number: identifier & 255)
       let values = contents.map { Self.value($0, dataset, encoding) }
-      datasets[dataset.name] = dataset.isRepeatable ? .array(values) : .list(values)
+      // Two blocks of one file say much the same.
+      let isSame = values.allSatisfy { $0 == values.first }
+      datasets[dataset.name] = dataset.isRepeatable ? .array(values) : .list(isSame ? Array(values.prefix(1)) : values)
     }
   }
 
@@ -118,7 +120,7 @@ struct IPTCDataset {
     switch (record, number) {
     case (1, 90): .escapes
     case (1, 0), (1, 20), (1, 22), (1, 120), (1, 122), (2, 0), (2, 200), (2, 201): .number
-    case (2, 125), (2, 202), (7..., _): .binary
+    case (2, 125), (2, 202), (3..., _), (0, _): .binary
     default: .text
     }
   }

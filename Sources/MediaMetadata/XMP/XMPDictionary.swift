@@ -15,6 +15,7 @@ struct XMPDictionary {
     case .documentType: complaint = "a document type declaration, which is refused"
     case .malformed(let message, let offset): complaint = "\(message), at byte \(offset)"
     }
+    builder.finish()
     properties = builder.properties
   }
 
@@ -103,6 +104,14 @@ private final class Builder: XMLHandler {
     return true
   }
 
+  /// Keeps what was complete when the reading ended early.
+  func finish() {
+    guard let rdf = stack.firstIndex(where: { if case .rdf = $0.kind { true } else { false } }), rdf + 1 < stack.count
+    else { return }
+    properties.merge(stack[rdf + 1].fields) { first, _ in first }
+    stack = []
+  }
+
   private func refuse(_ reason: String) -> Bool {
     complaint = reason
     return false
@@ -130,7 +139,9 @@ private final class Builder: XMLHandler {
     switch element.kind {
     case .outside:
       // Which toolkit wrote the packet stands on the element around the RDF.
-      if name.is(XMPNamespaces.meta, "xmptk") { properties["x:xmptk"] = text(of: value) }
+      if name.is(XMPNamespaces.meta, "xmptk") || name.is(XMPNamespaces.meta, "xaptk") {
+        properties["x:xmptk"] = text(of: value)
+      }
     case .rdf, .array: break
     case .node:
       if XMLName.equal(name.namespace, XMPNamespaces.xml) || name.namespace.isEmpty { break }
