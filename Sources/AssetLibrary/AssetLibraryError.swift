@@ -1,4 +1,5 @@
 import LibraryFolder
+import PhotoModel
 
 /// Why the library could not be opened or scanned.
 package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -9,13 +10,15 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
   /// The catalogue was written by a newer photod.
   case catalogueTooNew(path: String)
   case catalogueFailed(String)
+  /// The disk that the catalogue is on, or the catalogue on it: what could not be stored as a whole was not stored.
+  case storageFailed(dataFolder: String, StorageFault, String)
   /// A scan found so much missing that something else must be wrong; nothing was removed.
   case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
   /// There is nothing in the library's folder, but files of it are known; nothing was removed.
   case libraryIsEmpty(path: String, known: Int)
   /// The library's folder is on another file system than at the last scan, and of the known files that were looked for
   /// none is there; nothing was read, and nothing removed.
-  case otherFileSystem(path: String, lookedFor: Int)
+  case otherFileSystem(path: String)
   /// A disk came or went while the library was scanned; nothing was removed.
   case mountsChanged
   case unknownTimeZone(String)
@@ -29,15 +32,16 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     case .catalogueTooNew(let path):
       "the catalogue \(path) was written by a newer photod; use that one, or another --data"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
+    case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
     case .tooMuchMissing(let missing, let known, let limit):
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .libraryIsEmpty(let path, let known):
       "the library \(path) is empty, but \(known) files of it are known: is the disk mounted? Nothing was removed; "
         + Self.advice
-    case .otherFileSystem(let path, let count):
-      "the library \(path) is on another file system than at the last scan, and none of the \(count) files that were "
-        + "looked for is there: is the disk mounted? Nothing was removed; \(Self.advice)"
+    case .otherFileSystem(let path):
+      "the library \(path) is on another file system than at the last scan, and none of the known files that "
+        + "were looked for is there: is the disk mounted? Nothing was removed; \(Self.advice)"
     case .mountsChanged: "a disk was mounted or went while the library was scanned: nothing was removed"
     case .unknownTimeZone(let name): "\(name) is not a time zone"
     case .scanUnderWay: "another scan of this library is under way"
@@ -45,4 +49,13 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
   }
 
   private static let advice = "if they are really gone, scan once with photod scan --accept-removals"
+
+  /// What a catalogue threw, for whoever asked for a scan or a command.
+  init(_ error: AssetSourceError, dataFolder: String) {
+    switch error {
+    case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)
+    case .catalogueFailed(let reason): self = .catalogueFailed(reason)
+    case .malformedCursor: self = .catalogueFailed("\(error)")
+    }
+  }
 }

@@ -32,7 +32,8 @@ package final class Catalogue: Sendable {
     configuration.maximumReaderCount = Self.readerCount
     configuration.busyMode = .timeout(Self.busyTimeout)
     configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864")
+      // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
+      try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
       for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
     }
     do {
@@ -45,7 +46,7 @@ package final class Catalogue: Sendable {
     } catch let error as AssetLibraryError {
       throw error
     } catch {
-      throw .catalogueFailed("\(path): \(error)")
+      throw AssetLibraryError(Self.translated(error), dataFolder: dataFolder)
     }
   }
 
@@ -65,7 +66,8 @@ package final class Catalogue: Sendable {
   }
 
   static func translated(_ error: any Error) -> AssetSourceError {
-    error as? AssetSourceError ?? .catalogueFailed("\(error)")
+    if let error = error as? AssetSourceError { return error }
+    return StorageFault(error).map { .storageFailed($0, "\(error)") } ?? .catalogueFailed("\(error)")
   }
 
   /// Brings the tables up to date; a catalogue that was in use before is copied first, for the one who wants to go back to

@@ -66,7 +66,7 @@ extension LibraryScanner {
       }
       if again.identity == file.identity && again.changed == file.changed {
         try state.add(file, known: known)
-        if state.count >= Self.batchSize { try flush(&state, probe) }
+        if state.count >= BatchLimit.least { try flush(&state, probe) }
       } else {
         written.leave(again.identity, known)
       }

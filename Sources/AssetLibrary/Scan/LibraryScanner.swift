@@ -9,7 +9,6 @@ import Logging
 import PhotoModel
 
 package struct LibraryScanner: Sendable {
-  static let batchSize = 128
   static let pageSize = 1000
 
   let catalogue: Catalogue
@@ -62,13 +61,9 @@ package struct LibraryScanner: Sendable {
     do throws(AssetSourceError) {
       let mounts = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings)
       let absent = acceptsRemovals ? [] : try mounts.absent()
-      if absent.contains(where: { $0.path.isEmpty }) {
-        outcome = (ScanProgress(), .otherFileSystem(path: directory, lookedFor: MountCheck.witnessCount))
-      } else {
-        outcome = try merge(root, mounts, absent, acceptsRemovals, stop, progressed)
-      }
+      outcome = try merge(root, mounts, absent, acceptsRemovals, stop, progressed)
     } catch {
-      throw .catalogueFailed("\(error)")
+      throw AssetLibraryError(error, dataFolder: catalogue.dataFolder)
     }
     if let refusal = outcome.refusal { throw refusal }
     return outcome.progress
@@ -86,6 +81,7 @@ extension LibraryScanner {
       let count = try catalogue.fileCount()
       if count > 0 { return (ScanProgress(), .libraryIsEmpty(path: directory, known: count)) }
     }
+    if absent.contains(where: { $0.path.isEmpty }) { return (ScanProgress(), .otherFileSystem(path: directory)) }
     let lastID = try catalogue.lastFileID()
     var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID)
     let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
@@ -94,6 +90,7 @@ extension LibraryScanner {
     state.keptFolders = absent.map(\.path)
     state.progress.absentMounts = absent.count
     var missing = MissingFiles()
+    var batch = BatchLimit()
     var written = FilesBeingWritten(quiet: quiet)
     var lastReport = ContinuousClock.now
 
@@ -118,7 +115,9 @@ extension LibraryScanner {
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
       }
-      if state.count >= Self.batchSize { try flush(&state, probe) }
+      if state.count >= batch.limit {
+        try batch.measure(&state) { state throws(AssetSourceError) in try flush(&state, probe) }
+      }
       if ContinuousClock.now - lastReport > .milliseconds(200) {
         lastReport = .now
         progressed(state.progress)

@@ -69,7 +69,7 @@ extension Problem {
           "It was not answered within fetch.deadlineMilliseconds; ask for less, or by a key that has an index: dates, "
           + "media types, favourites, albums.",
         fields: ["Retry-After": "5"])
-    case .catalogueFailed:
+    case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",
         detail: "The catalogue could not be read; the daemon's log says why.")

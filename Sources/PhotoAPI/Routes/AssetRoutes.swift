@@ -73,8 +73,12 @@ struct AssetRoutes: Sendable {
   }
 
   private func failed(_ error: AssetSourceError) -> Problem {
-    if case .catalogueFailed(let reason) = error {
+    switch error {
+    case .catalogueFailed(let reason):
       logger.error("the catalogue can't be read", metadata: ["error": "\(reason)"])
+    case .storageFailed(let fault, let reason):
+      logger.error("the catalogue can't be read", metadata: ["error": "\(reason)", "fault": "\(fault)"])
+    case .malformedCursor: break
     }
     return Problem(error)
   }

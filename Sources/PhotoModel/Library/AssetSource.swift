@@ -46,6 +46,8 @@ package enum AssetSourceError: Error, Sendable, Equatable {
   case queryTooExpensive
   /// The catalogue itself failed; the text is for the log.
   case catalogueFailed(String)
+  /// The same, because of its disk.
+  case storageFailed(StorageFault, String)
 }
 
 /// How far the first scan has come.
