@@ -38,6 +38,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private static let receptionsATurn = 4
   /// A producer that waits is called again when no more than this is left to send.
   private static let lowWaterBytes = 65_536
+  /// A body of no more than this is not counted: health, problems, an asset.
+  private static let freeAnswerBytes = 2048
   private static let idleEvents = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
 
   private let descriptor: Int32
@@ -45,6 +47,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private let handler: any HTTPHandler
   private let limits: ServerLimits
   private let peer: Peer
+  private let answers: ByteBudget
   private let closed: @Sendable () -> Void
 
   // Guarded by the loop's queue.
@@ -65,13 +68,14 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
-    received: ReceiveBudget, closed: @escaping @Sendable () -> Void
+    received: ByteBudget, answers: ByteBudget, closed: @escaping @Sendable () -> Void
   ) {
     self.descriptor = descriptor
     self.peer = peer
     self.loop = loop
     self.handler = handler
     self.limits = limits
+    self.answers = answers
     self.closed = closed
     parser = RequestParser(limits: limits.parser, budget: received)
     machine = ConnectionMachine(limits: limits, now: loop.now)
@@ -274,12 +278,18 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
+    var reservation: ByteBudget.Reservation?
+    if !isHead, response.owner == nil, response.body.count > Self.freeAnswerBytes {
+      // Before its head, for there is no taking back afterwards. What the kernel takes at once is given back at once.
+      reservation = answers.reservation(of: response.body.capacity)
+      if reservation == nil { return respondNow(handler.responseToSlowReaders()) }
+    }
     let framing: BodyFraming =
       if response.head.status.forbidsBody || (isHead && response.body.isEmpty) { .none } else {
         .length(response.body.count)
       }
     sendHead(response.head, framing)
-    if !isHead && !response.body.isEmpty { append(response.body) }
+    if !isHead && !response.body.isEmpty { append(response.body, counted: reservation) }
     if let owner = response.owner { output.hold(owner) }
     complete()
   }
@@ -335,7 +345,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     respondNow(handler.response(to: error))
   }
 
-  /// An answer of the server's own.
+  /// An answer of the server's own, which is small.
   private func respondNow(_ response: HTTPResponse) {
     sendHead(response.head, .length(response.body.count))
     if !response.body.isEmpty { append(response.body) }
@@ -354,9 +364,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       loop.headTail(keepsAlive: machine.keepsAlive && framing != .close, version: machine.version))
   }
 
-  private func append(_ body: [UInt8]) {
+  private func append(_ body: [UInt8], counted reservation: ByteBudget.Reservation? = nil) {
     account?.bodyBytes += body.count
-    output.append(body)
+    output.append(body, counted: reservation)
   }
 
   private func complete() {

@@ -19,6 +19,10 @@ package protocol HTTPHandler: Sendable {
 
   /// The answer to a request whose responder was let go without one.
   func responseToAbandonment() -> HTTPResponse
+
+  /// The answer that takes the place of one for whose body there is no room, since clients who read slowly have it
+  /// (``ServerLimits/answerBytes``). Small: it is not counted itself.
+  func responseToSlowReaders() -> HTTPResponse
 }
 
 extension HTTPHandler {

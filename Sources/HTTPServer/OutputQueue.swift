@@ -12,6 +12,8 @@ struct OutputQueue {
     let bytes: [UInt8]
     /// Let go when this piece, and so everything before it, is sent.
     var owner: (any MemoryOwner)?
+    /// What the bytes are counted as. Its end leads nowhere, so it goes with them.
+    var reservation: ByteBudget.Reservation?
   }
 
   private static let vectorsASend = 16
@@ -26,13 +28,13 @@ struct OutputQueue {
 
   var isEmpty: Bool { byteCount == 0 }
 
-  mutating func append(_ piece: [UInt8], from offset: Int = 0) {
+  mutating func append(_ piece: [UInt8], from offset: Int = 0, counted reservation: ByteBudget.Reservation? = nil) {
     guard offset < piece.count else { return }
     if offset > 0 {
       precondition(pieces.isEmpty, "only what is sent next can have been begun")
       sentOfFirst = offset
     }
-    pieces.append(Piece(bytes: piece))
+    pieces.append(Piece(bytes: piece, reservation: reservation))
     byteCount += piece.count - offset
   }
 

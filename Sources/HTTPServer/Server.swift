@@ -29,7 +29,8 @@ package final class Server: Sendable {
   private let accessLog: AccessLog?
   private let logger: Logger
   private let loops: [EventLoop]
-  private let received: ReceiveBudget
+  private let received: ByteBudget
+  private let answers: ByteBudget
   private let state = Mutex(State())
   private let nextLoop = Atomic<Int>(0)
   /// Touched on the first loop's queue only; that loop does the accepting.
@@ -48,7 +49,8 @@ package final class Server: Sendable {
     self.proxies = proxies
     self.accessLog = accessLog
     self.logger = logger
-    received = ReceiveBudget(capacityBytes: limits.receivedBytes)
+    received = ByteBudget(capacityBytes: limits.receivedBytes)
+    answers = ByteBudget(capacityBytes: limits.answerBytes)
     loops = (0..<max(1, loopCount)).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
     // A client that goes away while it is written to is an error code, never a signal.
     signal(SIGPIPE, SIG_IGN)
@@ -101,6 +103,7 @@ package final class Server: Sendable {
     var statistics = ServerStatistics()
     statistics.connections = state.withLock { $0.connectionCount }
     statistics.receivedBytes = received.heldBytes
+    statistics.answerBytes = answers.heldBytes
     for loop in loops { loop.counters.add(to: &statistics) }
     return statistics
   }
@@ -156,7 +159,7 @@ package final class Server: Sendable {
     loop.run { [self] in
       let connection = Connection(
         descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, received: received,
-        closed: { [self] in connectionClosed(counted) })
+        answers: answers, closed: { [self] in connectionClosed(counted) })
       connection.start()
       if state.withLock({ $0.isDraining }) { connection.drain() }
     }

@@ -6,6 +6,10 @@ package struct ServerLimits: Sendable {
   /// Bytes of requests that all connections may hold together, beside ``RequestParser/freeBytes`` each: large heads, and
   /// bodies from the moment that they are announced. What does not fit is refused (503).
   package var receivedBytes: Int
+  /// Bytes of answers that may wait for their clients, of all connections together and where an answer has no owner of its
+  /// own: counted are whole bodies of more than two kilobytes until their last byte was handed to the kernel. An answer that
+  /// does not fit is refused (503), so one that is larger than this always is.
+  package var answerBytes: Int
   /// Open connections in all; at the limit, accepting pauses until one closes.
   package var connections: Int
   /// Open connections from one address, or one IPv6 network of 64 bits; one more is closed at once. Socket files have no
@@ -33,8 +37,8 @@ package struct ServerLimits: Sendable {
   package var accessLogBytes: Int
 
   package init(
-    parser: ParserLimits = ParserLimits(), receivedBytes: Int = 32 << 20, connections: Int = 16_384,
-    connectionsPerAddress: Int = 1024, requestsPerConnection: Int = 100_000,
+    parser: ParserLimits = ParserLimits(), receivedBytes: Int = 32 << 20, answerBytes: Int = 16 << 20,
+    connections: Int = 16_384, connectionsPerAddress: Int = 1024, requestsPerConnection: Int = 100_000,
     headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
     idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
     writeBytesPerSecond: Int = 1024, queuedBytes: Int = 8 << 20, lingerDeadline: Duration = .seconds(2),
@@ -42,6 +46,7 @@ package struct ServerLimits: Sendable {
   ) {
     self.parser = parser
     self.receivedBytes = receivedBytes
+    self.answerBytes = answerBytes
     self.connections = connections
     self.connectionsPerAddress = connectionsPerAddress
     self.requestsPerConnection = requestsPerConnection

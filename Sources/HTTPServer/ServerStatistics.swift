@@ -14,6 +14,8 @@ package struct ServerStatistics: Sendable, Hashable {
   package var connections = 0
   /// Bytes of requests that are held and counted, by connections and by whoever handles requests.
   package var receivedBytes = 0
+  /// Bytes of answers that nobody else answers for and that wait for their clients.
+  package var answerBytes = 0
   /// Answers that were begun, to requests and to what was none.
   package var answers: [StatusClass: Int] = [:]
   /// Those of them that were prepared.

@@ -118,6 +118,14 @@ package struct PhotoAPI: HTTPHandler {
       Problem(500, "internal-error", "Internal error", detail: "The daemon did not answer; that is a bug of its own."))
   }
 
+  package func responseToSlowReaders() -> HTTPResponse {
+    ownAnswer(
+      Problem(
+        503, "overloaded", "Too many answers are waiting",
+        detail: "Other clients read their answers too slowly for there to be room for this one; ask again in a moment.",
+        fields: ["Retry-After": "1"]))
+  }
+
   /// An answer to nobody in particular.
   private func ownAnswer(_ problem: Problem) -> HTTPResponse {
     var response = problem.response

@@ -27,6 +27,12 @@ enum MetricsSetup {
     registry.gauge(
       "photod_http_received_capacity_bytes", "Bytes of requests that may be held: http.receivedBytes.",
       read: { Double(limits.receivedBytes) })
+    registry.gauge(
+      "photod_http_answer_bytes", "Bytes of JSON that wait for slow readers, out of http.answerBytes.",
+      read: { Double(server.statistics.answerBytes) })
+    registry.gauge(
+      "photod_http_answer_capacity_bytes", "Bytes of JSON that may wait for slow readers: http.answerBytes.",
+      read: { Double(limits.answerBytes) })
   }
 
   static func register(_ cache: FrameCache, capacityBytes: Int, in registry: MetricsRegistry) {

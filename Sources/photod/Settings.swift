@@ -81,6 +81,7 @@ struct Settings: Sendable {
     ("http.headerFields", .int(100)),
     ("http.bodyBytes", .int(1 << 20)),
     ("http.receivedBytes", .int(32 << 20)),
+    ("http.answerBytes", .int(16 << 20)),
     ("http.headerSeconds", .int(15)),
     ("http.bodySeconds", .int(60)),
     ("http.idleSeconds", .int(75)),
@@ -177,6 +178,8 @@ struct Settings: Sendable {
     let oneRequest =
       server.parser.bodyBytes + 2 * (server.parser.requestLineBytes + server.parser.headerBytes) + (256 << 10)
     server.receivedBytes = try reader.number("http.receivedBytes", in: oneRequest...(1 << 40))
+    // A page of a thousand assets has to fit, with room to spare.
+    server.answerBytes = try reader.number("http.answerBytes", in: (4 << 20)...(1 << 40))
     server.connections = try reader.number("http.connections", in: 1...1_000_000)
     server.connectionsPerAddress = try reader.number("http.connectionsPerAddress", in: 1...1_000_000)
     server.requestsPerConnection = try reader.number("http.requestsPerConnection", in: 1...(1 << 40))

@@ -40,6 +40,8 @@ struct MetricsTests {
     #expect(try change("photod_http_sent_bytes_total") == Double(answers.reduce(0) { $0 + $1.raw.count }))
     #expect(after["photod_http_received_bytes"] == 0)
     #expect(after["photod_http_received_capacity_bytes"] == Double(32 << 20))
+    #expect(after["photod_http_answer_bytes"] == 0)
+    #expect(after["photod_http_answer_capacity_bytes"] == Double(16 << 20))
     #expect(before["photod_frame_cache_bytes"] == 0)
     #expect(try change("photod_frame_cache_bytes") >= Double(answers[1].body.count))
     #expect(after["photod_frame_cache_capacity_bytes"] == Double(128 << 20))

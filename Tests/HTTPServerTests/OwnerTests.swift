@@ -66,6 +66,7 @@ struct OwnerTests {
 
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
     func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
 
     /// Waits until all that were made are gone; false if one never goes.
     func allGo() -> Bool {
@@ -138,6 +139,7 @@ struct OwnerTests {
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
       func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
     }
     let server = try TestServer(handler: Handler())
     let client = try TestClient(port: server.port)

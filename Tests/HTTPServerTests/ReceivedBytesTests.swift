@@ -126,6 +126,7 @@ struct ReceivedBytesTests {
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
       func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
     }
     let keeper = Keeper()
     let server = try Self.server(keeper)

@@ -51,6 +51,8 @@ struct ServerTests {
   /// More than any socket's buffer takes.
   private struct LargeHandler: HTTPHandler {
     static let size = 64 << 20
+    /// With room for one.
+    static let limits = ServerLimits(answerBytes: 65 << 20)
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       let isLarge = request.target.path == "/large"
@@ -58,11 +60,12 @@ struct ServerTests {
     }
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
     func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
   }
 
   @Test("a reader that takes nothing of a large answer is cut off")
   func stalledReader() throws {
-    let server = try TestServer(handler: LargeHandler())
+    let server = try TestServer(limits: LargeHandler.limits, handler: LargeHandler())
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
     client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     try server.pass(seconds: 29)
@@ -73,7 +76,7 @@ struct ServerTests {
 
   @Test("a reader that takes a little now and then is cut off too")
   func slowReader() throws {
-    var limits = ServerLimits()
+    var limits = LargeHandler.limits
     limits.writeBytesPerSecond = 1 << 20
     let server = try TestServer(limits: limits, handler: LargeHandler())
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
@@ -93,7 +96,7 @@ struct ServerTests {
 
   @Test("a reader that reads gets all of it")
   func largeAnswer() throws {
-    let server = try TestServer(handler: LargeHandler())
+    let server = try TestServer(limits: LargeHandler.limits, handler: LargeHandler())
     let client = try TestClient(port: server.port)
     client.send("GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     let got = try #require(client.readToEnd())
@@ -147,6 +150,7 @@ struct ServerTests {
 
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
     func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
   }
 
   @Test("a producer that waits for room is never far ahead of its reader")
@@ -256,6 +260,7 @@ struct ServerTests {
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
       func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
     }
     let server = try TestServer(handler: Handler())
     let client = try TestClient(port: server.port)
@@ -317,6 +322,7 @@ struct ServerTests {
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
       func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
     }
     let gate = Gate()
     let server = try TestServer(handler: gate)

@@ -77,6 +77,7 @@ struct EchoHandler: HTTPHandler {
     HTTPResponse(error.status, body: Array(error.explanation.utf8))
   }
   func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+  func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
 }
 
 /// A blocking client socket.

@@ -3,9 +3,9 @@ package struct HTTPRequest: Sendable {
   package let head: RequestHead
   /// Counted for as long as a copy of the request is here: who keeps the bytes keeps the request.
   package let body: [UInt8]
-  private let reservation: ReceiveBudget.Reservation?
+  private let reservation: ByteBudget.Reservation?
 
-  init(head: RequestHead, body: [UInt8], reservation: ReceiveBudget.Reservation? = nil) {
+  init(head: RequestHead, body: [UInt8], reservation: ByteBudget.Reservation? = nil) {
     self.head = head
     self.body = body
     self.reservation = reservation

@@ -27,7 +27,7 @@ package struct HTTPResponse: Sendable {
   package var head: ResponseHead
   package var body: [UInt8]
   /// Answers for the body's memory: held until the last byte of the response was handed to the kernel, or the connection
-  /// ended.
+  /// ended. Where there is none, the server does, which may refuse to send it.
   package var owner: (any MemoryOwner)?
 
   package init(

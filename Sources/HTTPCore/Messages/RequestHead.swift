@@ -26,7 +26,7 @@ package struct RequestHead: Sendable {
   /// The names that occur.
   package let names: HeaderNames
   /// What a large head is counted as, for as long as it is here.
-  let reservation: ReceiveBudget.Reservation?
+  let reservation: ByteBudget.Reservation?
 
   /// The request target as it stands in the request line.
   package var target: String { string(targetRange) }

@@ -7,7 +7,7 @@
 // What is received stays where it was put: lines and fields are ranges of `input`, which a request's head shares. A parser
 // whose last request has been let go uses its arrays again and allocates nothing.
 //
-// What is held beyond a little is taken from a `ReceiveBudget` before the parser asks for more bytes or gives a request
+// What is held beyond a little is taken from a `ByteBudget` before the parser asks for more bytes or gives a request
 // out, and goes with that request.
 
 #if canImport(Glibc)
@@ -44,7 +44,7 @@ package struct RequestParser: Sendable {
   private static let chunkOverheadBytes = 16_384
 
   private let limits: ParserLimits
-  private let budget: ReceiveBudget?
+  private let budget: ByteBudget?
   private var state = State.requestLine
   private var input: [UInt8] = []
   /// Bytes of `input` before this are consumed. While a head is read they stay, for its fields are ranges of them.
@@ -52,7 +52,7 @@ package struct RequestParser: Sendable {
   /// Bytes between `position` and this hold no line feed.
   private var scanned = 0
   /// What `input` and `fields` are counted as, with every head that shares them.
-  private var inputReservation: ReceiveBudget.Reservation?
+  private var inputReservation: ByteBudget.Reservation?
 
   /// The head under construction.
   private var fields: [RequestHead.Field] = []
@@ -67,11 +67,11 @@ package struct RequestParser: Sendable {
   /// The head of a message whose body is still to come.
   private var head: RequestHead?
   private var body: [UInt8] = []
-  private var bodyReservation: ReceiveBudget.Reservation?
+  private var bodyReservation: ByteBudget.Reservation?
   private var chunkOverhead = 0
 
   /// - Parameter budget: what requests are taken from; `nil`: they are not counted.
-  package init(limits: ParserLimits, budget: ReceiveBudget? = nil) {
+  package init(limits: ParserLimits, budget: ByteBudget? = nil) {
     self.limits = limits
     self.budget = budget
   }
@@ -198,7 +198,7 @@ package struct RequestParser: Sendable {
     guard let budget, isLarge else { return }
     let bytes = input.capacity + fields.capacity * MemoryLayout<RequestHead.Field>.stride
     // One that a head has too may be for arrays that are only the head's by now.
-    if !isKnownUniquelyReferenced(&inputReservation) { inputReservation = ReceiveBudget.Reservation(of: budget) }
+    if !isKnownUniquelyReferenced(&inputReservation) { inputReservation = ByteBudget.Reservation(of: budget) }
     guard inputReservation?.grow(to: bytes) == true else { throw .overloaded }
   }
 
@@ -208,7 +208,7 @@ package struct RequestParser: Sendable {
     // Twice as large each time, as arrays do, so that many chunks are not as many copies; no larger where room is short.
     var capacity = min(limits.bodyBytes, max(size, body.capacity * 2))
     if let budget {
-      let reservation = bodyReservation ?? ReceiveBudget.Reservation(of: budget)
+      let reservation = bodyReservation ?? ByteBudget.Reservation(of: budget)
       if !reservation.grow(to: capacity) {
         capacity = size
         guard reservation.grow(to: capacity) else { throw .overloaded }

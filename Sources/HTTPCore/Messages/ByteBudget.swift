@@ -1,18 +1,19 @@
 import Synchronization
 
-/// The bytes of requests that all connections of a server may hold together, beside the little that each may hold for
-/// nothing (``RequestParser/freeBytes``).
+/// The bytes of one kind that all connections of a server may hold together, beside the little that each may hold for
+/// nothing. Counted is what is allocated. Lock-free.
 ///
-/// Counted is what is allocated: for a body what is announced of it, before it comes. A request holds its own share until
-/// the last copy of it goes, wherever it is by then. Lock-free.
-package final class ReceiveBudget: Sendable {
+/// Of requests (``RequestParser/freeBytes`` are for nothing): for a body what is announced of it, before it comes; a request
+/// holds its own share until the last copy of it goes, wherever it is by then. Of answers that nobody else answers for: until
+/// their last byte was handed to the kernel.
+package final class ByteBudget: Sendable {
   /// A share. One holder at a time makes it grow; it ends with its last reference.
   package final class Reservation: Sendable {
-    private let budget: ReceiveBudget
+    private let budget: ByteBudget
     private let bytes = Atomic<Int>(0)
 
     /// One of nothing yet.
-    init(of budget: ReceiveBudget) {
+    init(of budget: ByteBudget) {
       self.budget = budget
     }
 
@@ -33,6 +34,12 @@ package final class ReceiveBudget: Sendable {
 
   package init(capacityBytes: Int) {
     self.capacityBytes = capacityBytes
+  }
+
+  /// A share of so many bytes; `nil`: there is no room.
+  package func reservation(of bytes: Int) -> Reservation? {
+    let reservation = Reservation(of: self)
+    return reservation.grow(to: bytes) ? reservation : nil
   }
 
   /// What is held now; never more than the capacity.
