@@ -55,7 +55,7 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     switch error {
     case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)
     case .catalogueFailed(let reason): self = .catalogueFailed(reason)
-    case .malformedCursor: self = .catalogueFailed("\(error)")
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive: self = .catalogueFailed("\(error)")
     }
   }
 }

@@ -2,10 +2,12 @@
 //
 //     preparedAnswer -> AnswerCache
 //     handle -> Gatekeeper (host, site, principal) -> Route
-//            -> HealthRoutes | MetricsRoute | AssetRoutes | MetadataRoute | ImageRoute | RequestRoutes -> Reply
+//            -> HealthRoutes | MetricsRoute | AssetRoutes | CollectionRoutes | FetchResultRoutes
+//             | MetadataRoute | ImageRoute | RequestRoutes -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
+import AssetLibrary
 import HTTPCore
 import HTTPServer
 import ImageCodec
@@ -30,10 +32,12 @@ package struct PhotoAPI: HTTPHandler {
     package var allowsAnonymous = false
     /// How much of a file's header is read.
     package var codec: CodecLimits
+    /// How long a fetch may take.
+    package var fetchDeadline: Duration
 
     package init(
       allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool,
-      codec: CodecLimits
+      codec: CodecLimits, fetchDeadline: Duration
     ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
@@ -41,16 +45,20 @@ package struct PhotoAPI: HTTPHandler {
       self.maximumRanges = maximumRanges
       self.allowsAnonymous = allowsAnonymous
       self.codec = codec
+      self.fetchDeadline = fetchDeadline
     }
   }
 
   private let gatekeeper: Gatekeeper
-  private let library: any AssetSource
+  private let library: any AssetFetching
   private let lookups: WorkQueue
+  private let fetches: WorkQueue
   private let answers: FrameAnswers
   private let health: HealthRoutes
   private let metrics: MetricsRoute
   private let assets: AssetRoutes
+  private let collections: CollectionRoutes
+  private let fetchResults: FetchResultRoutes
   private let metadata: MetadataRoute
   private let image: ImageRoute
   private let requests: RequestRoutes
@@ -58,21 +66,27 @@ package struct PhotoAPI: HTTPHandler {
   /// - Parameters:
   ///   - originals: what metadata is read from.
   ///   - lookups: where questions to the catalogue run, and reading of metadata.
+  ///   - fetches: where those run that may look at every asset, so that none of the others waits for them.
   ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
   package init(
-    library: any AssetSource, originals: OriginalStore, images: ImageManager, lookups: WorkQueue, answers: FrameAnswers,
+    library: any AssetFetching, results: FetchResults, originals: OriginalStore, images: ImageManager,
+    lookups: WorkQueue, fetches: WorkQueue, answers: FrameAnswers,
     metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
   ) {
     gatekeeper = Gatekeeper(
       allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins))
     self.library = library
     self.lookups = lookups
+    self.fetches = fetches
     self.answers = answers
     health = HealthRoutes(library: library, logger: logger)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
-    assets = AssetRoutes(library: library, logger: logger)
+    let fetching = Fetching(library: library, results: results, deadline: options.fetchDeadline, logger: logger)
+    assets = AssetRoutes(fetching: fetching)
+    collections = CollectionRoutes(fetching: fetching)
+    fetchResults = FetchResultRoutes(fetching: fetching)
     metadata = MetadataRoute(library: library, originals: originals, limits: options.codec, logger: logger)
     image = ImageRoute(
       library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
@@ -142,8 +156,27 @@ package struct PhotoAPI: HTTPHandler {
     case .openAPI: reply.send(try health.openAPI(request))
     case .metrics: try metrics.answer(request, principal, reply)
     case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request) }
-    case .assets:
-      try lookUp(reply) { () throws(Problem) in try assets.list(request, principal) }
+    case .assets: try list(in: nil, request, principal, reply)
+    case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
+    case .collections:
+      try lookUp(reply) { () throws(Problem) in try collections.list(request, in: nil, principal) }
+    case .collection(let identifier):
+      try lookUp(reply) { () throws(Problem) in try collections.one(LocalIdentifier(identifier), request, principal) }
+    case .collectionChildren(let identifier):
+      try lookUp(reply) { () throws(Problem) in
+        try collections.list(request, in: LocalIdentifier(identifier), principal)
+      }
+    case .transientCollections:
+      try lookUp(reply) { () throws(Problem) in try collections.makeTransient(request, principal) }
+    case .fetchResults:
+      try lookUp(reply, on: fetches) { () throws(Problem) in try fetchResults.make(request, principal) }
+    case .fetchResult(let id):
+      try lookUp(reply) { () throws(Problem) in
+        request.method == .delete
+          ? try fetchResults.end(id, request, principal) : try fetchResults.one(id, request, principal)
+      }
+    case .fetchResultAssets(let id):
+      try lookUp(reply) { () throws(Problem) in try fetchResults.assets(id, request, principal) }
     case .asset(let identifier):
       try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
     case .metadata(let identifier):
@@ -162,17 +195,27 @@ package struct PhotoAPI: HTTPHandler {
     }
   }
 
+  /// A listing: in the line of look-ups, or in that of fetches where it may look at every asset.
+  private func list(
+    in collection: LocalIdentifier?, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
+  ) throws(Problem) {
+    let isFree = try assets.isFree(request, in: collection, principal)
+    try lookUp(reply, on: isFree ? fetches : nil) { () throws(Problem) in
+      try assets.list(request, in: collection, principal)
+    }
+  }
+
   /// Answers with what a look-up gives.
   private func lookUp(
-    _ reply: Reply, _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
+    _ reply: Reply, on queue: WorkQueue? = nil, _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
   ) throws(Problem) {
-    try onLookupQueue(reply) { () throws(Problem) in reply.send(try answer()) }
+    try onLookupQueue(reply, queue) { () throws(Problem) in reply.send(try answer()) }
   }
 
   private func onLookupQueue(
-    _ reply: Reply, _ work: @escaping @Sendable () throws(Problem) -> Void
+    _ reply: Reply, _ queue: WorkQueue? = nil, _ work: @escaping @Sendable () throws(Problem) -> Void
   ) throws(Problem) {
-    let isAccepted = lookups.submit {
+    let isAccepted = (queue ?? lookups).submit {
       do throws(Problem) { try work() } catch { reply.send(error.response) }
     }
     if !isAccepted { throw Problem(ImageServiceError.queueFull) }

@@ -83,17 +83,20 @@ struct Composition: Sendable {
     let images = ImageWing(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       metrics: metrics)
+    let results = FetchResults(limits: settings.fetchResults)
     let api = PhotoAPI(
-      library: catalogue, originals: originals, images: images.manager,
+      library: catalogue, results: results, originals: originals, images: images.manager,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
+      // One after the other: each may take a core for as long as its deadline lets it.
+      fetches: WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated),
       answers: answers, metrics: metrics,
       // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
         maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous,
-        codec: settings.codec),
+        codec: settings.codec, fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds)),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.server, proxies: proxies,
@@ -106,7 +109,7 @@ struct Composition: Sendable {
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
-      images: images)
+      images: images, results: results)
   }
 
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {

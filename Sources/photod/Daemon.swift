@@ -26,6 +26,7 @@ final class Daemon: Sendable {
   private let drainDeadline: Duration
   private let libraryPath: String
   private let images: ImageWing
+  private let results: FetchResults
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
   private let stopScanning = StopFlag()
@@ -35,7 +36,7 @@ final class Daemon: Sendable {
 
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
-    drainDeadline: Duration, libraryPath: String, images: ImageWing
+    drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults
   ) {
     self.server = server
     self.sockets = sockets
@@ -45,6 +46,7 @@ final class Daemon: Sendable {
     self.drainDeadline = drainDeadline
     self.libraryPath = libraryPath
     self.images = images
+    self.results = results
   }
 
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
@@ -118,9 +120,10 @@ final class Daemon: Sendable {
   /// taken longer than they may.
   private func tick() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
-    timer.setEventHandler { [catalogue, images] in
+    timer.setEventHandler { [catalogue, images, results] in
       catalogue.noticeOtherWriters()
       images.manager.expire()
+      results.expire()
     }
     timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
     timer.activate()

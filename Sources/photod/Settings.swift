@@ -2,6 +2,7 @@
 //
 // Every key is listed once, here, with its default; config/photod.json documents each, and a test holds the two together.
 
+import AssetLibrary
 import Configuration
 import Foundation
 import HTTPServer
@@ -33,6 +34,8 @@ struct Settings: Sendable {
   var renderQueue: Int
   var requestDeadlineSeconds: Int
   var rememberedRequests: Int
+  var fetchDeadlineMilliseconds: Int
+  var fetchResults: FetchResults.Limits
   var codec: CodecLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
@@ -63,6 +66,10 @@ struct Settings: Sendable {
     ("render.queue", .int(1024)),
     ("requests.deadlineSeconds", .int(60)),
     ("requests.remembered", .int(1024)),
+    ("fetch.deadlineMilliseconds", .int(2000)),
+    ("fetchResults.handles", .int(1024)),
+    ("fetchResults.bytes", .int(128 << 20)),
+    ("fetchResults.leaseSeconds", .int(300)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(100)),
@@ -158,6 +165,12 @@ struct Settings: Sendable {
     makesLadder = try reader.flag("cache.ladder")
     requestDeadlineSeconds = try reader.number("requests.deadlineSeconds", in: 1...86_400)
     rememberedRequests = try reader.number("requests.remembered", in: 0...1_000_000)
+    fetchDeadlineMilliseconds = try reader.number("fetch.deadlineMilliseconds", in: 1...3_600_000)
+    fetchResults = FetchResults.Limits()
+    fetchResults.handles = try reader.number("fetchResults.handles", in: 0...1_000_000)
+    fetchResults.bytes = try reader.number("fetchResults.bytes", in: 0...(1 << 40))
+    fetchResults.lease = .seconds(try reader.number("fetchResults.leaseSeconds", in: 1...86_400))
+    fetchResults.transientCollections = fetchResults.handles
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
       // libjpeg itself writes no more than 65,500 a side.

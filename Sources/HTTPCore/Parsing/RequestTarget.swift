@@ -68,6 +68,22 @@ package struct RequestTarget: Sendable, Hashable {
     return parameters
   }
 
+  /// A text as a part of a query: everything but unreserved characters is escaped (RFC 3986 §2.3).
+  package static func encoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    let digits = Array("0123456789ABCDEF".utf8)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        bytes.append(byte)
+      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// uri-host [":" port] (RFC 9110 §7.2): an IP literal in brackets, or a name or an IPv4 address; then perhaps a port.
   package static func isHost(_ text: String) -> Bool {
     var text = text

@@ -36,6 +36,18 @@ struct QueryReader {
     return word
   }
 
+  /// The same; `nil` if it is not there.
+  mutating func optionalWord<Word: RawRepresentable & CaseIterable>(
+    _ name: String
+  ) throws(Problem) -> Word? where Word.RawValue == String {
+    guard values[name] != nil else {
+      known.append(name)
+      return nil
+    }
+    guard let any = Word.allCases.first else { return nil }
+    return try word(name, default: any)
+  }
+
   mutating func flag(_ name: String, default standard: Bool = false) throws(Problem) -> Bool {
     switch text(name) {
     case nil: standard

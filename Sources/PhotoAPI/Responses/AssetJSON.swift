@@ -11,55 +11,82 @@ struct AssetJSON: Encodable {
   }
 
   private let asset: Asset
+  private let fields: AssetFields?
 
-  init(_ asset: Asset) {
+  /// - Parameter fields: what of it is told; `nil`: everything.
+  init(_ asset: Asset, fields: AssetFields? = nil) {
     self.asset = asset
+    self.fields = fields
   }
 
   /// In base64 (RFC 4648 §4).
   var placeholder: String? { asset.placeholder.map { Data($0).base64EncodedString() } }
 
-  private enum Key: String, CodingKey {
+  enum Key: String, CodingKey, CaseIterable {
     case localIdentifier, mediaType, mediaSubtypes, sourceType, pixelWidth, pixelHeight, creationDate
     case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
+    case isRAW
   }
 
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
-    try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)
-    try object.encode(asset.mediaType.rawValue, forKey: .mediaType)
-    try object.encode(asset.mediaSubtypes.names, forKey: .mediaSubtypes)
-    try object.encode("typeUserLibrary", forKey: .sourceType)
-    try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
-    try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
-    try object.encode(RFC3339Time.string(millisecondsSince1970: asset.creationDate.milliseconds), forKey: .creationDate)
-    try object.encode(asset.creationDateSource.rawValue, forKey: .creationDateSource)
-    try object.encode(
+    func put(_ value: some Encodable, forKey key: Key) throws {
+      if fields?.keys.contains(key) ?? true { try object.encode(value, forKey: key) }
+    }
+    try put(asset.localIdentifier.rawValue, forKey: .localIdentifier)
+    try put(asset.mediaType.rawValue, forKey: .mediaType)
+    try put(asset.mediaSubtypes.names, forKey: .mediaSubtypes)
+    try put("typeUserLibrary", forKey: .sourceType)
+    try put(asset.pixelSize.width, forKey: .pixelWidth)
+    try put(asset.pixelSize.height, forKey: .pixelHeight)
+    try put(RFC3339Time.string(millisecondsSince1970: asset.creationDate.milliseconds), forKey: .creationDate)
+    try put(asset.creationDateSource.rawValue, forKey: .creationDateSource)
+    try put(
       RFC3339Time.string(millisecondsSince1970: asset.modificationDate.milliseconds), forKey: .modificationDate)
-    try object.encode(
+    try put(
       asset.location.map { Place(latitude: $0.latitude, longitude: $0.longitude, altitude: $0.altitude) },
       forKey: .location)
-    try object.encode(asset.duration, forKey: .duration)
-    try object.encode(asset.isFavorite, forKey: .isFavorite)
-    try object.encode(asset.isHidden, forKey: .isHidden)
-    try object.encode(asset.hasAdjustments, forKey: .hasAdjustments)
-    try object.encode(asset.burst?.isRepresentative ?? false, forKey: .representsBurst)
-    try object.encode(asset.burst?.identifier, forKey: .burstIdentifier)
-    try object.encode(asset.burst?.selectionTypes.names ?? [], forKey: .burstSelectionTypes)
-    try object.encode(asset.uniformTypeIdentifier, forKey: .uniformTypeIdentifier)
-    try object.encode(asset.original.displayName, forKey: .originalFilename)
-    try object.encode(asset.original.displayPath, forKey: .relativePath)
+    try put(asset.duration, forKey: .duration)
+    try put(asset.isFavorite, forKey: .isFavorite)
+    try put(asset.isHidden, forKey: .isHidden)
+    try put(asset.hasAdjustments, forKey: .hasAdjustments)
+    try put(asset.burst?.isRepresentative ?? false, forKey: .representsBurst)
+    try put(asset.burst?.identifier, forKey: .burstIdentifier)
+    try put(asset.burst?.selectionTypes.names ?? [], forKey: .burstSelectionTypes)
+    try put(asset.uniformTypeIdentifier, forKey: .uniformTypeIdentifier)
+    try put(asset.original.displayName, forKey: .originalFilename)
+    try put(asset.original.displayPath, forKey: .relativePath)
     if !asset.original.isText {
-      try object.encode(Data(asset.original.path).base64EncodedString(), forKey: .relativePathBytes)
+      try put(Data(asset.original.path).base64EncodedString(), forKey: .relativePathBytes)
     }
-    try object.encode(asset.original.identity.size, forKey: .fileSize)
-    try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
-    try object.encode(asset.revision, forKey: .revision)
-    try object.encode(placeholder, forKey: .placeholder)
-    try object.encode(false, forKey: .isInCloud)
-    try object.encode(asset.cameraMake, forKey: .cameraMake)
-    try object.encode(asset.cameraModel, forKey: .cameraModel)
+    try put(asset.original.identity.size, forKey: .fileSize)
+    try put(asset.contentVersion.rawValue, forKey: .contentVersion)
+    try put(asset.revision, forKey: .revision)
+    try put(placeholder, forKey: .placeholder)
+    try put(false, forKey: .isInCloud)
+    try put(asset.cameraMake, forKey: .cameraMake)
+    try put(asset.cameraModel, forKey: .cameraModel)
+    try put(asset.isRAW, forKey: .isRAW)
+  }
+}
+
+/// Which properties of an asset a client wants.
+struct AssetFields: Sendable {
+  let keys: Set<AssetJSON.Key>
+
+  /// Reads `localIdentifier,creationDate`. Throws 400 that names what is no property.
+  init(_ text: String) throws(Problem) {
+    var keys: Set<AssetJSON.Key> = []
+    for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let key = AssetJSON.Key(rawValue: String(name)) else {
+        let names = AssetJSON.Key.allCases.map(\.rawValue).joined(separator: ", ")
+        throw QueryReader.invalid(
+          "fields", "is a list of properties of an asset, and \(name) is none; there are: \(names)")
+      }
+      keys.insert(key)
+    }
+    self.keys = keys
   }
 }

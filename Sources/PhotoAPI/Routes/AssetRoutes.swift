@@ -1,23 +1,72 @@
+import AssetLibrary
 import HTTPCore
 import ImageService
-import Logging
 import PhotoModel
 
-/// `GET /v1/assets` and `GET /v1/assets/{localIdentifier}`.
+/// `GET /v1/assets`, `GET /v1/collections/{id}/assets` and `GET /v1/assets/{localIdentifier}`.
 struct AssetRoutes: Sendable {
-  private static let pageSizes = 1...1000
-  private static let cacheControl = "private, max-age=0, must-revalidate"
+  private enum Layout: String, CaseIterable { case objects, columns, buckets }
 
-  let library: any AssetSource
-  let logger: Logger
+  let fetching: Fetching
 
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  /// The assets of the library, or of a collection: objects, columns, or counts by date.
+  func list(
+    _ request: HTTPRequest, in collection: LocalIdentifier?, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
+    let query = try ListQuery(request.target, in: collection, fetching, principal)
+    switch query.layout {
+    case .objects: return try objects(query, request, principal)
+    case .columns: return try columns(query, request, principal)
+    case .buckets: return try buckets(query, request, principal)
+    }
+  }
+
+  /// Whether answering may take as long as a fetch may: then it waits in a line of its own.
+  func isFree(
+    _ request: HTTPRequest, in collection: LocalIdentifier?, _ principal: Principal
+  ) throws(Problem) -> Bool {
     var query = try QueryReader(request.target)
-    let asked = AssetQuery(
-      limit: try query.number("limit", in: Self.pageSizes) ?? 100, cursor: query.text("cursor"),
-      includesHidden: try query.flag("includeHiddenAssets"),
-      includesAllBurstAssets: try query.flag("includeAllBurstAssets"), countsAll: try query.flag("count"))
-    try query.finish()
+    let fetch = try FetchQuery(&query, .library, for: principal).fetch
+    let counts = query.values["count"] == "true" || query.values["layout"] == Layout.buckets.rawValue
+    return fetch.isFree || counts && (fetch.predicate != nil || collection != nil)
+  }
+
+  private struct ListQuery {
+    var layout: Layout
+    var unit: DateBucket.Unit
+    var fetch: AssetFetch
+    var page: FetchPageRequest
+    var countsAll: Bool
+    var fields: AssetFields?
+    /// As they were given, for the next page.
+    var parameters: [String: String]
+
+    init(
+      _ target: RequestTarget, in collection: LocalIdentifier?, _ fetching: Fetching, _ principal: Principal
+    ) throws(Problem) {
+      var query = try QueryReader(target)
+      layout = try query.word("layout", default: .objects)
+      unit = layout == .buckets ? try query.word("by", default: .day) : .day
+      let sizes = layout == .columns ? FetchQuery.columnSizes : FetchQuery.pageSizes
+      fetch = try FetchQuery(&query, .library, for: principal).fetch
+      countsAll = try query.flag("count")
+      page = FetchPageRequest(limit: 1)
+      if layout != .buckets {
+        page = FetchPageRequest(
+          limit: try query.number("limit", in: sizes) ?? (layout == .columns ? sizes.upperBound : 100),
+          cursor: query.text("cursor"))
+      }
+      if layout == .objects { fields = try query.text("fields").map(AssetFields.init) }
+      try query.finish()
+      parameters = query.values
+      if let collection { fetch.scope = try fetching.scope(of: collection, principal) }
+      page.deadline = fetching.end
+    }
+  }
+
+  private func objects(
+    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       let changeToken: String
       let assets: [AssetJSON]
@@ -35,52 +84,78 @@ struct AssetRoutes: Sendable {
         try object.encodeIfPresent(count, forKey: .count)
       }
     }
-    do throws(AssetSourceError) {
-      let page = try library.assets(asked, for: principal)
-      let next = page.nextCursor.map { cursor in
-        var link = "/v1/assets?cursor=\(cursor)&limit=\(asked.limit)"
-        if asked.includesHidden { link += "&includeHiddenAssets=true" }
-        if asked.includesAllBurstAssets { link += "&includeAllBurstAssets=true" }
-        if asked.countsAll { link += "&count=true" }
-        return link
+    let page = try fetching.asking { library throws(AssetSourceError) in
+      try library.assets(query.fetch, query.page, for: principal)
+    }
+    let next = page.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
+    let body = JSONBody.encode(
+      Shape(
+        changeToken: page.changeToken, assets: page.assets.map { AssetJSON($0, fields: query.fields) }, next: next,
+        count: try count(query, principal)))
+    return answer(body, next: next, request)
+  }
+
+  private func columns(
+    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
+    let columns = try fetching.asking { library throws(AssetSourceError) in
+      try library.columns(query.fetch, query.page, for: principal)
+    }
+    let next = columns.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
+    return answer(AssetColumnsJSON.body(columns, next: next), next: next, request)
+  }
+
+  private func buckets(
+    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
+    struct Shape: Encodable {
+      struct Bucket: Encodable {
+        let date: String
+        let count: Int
       }
-      let count = asked.countsAll ? try library.assetCount(asked, for: principal) : nil
-      let body = JSONBody.encode(
-        Shape(changeToken: page.changeToken, assets: page.assets.map(AssetJSON.init), next: next, count: count))
-      return JSONAnswer(
-        body, tag: EntityTag.strong(over: body), cacheControl: Self.cacheControl,
-        link: next.map { "<\($0)>; rel=\"next\"" }
-      ).response(to: request.head)
-    } catch {
-      throw failed(error)
+      let by: String
+      let buckets: [Bucket]
+      let count: Int
+    }
+    let buckets = try fetching.asking { library throws(AssetSourceError) in
+      try library.dateBuckets(query.fetch, by: query.unit, deadline: query.page.deadline, for: principal)
+    }
+    let body = JSONBody.encode(
+      Shape(
+        by: query.unit.rawValue, buckets: buckets.map { Shape.Bucket(date: $0.name, count: $0.count) },
+        count: buckets.reduce(0) { $0 + $1.count }))
+    return answer(body, next: nil, request)
+  }
+
+  private func count(_ query: ListQuery, _ principal: Principal) throws(Problem) -> Int? {
+    guard query.countsAll else { return nil }
+    return try fetching.asking { library throws(AssetSourceError) in
+      try library.count(query.fetch, deadline: query.page.deadline, for: principal)
     }
   }
 
-  func one(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
-    -> HTTPResponse
-  {
+  private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
+    JSONAnswer(
+      body, tag: EntityTag.strong(over: body), cacheControl: Fetching.cacheControl,
+      link: next.map { "<\($0)>; rel=\"next\"" }
+    ).response(to: request.head)
+  }
+
+  func one(
+    _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let asset: Asset?
-    do throws(AssetSourceError) { asset = try library.asset(identifier, for: principal) } catch { throw failed(error) }
+    let asset = try fetching.asking { library throws(AssetSourceError) in
+      try library.asset(identifier, for: principal)
+    }
     guard let asset else { throw .assetNotFound }
     let answer = AssetJSON(asset)
     // The same revision reads differently to one who may see places, and once the placeholder is made.
     var tag = asset.revision
     if principal.may(.location) { tag += "-l" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
-    return JSONAnswer(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: Self.cacheControl)
+    return JSONAnswer(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: Fetching.cacheControl)
       .response(to: request.head)
-  }
-
-  private func failed(_ error: AssetSourceError) -> Problem {
-    switch error {
-    case .catalogueFailed(let reason):
-      logger.error("the catalogue can't be read", metadata: ["error": "\(reason)"])
-    case .storageFailed(let fault, let reason):
-      logger.error("the catalogue can't be read", metadata: ["error": "\(reason)", "fault": "\(fault)"])
-    case .malformedCursor: break
-    }
-    return Problem(error)
   }
 }
 

@@ -7,6 +7,14 @@ enum Route: Sendable, Hashable {
   case asset(String)
   case metadata(asset: String)
   case image(asset: String)
+  case collections
+  case collection(String)
+  case collectionAssets(String)
+  case collectionChildren(String)
+  case transientCollections
+  case fetchResults
+  case fetchResult(String)
+  case fetchResultAssets(String)
   case requests
   case request(String)
 
@@ -23,6 +31,17 @@ enum Route: Sendable, Hashable {
       self = .image(asset: segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "metadata":
       self = .metadata(asset: segments[2])
+    case 2 where segments == ["v1", "collections"]: self = .collections
+    case 3 where segments[0] == "v1" && segments[1] == "collections": self = .collection(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "collections" && segments[3] == "assets":
+      self = .collectionAssets(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "collections" && segments[3] == "collections":
+      self = .collectionChildren(segments[2])
+    case 2 where segments == ["v1", "transientCollections"]: self = .transientCollections
+    case 2 where segments == ["v1", "fetchResults"]: self = .fetchResults
+    case 3 where segments[0] == "v1" && segments[1] == "fetchResults": self = .fetchResult(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "fetchResults" && segments[3] == "assets":
+      self = .fetchResultAssets(segments[2])
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     default: return nil
@@ -32,8 +51,11 @@ enum Route: Sendable, Hashable {
   /// The methods that the resource knows, for `Allow`.
   var methods: [HTTPMethod] {
     switch self {
-    case .request: [.get, .head, .delete, .options]
-    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .metadata, .image, .requests:
+    case .request, .fetchResult: [.get, .head, .delete, .options]
+    case .fetchResults, .transientCollections: [.post, .options]
+    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .metadata, .image, .requests, .collections,
+      .collection,
+      .collectionAssets, .collectionChildren, .fetchResultAssets:
       [.get, .head, .options]
     }
   }

@@ -1,0 +1,26 @@
+import PhotoModel
+import PhotoPredicate
+
+/// The library as fetches see it. Calls block for as long as SQLite does: never on a connection's queue.
+package protocol AssetFetching: AssetSource, CollectionSource {
+  func assets(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetPage
+  func columns(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetColumns
+  func count(
+    _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> Int
+  func rows(
+    _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> (rows: [Int64], changeToken: String)
+  func dateBuckets(
+    _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [DateBucket]
+  func scope(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> AssetScope?
+  func members(_ rows: [Int64], for principal: Principal) throws(AssetSourceError) -> [FetchedMember]
+  func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Int64?
+}
+
+extension Catalogue: AssetFetching {}

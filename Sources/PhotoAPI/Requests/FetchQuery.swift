@@ -1,0 +1,58 @@
+import AssetLibrary
+import HTTPCore
+import PhotoModel
+import PhotoPredicate
+
+/// PHFetchOptions, out of a query or a JSON object.
+struct FetchQuery: Sendable {
+  /// Pages of objects, and of columns.
+  static let pageSizes = 1...1000
+  static let columnSizes = 1...10_000
+  /// Nobody means more than there are numbers for rows.
+  private static let fetchLimits = 1...1_000_000_000
+
+  var fetch = AssetFetch()
+
+  init(_ query: inout QueryReader, _ scope: AssetScope, for principal: Principal) throws(Problem) {
+    fetch.scope = scope
+    try read(
+      query.text("predicate"), query.text("sortDescriptors"), query.number("fetchLimit", in: Self.fetchLimits),
+      query.flag("includeHiddenAssets"), query.flag("includeAllBurstAssets"), principal)
+  }
+
+  init(_ body: inout JSONObjectReader, _ scope: AssetScope, for principal: Principal) throws(Problem) {
+    fetch.scope = scope
+    try read(
+      body.text("predicate"), body.text("sortDescriptors"), body.number("fetchLimit", in: Self.fetchLimits),
+      body.flag("includeHiddenAssets"), body.flag("includeAllBurstAssets"), principal)
+  }
+
+  private mutating func read(
+    _ predicate: String?, _ sort: String?, _ limit: Int?, _ includesHidden: Bool, _ includesAllBurstAssets: Bool,
+    _ principal: Principal
+  ) throws(Problem) {
+    do throws(PredicateError) {
+      fetch.predicate = try predicate.map { text throws(PredicateError) in
+        try FetchPredicate(text, schema: .asset, principal: principal)
+      }
+    } catch {
+      throw Problem(error, parameter: "predicate")
+    }
+    do throws(PredicateError) {
+      fetch.sort = try sort.map { text throws(PredicateError) in
+        try FetchSortDescriptors(text, schema: .asset, principal: principal)
+      }
+    } catch {
+      throw Problem(error, parameter: "sortDescriptors")
+    }
+    fetch.fetchLimit = limit
+    fetch.includesHidden = includesHidden
+    fetch.includesAllBurstAssets = includesAllBurstAssets
+  }
+}
+
+extension Problem {
+  init(_ error: PredicateError, parameter: String) {
+    self.init(400, "invalid-parameter", "Invalid parameter", detail: error.description, parameter: parameter)
+  }
+}

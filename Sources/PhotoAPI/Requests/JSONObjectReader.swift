@@ -1,0 +1,116 @@
+import FoundationEssentials
+import HTTPCore
+
+/// A JSON value as a client sent it.
+indirect enum JSONValue: Decodable, Sendable, Hashable {
+  case null
+  case flag(Bool)
+  case integer(Int)
+  case number(Double)
+  case text(String)
+  case list([JSONValue])
+  case object([String: JSONValue])
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if value.decodeNil() {
+      self = .null
+    } else if let flag = try? value.decode(Bool.self) {
+      self = .flag(flag)
+    } else if let integer = try? value.decode(Int.self) {
+      self = .integer(integer)
+    } else if let number = try? value.decode(Double.self) {
+      self = .number(number)
+    } else if let text = try? value.decode(String.self) {
+      self = .text(text)
+    } else if let list = try? value.decode([JSONValue].self) {
+      self = .list(list)
+    } else {
+      self = .object(try value.decode([String: JSONValue].self))
+    }
+  }
+}
+
+/// Reads the members of a request's JSON object one by one, and in the end refuses those that nobody asked for, as
+/// ``QueryReader`` does.
+struct JSONObjectReader {
+  private let members: [String: JSONValue]
+  private var known: [String] = []
+
+  /// The body of a request. Throws 415 for another type than JSON, 400 for what is no JSON object.
+  init(_ request: HTTPRequest) throws(Problem) {
+    let type = request.head.value(of: .contentType)?.split(separator: ";").first?.trimmed.lowercased()
+    guard type == JSONBody.mediaType else {
+      throw Problem(
+        415, "unsupported-media-type", "Unsupported media type", detail: "Send the body as \(JSONBody.mediaType).")
+    }
+    guard !request.body.isEmpty, let value = try? JSONDecoder().decode(JSONValue.self, from: Data(request.body)),
+      case .object(let members) = value
+    else {
+      throw Problem(400, "malformed-request", "Bad Request", detail: "The body is not a JSON object.")
+    }
+    self.members = members
+  }
+
+  init(_ members: [String: JSONValue]) { self.members = members }
+
+  mutating func value(_ name: String) -> JSONValue? {
+    known.append(name)
+    return members[name] == .null ? nil : members[name]
+  }
+
+  mutating func text(_ name: String) throws(Problem) -> String? {
+    switch value(name) {
+    case nil: return nil
+    case .text(let text): return text
+    default: throw QueryReader.invalid(name, "is a string")
+    }
+  }
+
+  mutating func flag(_ name: String, default standard: Bool = false) throws(Problem) -> Bool {
+    switch value(name) {
+    case nil: return standard
+    case .flag(let flag): return flag
+    default: throw QueryReader.invalid(name, "is true or false")
+    }
+  }
+
+  mutating func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+    switch value(name) {
+    case nil: return nil
+    case .integer(let number) where range.contains(number): return number
+    default: throw QueryReader.invalid(name, "is a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+  }
+
+  /// A list of strings.
+  mutating func texts(_ name: String, atMost limit: Int) throws(Problem) -> [String]? {
+    guard let value = value(name) else { return nil }
+    guard case .list(let list) = value, list.count <= limit else {
+      throw QueryReader.invalid(name, "is a list of at most \(limit) strings")
+    }
+    var texts: [String] = []
+    for item in list {
+      guard case .text(let text) = item else { throw QueryReader.invalid(name, "is a list of strings") }
+      texts.append(text)
+    }
+    return texts
+  }
+
+  /// Refuses what was not read.
+  func finish() throws(Problem) {
+    guard let stranger = members.keys.filter({ !known.contains($0) }).min() else { return }
+    throw Problem(
+      400, "unknown-parameter", "Unknown parameter",
+      detail: "There is no member of that name here; there are: \(known.joined(separator: ", ")).", parameter: stranger)
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: Substring {
+    var text = self
+    while text.first == " " || text.first == "\t" { text.removeFirst() }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return text
+  }
+}
