@@ -38,6 +38,7 @@ struct GrammarTests {
     ("favorite == yes", "isFavorite == true"), ("hidden != FALSE", "isHidden != false"),
     ("hasAdjustments == 1", "hasAdjustments == true"), ("representsBurst == 0", "representsBurst == false"),
     ("isFavorite IN {true}", "isFavorite IN {true}"),
+    ("isRAW == YES AND addedDate > '2024-05-06T07:08:09Z'", "isRAW == true AND addedDate > '2024-05-06T07:08:09Z'"),
     // nil.
     ("burstIdentifier == nil", "burstIdentifier == nil"), ("burstIdentifier != NULL", "burstIdentifier != nil"),
     ("latitude = Null", "latitude == nil"), ("creationDate <> NIL", "creationDate != nil"),
@@ -117,8 +118,9 @@ struct GrammarTests {
     ("localizedTitle CONTAINS[c] 'trip'", "title CONTAINS[c] 'trip'"), ("title == nil", "title == nil"),
     ("type == album", "type == album"), ("assetCollectionType == 2", "type == smartAlbum"),
     ("type == PHCollectionListTypeFolder", "type == folder"),
-    ("type IN {moment, momentList}", "type IN {moment, momentList}"),
+    ("type IN {moment, folder}", "type IN {moment, folder}"),
     ("subtype == smartAlbumUserLibrary", "subtype == smartAlbumUserLibrary"),
+    ("subtype IN {smartAlbumHDR, momentListYear}", "subtype IN {smartAlbumHDR, momentListYear}"),
     ("subtype == 203", "subtype == smartAlbumFavorites"),
     ("subtype == PHAssetCollectionSubtypeSmartAlbumRAW", "subtype == smartAlbumRAW"),
     ("estimatedAssetCount > 0 AND startDate < endDate", "estimatedAssetCount > 0 AND startDate < endDate"),

@@ -52,15 +52,13 @@ extension Enumeration {
   package static let mediaSubtypes = Enumeration(
     prefix: "PHAssetMediaSubtype", MediaSubtypes.named.map { ($0.name, $0.subtype.rawValue) })
 
-  /// PHAssetCollectionType and PHCollectionListType. Their numbers are the same; those of asset collections are understood,
-  /// and lists go by name alone.
+  /// PHAssetCollectionType, and by name alone PHCollectionListType's folder: its number is that of smart albums.
   package static let collectionType = Enumeration(
     Enumeration(prefix: "PHAssetCollectionType", [("album", 1), ("smartAlbum", 2), ("moment", 3)]).cases
-      + Enumeration(
-        prefix: "PHCollectionListType", [("momentList", nil), ("folder", nil), ("smartFolder", nil)]
-      ).cases)
+      + Enumeration(prefix: "PHCollectionListType", [("folder", nil)]).cases)
 
-  /// PHAssetCollectionSubtype, and by name alone PHCollectionListSubtype.
+  /// PHAssetCollectionSubtype; and by name alone PHCollectionListSubtype, whose numbers are used there already, and the one
+  /// smart album that PhotoKit has not.
   package static let collectionSubtype = Enumeration(
     Enumeration(
       prefix: "PHAssetCollectionSubtype",
@@ -78,9 +76,6 @@ extension Enumeration {
     ).cases
       + Enumeration(
         prefix: "PHCollectionListSubtype",
-        [
-          ("momentListCluster", nil), ("momentListYear", nil), ("regularFolder", nil), ("smartFolderEvents", nil),
-          ("smartFolderFaces", nil),
-        ]
+        [("momentListCluster", nil), ("momentListYear", nil), ("regularFolder", nil)]
       ).cases)
 }
