@@ -137,6 +137,7 @@ let package = Package(
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", grdb]),
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
+    tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
     tests("DiskCacheTests", ["DiskCache", "disk-cache-writer", grdb, logging]),

@@ -31,6 +31,8 @@ enum GIFHeader {
       case 0xFF where block.count >= 14 && block.dropFirst(3).prefix(11).elementsEqual(xmp):
         let packet = position + 14
         position = try skipSubBlocks(&reader, packet, limit: start)
+        // The packet led to the ramp's own last byte, which ends sub-blocks as well as the one behind it does.
+        if try reader.bytes(at: position, count: 1).first == 0 { position += 1 }
         let end = position - 1 - Int64(trailerBytes)
         if end > packet { try header.take(xmp: packet..<end, &reader) }
         continue

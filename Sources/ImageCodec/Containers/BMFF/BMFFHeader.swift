@@ -21,9 +21,7 @@ enum BMFFHeader {
       case "meta" where isPicture: return try HEIFHeader.read(&boxes, meta: box, type.format)
       case "moov" where movie == nil: movie = box
       case "uuid":
-        if xmpPacket == nil, try boxes.reader.bytes(at: box.content.lowerBound, count: 16).elementsEqual(xmp) {
-          xmpPacket = box.content.lowerBound + 16..<box.content.upperBound
-        }
+        if xmpPacket == nil { xmpPacket = try boxes.content(of: box, ofType: xmp) }
       // A movie in fragments has one of these for each.
       case "moof" where movie != nil: behind = ContainerLimits.trailingBoxes
       default: break

@@ -64,6 +64,14 @@ struct BoxReader {
     return nil
   }
 
+  /// What a box whose type is 16 bytes holds behind them; `nil` if it has another type.
+  mutating func content(of box: Box, ofType type: [UInt8]) throws(CodecError) -> Range<Int64>? {
+    guard box.type == "uuid", box.content.count >= type.count,
+      try reader.bytes(at: box.content.lowerBound, count: type.count).elementsEqual(type)
+    else { return nil }
+    return box.content.lowerBound + Int64(type.count)..<box.content.upperBound
+  }
+
   /// All that a box holds, or so many bytes of it.
   mutating func fields(of box: Box, atMost bytes: Int? = nil) throws(CodecError) -> BoxFields {
     let length = box.content.upperBound - box.content.lowerBound

@@ -16,9 +16,9 @@ enum CR3Header {
     while let box = try boxes.next(&position, before: movie.content.upperBound) {
       switch box.type {
       case "uuid":
-        guard try boxes.reader.bytes(at: box.content.lowerBound, count: 16).elementsEqual(canon) else { break }
-        var position = box.content.lowerBound + 16
-        while let box = try boxes.next(&position, before: box.content.upperBound) {
+        guard let own = try boxes.content(of: box, ofType: canon) else { break }
+        var position = own.lowerBound
+        while let box = try boxes.next(&position, before: own.upperBound) {
           directories[box.type] = directories[box.type] ?? box
         }
       // The first track is the picture in full.

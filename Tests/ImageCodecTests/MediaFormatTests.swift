@@ -1,0 +1,139 @@
+import ImageCodec
+import MediaMetadata
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("Formats")
+struct MediaFormatTests {
+  @Test("each kind of file is known by its bytes", arguments: Samples.all.map { $0.format })
+  func kinds(_ format: MediaFormat) throws {
+    let sample = try #require(Samples.all.first { $0.format == format })
+    #expect(try header(sample.bytes).format == format)
+  }
+
+  static let brands: [(major: String?, compatible: [String], MediaFormat)] = [
+    ("heic", ["mif1"], .heic), ("heix", [], .heic), ("hevc", ["msf1"], .heic), ("mif1", ["heic"], .heic),
+    ("mif1", ["avif", "miaf"], .avif), ("mif1", ["mif1"], .heif), ("avis", ["avif"], .avif), ("avci", ["mif1"], .heif),
+    ("qt  ", [], .quickTime), (nil, [], .quickTime), ("isom", ["qt  "], .mpeg4), ("mp42", [], .mpeg4),
+    ("3gp4", [], .mpeg4), ("M4V ", [], .mpeg4), ("XAVC", [], .mpeg4),
+  ]
+
+  @Test("brands tell files of boxes apart", arguments: brands)
+  func branded(_ major: String?, _ compatible: [String], _ format: MediaFormat) throws {
+    var bytes: [UInt8]
+    if format.mediaType == .video {
+      bytes = MovieFile { ($0.major, $0.compatible) = (major, compatible) }.bytes
+    } else {
+      bytes =
+        HEIFFile {
+          ($0.major, $0.compatible) = (major ?? "", compatible)
+          // The codec, where the brands leave it open.
+          if format == .heif { $0.itemType = "jpeg" }
+        }.bytes
+    }
+    #expect(try header(bytes).format == format)
+  }
+
+  @Test(
+    "where the brands name no codec, the primary item does",
+    arguments: [("hvc1", MediaFormat.heic), ("av01", .avif), ("j2k1", .heif)])
+  func codecs(_ type: String, _ format: MediaFormat) throws {
+    for tiles in [0, 2] {
+      let file = HEIFFile {
+        ($0.major, $0.compatible, $0.itemType, $0.tiles) = ("mif1", ["mif1", "miaf"], type, tiles)
+      }
+      #expect(try header(file.bytes).format == format)
+    }
+  }
+
+  @Test("identifiers lead back to their format; only JPEG and PNG have a decoder")
+  func identifiers() {
+    for format in MediaFormat.allCases {
+      #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
+      #expect((format.decoder != nil) == [.jpeg, .png].contains(format))
+      #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw].contains(format))
+      #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
+    }
+    #expect(MediaFormat(uniformTypeIdentifier: "public.movie") == nil)
+  }
+
+  @Test("a JPEG and a PNG go through their own readers")
+  func pictures() throws {
+    let scene = Scene(seed: 3).pixels(width: 40, height: 30)
+    let jpeg = JPEGFile {
+      $0.exif = EXIFBlock {
+        $0.orientation = 6
+        $0.model = "Model 1"
+        $0.thumbnail = DemoLibrary.thumbnail(of: scene)
+      }
+    }.encoded(scene)
+    let read = try header(jpeg)
+    #expect(read.format == .jpeg && read.storedSize == PixelSize(width: 40, height: 30))
+    #expect(read.uprightSize == PixelSize(width: 30, height: 40) && read.exif.model == "Model 1")
+    #expect(part(read.thumbnail, of: jpeg)?.prefix(2) == [0xFF, 0xD8] && read.block(.exif) != nil)
+    let png = try header(PNGFile(.rgba(depth: 8)).encoded(scene))
+    #expect(png.format == .png && png.hasAlpha && png.orientation == .topLeft && png.durationSeconds == 0)
+  }
+
+  static let strangers: [(name: String, bytes: [UInt8], error: CodecError)] = [
+    ("empty", [], .truncated(offset: 0)),
+    ("text", Array("hello, this is a text and no picture".utf8), .unsupported("no kind of file that is known")),
+    (
+      "text with a box's name", Array("free beer for freeskip".utf8), .unsupported("no kind of file that is known")
+    ),
+    (
+      "sound", MovieFile { ($0.major, $0.tracks) = ("M4A ", [.init { $0.handler = "soun" }]) }.bytes,
+      .unsupported("an MPEG-4 file of sound alone")
+    ),
+    (
+      "sound without saying so", MovieFile { ($0.major, $0.tracks) = ("mp42", [.init { $0.handler = "soun" }]) }.bytes,
+      .unsupported("an MPEG-4 video without a track of pictures")
+    ), ("no track", MovieFile { $0.tracks = [] }.bytes, .unsupported("a QuickTime video without a track of pictures")),
+    (
+      "a header that is deflated", MovieFile { $0.isCompressed = true }.bytes,
+      .unsupported("a movie whose header is compressed")
+    ),
+    ("BigTIFF", TIFFPicture.tiff(.init()) { $0.version = 43 }.bytes, .unsupported("a BigTIFF picture")),
+    (
+      "a raw picture of another maker",
+      TIFFPicture.tiff(.init()) {
+        $0.chain[0].entries += [(330, .long([8]))]; $0.chain[0].entries.removeAll { $0.tag == 262 };
+        $0.chain[0].entries.append((262, .short([32_803])))
+      }
+      .bytes, .unsupported("a raw picture of a kind that is not known")
+    ),
+    (
+      "no movie box", Boxes.fileType("qt  ") + Boxes.box("mdat", [1]),
+      .malformed("a QuickTime video without the box that describes it", offset: nil)
+    ),
+    (
+      "a movie cut off before its box", Boxes.fileType("qt  ") + Boxes.number(1000, 4) + Boxes.fourCC("mdat") + [1],
+      .truncated(offset: 25)
+    ),
+  ]
+
+  @Test("what is none of these is refused, and says what it is", arguments: strangers.indices)
+  func refused(_ i: Int) {
+    let (name, bytes, error) = Self.strangers[i]
+    #expect(throws: error, "\(name)") { try header(bytes) }
+  }
+
+  @Test(
+    "whoever wants to show a file that nothing decodes is told what it is", arguments: Samples.all.map { $0.format })
+  func nouns(_ format: MediaFormat) throws {
+    let sample = try #require(Samples.all.first { $0.format == format })
+    #expect(throws: CodecError.unsupported(format.noun)) {
+      try ImageHeader.read(from: MemoryByteSource(sample.bytes), limits: CodecLimits())
+    }
+    // Damaged, it is still told apart from what is damaged and could be shown.
+    let start = Array(sample.bytes.prefix(40))
+    do {
+      _ = try ImageHeader.read(from: MemoryByteSource(start), limits: CodecLimits())
+      Issue.record("a picture out of nothing")
+    } catch {
+      if case .unsupported = error { return }
+      Issue.record("\(error)")
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import ImageCodec
+import MediaMetadata
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("WebP and GIF")
+struct SmallContainerTests {
+  @Test(
+    "a WebP's size and alpha, in all three kinds",
+    arguments: [
+      (WebPFile.Kind.lossy, false), (.lossless, false), (.lossless, true), (.extended, false), (.extended, true),
+    ])
+  func webp(_ kind: WebPFile.Kind, _ hasAlpha: Bool) throws {
+    let read = try header(WebPFile(kind) { ($0.hasAlpha, $0.width, $0.height) = (hasAlpha, 16_383, 2) }.bytes)
+    #expect(read.format == .webp && read.storedSize == PixelSize(width: 16_383, height: 2) && read.hasAlpha == hasAlpha)
+  }
+
+  @Test("a WebP's EXIF and XMP come behind its pictures", arguments: [1, 7])
+  func webpBlocks(_ frames: Int) throws {
+    let exif = exifBlock {
+      $0.orientation = 8
+      $0.model = "Model 1"
+    }
+    for prefix in [[], EXIFSummary.signature] {
+      let bytes = WebPFile(.extended) {
+        ($0.exif, $0.xmp, $0.frames) = (prefix + exif, packet(rating: 4), frames)
+      }.bytes
+      let read = try header(bytes)
+      #expect(read.orientation == .leftBottom && read.uprightSize == PixelSize(width: 200, height: 300))
+      #expect(read.exif.model == "Model 1" && read.facts.rating == 4)
+      #expect(part(read.block(.exif), of: bytes) == exif)
+      #expect(part(read.block(.xmp), of: bytes) == Array(packet(rating: 4).utf8))
+    }
+  }
+
+  @Test("a WebP of very many pictures is known without its metadata")
+  func manyFrames() throws {
+    let bytes = WebPFile(.extended) { ($0.exif, $0.frames) = (exifBlock { $0.orientation = 8 }, 2000) }.bytes
+    let source = CountingSource(bytes)
+    let read = try MediaHeader.read(from: source, limits: CodecLimits())
+    #expect(read.storedSize == PixelSize(width: 300, height: 200) && read.exif.isEmpty)
+    #expect(source.reads < 20)
+  }
+
+  @Test("a GIF's size, transparency and XMP", arguments: ["87a", "89a"])
+  func gif(_ version: String) throws {
+    for hasColorTable in [false, true] {
+      // Of all lengths, so that readers of sub-blocks come to the ramp behind the packet at every place.
+      for padding in 0..<257 {
+        let xmp = packet(rating: 2) + String(repeating: "\n", count: padding)
+        let bytes = GIFFile {
+          ($0.version, $0.hasColorTable, $0.isTransparent, $0.xmp) = (version, hasColorTable, true, xmp)
+          $0.comment = "before it"
+        }.bytes
+        let read = try header(bytes)
+        #expect(read.format == .gif && read.storedSize == PixelSize(width: 300, height: 200) && read.hasAlpha)
+        #expect(part(read.block(.xmp), of: bytes) == Array(xmp.utf8) && read.facts.rating == 2)
+      }
+    }
+    #expect(try !header(GIFFile { $0.version = version }.bytes).hasAlpha)
+  }
+}
