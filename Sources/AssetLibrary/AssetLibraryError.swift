@@ -24,6 +24,19 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
   case unknownTimeZone(String)
   /// Another process, or this one, is scanning into the same catalogue.
   case scanUnderWay
+  /// There is none in that data folder.
+  case noCatalogue(path: String)
+  /// The catalogue was written by an older photod, and is only to be read.
+  case catalogueTooOld(path: String)
+  /// A daemon or a command has the catalogue open.
+  case dataFolderInUse(path: String)
+  case restoreUnderWay(path: String)
+  /// A copy can't be made there.
+  case copyFailed(path: String, String)
+  /// There is a file already where a copy is to be made.
+  case copyExists(path: String)
+  /// What is to be restored is no catalogue, or not a sound one.
+  case notACatalogue(path: String, String)
 
   package var description: String {
     switch self {
@@ -45,6 +58,13 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     case .mountsChanged: "a disk was mounted or went while the library was scanned: nothing was removed"
     case .unknownTimeZone(let name): "\(name) is not a time zone"
     case .scanUnderWay: "another scan of this library is under way"
+    case .noCatalogue(let path): "there is no catalogue \(path): scan first"
+    case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod: scan first"
+    case .dataFolderInUse(let path): "the data folder \(path) is in use: end the daemon, or wait for the scan"
+    case .restoreUnderWay(let path): "the data folder \(path) is being restored"
+    case .copyFailed(let path, let reason): "the copy \(path) can't be made: \(reason)"
+    case .copyExists(let path): "\(path) is there already; name another file, or say --replace"
+    case .notACatalogue(let path, let reason): "\(path) can't be restored: \(reason)"
     }
   }
 

@@ -34,22 +34,35 @@ struct Composition: Sendable {
     } catch {
       throw CommandFailure(description: "proxies: \(error)")
     }
-    guard !settings.library.isEmpty else {
-      throw CommandFailure(description: "no library: name the folder with --library or PHOTOD_LIBRARY")
-    }
-    // One library has one name, however it is written.
-    guard let resolved = realpath(settings.library, nil) else {
-      throw CommandFailure(description: "the library \(settings.library): \(SystemError(code: errno))")
-    }
-    defer { free(resolved) }
-    libraryPath = String(cString: resolved)
-    dataFolder = settings.data.isEmpty ? try Self.standardDataFolder(for: libraryPath) : settings.data
+    libraryPath = try Self.libraryPath(settings)
+    dataFolder = try Self.dataFolder(settings)
     let level = settings.logLevel
     LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: level) }
   }
 
   func scanner() throws -> LibraryScanner {
     try scanner(Catalogue(dataFolder: dataFolder))
+  }
+
+  func check() throws -> CatalogueCheck {
+    CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
+  }
+
+  /// Where the catalogue is; the library need not be here where it is named.
+  static func dataFolder(_ settings: Settings) throws -> String {
+    settings.data.isEmpty ? try standardDataFolder(for: libraryPath(settings)) : settings.data
+  }
+
+  /// One library has one name, however it is written.
+  private static func libraryPath(_ settings: Settings) throws -> String {
+    guard !settings.library.isEmpty else {
+      throw CommandFailure(description: "no library: name the folder with --library or PHOTOD_LIBRARY")
+    }
+    guard let resolved = realpath(settings.library, nil) else {
+      throw CommandFailure(description: "the library \(settings.library): \(SystemError(code: errno))")
+    }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   func daemon() throws -> Daemon {

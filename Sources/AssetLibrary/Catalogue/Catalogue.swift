@@ -21,16 +21,15 @@ package final class Catalogue: Sendable {
   let dataFolder: String
   let commits = CommitCounter()
   private let others: OtherWriters
+  private let use: DataFolderUse
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
   package init(dataFolder: String) throws(AssetLibraryError) {
     guard Self.makeFolder(dataFolder) else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
-    let path = dataFolder + "/catalogue.sqlite"
+    let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
-    var configuration = Configuration()
-    configuration.label = "catalogue"
-    configuration.maximumReaderCount = Self.readerCount
-    configuration.busyMode = .timeout(Self.busyTimeout)
+    use = try DataFolderUse(dataFolder)
+    var configuration = Self.configuration
     configuration.prepareDatabase { db in
       // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
       try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
@@ -48,6 +47,40 @@ package final class Catalogue: Sendable {
     } catch {
       throw AssetLibraryError(Self.translated(error), dataFolder: dataFolder)
     }
+  }
+
+  /// Opens the catalogue of a data folder for reading alone, also while a daemon uses it: it is neither made nor brought up
+  /// to date.
+  package init(reading dataFolder: String) throws(AssetLibraryError) {
+    let path = Self.path(in: dataFolder)
+    guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
+    self.dataFolder = dataFolder
+    use = try DataFolderUse(dataFolder)
+    var configuration = Self.configuration
+    configuration.readonly = true
+    do {
+      pool = try DatabasePool(path: path, configuration: configuration)
+      let (isTooNew, isCurrent) = try pool.read {
+        (try CatalogueSchema.migrator.hasBeenSuperseded($0), try CatalogueSchema.migrator.hasCompletedMigrations($0))
+      }
+      if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
+      if !isCurrent { throw AssetLibraryError.catalogueTooOld(path: path) }
+      others = try OtherWriters(pool: pool)
+    } catch let error as AssetLibraryError {
+      throw error
+    } catch {
+      throw AssetLibraryError(Self.translated(error), dataFolder: dataFolder)
+    }
+  }
+
+  static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.label = "catalogue"
+    configuration.maximumReaderCount = readerCount
+    configuration.busyMode = .timeout(busyTimeout)
+    return configuration
   }
 
   /// See ``AssetSource``. What another process commits is noticed by `noticeOtherWriters`.
@@ -88,7 +121,7 @@ package final class Catalogue: Sendable {
   }
 
   /// The folder and those above it, for this user alone.
-  private static func makeFolder(_ path: String) -> Bool {
+  static func makeFolder(_ path: String) -> Bool {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
     return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)

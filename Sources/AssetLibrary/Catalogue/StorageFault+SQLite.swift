@@ -1,5 +1,10 @@
 import GRDB
+import LibraryFolder
 import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 extension StorageFault {
   /// What SQLite's word for a failure means, where it is about the disk (https://www.sqlite.org/rescode.html).
@@ -12,6 +17,18 @@ extension StorageFault {
     case .SQLITE_CANTOPEN: self = .unopenable
     case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
     default: return nil
+    }
+  }
+}
+
+extension AssetLibraryError {
+  /// A data folder that can't be used, for the reason that a system call gave.
+  static func unusable(_ dataFolder: String, _ error: SystemError) -> AssetLibraryError {
+    switch error.code {
+    case ENOSPC, EDQUOT: .storageFailed(dataFolder: dataFolder, .full, "\(error)")
+    case EROFS: .storageFailed(dataFolder: dataFolder, .readOnly, "\(error)")
+    case EIO: .storageFailed(dataFolder: dataFolder, .failing, "\(error)")
+    default: .dataFolderUnusable(path: dataFolder, error)
     }
   }
 }

@@ -5,3 +5,32 @@ func isPath(_ path: [UInt8], below folder: [UInt8]) -> Bool {
 
 /// A path for people: what is no UTF-8 becomes U+FFFD.
 func display(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
+
+/// A path on one line, from which its bytes can be had again: what is no UTF-8, and what is no visible text, is `\xHH` for
+/// each byte; a backslash is two.
+package func escapedPath(_ path: [UInt8]) -> String {
+  var text = ""
+  func escape(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes {
+      let digits = String(byte, radix: 16, uppercase: true)
+      text += "\\x" + (byte < 16 ? "0" : "") + digits
+    }
+  }
+  var rest = path[...]
+  while let first = rest.first {
+    // The bytes of one scalar, by its first byte; whether they are one is for the decoder to say.
+    let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    let bytes = rest.prefix(length)
+    guard let scalar = String(validating: bytes, as: UTF8.self)?.unicodeScalars.first, bytes.count == length else {
+      escape([first])
+      rest = rest.dropFirst()
+      continue
+    }
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .format, .unassigned, .privateUse: escape(bytes)
+    default: text += scalar == "\\" ? "\\\\" : String(scalar)
+    }
+    rest = rest.dropFirst(length)
+  }
+  return text
+}

@@ -11,7 +11,7 @@ final class ScanLock {
 
   init(dataFolder: String) throws(AssetLibraryError) {
     descriptor = open(dataFolder + "/scan.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
+    guard descriptor >= 0 else { throw .unusable(dataFolder, SystemError(code: errno)) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .scanUnderWay }
   }
 

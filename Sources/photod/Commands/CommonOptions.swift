@@ -2,6 +2,10 @@ import ArgumentParser
 import Logging
 import Telemetry
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// What every command understands. Options have no defaults of their own: a flag that is not given overrules nothing.
 struct CommonOptions: ParsableArguments {
   @Option(help: "A JSON file with settings; config/photod.json documents every key.")
@@ -43,4 +47,10 @@ struct CommonOptions: ParsableArguments {
 /// Ends a command with one line on standard error, and no usage text, for the usage was right.
 struct CommandFailure: Error, CustomStringConvertible {
   let description: String
+
+  /// As ArgumentParser does, for a command that ends with an exit code of its own.
+  func report() {
+    var line = "Error: \(description)\n"
+    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
 }

@@ -8,5 +8,7 @@ struct Photod: AsyncParsableCommand {
     commandName: "photod",
     abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
     version: version,
-    subcommands: [Serve.self, Scan.self, Render.self, Health.self, ShowSettings.self])
+    subcommands: [
+      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, Render.self, Health.self, ShowSettings.self,
+    ])
 }

@@ -1,0 +1,172 @@
+import AssetLibrary
+import Foundation
+import GRDB
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Checking")
+struct CheckTests {
+  /// What is found, without a lock and without a right to write.
+  private func differences(
+    _ library: TemporaryLibrary, _ surroundings: LibrarySurroundings = .system
+  ) throws -> (found: [Difference], summary: CatalogueCheck.Summary) {
+    var found: [Difference] = []
+    let summary = try CatalogueCheck(
+      catalogue: Catalogue(reading: library.data), directory: library.root, surroundings: surroundings
+    ).run { found.append($0) }
+    #expect(summary.differences == found.count)
+    return (found, summary)
+  }
+
+  /// Changes the catalogue behind the daemon's back.
+  private func alter(_ library: TemporaryLibrary, _ sql: String) throws {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite", configuration: configuration)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+  }
+
+  @Test("after a scan nothing differs, whatever is in the folder, also while somebody has the catalogue open")
+  func same() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b/c.jpg", "b.jpg", "ümläut.jpg", "new\nline.jpg"] { try library.put(smallJPEG, name) }
+    try library.put(smallJPEG, named: [0xFF, 0xFE])
+    try library.put(Array("text".utf8), "text.txt")
+    #expect(symlink("nowhere", library.root + "/dangling.jpg") == 0)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let (found, summary) = try differences(library)
+    #expect(found == [] && summary.files == 8 && !summary.changedMeanwhile)
+    withExtendedLifetime(catalogue) {}
+  }
+
+  @Test("what is only on one side, or not the same on both, is told by path, over many pages")
+  func bothDirections() throws {
+    let library = try TemporaryLibrary()
+    for i in 1000..<2300 { try library.put(smallJPEG, "many/\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    var expected: [Difference] = []
+    for i in stride(from: 1005, to: 2300, by: 100) {
+      unlink("\(library.root)/many/\(i).jpg")
+      expected.append(.onlyInCatalogue(path: Array("many/\(i).jpg".utf8)))
+    }
+    for i in stride(from: 1006, to: 2300, by: 100) {
+      try library.put(smallPNG, "many/\(i).jpg")
+      expected.append(.changed(path: Array("many/\(i).jpg".utf8)))
+    }
+    try library.put(smallJPEG, named: [0x80])
+    try library.put(smallJPEG, "a.jpg")
+    expected += [.onlyOnDisk(path: Array("a.jpg".utf8)), .onlyOnDisk(path: [0x80])]
+    let (found, summary) = try differences(library)
+    #expect(Set(found) == Set(expected) && found.count == expected.count && summary.files == 1289)
+    // In the order of paths, whichever side they are on.
+    #expect(found.first == .onlyOnDisk(path: Array("a.jpg".utf8)) && found.last == .onlyOnDisk(path: [0x80]))
+    try library.scan(catalogue)
+    #expect(try differences(library).found == [])
+  }
+
+  @Test(
+    "what the catalogue says of itself is held against what it holds",
+    arguments: [
+      ("UPDATE counter SET value = 7 WHERE listing = 0 AND bit = 0", "counter assets of listing 0: 7 kept, 3 counted"),
+      ("UPDATE file SET asset = 99 WHERE path = CAST('a.jpg' AS BLOB)", "foreign-key file row 1 names a row of asset"),
+      ("UPDATE file SET asset = NULL, role = NULL WHERE path = CAST('a.jpg' AS BLOB)", "file-without-asset a.jpg"),
+      ("UPDATE file SET isPrimary = 0 WHERE path = CAST('a.jpg' AS BLOB)", "asset-without-file "),
+      ("UPDATE file SET path = x'0031' WHERE path = CAST('a.jpg' AS BLOB)", "without-path row "),
+      ("INSERT INTO memberCount VALUES (1, 0, 5)", "counter members of "),
+    ])
+  func itself(_ sql: String, _ line: String) throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg", "c.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try alter(library, sql)
+    let lines = try differences(library).found.map(\.line)
+    #expect(lines.contains { $0.hasPrefix(line) }, "\(lines)")
+  }
+
+  @Test("pages that contradict each other are told in SQLite's words")
+  func damaged() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<300 { try library.put(smallJPEG, "\(i).jpg") }
+    do { try library.scan(library.catalogue()) }
+    // An index that lacks what its table has.
+    try alter(
+      library,
+      """
+      CREATE TABLE other (path BLOB); CREATE INDEX otherPath ON other (path);
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'otherPath')
+        WHERE name = 'fileByIdentity';
+      PRAGMA writable_schema = RESET;
+      """)
+    let found = try differences(library).found
+    #expect(found.contains { $0.kind == "damaged" }, "\(found)")
+  }
+
+  @Test("a library or a catalogue that is not here can't be checked")
+  func notHere() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    #expect(throws: AssetLibraryError.noCatalogue(path: library.data + "/catalogue.sqlite")) {
+      try differences(library)
+    }
+    #expect(!FileManager.default.fileExists(atPath: library.data), "it makes nothing")
+    do { try library.scan(library.catalogue()) }
+    #expect(rename(library.root + "/a.jpg", library.data + "/a.jpg") == 0)
+    #expect(throws: AssetLibraryError.libraryIsEmpty(path: library.root, known: 1)) { try differences(library) }
+    #expect(rmdir(library.root) == 0)
+    #expect(throws: AssetLibraryError.self) { try differences(library) }
+  }
+
+  @Test(
+    "a path is one line of visible text, and every byte of it can be had again",
+    arguments: [
+      ("a b.jpg", Array("a b.jpg".utf8)), ("日本/ü.jpg", Array("日本/ü.jpg".utf8)),
+      ("a\\\\b", Array("a\\b".utf8)), ("new\\x0Aline", Array("new\nline".utf8)), ("\\xFF\\xFEx", [0xFF, 0xFE, 0x78]),
+      ("\\xC3", [0xC3]), ("\\xE2\\x82(", [0xE2, 0x82, 0x28]), ("\\xED\\xA0\\x80", [0xED, 0xA0, 0x80]),
+      ("\\x1B[2J", [0x1B, 0x5B, 0x32, 0x4A]), ("\\xE2\\x80\\xA8", Array("\u{2028}".utf8)),
+      ("\\xC2\\x85", Array("\u{85}".utf8)), ("\\xE2\\x80\\xAE", Array("\u{202E}".utf8)), ("😀", Array("😀".utf8)),
+    ] as [(String, [UInt8])])
+  func escaping(_ text: String, _ path: [UInt8]) {
+    #expect(escapedPath(path) == text)
+    #expect(unescaped(escapedPath(path)) == path)
+  }
+
+  @Test("any bytes come back")
+  func anyBytes() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<2000 {
+      let path = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in UInt8.random(in: 1...255, using: &generator)
+      }
+      let text = escapedPath(path)
+      #expect(unescaped(text) == path)
+      #expect(!text.contains { $0.isNewline })
+    }
+  }
+
+  private func unescaped(_ text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\") else {
+        bytes.append(byte)
+        continue
+      }
+      if rest.popFirst() == UInt8(ascii: "x") {
+        bytes.append(UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) ?? 0)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return bytes
+  }
+}
