@@ -126,6 +126,8 @@ extension CatalogueSchema {
       toldDate INTEGER,
       contentIdentifier TEXT,
       burst TEXT,
+      -- It holds the video of a live photo itself.
+      isLive INTEGER NOT NULL DEFAULT 0,
       thumbnailOffset INTEGER,
       thumbnailLength INTEGER,
       unreadableReason TEXT,

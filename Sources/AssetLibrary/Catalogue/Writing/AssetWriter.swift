@@ -159,13 +159,14 @@ struct AssetWriter {
     let values: StatementArguments = [
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
       file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.toldDate,
-      media?.contentIdentifier, media?.burst, media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
+      media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
+      media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
     ]
     if let row {
       try run(
         """
         UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
-          type = ?, toldDate = ?, contentIdentifier = ?, burst = ?, thumbnailOffset = ?,
+          type = ?, toldDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
           thumbnailLength = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
@@ -173,8 +174,8 @@ struct AssetWriter {
       try run(
         """
         INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, toldDate,
-          contentIdentifier, burst, thumbnailOffset, thumbnailLength, unreadableReason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
     }
   }
@@ -228,15 +229,15 @@ struct AssetWriter {
     let files = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT role, inode, size, modified, type FROM file WHERE asset = ?
+          SELECT role, inode, size, modified, type, isLive FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
     var pixels: [FileIdentity] = []
     var isRAW = false
-    var hasVideo = false
+    var isLive = false
     for (index, file) in files.enumerated() {
       let role = (file[0] as String?).flatMap(FileRole.init)
-      if role == .pairedVideo { hasVideo = true }
+      if role == .pairedVideo || index == 0 && file[5] { isLive = true }
       if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
       // A video that goes with a picture has none of its pixels.
       guard index == 0 || role == .alternatePhoto else { continue }
@@ -246,9 +247,9 @@ struct AssetWriter {
     try run(
       """
       UPDATE asset SET contentVersion = ?1, isRAW = ?2,
-        mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes END
+        mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END
       WHERE id = ?4
-      """, [contentVersion(of: pixels), isRAW, hasVideo, asset])
+      """, [contentVersion(of: pixels), isRAW, isLive, asset])
   }
 
   /// HMAC-SHA256 over the identities of the files that an asset's pixels are in, cut to 128 bits.
