@@ -37,6 +37,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "png") { fed($0, $1, PictureTarget.png) },
     FuzzTarget(name: "exif") { fed($0, $1, MetadataTarget.exif) },
     FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
+    FuzzTarget(name: "container") { fed($0, $1, ContainerTarget.check) },
     FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },
     FuzzTarget(name: "predicate") { fed($0, $1, PredicateTarget.check) },
   ]

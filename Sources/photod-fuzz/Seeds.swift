@@ -11,7 +11,8 @@ enum Seeds {
 
   static func write(to folder: String) throws {
     for (target, seeds) in [
-      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("mpf", multiPictures), ("http", requests),
+      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("mpf", multiPictures), ("container", containers),
+      ("http", requests),
       ("predicate", predicates),
     ] {
       let place = folder + "/" + target
@@ -144,5 +145,44 @@ enum Seeds {
       "latitude < -33.9628e-1 OR longitude => .5 OR duration =< pixelHeight OR fileSize IN {}",
       "localizedTitle >=[c] 'a' AND (type == folder OR subtype == smartAlbumRAW) AND estimatedAssetCount > 0 AND startDate < endDate",
     ].map { Array($0.utf8) }
+  }
+
+  private static var containers: [[UInt8]] {
+    let exif = Array(EXIFBlock { $0.orientation = 6 }.bytes.dropFirst(6))
+    let xmp = "<x:xmpmeta xmlns:x='adobe:ns:meta/'/>"
+    let details = TIFFPicture.Details { $0.pixelSize = (3504, 2336) }
+    let nikon = TIFFPicture.Details { $0.make = "NIKON" }
+    let sony = TIFFPicture.Details { $0.make = "SONY" }
+    return [
+      HEIFFile {
+        $0.exif = exif
+        $0.xmp = xmp
+        $0.thumbnail = TIFFPicture.jpeg
+        $0.auxiliaries = ["urn:mpeg:hevc:2015:auxid:1"]
+        $0.transformations = [.crop(width: 60, height: 40), .rotation(1), .mirror(axis: 0)]
+        $0.tiles = 3
+        $0.hasToneMap = true
+      }.bytes,
+      HEIFFile {
+        ($0.major, $0.compatible, $0.itemType) = ("mif1", ["mif1"], "av01")
+        ($0.isWide, $0.usesItemData, $0.hasSize, $0.tiles) = (true, true, false, 1)
+        $0.exif = exif
+      }.bytes,
+      MovieFile {
+        ($0.samplesFirst, $0.isLong, $0.created) = (64, true, 3_600_000_000)
+        $0.keys = [("com.apple.quicktime.make", "A"), ("com.apple.quicktime.creationdate", "2019-08-13T14:05:06+0200")]
+        $0.userData = [("©xyz", "+48.2-016.3/")]
+        $0.xmp = xmp
+      }.bytes,
+      MovieFile {
+        ($0.major, $0.duration, $0.fragmentDuration, $0.xmp, $0.xmpIsInBox) = ("isom", 0, 600, xmp, true)
+        $0.items = [("©day", "2013-05-04T03:02:01Z")]
+      }.bytes,
+      CR3File { $0.xmp = xmp }.bytes, TIFFPicture.tiff(details).bytes, TIFFPicture.dng(details).bytes,
+      TIFFPicture.dng(details) { $0.isBigEndian = true }.bytes, TIFFPicture.cr2(details).bytes,
+      TIFFPicture.nef(nikon).bytes, TIFFPicture.arw(sony).bytes,
+      WebPFile(.extended) { ($0.exif, $0.xmp) = (exif, xmp) }.bytes, WebPFile(.lossy).bytes, WebPFile(.lossless).bytes,
+      GIFFile { ($0.comment, $0.xmp) = ("by hand", xmp) }.bytes,
+    ]
   }
 }

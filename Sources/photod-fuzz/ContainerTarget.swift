@@ -1,0 +1,38 @@
+import ImageCodec
+import MediaMetadata
+import PhotoModel
+import Synchronization
+
+/// The header of a file of any kind: whatever it says lies within the file, and it took a few reads to find it.
+enum ContainerTarget {
+  static func check(_ bytes: [UInt8]) {
+    let source = CountedSource(bytes)
+    let header = try? MediaHeader.read(from: source, limits: CodecLimits().headerAlone)
+    precondition(source.reads <= 512, "\(source.reads) reads")
+    guard let header else { return }
+    precondition(header.storedSize.width > 0 && header.storedSize.height > 0)
+    precondition(header.durationSeconds.isFinite && header.durationSeconds >= 0)
+    for range in header.blocks.map(\.range) + [header.thumbnail].compactMap(\.self) {
+      precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
+    }
+    let again = try? MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits().headerAlone)
+    precondition(again == header, "another header the second time")
+  }
+}
+
+/// Counts how often it is read.
+private final class CountedSource: ByteSource {
+  private let source: MemoryByteSource
+  private let count = Mutex(0)
+
+  init(_ bytes: [UInt8]) { source = MemoryByteSource(bytes) }
+
+  var size: Int64 { source.size }
+  var mayWait: Bool { false }
+  var reads: Int { count.withLock { $0 } }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    count.withLock { $0 += 1 }
+    return source.read(into: buffer, at: offset)
+  }
+}
