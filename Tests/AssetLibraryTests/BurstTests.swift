@@ -95,4 +95,32 @@ struct BurstTests {
     #expect(assets.count == 1 && assets["4.jpg"]?.burst == nil, "one alone is a picture like any other")
     #expect(try catalogue.everything().count == 1)
   }
+
+  /// As an iPhone names its bursts, in the maker note: tag 11.
+  private func named(_ burst: String, second: Int) -> [UInt8] {
+    let identifier = Array(burst.utf8) + [0]
+    var note = Array("Apple iOS".utf8) + [0, 0, 1] + Array("MM".utf8) + Boxes.number(1, 2)
+    note += Boxes.number(11, 2) + Boxes.number(2, 2) + Boxes.number(identifier.count, 4) + Boxes.number(32, 4)
+    note += Boxes.number(0, 4) + identifier
+    return TIFFPicture.dng(
+      TIFFPicture.Details {
+        $0.makerNote = note
+        $0.dateTimeOriginal = "2024:05:06 07:08:" + String(format: "%02d", second)
+      }
+    ).bytes
+  }
+
+  @Test("pictures that name one burst are one, however far apart; one that is alone with its name is none")
+  func identifiers() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<3 { try library.put(named("first-burst", second: i * 10), "\(i).dng") }
+    try library.put(named("other-burst", second: 5), "other.dng")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let assets = try all(catalogue)
+    for i in 0..<3 { #expect(assets["\(i).dng"]?.burst?.identifier == "first-burst") }
+    #expect(assets.filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["0.dng"])
+    #expect(assets["other.dng"]?.burst == nil)
+    #expect(Set(try catalogue.everything().keys) == ["0.dng", "other.dng"])
+  }
 }
