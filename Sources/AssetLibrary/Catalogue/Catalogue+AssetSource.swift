@@ -77,9 +77,11 @@ extension Listings {
 }
 
 extension Statement {
-  fileprivate func first(_ arguments: StatementArguments, for principal: Principal) throws -> Asset? {
+  /// The first asset that a statement finds.
+  func first(_ arguments: StatementArguments, for principal: Principal) throws -> Asset? {
     let rows = try Row.fetchCursor(self, arguments: arguments)
-    return try rows.next().map { try AssetRow.asset($0, for: principal) }
+    // A row is a view of its cursor, and nothing when that is gone.
+    return try withExtendedLifetime(rows) { try rows.next().map { try AssetRow.asset($0, for: principal) } }
   }
 }
 

@@ -18,8 +18,7 @@ extension Catalogue {
         sql: "SELECT \(AssetRow.columns) FROM \(AssetRow.tables) WHERE asset.id = ?")
       let gone = try db.cachedStatement(sql: "SELECT localIdentifier FROM deletedAsset WHERE id = ?")
       return try rows.map { row in
-        let found = try Row.fetchCursor(statement, arguments: [row]).next()
-        if let found { return .asset(try AssetRow.asset(found, for: principal)) }
+        if let asset = try statement.first([row], for: principal) { return .asset(asset) }
         return .deleted(LocalIdentifier(try String.fetchOne(gone, arguments: [row]) ?? ""))
       }
     }
