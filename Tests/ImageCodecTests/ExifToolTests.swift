@@ -22,8 +22,9 @@ struct ExifToolTests {
   }
 
   /// What exiftool says of each file, by the file's name: numbers and texts by name, of a name's first.
-  private static func read(_ folder: URL) throws -> [String: [String: String]] {
-    let objects = try JSONSerialization.jsonObject(with: run(["-n", "-j", folder.path])) as? [[String: Any]] ?? []
+  private static func read(_ files: [URL]) throws -> [String: [String: String]] {
+    let output = try run(["-n", "-j"] + files.map(\.path))
+    let objects = try JSONSerialization.jsonObject(with: output) as? [[String: Any]] ?? []
     var all: [String: [String: String]] = [:]
     for object in objects {
       guard let name = object["FileName"] as? String else { continue }
@@ -49,8 +50,12 @@ struct ExifToolTests {
   @Test("files of all kinds say the same to both")
   func samples() throws {
     let said = try Self.withFolder { folder in
-      for (format, bytes) in Samples.all { try Data(bytes).write(to: folder.appending(path: format.rawValue)) }
-      return try Self.read(folder)
+      let files = try Samples.all.map { format, bytes in
+        let file = folder.appending(path: format.rawValue)
+        try Data(bytes).write(to: file)
+        return file
+      }
+      return try Self.read(files)
     }
     for (format, bytes) in Samples.all {
       let read = try header(bytes)
@@ -58,18 +63,20 @@ struct ExifToolTests {
       // exiftool tells the file's own type, and the size of a DNG's samples rather than of the picture cut out of them.
       switch format {
       case .dng: #expect(said["DefaultCropSize"] == "4000 3000")
-      case .heic: #expect(said["ImageWidth"] == "64" && said["CleanAperture"] != nil || read.storedSize.width == 60)
+      // And of a HEIC's crop nothing.
+      case .heic: #expect(said["ImageSize"] == "64 48" && read.storedSize == PixelSize(width: 60, height: 40))
       case .cr2: #expect(said["ExifImageWidth"] == "\(read.storedSize.width)")
       default: #expect(said["ImageSize"] == "\(read.storedSize.width) \(read.storedSize.height)", "\(format)")
       }
-      #expect(said["Make"] == read.exif.make, "\(format)")
-      #expect(said["Model"] == read.exif.model, "\(format)")
-      #expect(said["DateTimeOriginal"] == Self.text(read.exif.date), "\(format)")
-      if let location = read.exif.location {
-        #expect(said["GPSLatitude"].flatMap(Double.init) == location.latitude, "\(format)")
-        #expect(said["GPSLongitude"].flatMap(Double.init) == location.longitude, "\(format)")
+      // What lies in the tables' own data it does not read.
+      if format != .avif {
+        #expect(said["Make"] == read.exif.make, "\(format)")
+        #expect(said["Model"] == read.exif.model, "\(format)")
+        #expect(said["DateTimeOriginal"] == Self.text(read.exif.date), "\(format)")
+        #expect(said["GPSLatitude"].flatMap(Double.init) == read.exif.location?.latitude, "\(format)")
+        #expect(said["GPSLongitude"].flatMap(Double.init) == read.exif.location?.longitude, "\(format)")
       }
-      if format.mediaType == .video, read.durationSeconds > 0, format == .quickTime {
+      if format == .quickTime {
         #expect(said["Duration"].flatMap(Double.init) == read.durationSeconds, "\(format)")
         #expect(said["CreationDate"]?.hasPrefix(Self.text(read.containerDate) ?? "none") == true)
       }
@@ -107,8 +114,7 @@ struct ExifToolTests {
   func picture(_ type: String) throws {
     let original =
       switch type {
-      case "tif":
-        TIFFPicture.tiff(.init()) { $0.chain[0].entries += [(273, .data([0, 0, 0, 0])), (279, .long([4]))] }.bytes
+      case "tif": TIFFPicture.tiff(.init()).bytes
       case "dng": TIFFPicture.dng(.init()).bytes
       case "webp": WebPFile(.extended).bytes
       case "heic": HEIFFile { $0.exif = exifBlock { $0.orientation = 1 } }.bytes
@@ -132,11 +138,7 @@ struct ExifToolTests {
     #expect(read.facts.rating == 4)
     guard hasEXIF else { return }
     #expect(read.exif.model == "Model of exiftool" && read.exif.orientation == .leftBottom)
-    #expect(
-      read.exif.date
-        == EXIFDate(
-          year: 2021, month: 3, day: 4, hour: 5, minute: 6, second: 7, millisecond: read.exif.date?.millisecond ?? 0,
-          hasFraction: read.exif.date?.hasFraction, offsetMinutes: 60))
+    #expect(Self.text(read.exif.date) == "2021:03:04 05:06:07" && read.exif.date?.offsetMinutes == 60)
     #expect(read.orientation == (type == "heic" ? .topLeft : .leftBottom))
   }
 }
