@@ -110,8 +110,8 @@ let package = Package(
     .executableTarget(
       name: "photod-bench",
       dependencies: [
-        "PhotoModel", "LibraryFolder", "AssetLibrary", "ImageCodec", "ImageRender", "ImageService", "DiskCache",
-        "PhotoFixtures", "CPhotodBench", argumentParser, logging,
+        "PhotoModel", "PhotoPredicate", "LibraryFolder", "AssetLibrary", "ImageCodec", "ImageRender", "ImageService",
+        "DiskCache", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
       ],
       swiftSettings: strict),
     // The codecs alone, for the limit that a render is measured against.

@@ -8,7 +8,7 @@ struct PhotodBench: ParsableCommand {
     subcommands: [
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
       PlaceholderBench.self, CancelBench.self, ServeBench.self, IdleBench.self, SlowBench.self, DiskBench.self,
-      ManagerBench.self, StormBench.self, ScanBench.self,
+      ManagerBench.self, StormBench.self, ScanBench.self, LibraryBench.self, LibraryReads.self,
     ])
 
   static func main() {

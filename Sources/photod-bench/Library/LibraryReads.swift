@@ -1,0 +1,176 @@
+import ArgumentParser
+import AssetLibrary
+import Foundation
+import PhotoModel
+import PhotoPredicate
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The reads of one catalogue, in a process of its own, so that its memory is its own too. For ``LibraryBench``, which reads
+/// what this prints.
+struct LibraryReads: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "library-reads", shouldDisplay: false)
+
+  @Option var data: String
+  @Option var repetitions: Int
+
+  /// What it prints, as JSON.
+  struct Report: Codable {
+    struct Read: Codable {
+      let name: String
+      /// Of each repetition.
+      let microseconds: [Double]
+      /// What it gave, of all repetitions together: assets, collections, days.
+      let found: Int
+    }
+    var reads: [Read] = []
+    var residentBytesBefore = 0
+    var residentBytesAfter = 0
+    /// With one handle over everything.
+    var residentBytesWithHandle = 0
+  }
+
+  func run() throws {
+    let catalogue = try Catalogue(dataFolder: data)
+    let reads = Reads(catalogue: catalogue, repetitions: repetitions)
+    try reads.run()
+    print(String(decoding: try JSONEncoder().encode(reads.report), as: UTF8.self))
+  }
+}
+
+private final class Reads {
+  let catalogue: Catalogue
+  let repetitions: Int
+  var report = LibraryReads.Report()
+  private var random = SplitMix(state: 3)
+
+  init(catalogue: Catalogue, repetitions: Int) {
+    self.catalogue = catalogue
+    self.repetitions = repetitions
+  }
+
+  private static var residentBytes: Int { (try? Accounting.residentBytes(of: getpid())) ?? 0 }
+
+  func run() throws {
+    let all = AssetFetch()
+    // Where pages in the depth of the library begin, and assets from all of it.
+    var cursors: [String] = []
+    var identifiers: [LocalIdentifier] = []
+    var page = FetchPageRequest(limit: 1000)
+    let stride = max(1, try catalogue.count(all, deadline: nil, for: .local) / 1000 / 50)
+    var number = 0
+    repeat {
+      let columns = try catalogue.columns(all, page, for: .local)
+      if number % stride == 0 {
+        identifiers += columns.localIdentifiers.prefix(20).map { LocalIdentifier($0) }
+        if let cursor = columns.nextCursor { cursors.append(cursor) }
+      }
+      page.cursor = columns.nextCursor
+      number += 1
+    } while page.cursor != nil
+    report.residentBytesBefore = Self.residentBytes
+
+    try pages(all, cursors)
+    try collections()
+    try measure("asset by identifier") { random in
+      try catalogue.asset(identifiers.randomElement(using: &random) ?? LocalIdentifier(""), for: .local) == nil ? 0 : 1
+    }
+    try measure("count of the library") { _ in try catalogue.count(all, deadline: nil, for: .local) }
+    for unit in [DateBucket.Unit.day, .month] {
+      try measure("buckets by \(unit.rawValue)", of: 20) { _ in
+        try catalogue.dateBuckets(all, by: unit, deadline: nil, for: .local).count
+      }
+    }
+    report.residentBytesAfter = Self.residentBytes
+    try handle(all)
+  }
+
+  private func pages(_ all: AssetFetch, _ cursors: [String]) throws {
+    func page(_ fetch: AssetFetch, _ cursor: String? = nil) throws -> Int {
+      try catalogue.assets(fetch, FetchPageRequest(limit: 100, cursor: cursor), for: .local).assets.count
+    }
+    try measure("page of 100, the first") { _ in try page(all) }
+    try measure("page of 100, anywhere") { random in try page(all, cursors.randomElement(using: &random)) }
+    try measure("columns of 10,000, the first", of: 30) { _ in
+      try catalogue.columns(all, FetchPageRequest(limit: 10_000), for: .local).count
+    }
+    // Where there are so many behind it.
+    let early = cursors.prefix(cursors.count - cursors.count / 5)
+    if cursors.count > 40 {
+      try measure("columns of 10,000, anywhere", of: 30) { random in
+        let request = FetchPageRequest(limit: 10_000, cursor: early.randomElement(using: &random))
+        return try catalogue.columns(all, request, for: .local).count
+      }
+    }
+    let albums: [SmartAlbum] = [.favorites, .videos, .bursts, .screenshots, .recentlyAdded, .allHidden]
+    for album in albums {
+      var fetch = all
+      fetch.scope = .smartAlbum(album)
+      try measure("page of 100, \(album.rawValue)") { _ in try page(fetch) }
+    }
+    var favorites = all
+    favorites.predicate = try FetchPredicate("isFavorite == YES", schema: .asset, principal: .local)
+    try measure("page of 100, isFavorite == YES") { _ in try page(favorites) }
+    try measure("page of 100, a year by predicate") { random in
+      let year = Int.random(in: 2014...2025, using: &random)
+      let range = "{'\(year)-01-01T00:00:00Z', '\(year)-12-31T23:59:59Z'}"
+      var fetch = all
+      fetch.predicate = try FetchPredicate("creationDate BETWEEN \(range)", schema: .asset, principal: .local)
+      return try page(fetch)
+    }
+  }
+
+  private func collections() throws {
+    func list(_ type: CollectionType?, _ subtype: String? = nil) throws -> [AssetCollection] {
+      try catalogue.collections(CollectionQuery(type: type, subtype: subtype), for: .local).collections
+    }
+    try measure("list of albums and smart albums", of: 100) { _ in try list(nil).count }
+    try measure("list of 100 moments", of: 100) { _ in try list(.moment).count }
+    let albums = try list(.album)
+    let moments = try list(.moment)
+    func page(_ collection: LocalIdentifier?) throws -> Int {
+      guard let collection, let scope = try catalogue.scope(of: collection, for: .local) else { return 0 }
+      var fetch = AssetFetch()
+      fetch.scope = scope
+      return try catalogue.assets(fetch, FetchPageRequest(limit: 100), for: .local).assets.count
+    }
+    try measure("page of 100, an album") { random in
+      try page(albums.randomElement(using: &random)?.localIdentifier)
+    }
+    try measure("page of 100, a moment") { random in
+      try page(moments.randomElement(using: &random)?.localIdentifier)
+    }
+  }
+
+  private func handle(_ all: AssetFetch) throws {
+    var rows: [Int64] = []
+    try measure("handle over everything, made", of: 5) { _ in
+      rows = try catalogue.rows(all, atMost: .max, deadline: nil, for: .local).rows
+      return rows.count
+    }
+    report.residentBytesWithHandle = Self.residentBytes
+    try measure("handle, 100 at an index") { random in
+      let first = Int.random(in: 0..<max(1, rows.count - 100), using: &random)
+      var fetch = AssetFetch()
+      fetch.scope = .rows(Array(rows[first..<min(rows.count, first + 100)]))
+      return try catalogue.assets(fetch, FetchPageRequest(limit: 100), for: .local).assets.count
+    }
+  }
+
+  private func measure(
+    _ name: String, of count: Int? = nil, _ read: (inout SplitMix) throws -> Int
+  ) throws {
+    var times: [Double] = []
+    var found = 0
+    // The first prepares its statement.
+    _ = try read(&random)
+    for _ in 0..<(count.map { min($0, repetitions) } ?? repetitions) {
+      let began = ContinuousClock.now
+      found += try read(&random)
+      times.append((ContinuousClock.now - began) / .microseconds(1))
+    }
+    report.reads.append(LibraryReads.Report.Read(name: name, microseconds: times, found: found))
+  }
+}

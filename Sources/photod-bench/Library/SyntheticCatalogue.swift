@@ -1,0 +1,210 @@
+import AssetLibrary
+import Foundation
+import GRDB
+import PhotoModel
+
+/// A catalogue as a scan of a grown library would have left it, without the library: fifteen years of days out, more of
+/// them lately, with phones' and cameras' photographs, videos, bursts, screenshots, places, favourites and albums. The same
+/// for the same size in every run, and kept between runs for as long as the catalogue's tables stay what they are.
+struct SyntheticCatalogue {
+  /// The data folder that it lies in.
+  let folder: String
+
+  private static let albums = 60
+  private static let albumsAFolder = 10
+  private static let begin = 1_293_840_000_000.0  // 2011-01-01
+  private static let span = 15 * 365.25 * 86_400_000
+
+  init(assets count: Int, in cache: String) throws {
+    folder = "\(cache)/assets-\(count)"
+    let mark = folder + "/complete"
+    let schema = try TemporaryFolder.with { folder in
+      _ = try Catalogue(dataFolder: folder)
+      return try DatabaseQueue(path: folder + "/catalogue.sqlite").read {
+        try String.fetchAll($0, sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+      }.joined(separator: ";\n")
+    }
+    if FileManager.default.contents(atPath: mark) == Data(schema.utf8) { return }
+    FileHandle.standardError.write(Data("making a catalogue of \(count) assets in \(folder), once\n".utf8))
+    try? FileManager.default.removeItem(atPath: folder)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    _ = try Catalogue(dataFolder: folder)
+    try fill(count)
+    // As the scan does in the end.
+    try Catalogue(dataFolder: folder).refreshMoments(zone: .gmt)
+    try Data(schema.utf8).write(to: URL(filePath: mark))
+  }
+
+  private func fill(_ count: Int) throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      // Whoever is interrupted here begins anew.
+      try db.execute(sql: "PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA temp_store = MEMORY")
+    }
+    let queue = try DatabaseQueue(path: folder + "/catalogue.sqlite", configuration: configuration)
+    try queue.write { db in
+      let writer = try SyntheticWriter(db)
+      var random = SplitMix(state: 7)
+      // Days out, oldest first, and the square root of chance: twice as many assets a year each few years.
+      let meanAnOuting = 40
+      let starts = (0..<max(1, count / meanAnOuting)).map { _ in
+        Self.begin + Self.span * Double.random(in: 0..<1, using: &random).squareRoot()
+      }.sorted()
+      for (number, start) in starts.enumerated() {
+        let end = number + 1 == starts.count ? count : (number + 1) * meanAnOuting
+        try writer.addOuting(from: start, until: end, &random)
+      }
+      try addAlbums(db)
+      try db.execute(sql: "UPDATE library SET value = 1 WHERE key IN ('isFirstScanComplete', 'token')")
+      try db.execute(sql: "ANALYZE")
+    }
+  }
+
+  /// Albums of a hundredth of the library each, the first of half of it, in folders of ten.
+  private func addAlbums(_ db: Database) throws {
+    for number in 0..<Self.albums {
+      if number % Self.albumsAFolder == 0 {
+        try db.execute(
+          sql: """
+            INSERT INTO collection (id, localIdentifier, type, subtype, title, position, revision)
+            VALUES (?, ?, 'folder', 'folder', ?, ?, 1)
+            """, arguments: [1000 + number, String(format: "folder%016d", number), "Folder \(number)", number])
+      }
+      try db.execute(
+        sql: """
+          INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, revision)
+          VALUES (?, ?, 'album', 'albumRegular', ?, ?, ?, 1)
+          """,
+        arguments: [
+          2000 + number, String(format: "album%017d", number), "Album \(number)",
+          number < 40 ? nil : 1000 + number / Self.albumsAFolder * Self.albumsAFolder, number,
+        ])
+      try db.execute(
+        sql: """
+          INSERT INTO member (collection, position, asset, creationDate, listing)
+          SELECT ?, row_number() OVER (ORDER BY id) * 1024, id, creationDate, listing FROM asset WHERE id % ? = ?
+          """, arguments: [2000 + number, number == 0 ? 2 : 100, number == 0 ? 0 : number])
+    }
+  }
+}
+
+/// Writes assets and their files, one after the other.
+private final class SyntheticWriter {
+  private let asset: Statement
+  private let file: Statement
+  private var number = 0
+  private var files = 0
+
+  init(_ db: Database) throws {
+    let columns = [
+      "id", "localIdentifier", "contentVersion", "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier",
+      "isRAW", "originalFilename", "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration",
+      "creationDate", "creationDateSource", "modificationDate", "addedDate", "latitude", "longitude", "cameraMake",
+      "cameraModel", "isFavorite", "isHidden", "burstIdentifier", "representsBurst", "placeholder",
+      "placeholderVersion",
+    ]
+    asset = try db.makeStatement(sql: Self.insertion("asset", columns))
+    file = try db.makeStatement(
+      sql: Self.insertion(
+        "file",
+        ["id", "asset", "role", "isPrimary", "path", "inode", "size", "modified", "fingerprint", "type", "toldDate"]))
+  }
+
+  private static func insertion(_ table: String, _ columns: [String]) -> String {
+    "INSERT INTO \(table) (\(columns.joined(separator: ", "))) "
+      + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))"
+  }
+
+  /// What somebody takes in a row at one place, up to so many assets in all.
+  func addOuting(from start: Double, until end: Int, _ random: inout SplitMix) throws {
+    func happens(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
+    let place =
+      happens(0.6) ? (Double.random(in: -50..<65, using: &random), Double.random(in: -180..<180, using: &random)) : nil
+    let isPhone = happens(0.7)
+    var date = start
+    var burst: (identifier: String, left: Int)?
+    while number < end {
+      let represents: Bool
+      if burst == nil, happens(0.015) {
+        burst = (identifier(&random), Int.random(in: 4...9, using: &random))
+        represents = true
+      } else {
+        represents = false
+      }
+      date += burst == nil ? Double.random(in: 2_000..<300_000, using: &random) : 100
+      let isVideo = burst == nil && happens(0.05)
+      var subtypes = 0
+      if !isVideo && burst == nil {
+        if happens(0.04) { subtypes |= 4 }
+        if happens(0.1) { subtypes |= 2 }
+        if happens(0.005) { subtypes |= 1 }
+        if isPhone && happens(0.2) { subtypes |= 8 }
+        if isPhone && happens(0.05) { subtypes |= 16 }
+      }
+      try add(
+        Shot(
+          date: Int64(date), place: place, isPhone: isPhone, isVideo: isVideo, subtypes: subtypes,
+          isRAW: !isPhone && !isVideo && happens(0.1), isFavorite: happens(0.03), isHidden: happens(0.01),
+          burst: burst?.identifier, representsBurst: represents), &random)
+      if let left = burst?.left { if left > 1 { burst?.left = left - 1 } else { burst = nil } }
+    }
+  }
+
+  private struct Shot {
+    let date: Int64
+    let place: (latitude: Double, longitude: Double)?
+    let isPhone, isVideo: Bool
+    let subtypes: Int
+    let isRAW, isFavorite, isHidden: Bool
+    let burst: String?
+    let representsBurst: Bool
+  }
+
+  private func add(_ shot: Shot, _ random: inout SplitMix) throws {
+    number += 1
+    let isUpright = Bool.random(using: &random)
+    let (width, height) = shot.isVideo ? (1920, 1080) : (4032, 3024)
+    let version = identifier(&random)
+    let ending = shot.isVideo ? "MOV" : "JPG"
+    let name = String(format: "IMG_%06d.%@", number, ending)
+    let type = shot.isVideo ? "com.apple.quicktime-movie" : "public.jpeg"
+    let hasPlaceholder = !shot.isVideo && number % 50 != 0
+    try asset.execute(arguments: [
+      number, identifier(&random), version, number, shot.isVideo ? 2 : 1, shot.subtypes, type, shot.isRAW, name,
+      Int.random(in: 1_000_000..<9_000_000, using: &random), isUpright ? width : height, isUpright ? height : width,
+      isUpright ? 1 : 6, false, shot.isVideo ? Double(number % 90) + 0.5 : 0, shot.date, "metadata", shot.date,
+      shot.date + Int64.random(in: 0..<2_592_000_000, using: &random), shot.place?.latitude, shot.place?.longitude,
+      shot.isPhone ? "Apple" : "FUJIFILM", shot.isPhone ? "iPhone 1\(number % 5)" : "X-T4", shot.isFavorite,
+      shot.isHidden, shot.burst, shot.representsBurst, hasPlaceholder ? bytes(25, &random) : nil,
+      hasPlaceholder ? version : nil,
+    ])
+    let path = String(format: "%03d/%@", number / 1000, name)
+    try addFile(path, shot.isVideo ? "video" : "photo", isPrimary: true, type, shot.date, &random)
+    if shot.isRAW {
+      try addFile(path + ".RAF", "alternatePhoto", isPrimary: false, "com.fuji.raw-image", shot.date, &random)
+    }
+    if shot.subtypes & 8 != 0 {
+      try addFile(path + ".MOV", "pairedVideo", isPrimary: false, "com.apple.quicktime-movie", shot.date, &random)
+    }
+  }
+
+  private func addFile(
+    _ path: String, _ role: String, isPrimary: Bool, _ type: String, _ date: Int64, _ random: inout SplitMix
+  ) throws {
+    files += 1
+    try file.execute(arguments: [
+      files, number, role, isPrimary, Data(path.utf8), files, 5_000_000, date * 1_000_000, bytes(16, &random), type,
+      date,
+    ])
+  }
+
+  private func bytes(_ count: Int, _ random: inout SplitMix) -> Data {
+    Data((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+  }
+
+  /// 22 characters, as the catalogue's own.
+  private func identifier(_ random: inout SplitMix) -> String {
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    return String(decoding: (0..<22).map { _ in letters[Int(random.next() >> 58)] }, as: UTF8.self)
+  }
+}
