@@ -1,11 +1,39 @@
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// Metadata blocks, as they stand in a JPEG's segments: the fuzzer's bytes are the block, the file around it is sound.
 enum MetadataTarget {
-  static func exif(_ bytes: [UInt8]) { check(segment(0xE1, Array("Exif".utf8) + [0, 0] + bytes)) }
+  static func exif(_ bytes: [UInt8]) {
+    check(segment(0xE1, Array("Exif".utf8) + [0, 0] + bytes))
+    dictionary(.exif, bytes)
+  }
+
+  static func xmp(_ bytes: [UInt8]) {
+    check(segment(0xE1, XMPPacket.signature + bytes))
+    dictionary(.xmp, bytes)
+  }
+
+  static func iptc(_ bytes: [UInt8]) {
+    check(segment(0xED, ImageResources.signature + bytes))
+    dictionary(.iptc, bytes)
+    dictionary(.rawProfile, bytes)
+  }
 
   static func multiPicture(_ bytes: [UInt8]) { check(segment(0xE2, Array("MPF".utf8) + [0] + bytes)) }
+
+  /// What one who may not read places is told is a part of what there is, and a rating is one.
+  private static func dictionary(_ kind: MetadataBlock.Kind, _ bytes: [UInt8]) {
+    let block = MetadataDictionary.Block(kind, bytes[...])
+    let all = MetadataDictionary([block], includesPlaces: true)
+    let rest = MetadataDictionary([block], includesPlaces: false)
+    precondition(rest.sections["GPS"] == nil)
+    for (name, section) in rest.sections {
+      precondition(section.keys.allSatisfy { all.sections[name]?[$0] != nil }, "a place less and an entry more")
+    }
+    let facts = MediaFacts(exifBlock: kind == .exif ? bytes[...] : nil, xmpPacket: kind == .xmp ? bytes[...] : nil)
+    precondition(facts.rating.map { (-1...5).contains($0) } ?? true)
+  }
 
   private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
     let content = content.prefix(65_533)

@@ -36,6 +36,8 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "jpeg") { fed($0, $1, PictureTarget.jpeg) },
     FuzzTarget(name: "png") { fed($0, $1, PictureTarget.png) },
     FuzzTarget(name: "exif") { fed($0, $1, MetadataTarget.exif) },
+    FuzzTarget(name: "xmp") { fed($0, $1, MetadataTarget.xmp) },
+    FuzzTarget(name: "iptc") { fed($0, $1, MetadataTarget.iptc) },
     FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
     FuzzTarget(name: "container") { fed($0, $1, ContainerTarget.check) },
     FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },

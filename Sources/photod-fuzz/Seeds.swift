@@ -11,7 +11,8 @@ enum Seeds {
 
   static func write(to folder: String) throws {
     for (target, seeds) in [
-      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("mpf", multiPictures), ("container", containers),
+      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("xmp", packets), ("iptc", resources), ("mpf", multiPictures),
+      ("container", containers),
       ("http", requests),
       ("predicate", predicates),
     ] {
@@ -111,6 +112,33 @@ enum Seeds {
       }
       return [full, small].map { Array($0.bytes.dropFirst(6)) }
     }
+  }
+
+  private static var packets: [[UInt8]] {
+    let namespaces =
+      "xmlns:x=\"adobe:ns:meta/\" xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" "
+      + "xmlns:xmp=\"http://ns.adobe.com/xap/1.0/\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\" "
+      + "xmlns:GPano=\"http://ns.google.com/photos/1.0/panorama/\" xmlns:my=\"http://example.com/my#\""
+    return [
+      "xmp:Rating=\"3\" GPano:ProjectionType=\"equirectangular\">",
+      "><dc:title><rdf:Alt><rdf:li xml:lang=\"x-default\">A</rdf:li><rdf:li xml:lang=\"de\">B</rdf:li></rdf:Alt></dc:title>",
+      "><dc:subject><rdf:Bag><rdf:li>a</rdf:li><rdf:li my:City=\"c\"/></rdf:Bag></dc:subject>",
+      "><my:a rdf:parseType=\"Resource\"><rdf:value>v</rdf:value><my:q xml:lang=\"fr\">&#228;&lt;</my:q></my:a>",
+      "><my:a><rdf:Description my:b=\"1\"><my:c rdf:resource=\"u\"/></rdf:Description></my:a>",
+    ].map { inside in
+      let packet =
+        "<?xpacket begin=\"\" id=\"W5M0\"?><x:xmpmeta \(namespaces) x:xmptk=\"t\"><rdf:RDF><rdf:Description rdf:about=\"\" "
+      return Array("\(packet)\(inside)</rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end=\"w\"?>".utf8)
+    }
+  }
+
+  private static var resources: [[UInt8]] {
+    let datasets: [UInt8] =
+      [0x1C, 1, 90, 0, 3, 0x1B, 0x25, 0x47, 0x1C, 2, 0, 0, 2, 0, 4, 0x1C, 2, 25, 0, 3, 0xC3, 0x96, 0x6C]
+      + [0x1C, 2, 90, 0x80, 4, 0, 0, 0, 2, 0x41, 0x42]
+    let resource = Array("8BIM".utf8) + [4, 4, 1, 65, 0, 0, 0, UInt8(datasets.count)] + datasets
+    let profile = datasets.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    return [datasets, resource + resource, Array("\niptc\n  \(datasets.count)\n\(profile)\n".utf8)]
   }
 
   private static var multiPictures: [[UInt8]] {
