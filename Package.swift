@@ -156,6 +156,7 @@ let package = Package(
     tests(
       "ImageRenderTests",
       ["ImageRender", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
+    tests("MediaMetadataTests", ["MediaMetadata", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     tests(
       "AssetLibraryTests",
       ["AssetLibrary", "PhotoPredicate", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),

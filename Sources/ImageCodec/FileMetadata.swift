@@ -18,7 +18,7 @@ package struct FileMetadata: Sendable, Hashable {
   package static func read(
     from source: any ByteSource, limits: CodecLimits, includesPlaces: Bool
   ) throws(CodecError) -> FileMetadata {
-    let header = try ImageHeader.read(from: source, limits: limits.headerAlone)
+    let header = try MediaHeader.read(from: source, limits: limits.headerAlone)
     // Text chunks may also stand behind a PNG's pixels, where its header's reader does not look.
     let places =
       header.format == .png ? try PNGHeader.metadataBlocks(of: source, limits: limits) : header.blocks
@@ -31,12 +31,14 @@ package struct FileMetadata: Sendable, Hashable {
   }
 
   /// As the file stores it, before the orientation is applied.
-  private static func image(_ header: ImageHeader) -> [String: MetadataValue] {
-    [
+  private static func image(_ header: MediaHeader) -> [String: MetadataValue] {
+    var image: [String: MetadataValue] = [
       "UniformTypeIdentifier": .text(header.format.uniformTypeIdentifier),
       "PixelWidth": .integer(header.storedSize.width), "PixelHeight": .integer(header.storedSize.height),
-      "Orientation": .integer(header.orientation.rawValue),
+      "Orientation": .integer(header.orientation.rawValue), "HasAlpha": .boolean(header.hasAlpha),
     ]
+    if header.format.mediaType == .video { image["Duration"] = .number(header.durationSeconds) }
+    return image
   }
 
   private static func blocks(

@@ -2,6 +2,7 @@
 package enum MetadataValue: Sendable, Hashable {
   /// An entry that is there and says nothing: a rational over zero.
   case null
+  case boolean(Bool)
   case integer(Int)
   /// Finite.
   case number(Double)
@@ -29,6 +30,7 @@ extension MetadataValue: Encodable {
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()
+    case .boolean(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
     case .text(let value): try container.encode(value)

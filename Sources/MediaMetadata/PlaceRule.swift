@@ -80,8 +80,8 @@ enum PlaceRule {
     return words
   }
 
-  /// Namespaces of nothing but places.
-  private static let prefixes: Set<String> = ["geo", "georss", "dwc"]
+  /// Namespaces of nothing but places, and of the cells of telephone networks.
+  private static let prefixes: Set<String> = ["geo", "georss", "dwc", "cell"]
 
   private static let fragments = [
     "gps", "latitude", "longitude", "altitude", "location", "geotag", "geocode", "geohash",

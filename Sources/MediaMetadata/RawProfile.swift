@@ -9,12 +9,13 @@ package enum RawProfile {
   /// The block that is inside: a line feed, its name, its length in decimal digits, and it in hexadecimal ones, white space in
   /// between.
   static func block(_ text: ArraySlice<UInt8>) -> MetadataDictionary.Block? {
-    let words = text.split(maxSplits: 2) { $0 <= 0x20 }
-    guard words.count == 3, let length = Int(String(decoding: words[1], as: UTF8.self)),
-      let bytes = bytes(words[2]), bytes.count == length
+    let lines = text.split(maxSplits: 2) { $0 == 0x0A }
+    guard lines.count == 3, let length = Int(String(decoding: lines[1].drop { $0 <= 0x20 }, as: UTF8.self)),
+      let bytes = bytes(lines[2]), bytes.count == length
     else { return nil }
-    switch String(decoding: words[0], as: UTF8.self) {
-    case "exif", "APP1":
+    // ExifTool writes "IPTC profile".
+    switch String(decoding: lines[0].prefix { $0 > 0x20 }, as: UTF8.self).lowercased() {
+    case "exif", "app1":
       if bytes.starts(with: EXIFSummary.signature) { return .init(.exif, bytes.dropFirst(EXIFSummary.signature.count)) }
       if bytes.starts(with: XMPPacket.signature) { return .init(.xmp, bytes.dropFirst(XMPPacket.signature.count)) }
       return TIFFBlock(bytes[...]) == nil ? nil : .init(.exif, bytes[...])

@@ -5,6 +5,8 @@ import PhotoModel
 enum JPEGHeader {
   private static let startOfScan: UInt8 = 0xDA
   private static let endOfImage: UInt8 = 0xD9
+  /// What begins an APP2 that tells of a gain map (ISO 21496-1 annex C).
+  private static let gainMapSignature: [UInt8] = Array("urn:iso:std:iso:ts:21496:-1".utf8) + [0]
   /// What is read of a picture behind the first to find out what it is.
   private static let auxiliaryBytes = 8192
 
@@ -20,6 +22,7 @@ enum JPEGHeader {
     var resources = ImageResources()
     var exifBlock: ArraySlice<UInt8>?
     var xmpPacket: ArraySlice<UInt8>?
+    var hasGainMap = false
     var position: Int64 = 2
 
     for _ in 0..<limits.headerSegments {
@@ -31,6 +34,7 @@ enum JPEGHeader {
         let previews = pictures.filter(\.isPreview).prefix(MultiPictureIndex.maximumPreviews).map(\.range)
         var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
         try read(pictures, &facts, &reader)
+        if hasGainMap { facts.subtypes.insert(.photoHDR) }
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
         return ImageHeader(
           format: .jpeg, storedSize: frame.size, colorChannels: frame.sampling.count, hasAlpha: false,
@@ -82,6 +86,12 @@ enum JPEGHeader {
           resources.take(block.dropFirst(start), at: content + Int64(start))
         }
       case 0xE2:
+        if try reader.bytes(at: content, count: min(contentLength, gainMapSignature.count)).elementsEqual(
+          gainMapSignature)
+        {
+          hasGainMap = true
+          break
+        }
         if try takePictures(at: content, length: contentLength, &reader, &blocks, &pictures) { break }
         try profile.take(at: content, length: contentLength, &reader)
       default: break

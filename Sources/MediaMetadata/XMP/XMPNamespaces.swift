@@ -104,5 +104,8 @@ struct XMPNamespaces {
     "http://rs.tdwg.org/dwc/index.htm": "dwc",
     "http://prismstandard.org/namespaces/basic/2.0/": "prism",
     "http://darktable.sf.net/": "darktable",
+    "http://developer.sonyericsson.com/cell/1.0/": "cell",
+    "http://www.w3.org/2003/01/geo/wgs84_pos#": "geo",
+    "http://www.georss.org/georss": "georss",
   ]
 }
