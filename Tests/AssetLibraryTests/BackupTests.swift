@@ -58,7 +58,8 @@ struct BackupTests {
           UPDATE asset SET adjustments = '{"crop": 1}' WHERE id = 7;
           INSERT INTO collection (localIdentifier, type, subtype, title, revision)
             VALUES ('album1', 'album', 'albumRegular', 'Summer', 1);
-          INSERT INTO member SELECT (SELECT id FROM collection WHERE title = 'Summer'), id * 10, id FROM asset
+          INSERT INTO member (collection, position, asset, listing, creationDate)
+            SELECT (SELECT id FROM collection WHERE title = 'Summer'), id * 10, id, listing, creationDate FROM asset
             WHERE id BETWEEN 5 AND 9;
           UPDATE library SET value = value + 1 WHERE key = 'token';
           """)

@@ -81,6 +81,8 @@ struct CheckTests {
       ("UPDATE file SET isPrimary = 0 WHERE path = CAST('a.jpg' AS BLOB)", "asset-without-file "),
       ("UPDATE file SET path = x'0031' WHERE path = CAST('a.jpg' AS BLOB)", "without-path row "),
       ("INSERT INTO memberCount VALUES (1, 0, 5)", "counter members of "),
+      ("UPDATE dayCount SET value = value + 1", "counter assets of day "),
+      ("INSERT INTO dayCount VALUES (-7, 0, 2)", "counter assets of day -7, listing 0: 2 kept, 0 counted"),
     ])
   func itself(_ sql: String, _ line: String) throws {
     let library = try TemporaryLibrary()

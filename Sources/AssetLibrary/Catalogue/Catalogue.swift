@@ -33,7 +33,6 @@ package final class Catalogue: Sendable {
     configuration.prepareDatabase { db in
       // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
       try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
-      for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -80,6 +79,9 @@ package final class Catalogue: Sendable {
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount
     configuration.busyMode = .timeout(busyTimeout)
+    configuration.prepareDatabase { db in
+      for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
+    }
     return configuration
   }
 

@@ -56,7 +56,8 @@ extension Catalogue {
       db,
       sql: """
         WITH counted AS (
-          SELECT collection, listing, count(*) AS value FROM member JOIN asset ON asset.id = member.asset GROUP BY 1, 2)
+          SELECT collection, asset.listing AS listing, count(*) AS value
+          FROM member JOIN asset ON asset.id = member.asset GROUP BY 1, 2)
         SELECT localIdentifier, both.listing, sum(kept), sum(found) FROM (
           SELECT collection, listing, value AS kept, 0 AS found FROM memberCount
           UNION ALL SELECT collection, listing, 0, value FROM counted) AS both
@@ -67,6 +68,20 @@ extension Catalogue {
       report(
         .counter(
           name: "members of \(row[0] as String), listing \(row[1] as Int64)", kept: row[2], counted: row[3]))
+    }
+    let days = try Row.fetchCursor(
+      db,
+      sql: """
+        WITH counted AS (
+          SELECT \(CatalogueSchema.day("creationDate")) AS day, listing, count(*) AS value FROM asset GROUP BY 1, 2)
+        SELECT day, listing, sum(kept), sum(found) FROM (
+          SELECT day, listing, value AS kept, 0 AS found FROM dayCount
+          UNION ALL SELECT day, listing, 0, value FROM counted)
+        GROUP BY day, listing HAVING sum(kept) <> sum(found)
+        """)
+    while let row = try days.next() {
+      report(
+        .counter(name: "assets of day \(row[0] as Int64), listing \(row[1] as Int64)", kept: row[2], counted: row[3]))
     }
   }
 }

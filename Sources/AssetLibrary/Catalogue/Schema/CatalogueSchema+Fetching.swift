@@ -81,7 +81,7 @@ extension CatalogueSchema {
     """
 
   /// Rounds down, also before 1970.
-  private static func day(_ milliseconds: String) -> String {
+  static func day(_ milliseconds: String) -> String {
     "(\(milliseconds) - ((\(milliseconds) % 86400000) + 86400000) % 86400000) / 86400000"
   }
 }
