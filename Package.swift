@@ -166,7 +166,7 @@ let package = Package(
         "ImageService", "ImageCodec", "ImageRender", "OriginalStore", "LibraryFolder", "DiskCache", "PhotoModel",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
-    tests("EndToEndTests", ["PhotoFixtures", "photod"]),
+    tests("EndToEndTests", ["PhotoFixtures", "photod", grdb]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,188 @@
+import Foundation
+import GRDB
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `photod scan`, killed again and again while it writes.
+@Suite("Scans that are killed", .serialized)
+struct KillTests {
+  private static let kills = 40
+  private static let files = 300
+
+  /// A sequence of numbers that is the same in each run (Steele, Lea, Flood: SplitMix64).
+  private struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  /// A scan in a process of its own. It says nothing on its standard output, whose end tells that it has gone.
+  private final class Scan {
+    let process = Process()
+    private let output = Pipe()
+
+    init(_ library: String, _ data: String) throws {
+      process.executableURL = URL(filePath: TestDaemon.binary)
+      process.arguments = ["scan", "--library", library, "--data", data]
+      process.environment = TestDaemon.environment
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+    }
+
+    /// Whether it went within so many milliseconds.
+    func hasEnded(within milliseconds: Int) -> Bool {
+      var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&watched, 1, Int32(milliseconds)) != 0
+    }
+
+    /// Its exit status; `nil`: it was killed.
+    func end(killing isKilled: Bool = false) -> Int32? {
+      if isKilled { kill(process.processIdentifier, SIGKILL) }
+      process.waitUntilExit()
+      return process.terminationReason == .exit ? process.terminationStatus : nil
+    }
+  }
+
+  private struct State {
+    /// By inode: names change, and so do contents.
+    var identifiers: [Int64: String] = [:]
+    var paths: Set<String> = []
+  }
+
+  /// What the catalogue holds, if it is sound.
+  private func state(_ data: String, _ comment: String) throws -> State {
+    // A kill may come before there is a table.
+    let queue = try DatabaseQueue(path: data + "/catalogue.sqlite")
+    defer { try? queue.close() }
+    return try queue.read { db in
+      #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"], "\(comment)")
+      #expect(try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").isEmpty, "\(comment)")
+      guard try db.tableExists("counter"), try db.tableExists("file") else { return State() }
+      let wrong = try Int.fetchOne(
+        db,
+        sql: """
+          SELECT count(*) FROM counter WHERE value <> (
+            SELECT count(*) FROM asset WHERE asset.listing = counter.listing AND asset.counted >> counter.bit & 1)
+          """)
+      #expect(wrong == 0, "\(comment): counters")
+      #expect(
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM asset WHERE id NOT IN (SELECT asset FROM file WHERE isPrimary)")
+          == 0, "\(comment): assets without a file")
+      var state = State()
+      for row in try Row.fetchAll(
+        db, sql: "SELECT inode, CAST(path AS TEXT), localIdentifier FROM file JOIN asset ON asset.id = file.asset")
+      {
+        #expect(state.identifiers.updateValue(row[2], forKey: row[0]) == nil, "\(comment): \(row[1] as String) twice")
+        state.paths.insert(row[1])
+      }
+      return state
+    }
+  }
+
+  @Test("forty kills at moments of chance: the catalogue is sound after each, and the next scan completes it")
+  func kills() throws {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
+    let base = String(cString: try #require(mkdtemp(&template)))
+    defer { try? FileManager.default.removeItem(atPath: base) }
+    let (library, data) = (base + "/library", base + "/data")
+    let files = TestDaemon.Files(root: library)
+    var numbers = Numbers(state: 6)
+    var names: [String] = []
+    var count = 0
+    let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    func add() throws {
+      count += 1
+      let name = "\(count % 5)/\(count).jpg"
+      // Each is a picture of its own.
+      try files.put(picture + Array("\(count)".utf8), name)
+      names.append(name)
+    }
+    while names.count < Self.files { try add() }
+
+    try FileManager.default.createDirectory(atPath: base + "/gone", withIntermediateDirectories: true)
+    /// What a library goes through between two scans: some files change, others are renamed, some go, some come. None is
+    /// both changed and renamed, for that is another picture to anybody.
+    func change() throws {
+      for index in names.indices where Int.random(in: 0..<3, using: &numbers) > 0 {
+        let name = names[index]
+        let number = try #require(Int(name.split(separator: "/")[1].prefix { $0.isNumber }))
+        if number % 2 == 0 {
+          let suffix = String(numbers.next() % 1000)
+          names[index] = "\(numbers.next() % 5)/\(number)-\(suffix).jpg"
+          #expect(rename("\(library)/\(name)", "\(library)/\(names[index])") == 0)
+        } else {
+          // Another picture under the same name, in the same file.
+          let handle = try #require(FileHandle(forWritingAtPath: "\(library)/\(name)"))
+          try handle.truncate(atOffset: 0)
+          handle.write(Data(picture + Array("\(name) \(numbers.next())".utf8)))
+          try handle.close()
+        }
+      }
+      for _ in 0..<5 {
+        // Its inode stays taken, so that no other file gets it.
+        let name = names.remove(at: Int.random(in: names.indices, using: &numbers))
+        #expect(rename("\(library)/\(name)", "\(base)/gone/\(numbers.next())") == 0)
+      }
+      for _ in 0..<5 { try add() }
+    }
+
+    // How long a scan takes here and now, from its start to its end.
+    let start = ContinuousClock.now
+    let first = try Scan(library, base + "/measured")
+    #expect(first.end() == 0)
+    var longest = max(Int((ContinuousClock.now - start) / .milliseconds(1)) * 3 / 2, 2)
+
+    var (killed, ended) = (0, 0)
+    var seen: [Int64: String] = [:]
+    while killed < Self.kills && ended < 10 * Self.kills {
+      let scan = try Scan(library, data)
+      if scan.hasEnded(within: Int.random(in: 1...longest, using: &numbers)) {
+        #expect(scan.end() == 0)
+        ended += 1
+        // Quicker than thought, for there is less to do: most moments should lie before its end.
+        longest = max(longest * 9 / 10, 2)
+        try change()
+        continue
+      }
+      if scan.end(killing: true) != nil {
+        ended += 1
+        continue
+      }
+      killed += 1
+      if killed % 3 == 0 { try change() }
+      guard FileManager.default.fileExists(atPath: data + "/catalogue.sqlite") else { continue }
+      let state = try state(data, "kill \(killed)")
+      for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
+    }
+    #expect(killed == Self.kills)
+    print("killed \(killed) scans; \(ended) ended before their moment came")
+
+    #expect(try Scan(library, data).end() == 0)
+    let last = try state(data, "at the end")
+    #expect(last.paths == Set(names) && last.identifiers.count == names.count)
+    var kept = 0
+    for name in names {
+      var status = stat()
+      #expect(stat("\(library)/\(name)", &status) == 0)
+      let inode = Int64(bitPattern: UInt64(status.st_ino))
+      guard let before = seen[inode] else { continue }
+      kept += 1
+      #expect(last.identifiers[inode] == before, "\(name)")
+    }
+    #expect(kept > Self.files / 2, "the comparison is of something")
+    // And nothing is left to do.
+    let check = try TestDaemon.run(["check", "--library", library, "--data", data])
+    #expect(check.status == 0 && check.output.hasSuffix("no difference\n"), "\(check.output)")
+  }
+}
