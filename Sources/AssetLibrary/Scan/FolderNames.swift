@@ -20,12 +20,13 @@ struct FolderNames {
   private var entries: [Entry] = []
 
   var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
 
   /// Reads a folder's names as they come, save those of hidden folders: they are other programs' own (trash,
   /// thumbnails, version control).
   ///
-  /// - Parameter isFolder: asked where the file system does not tell, or it is a link.
-  init(of folder: LibraryFile, isFolder: ([UInt8]) -> Bool) throws(SystemError) {
+  /// - Parameter isFolder: asked of a link, and where the file system does not tell.
+  init(of folder: LibraryFile, isFolder: (_ name: [UInt8], _ isLink: Bool) -> Bool) throws(SystemError) {
     // The directory stream closes its descriptor, the folder keeps its own. They share a position, which is at its
     // beginning only the first time.
     let copy = dup(folder.descriptor)
@@ -50,7 +51,7 @@ struct FolderNames {
         switch Int32(found.pointee.d_type) {
         case Int32(DT_DIR): true
         case Int32(DT_REG): false
-        default: isFolder(Array(name))
+        default: isFolder(Array(name), Int32(found.pointee.d_type) == Int32(DT_LNK))
         }
       if isFolder && name[0] == UInt8(ascii: ".") { continue }
       guard let offset = UInt32(exactly: bytes.count), let length = UInt16(exactly: name.count + (isFolder ? 1 : 0))

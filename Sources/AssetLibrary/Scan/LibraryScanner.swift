@@ -44,9 +44,11 @@ package struct LibraryScanner: Sendable {
   ///
   /// A scan that is stopped leaves what it has done so far in the catalogue, and removes nothing.
   ///
-  /// - Parameter acceptsRemovals: what is not there is gone, however much it is and whatever disk is missing.
+  /// - Parameters:
+  ///   - acceptsRemovals: what is not there is gone, however much it is and whatever disk is missing.
+  ///   - foresees: progress is told with what is to be expected.
   package func scan(
-    acceptingRemovals acceptsRemovals: Bool = false, stop: StopFlag = StopFlag(),
+    acceptingRemovals acceptsRemovals: Bool = false, foreseeing foresees: Bool = false, stop: StopFlag = StopFlag(),
     progressed: (ScanProgress) -> Void = { _ in }
   ) throws(AssetLibraryError) -> ScanProgress {
     let root: LibraryFolder
@@ -61,7 +63,7 @@ package struct LibraryScanner: Sendable {
     do throws(AssetSourceError) {
       let mounts = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings)
       let absent = acceptsRemovals ? [] : try mounts.absent()
-      outcome = try merge(root, mounts, absent, acceptsRemovals, stop, progressed)
+      outcome = try merge(root, mounts, absent, acceptsRemovals, foresees, stop, progressed)
     } catch {
       throw AssetLibraryError(error, dataFolder: catalogue.dataFolder)
     }
@@ -72,8 +74,8 @@ package struct LibraryScanner: Sendable {
 
 extension LibraryScanner {
   private func merge(
-    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ acceptsRemovals: Bool, _ stop: StopFlag,
-    _ progressed: (ScanProgress) -> Void
+    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ acceptsRemovals: Bool, _ foresees: Bool,
+    _ stop: StopFlag, _ progressed: (ScanProgress) -> Void
   ) throws(AssetSourceError) -> (progress: ScanProgress, refusal: AssetLibraryError?) {
     let before = mounts.state()
     var walk = LibraryWalk(root: root, surroundings: surroundings, passingOver: Set(absent.map(\.path)))
@@ -93,6 +95,12 @@ extension LibraryScanner {
     var batch = BatchLimit()
     var written = FilesBeingWritten(quiet: quiet)
     var lastReport = ContinuousClock.now
+    var count: NameCount?
+    if foresees {
+      let known = try catalogue.fileCount()
+      if known > 0 { state.progress.expected = known } else { count = NameCount(root: root) }
+    }
+    defer { count?.end() }
 
     while !stop.isRaised, let item = walk.next() {
       let path: [UInt8]
@@ -120,6 +128,7 @@ extension LibraryScanner {
       }
       if ContinuousClock.now - lastReport > .milliseconds(200) {
         lastReport = .now
+        state.progress.expected = count?.result ?? state.progress.expected
         progressed(state.progress)
       }
     }
@@ -150,6 +159,7 @@ extension LibraryScanner {
       try catalogue.scanIsComplete(probeMark: probe.mark)
     }
     try catalogue.refreshMoments(zone: timeZone, stop: stop)
+    state.progress.expected = count?.result ?? state.progress.expected
     progressed(state.progress)
     return (state.progress, refusal)
   }

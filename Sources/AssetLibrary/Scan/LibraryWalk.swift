@@ -103,7 +103,7 @@ struct LibraryWalk {
         $0.folder.identity.inode == folder.identity.inode && $0.folder.device == folder.device
       }
       if isInside { return nil }
-      var names = try FolderNames(of: folder) { name in
+      var names = try FolderNames(of: folder) { name, _ in
         // A link, or a file system that does not tell. Followed only as far as the library reaches.
         let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
         return (try? root.open(whole, isFolder: true)) != nil

@@ -2,6 +2,9 @@
 package struct ScanProgress: Sendable, Hashable {
   /// Files met.
   package var files = 0
+  /// How many there will be, as far as is known: as many as there were, or as a count beside the first scan finds. `nil`
+  /// where nobody asked, and until then.
+  package var expected: Int?
   /// Files whose contents were looked at.
   package var probed = 0
   package var unreadable = 0

@@ -21,7 +21,12 @@ struct Scan: AsyncParsableCommand {
     let settings = try await common.settings()
     let scanner = try Composition(settings).scanner()
     let display = ScanDisplay(isTerminal: isatty(STDERR_FILENO) == 1)
-    let progress = try scanner.scan(acceptingRemovals: acceptRemovals) { display.show($0) }
-    display.finish(progress)
+    do {
+      let progress = try scanner.scan(acceptingRemovals: acceptRemovals, foreseeing: true) { display.show($0) }
+      display.finish(progress)
+    } catch {
+      display.clear()
+      throw error
+    }
   }
 }

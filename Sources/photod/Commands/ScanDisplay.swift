@@ -4,28 +4,45 @@ import AssetLibrary
   import Glibc
 #endif
 
-/// A scan's progress on standard error: one line that is drawn over itself on a terminal, now and then a plain line
+/// A scan's progress on standard error: on a terminal a line with a bar that is drawn over itself, now and then a plain line
 /// elsewhere.
 final class ScanDisplay {
+  private static let interval = (terminal: Duration.milliseconds(200), elsewhere: Duration.seconds(5))
+
   private let isTerminal: Bool
   private let started = ContinuousClock.now
-  private var lastLine = ContinuousClock.now
+  private var lastLine: ContinuousClock.Instant?
+  private var rate = ScanRate()
 
   init(isTerminal: Bool) {
     self.isTerminal = isTerminal
+    // A scan that is done before the first plain line is due needs none.
+    lastLine = isTerminal ? nil : started
   }
 
   func show(_ progress: ScanProgress) {
+    let now = ContinuousClock.now
+    rate.note(files: progress.files, at: now - started)
+    let interval = isTerminal ? Self.interval.terminal : Self.interval.elsewhere
+    if let lastLine, now - lastLine < interval { return }
+    lastLine = now
+    let line = ProgressLine(files: progress.files, expected: progress.expected, filesPerSecond: rate.filesPerSecond)
     if isTerminal {
-      write("\r\u{1B}[K\(text(progress))")
-    } else if ContinuousClock.now - lastLine > .seconds(5) {
-      lastLine = .now
-      write("scanning: \(text(progress))\n")
+      // The last column stays free: a terminal that fills it goes to the next line.
+      write("\r" + line.text(width: Self.width() - 1) + "\u{1B}[K")
+    } else {
+      write("scanning: \(line.text(width: 200, bar: 0))\n")
     }
   }
 
+  /// Leaves the line to somebody else.
+  func clear() {
+    if isTerminal { write("\r\u{1B}[K") }
+  }
+
   func finish(_ progress: ScanProgress) {
-    write("\(isTerminal ? "\r\u{1B}[K" : "")scan complete: \(text(progress))\n")
+    clear()
+    write("scan complete: \(text(progress))\n")
   }
 
   private func text(_ progress: ScanProgress) -> String {
@@ -35,14 +52,42 @@ final class ScanDisplay {
     ]
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
     if progress.removed > 0 { parts.append("\(progress.removed) gone") }
+    if progress.absentMounts > 0 {
+      parts.append("\(progress.absentMounts) \(progress.absentMounts == 1 ? "disk" : "disks") not here")
+    }
     if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
     if progress.notQuiet > 0 { parts.append("\(progress.notQuiet) still being written") }
     if progress.unreadable > 0 { parts.append("\(progress.unreadable) not indexed") }
     return parts.joined(separator: ", ")
   }
 
+  /// Of the terminal as it is now, in columns.
+  private static func width() -> Int {
+    var size = winsize()
+    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
   private func write(_ text: String) {
     var text = text
     text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+}
+
+/// How fast it goes now: what was done in the last seconds weighs most.
+private struct ScanRate {
+  private static let memory = 4.0
+
+  private(set) var filesPerSecond: Double?
+  private var last = (files: 0, seconds: 0.0)
+
+  mutating func note(files: Int, at time: Duration) {
+    let seconds = time / .milliseconds(1) / 1000
+    let step = seconds - last.seconds
+    guard step > 0 else { return }
+    let now = Double(files - last.files) / step
+    let weight = step / (step + Self.memory)
+    filesPerSecond = filesPerSecond.map { $0 + (now - $0) * weight } ?? now
+    last = (files, seconds)
   }
 }
