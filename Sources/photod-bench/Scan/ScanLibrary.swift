@@ -106,10 +106,10 @@ struct ScanLibrary {
     return file
   }
 
-  /// With every date of EXIF in it replaced by one of its own, in place.
+  /// With every date of EXIF in it replaced by one of its own, in place: forty a day, a minute or two apart.
   private static func dated(_ file: [UInt8], _ number: Int) -> [UInt8] {
     var file = file
-    let (day, second) = (number / 3, number % 3 * 20_000 + number % 977)
+    let (day, second) = (number / 40, 36_000 + number % 40 * 97)
     let date = String(
       format: "%04d:%02d:%02d %02d:%02d:%02d", 2009 + day / 336, 1 + day % 336 / 28, 1 + day % 28, second / 3600,
       second / 60 % 60, second % 60)
