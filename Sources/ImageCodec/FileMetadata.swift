@@ -18,16 +18,43 @@ package struct FileMetadata: Sendable, Hashable {
   package static func read(
     from source: any ByteSource, limits: CodecLimits, includesPlaces: Bool
   ) throws(CodecError) -> FileMetadata {
-    let header = try MediaHeader.read(from: source, limits: limits.headerAlone)
+    let header = try MediaHeader.read(from: source, limits: limits.headerAlone, .everything)
     // Text chunks may also stand behind a PNG's pixels, where its header's reader does not look.
     let places =
       header.format == .png ? try PNGHeader.metadataBlocks(of: source, limits: limits) : header.blocks
     var incomplete: [String] = []
-    let blocks = try blocks(places, of: source, &incomplete)
+    var blocks = try blocks(places, of: source, &incomplete)
+    if let exif = header.gatheredEXIF, let block = exif.block {
+      blocks.append(MetadataDictionary.Block(.exif, block[...]))
+      if exif.leftOut > 0 {
+        incomplete.append(
+          "EXIF: \(exif.leftOut) values that are longer than \(ContainerLimits.valueBytes) bytes or are a maker note")
+      }
+    }
     let dictionary = MetadataDictionary(blocks, includesPlaces: includesPlaces)
     return FileMetadata(
-      sections: dictionary.sections.merging(["Image": image(header)]) { first, _ in first },
+      sections: dictionary.sections.merging(sections(header, includesPlaces: includesPlaces)) { first, _ in first },
       incomplete: incomplete + dictionary.incomplete)
+  }
+
+  /// What the format tells, and of a video what its container tells beside.
+  private static func sections(_ header: MediaHeader, includesPlaces: Bool) -> [String: [String: MetadataValue]] {
+    guard header.format.mediaType == .video else { return ["Image": image(header)] }
+    return ["Image": image(header), "Movie": movie(header, includesPlaces: includesPlaces)]
+  }
+
+  private static func movie(_ header: MediaHeader, includesPlaces: Bool) -> [String: MetadataValue] {
+    var movie: [String: MetadataValue] = [:]
+    if let date = header.containerDate { movie["CreationDate"] = .text(date.movieText) }
+    if let make = header.exif.make { movie["Make"] = .text(make) }
+    if let model = header.exif.model { movie["Model"] = .text(model) }
+    if let identifier = header.facts.contentIdentifier { movie["ContentIdentifier"] = .text(identifier) }
+    if includesPlaces, let location = header.exif.location {
+      movie["Latitude"] = .number(location.latitude)
+      movie["Longitude"] = .number(location.longitude)
+      if let altitude = location.altitude { movie["Altitude"] = .number(altitude) }
+    }
+    return movie
   }
 
   /// As the file stores it, before the orientation is applied.

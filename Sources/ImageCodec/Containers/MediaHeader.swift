@@ -27,6 +27,8 @@ package struct MediaHeader: Sendable, Hashable {
   /// Where metadata lies in the file, if it lies there in one piece: a TIFF's directories don't.
   package var blocks: [MetadataBlock] = []
   package var facts = MediaFacts()
+  /// EXIF where it lies in the file in pieces, put together: what was asked for.
+  private(set) var gatheredEXIF: TIFFMetadata?
   /// What was odd about the metadata.
   package var warnings: CodecWarnings?
 
@@ -43,6 +45,13 @@ package struct MediaHeader: Sendable, Hashable {
   /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early,
   ///   `limitExceeded` where it has more of something than any file needs.
   package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> MediaHeader {
+    try read(from: source, limits: limits, .catalogue)
+  }
+
+  /// - Parameter scope: how much of EXIF is gathered where a container has it in pieces.
+  static func read(
+    from source: any ByteSource, limits: CodecLimits, _ scope: TIFFMetadata.Scope
+  ) throws(CodecError) -> MediaHeader {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: FileType.bytes)
     guard !start.isEmpty else { throw .truncated(offset: 0) }
@@ -54,13 +63,21 @@ package struct MediaHeader: Sendable, Hashable {
     case .jpeg, .png: preconditionFailure("read above: these have a decoder")
     case .gif: header = try GIFHeader.read(&reader)
     case .webp: header = try WebPHeader.read(&reader)
-    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader)
+    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader, scope)
     case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
       guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
-      header = try BMFFHeader.read(reader, type)
+      header = try BMFFHeader.read(reader, type, scope)
     }
     try limits.check(header.storedSize)
     return header
+  }
+
+  /// Takes EXIF that was put together of a container's directories, and the orientation that it tells.
+  mutating func take(_ metadata: TIFFMetadata) {
+    guard let block = metadata.block else { return }
+    take(exif: block[...], at: nil, length: block.count)
+    orientation = exif.orientation
+    gatheredEXIF = metadata.scope == .everything ? metadata : nil
   }
 
   /// What kind of file that is, for a sentence; `nil` if it is none that is known.

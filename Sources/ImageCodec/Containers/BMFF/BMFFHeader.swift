@@ -7,7 +7,9 @@ enum BMFFHeader {
     0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
   ]
 
-  static func read(_ reader: HeaderReader, _ type: FileType) throws(CodecError) -> MediaHeader {
+  static func read(
+    _ reader: HeaderReader, _ type: FileType, _ scope: TIFFMetadata.Scope
+  ) throws(CodecError) -> MediaHeader {
     if type.isAudio { throw .unsupported("an MPEG-4 file of sound alone") }
     var boxes = BoxReader(reader)
     let isPicture = type.format.mediaType == .image && !type.format.isRAW
@@ -33,7 +35,7 @@ enum BMFFHeader {
       throw .malformed("\(type.format.noun) without the box that describes it", offset: nil)
     }
     return type.format == .cr3
-      ? try CR3Header.read(&boxes, movie: movie, xmpPacket)
+      ? try CR3Header.read(&boxes, movie: movie, xmpPacket, scope)
       : try MovieHeader.read(&boxes, movie: movie, type.format, xmpPacket)
   }
 }

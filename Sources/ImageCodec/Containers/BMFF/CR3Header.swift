@@ -8,7 +8,7 @@ enum CR3Header {
   ]
 
   static func read(
-    _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?
+    _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?, _ scope: TIFFMetadata.Scope
   ) throws(CodecError) -> MediaHeader {
     var directories: [FourCC: Box] = [:]
     var track: MovieTrack?
@@ -31,7 +31,7 @@ enum CR3Header {
       throw .malformed("a CR3 file without Canon's directories", offset: movie.content.lowerBound)
     }
     let file = try TIFFFile(&boxes.reader, in: first.content)
-    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian)
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, scope)
     var sizes: [PixelSize?] = []
     if let directory = try file.directory(at: file.firstOffset, &boxes.reader) {
       try metadata.takeFirst(directory, of: file, &boxes.reader)
@@ -56,10 +56,7 @@ enum CR3Header {
     }
 
     var header = MediaHeader(format: .cr3, storedSize: size)
-    if let block = metadata.block {
-      header.take(exif: block[...], at: nil, length: block.count)
-      header.orientation = header.exif.orientation
-    }
+    header.take(metadata)
     if let box = directories["THMB"] { header.thumbnail = try thumbnail(&boxes, box) }
     if let xmpPacket { try header.take(xmp: xmpPacket, &boxes.reader) }
     return header

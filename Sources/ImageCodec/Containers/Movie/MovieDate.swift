@@ -27,6 +27,21 @@ extension EXIFDate {
       hour: second / 3600, minute: second / 60 % 60, second: second % 60, offsetMinutes: 0)
   }
 
+  /// The same for a reader: `2019-08-13T14:05:06.250+02:00`.
+  var movieText: String {
+    func digits(_ number: Int, _ count: Int) -> String {
+      let text = String(number)
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    let day = "\(digits(year, 4))-\(digits(month, 2))-\(digits(self.day, 2))"
+    let time = "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))"
+    let fraction = hasFraction ? ".\(digits(millisecond, 3))" : ""
+    guard let offsetMinutes else { return "\(day)T\(time)\(fraction)" }
+    let offset = abs(offsetMinutes)
+    return
+      "\(day)T\(time)\(fraction)\(offsetMinutes < 0 ? "-" : "+")\(digits(offset / 60, 2)):\(digits(offset % 60, 2))"
+  }
+
   /// QuickTime's text: `2019-08-13T14:05:06+0200`, with a fraction of the second, with a colon in the offset, with `Z` or
   /// without an offset. `nil` for a date alone, or where it makes no sense.
   init?(movieText text: String) {

@@ -11,7 +11,9 @@ enum TIFFHeader {
   /// PhotometricInterpretation of what a sensor saw: a colour filter array (TIFF/EP §5.1.9), linear (DNG).
   private static let sensorInterpretations = [32_803, 34_892]
 
-  static func read(_ reader: inout HeaderReader) throws(CodecError) -> MediaHeader {
+  static func read(
+    _ reader: inout HeaderReader, _ scope: TIFFMetadata.Scope
+  ) throws(CodecError) -> MediaHeader {
     let start = try reader.bytes(at: 0, count: 16)
     let file = try TIFFFile(&reader, in: 0..<reader.size)
     guard let first = try file.directory(at: file.firstOffset, &reader) else {
@@ -53,7 +55,30 @@ enum TIFFHeader {
       format = .tiff
     }
 
-    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian)
+    let (metadata, claimed) = try metadata(of: first, in: file, scope, &reader)
+    guard let stored = try size(shown, .imageWidth, .imageLength, in: file, &reader) else {
+      throw .malformed("a TIFF whose picture has no size", offset: Int64(shown.offset))
+    }
+    let crop = try file.numbers(of: shown[.defaultCropSize], atMost: 2, &reader)
+    var header = MediaHeader(
+      format: format,
+      storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
+    header.take(metadata)
+    // Associated alpha, or unassociated.
+    header.hasAlpha = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader).contains { $0 == 1 || $0 == 2 }
+    if let iptc = first[.iptc]?.value { header.blocks.append(MetadataBlock(.iptc, ByteRange(iptc))) }
+    if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
+    var candidates = ([first] + children).filter { $0.offset != shown.offset }
+    if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
+    header.thumbnail = try thumbnail(candidates, in: file, &reader)
+    return header
+  }
+
+  /// EXIF's directories, and the size of the picture that they claim to be about.
+  private static func metadata(
+    of first: TIFFFile.Directory, in file: TIFFFile, _ scope: TIFFMetadata.Scope, _ reader: inout HeaderReader
+  ) throws(CodecError) -> (TIFFMetadata, PixelSize?) {
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, scope)
     try metadata.takeFirst(first, of: file, &reader)
     var claimed: PixelSize?
     if let pointer = try file.number(of: first[.exifDirectory], &reader),
@@ -67,26 +92,7 @@ enum TIFFHeader {
     {
       try metadata.takeGPS(directory, of: file, &reader)
     }
-
-    guard let stored = try size(shown, .imageWidth, .imageLength, in: file, &reader) else {
-      throw .malformed("a TIFF whose picture has no size", offset: Int64(shown.offset))
-    }
-    let crop = try file.numbers(of: shown[.defaultCropSize], atMost: 2, &reader)
-    var header = MediaHeader(
-      format: format,
-      storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
-    if let block = metadata.block {
-      header.take(exif: block[...], at: nil, length: block.count)
-      header.orientation = header.exif.orientation
-    }
-    // Associated alpha, or unassociated.
-    header.hasAlpha = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader).contains { $0 == 1 || $0 == 2 }
-    if let iptc = first[.iptc]?.value { header.blocks.append(MetadataBlock(.iptc, ByteRange(iptc))) }
-    if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
-    var candidates = ([first] + children).filter { $0.offset != shown.offset }
-    if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
-    header.thumbnail = try thumbnail(candidates, in: file, &reader)
-    return header
+    return (metadata, claimed)
   }
 
   /// A camera's RAW has a few more rows and columns than the picture that it stands for, and EXIF may say how large that is (CR2's

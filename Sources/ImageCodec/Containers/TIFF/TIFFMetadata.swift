@@ -1,13 +1,20 @@
 import MediaMetadata
 
 /// What EXIF has of a TIFF, put together as a block of its own: a RAW picture has its directories anywhere among its samples, CR3 in
-/// three TIFFs, and what reads EXIF reads a block in memory. Only what the catalogue wants is in it.
-struct TIFFMetadata {
+/// three TIFFs, and what reads EXIF reads a block in memory.
+struct TIFFMetadata: Sendable, Hashable {
+  enum Scope {
+    /// What the catalogue wants.
+    case catalogue
+    /// Whatever is short enough.
+    case everything
+  }
+
   private enum Section: Int, CaseIterable {
     case first, exif, gps
   }
 
-  private struct Value {
+  private struct Value: Hashable {
     let tag: Int
     let type: Int
     let count: Int
@@ -15,7 +22,11 @@ struct TIFFMetadata {
   }
 
   private var values: [[Value]] = [[], [], []]
+  private var bytes = 0
+  /// Values that were asked for and are too long, or mean nothing elsewhere.
+  private(set) var leftOut = 0
   private let isBigEndian: Bool
+  let scope: Scope
 
   /// Make, model, orientation, date; Windows' rating.
   private static let firstTags: Set<Int> = [0x010F, 0x0110, 0x0112, 0x0132, 0x4746]
@@ -25,11 +36,19 @@ struct TIFFMetadata {
   ]
   /// Latitude, longitude, altitude with what they refer to.
   private static let gpsTags: Set<Int> = [1, 2, 3, 4, 5, 6]
+  /// What points somewhere, and what is no EXIF and found otherwise: strips and tiles, directories, XMP, IPTC, Photoshop's resources, the
+  /// profile, thumbnails.
+  private static let foreignTags: Set<Int> = [
+    0x0111, 0x0117, 0x0144, 0x0145, 0x014A, 0x0201, 0x0202, 0x02BC, 0x83BB, 0x8649, 0x8769, 0x8773, 0x8825, 0xA005,
+  ]
   private static let makerNote = 0x927C
+  /// What is read of EXIF, less its headers and pointers.
+  private static let maximumBytes = EXIFSummary.maximumBytes - 128
   private static let appleNote = Array("Apple iOS".utf8)
 
-  init(isBigEndian: Bool) {
+  init(isBigEndian: Bool, _ scope: Scope) {
     self.isBigEndian = isBigEndian
+    self.scope = scope
   }
 
   mutating func takeFirst(
@@ -43,9 +62,13 @@ struct TIFFMetadata {
   ) throws(CodecError) {
     try take(directory, .exif, Self.exifTags, of: file, &reader)
     // Of maker notes, Apple's alone is read, and only its own offsets stay true elsewhere.
-    guard let note = directory.entries.first(where: { $0.tag == Self.makerNote }), let value = note.value,
+    guard let note = directory.entries.first(where: { $0.tag == Self.makerNote }) else { return }
+    guard let value = note.value,
       try reader.bytes(at: value.lowerBound, count: Self.appleNote.count).elementsEqual(Self.appleNote)
-    else { return }
+    else {
+      leftOut += 1
+      return
+    }
     try take(note, .exif, atMost: ContainerLimits.makerNoteBytes, of: file, &reader)
   }
 
@@ -59,7 +82,8 @@ struct TIFFMetadata {
     _ directory: TIFFFile.Directory, _ section: Section, _ tags: Set<Int>, of file: TIFFFile,
     _ reader: inout HeaderReader
   ) throws(CodecError) {
-    for entry in directory.entries where tags.contains(entry.tag) {
+    for entry in directory.entries where entry.tag != Self.makerNote {
+      guard scope == .catalogue ? tags.contains(entry.tag) : !Self.foreignTags.contains(entry.tag) else { continue }
       try take(entry, section, atMost: ContainerLimits.valueBytes, of: file, &reader)
     }
   }
@@ -67,9 +91,16 @@ struct TIFFMetadata {
   private mutating func take(
     _ entry: TIFFFile.Entry, _ section: Section, atMost limit: Int, of file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) {
-    guard file.isBigEndian == isBigEndian, !values[section.rawValue].contains(where: { $0.tag == entry.tag }),
+    guard file.isBigEndian == isBigEndian, !values[section.rawValue].contains(where: { $0.tag == entry.tag }) else {
+      return
+    }
+    guard let value = entry.value, bytes + value.count + 14 <= Self.maximumBytes,
       let bytes = try file.bytes(of: entry, atMost: limit, &reader)
-    else { return }
+    else {
+      leftOut += 1
+      return
+    }
+    self.bytes += value.count + 14
     values[section.rawValue].append(Value(tag: entry.tag, type: entry.type, count: entry.count, bytes: bytes))
   }
 
