@@ -25,6 +25,8 @@ enum ContainerLimits {
   static let keys = 256
   /// One value of a movie's metadata, or of a TIFF's directories.
   static let valueBytes = 1024
+  /// Of a value where all of them are gathered for a reader.
+  static let gatheredValueBytes = 16_384
   /// Directories of a TIFF.
   static let directories = 32
   /// Entries of one directory.

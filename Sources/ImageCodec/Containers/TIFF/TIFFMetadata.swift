@@ -84,7 +84,8 @@ struct TIFFMetadata: Sendable, Hashable {
   ) throws(CodecError) {
     for entry in directory.entries where entry.tag != Self.makerNote {
       guard scope == .catalogue ? tags.contains(entry.tag) : !Self.foreignTags.contains(entry.tag) else { continue }
-      try take(entry, section, atMost: ContainerLimits.valueBytes, of: file, &reader)
+      let limit = scope == .catalogue ? ContainerLimits.valueBytes : ContainerLimits.gatheredValueBytes
+      try take(entry, section, atMost: limit, of: file, &reader)
     }
   }
 
