@@ -30,11 +30,11 @@ struct ContainerMetadataTests {
   @Test("what is too long to be put together is counted")
   func leftOut() throws {
     let long = TIFFPicture.dng(.init { $0.makerNote = [UInt8](repeating: 7, count: 500) }) {
-      $0.chain[0].entries.append((0x9999, .undefined([UInt8](repeating: 7, count: 5000))))
+      $0.chain[0].entries.append((0x9999, .undefined([UInt8](repeating: 7, count: 20_000))))
     }
     #expect(
       try metadata(long.bytes).incomplete
-        == ["EXIF: 2 values that are longer than 1024 bytes or are a maker note"])
+        == ["EXIF: 2 values that are longer than 16384 bytes or are a maker note"])
   }
 
   @Test("more values than a block holds are left out, and counted")
