@@ -25,7 +25,7 @@ package final class Catalogue: Sendable {
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
   package init(dataFolder: String) throws(AssetLibraryError) {
-    guard Self.makeFolder(dataFolder) else { throw .dataFolderUnusable(path: dataFolder, SystemError(code: errno)) }
+    guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
     use = try DataFolderUse(dataFolder)
