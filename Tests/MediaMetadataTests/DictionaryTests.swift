@@ -276,6 +276,34 @@ struct DictionaryTests {
     #expect(metadata.sections["XMP"] == ["xmp:Label": .text("L")])
   }
 
+  @Test("TIFF, RAW and CR3 tell all of it, though their directories lie anywhere")
+  func gathered() throws {
+    let details = TIFFPicture.Details {
+      $0.isPlaced = true
+      $0.make = "SONY"
+    }
+    let files = [
+      TIFFPicture.tiff(details).bytes, TIFFPicture.dng(details).bytes, TIFFPicture.cr2(details).bytes,
+      TIFFPicture.arw(details).bytes,
+      TIFFPicture.nef(TIFFPicture.Details { ($0.isPlaced, $0.make) = (true, "NIKON") }).bytes,
+      CR3File { $0.details = details }.bytes,
+    ]
+    for file in files {
+      let sections = try FileMetadata.read(
+        from: MemoryByteSource(file), limits: CodecLimits(), includesPlaces: true
+      ).sections
+      #expect(sections["EXIF"]?["SubSecTimeOriginal"] == .text("25"))
+      #expect(sections["GPS"]?["GPSLatitude"] == .number(33.5) && sections["GPS"]?["GPSAltitude"] == .number(12.5))
+      let isGathered = sections["Image"]?["UniformTypeIdentifier"] != .text("com.sony.arw-raw-image")
+      // What only a reader of everything asks for.
+      if isGathered { #expect(sections["TIFF"]?["ImageWidth"] != nil) }
+      let rest = try FileMetadata.read(
+        from: MemoryByteSource(file), limits: CodecLimits(), includesPlaces: false
+      ).sections
+      #expect(rest["GPS"] == nil && rest["EXIF"] == sections["EXIF"])
+    }
+  }
+
   @Test("without places nothing tells one, however deep it stands")
   func places() {
     var fixture = TIFFFixture(first: [(0x010F, .ascii("Maker")), (0xFFF0, .ascii("Berlin"))])
