@@ -103,6 +103,31 @@ struct QuietTests {
     #expect(after["known.jpg"]?.pixelSize == PixelSize(width: 32, height: 24))
   }
 
+  @Test("a file that is written in place and bears its old date again is told by the kernel's own note")
+  func datedBack() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let path = library.root + "/a.jpg"
+    let progress = try library.scan(
+      library.catalogue(), quiet: quiet,
+      surroundings: ManualClock().surroundings { _ in
+        var status = stat()
+        stat(path, &status)
+        let descriptor = open(path, O_WRONLY)
+        // The clock of a file system ticks in milliseconds; until it has, there is nothing to tell by.
+        repeat {
+          write(descriptor, smallPNG, 8)
+          var now = stat()
+          fstat(descriptor, &now)
+          if now.st_ctim.tv_nsec != status.st_ctim.tv_nsec { break }
+        } while true
+        var times = [status.st_atim, status.st_mtim]
+        futimens(descriptor, &times)
+        close(descriptor)
+      })
+    #expect(progress.notQuiet == 1 && progress.probed == 0)
+  }
+
   @Test("a renamed file is fresh by its change time, and stays the same asset")
   func renamed() throws {
     let library = try TemporaryLibrary()
