@@ -28,7 +28,8 @@ package struct FileMetadata: Sendable, Hashable {
       blocks.append(MetadataDictionary.Block(.exif, block[...]))
       if exif.leftOut > 0 {
         incomplete.append(
-          "EXIF: \(exif.leftOut) values that are longer than \(ContainerLimits.gatheredValueBytes) bytes or are a maker note")
+          "EXIF: \(exif.leftOut) values that are longer than \(ContainerLimits.gatheredValueBytes) bytes or are a maker note"
+        )
       }
     }
     let dictionary = MetadataDictionary(blocks, includesPlaces: includesPlaces)

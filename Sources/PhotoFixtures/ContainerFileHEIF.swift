@@ -45,7 +45,6 @@ package struct HEIFFile: Sendable {
     var properties: [Int] = []
     var contentType: String?
     var reference: (type: String, to: [Int])?
-    var further: (type: String, to: [Int])?
   }
 
   package var bytes: [UInt8] {
@@ -109,7 +108,7 @@ package struct HEIFFile: Sendable {
         item.contentType.map { Boxes.text($0) } ?? [])
     }
     let references = items.flatMap { item in
-      [item.reference, item.further].compactMap(\.self).map { reference in
+      [item.reference].compactMap(\.self).map { reference in
         Boxes.box(
           reference.type, id(item.id), Boxes.number(reference.to.count, 2), reference.to.flatMap { id($0) })
       }

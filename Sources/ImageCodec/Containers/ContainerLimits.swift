@@ -13,8 +13,6 @@ enum ContainerLimits {
   static let trailingBoxes = 16
   /// Pictures that are made of pictures that are made of…
   static let derivations = 4
-  /// Properties of one item.
-  static let properties = 256
   /// Extents of one item.
   static let extents = 64
   /// Tracks of a movie.

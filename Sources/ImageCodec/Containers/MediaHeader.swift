@@ -11,7 +11,7 @@ import PhotoModel
 /// What a file says of itself before the first pixel or sample.
 package struct MediaHeader: Sendable, Hashable {
   package var format: MediaFormat
-  /// As the rows are stored, before the orientation is applied.
+  /// As the rows are stored, before the orientation is applied, less what the container cuts off: a HEIF's `clap`, a DNG's default crop.
   package var storedSize: PixelSize
   /// What the container says, which is not always what its EXIF says: see ``HEIFHeader``.
   package var orientation = Orientation.topLeft

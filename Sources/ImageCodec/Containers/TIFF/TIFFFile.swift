@@ -1,3 +1,5 @@
+import MediaMetadata
+
 /// A TIFF whose directories lie anywhere in a file or in a part of one (TIFF 6.0 §2), read entry by entry: a RAW picture has its
 /// own behind megabytes of samples. Every offset came from the file, so every access is checked.
 struct TIFFFile {
@@ -60,7 +62,7 @@ struct TIFFFile {
     let entries = (0..<count).map { i -> Entry in
       let type = number(bytes, at: i * 12 + 2, 2)
       let values = number(bytes, at: i * 12 + 4, 4)
-      let length = values * (Self.typeBytes(type) ?? 0)
+      let length = values * (TIFFBlock.typeBytes(type) ?? 0)
       let inline = start.lowerBound + 2 + Int64(i * 12 + 8)
       let value =
         length == 0
@@ -81,7 +83,7 @@ struct TIFFFile {
 
   /// The first whole numbers of an entry, no more than so many; rationals are rounded. None where it has another type.
   func numbers(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Int] {
-    guard let entry, let value = entry.value, let size = Self.typeBytes(entry.type) else { return [] }
+    guard let entry, let value = entry.value, let size = TIFFBlock.typeBytes(entry.type) else { return [] }
     let count = min(entry.count, limit)
     let bytes = try reader.bytes(at: value.lowerBound, count: count * size)
     guard bytes.count == count * size else { return [] }
@@ -120,17 +122,6 @@ struct TIFFFile {
   private func number(_ bytes: ArraySlice<UInt8>, at position: Int, _ count: Int) -> Int {
     guard bytes.count >= position + count else { return 0 }
     return isBigEndian ? bytes.bigEndian(at: position, bytes: count) : bytes.littleEndian(at: position, bytes: count)
-  }
-
-  /// What one value of a type takes; 13 is a directory's offset (TIFF Technical Note 1).
-  private static func typeBytes(_ type: Int) -> Int? {
-    switch type {
-    case 1, 2, 6, 7: 1
-    case 3, 8: 2
-    case 4, 9, 11, 13: 4
-    case 5, 10, 12: 8
-    default: nil
-    }
   }
 }
 
