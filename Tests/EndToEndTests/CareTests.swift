@@ -187,6 +187,27 @@ struct CareTests {
     #expect(readOnly.status == 1 && readOnly.error.hasPrefix("Error: the data folder \(folders.data): "), "\(readOnly)")
   }
 
+  @Test("a disk that refuses to write, which takes no rights to have: the scan says so, and the next one goes on")
+  func failingDisk() throws {
+    let folders = try Folders(files: 2000)
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    // No file may grow beyond 200 KB; write(2) then gives EFBIG.
+    process.arguments =
+      ["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh", TestDaemon.binary, "scan"] + folders.options
+    process.environment = TestDaemon.environment
+    let error = Pipe()
+    process.standardError = error
+    try process.run()
+    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+    #expect(
+      complaint.hasPrefix("Error: the data folder \(folders.data): the disk failed to read or write;"), "\(complaint)")
+    #expect(try TestDaemon.run(["scan"] + folders.options).status == 0)
+    #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
+  }
+
   @Test("a daemon whose disk is full goes on serving what it knows, and on when there is room", .enabled(if: mayMount))
   func servingFromAFullDisk() throws {
     var disk = ""
