@@ -8,8 +8,8 @@ import Testing
   import Glibc
 #endif
 
-/// A catalogue whose disk is full or may not be written. The disks are small ones in memory, so whoever runs this has to be
-/// allowed to mount them.
+/// A catalogue whose disk is full or may not be written. The disks are small ones in memory, so whoever runs this has
+/// to be allowed to mount them.
 @Suite("A catalogue whose disk fails", .enabled(if: FileSystem.mayMount))
 struct StorageFaultTests {
   /// A library of some files, its catalogue on a disk of its own.

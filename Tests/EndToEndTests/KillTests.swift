@@ -111,8 +111,8 @@ struct KillTests {
     while names.count < Self.files { try add() }
 
     try FileManager.default.createDirectory(atPath: base + "/gone", withIntermediateDirectories: true)
-    /// What a library goes through between two scans: some files change, others are renamed, some go, some come. None is
-    /// both changed and renamed, for that is another picture to anybody.
+    /// What a library goes through between two scans: some files change, others are renamed, some go, some come. None
+    /// is both changed and renamed, for that is another picture to anybody.
     func change() throws {
       for index in names.indices where Int.random(in: 0..<3, using: &numbers) > 0 {
         let name = names[index]

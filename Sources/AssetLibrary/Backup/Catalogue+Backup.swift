@@ -4,8 +4,8 @@
 
 extension Catalogue {
   /// Copies the catalogue into one file, with all that exists nowhere else: identifiers, favourites, hidden, albums,
-  /// adjustments, tokens, the key of content versions. Whoever reads or writes meanwhile is not disturbed; the copy is of one
-  /// moment. It takes its name when it is whole, checked and on the disk.
+  /// adjustments, tokens, the key of content versions. Whoever reads or writes meanwhile is not disturbed; the copy is
+  /// of one moment. It takes its name when it is whole, checked and on the disk.
   ///
   /// - Parameter replaces: a file that is there already is written over.
   package func backUp(to path: String, replacing replaces: Bool = false) throws(AssetLibraryError) {

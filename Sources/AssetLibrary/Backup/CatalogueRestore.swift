@@ -67,8 +67,8 @@ package struct CatalogueRestore {
     return source
   }
 
-  /// Brings what the present catalogue's log holds into its file. `nil`: there is none, or it can't be read; then its log
-  /// stays with it.
+  /// Brings what the present catalogue's log holds into its file. `nil`: there is none, or it can't be read; then its
+  /// log stays with it.
   private func settle(_ present: String) -> Int64? {
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     let token = try? queue.writeWithoutTransaction { db in

@@ -8,8 +8,8 @@ import LibraryFolder
 #endif
 
 enum CopiedCatalogue {
-  /// Copies a database into a new file, for this user alone; a copy that was not finished before is written over. The file
-  /// is whole in itself (no log beside it) and was checked, but not made sure of: see ``DurableFile``.
+  /// Copies a database into a new file, for this user alone; a copy that was not finished before is written over. The
+  /// file is whole in itself (no log beside it) and was checked, but not made sure of: see ``DurableFile``.
   static func make(of source: any DatabaseReader, at path: String) throws {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     // It holds tokens and the key of content versions.

@@ -8,8 +8,8 @@ extension Catalogue {
     try read { try Int64.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0 }
   }
 
-  /// Holds the catalogue against itself: pages and indexes, references, files and assets, numbers that are kept. Takes as
-  /// long as reading all of it; nothing is held but a row.
+  /// Holds the catalogue against itself: pages and indexes, references, files and assets, numbers that are kept. Takes
+  /// as long as reading all of it; nothing is held but a row.
   func examine(_ report: (Difference) -> Void) throws(AssetSourceError) {
     try read { db in
       let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")

@@ -1,5 +1,5 @@
-// photod check: the catalogue held against the library folder in both directions, and against itself. It only reads, takes
-// no lock that a scan would want, and holds a folder's names and a page of rows, however large the library is.
+// photod check: the catalogue held against the library folder in both directions, and against itself. It only reads,
+// takes no lock that a scan would want, and holds a folder's names and a page of rows, however large the library is.
 
 import LibraryFolder
 import PhotoModel

@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// How many files are written at once. Each transaction waits for the disk until it is safe there, so they should be few;
-/// and a scan should be seen to go on, and end soon when it is told to, also where each file takes long to read.
+/// How many files are written at once. Each transaction waits for the disk until it is safe there, so they should be
+/// few; and a scan should be seen to go on, and end soon when it is told to, also where each file takes long to read.
 struct BatchLimit {
   static let least = 128
   private static let most = 2048

@@ -1,5 +1,5 @@
-// Files that changed a moment ago may not be whole yet. They are left until the end of the scan, and looked at again once
-// they would have been quiet for long enough: one that is as it was is taken, any other is the next scan's.
+// Files that changed a moment ago may not be whole yet. They are left until the end of the scan, and looked at again
+// once they would have been quiet for long enough: one that is as it was is taken, any other is the next scan's.
 
 import LibraryFolder
 import PhotoModel
@@ -18,8 +18,8 @@ struct FilesBeingWritten {
 
   init(quiet: Duration) { self.quiet = Int64(quiet / .nanoseconds(1)) }
 
-  /// Whether a file that is new or changed has to wait; it does so here. One from the future is a clock's fault, and waits
-  /// for nothing.
+  /// Whether a file that is new or changed has to wait; it does so here. One from the future is a clock's fault, and
+  /// waits for nothing.
   mutating func holdsBack(_ file: WalkedFile, known: KnownFile?, now: Int64) -> Bool {
     guard isRestless(file.identity.modified, now) || isRestless(file.changed, now) else { return false }
     if waiting.count < Self.limit { waiting.append((file, known)) } else { leave(file.identity, known) }

@@ -5,8 +5,8 @@ import PhotoModel
   import Glibc
 #endif
 
-/// What is around a library: what the kernel says of its file systems, and time. Tests bring disks that come and go and a
-/// clock that is moved by hand.
+/// What is around a library: what the kernel says of its file systems, and time. Tests bring disks that come and go and
+/// a clock that is moved by hand.
 package struct LibrarySurroundings: Sendable {
   /// The device that a folder is on, by its path below the root and as it was opened.
   package var device: @Sendable (_ path: [UInt8], _ folder: LibraryFile) -> UInt64

@@ -1,7 +1,7 @@
 // The library folder as a sequence of files in the order of their paths' bytes.
 //
-// That order is the catalogue's, so a scan is a merge of two sorted streams and holds one folder's names a level, not the
-// library. It comes about as in git's index: within a folder a subfolder sorts as its name with a slash behind it.
+// That order is the catalogue's, so a scan is a merge of two sorted streams and holds one folder's names a level, not
+// the library. It comes about as in git's index: within a folder a subfolder sorts as its name with a slash behind it.
 
 import LibraryFolder
 import PhotoModel

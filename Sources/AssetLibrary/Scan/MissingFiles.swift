@@ -2,7 +2,8 @@
 
 import PhotoModel
 
-/// Rows whose files a scan has not met, by their numbers alone: a library that is gone altogether is eight bytes a file.
+/// Rows whose files a scan has not met, by their numbers alone: a library that is gone altogether is eight bytes a
+/// file.
 struct MissingFiles {
   var ids: [Int64] = []
 

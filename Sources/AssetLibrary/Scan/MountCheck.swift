@@ -1,10 +1,10 @@
 // Whether the library is here: the file systems that the last scan met, held against those of now.
 //
-// A disk that is not mounted looks like a folder whose files were all deleted. The catalogue keeps what the kernel said of
-// each file system that the library reaches over. One that is another now is looked at closer: where one of a few known
-// files is in its place it is the same library (remounted, or brought to a new disk); where none is, it is not here, and
-// nothing of it may be removed. The known files are no list of their own: they are the catalogue's rows, some of them
-// spread over all, so they are never out of date.
+// A disk that is not mounted looks like a folder whose files were all deleted. The catalogue keeps what the kernel said
+// of each file system that the library reaches over. One that is another now is looked at closer: where one of a few
+// known files is in its place it is the same library (remounted, or brought to a new disk); where none is, it is not
+// here, and nothing of it may be removed. The known files are no list of their own: they are the catalogue's rows, some
+// of them spread over all, so they are never out of date.
 
 import LibraryFolder
 import PhotoModel
@@ -47,8 +47,8 @@ struct MountCheck {
   /// What stands now at the root and where something was noted.
   func state() -> [[UInt8]: FileSystemIdentity?] { Self.state(of: noted.map(\.path) + [[]], in: root, surroundings) }
 
-  /// Whether all that stood before a walk, and all that the walk met, is still there. The root is looked for by its name:
-  /// one that is open stays where it was.
+  /// Whether all that stood before a walk, and all that the walk met, is still there. The root is looked for by its
+  /// name: one that is open stays where it was.
   func isUnchanged(
     since before: [[UInt8]: FileSystemIdentity?], _ met: [KnownMount], directory: String
   ) -> Bool {

@@ -1,5 +1,5 @@
-// How many files a library has, by their names alone, counted beside its first scan: so that whoever looks is told how far
-// that is. Reads folders and looks at no file, so it is done long before the scan; links are not followed.
+// How many files a library has, by their names alone, counted beside its first scan: so that whoever looks is told how
+// far that is. Reads folders and looks at no file, so it is done long before the scan; links are not followed.
 
 import Dispatch
 import LibraryFolder

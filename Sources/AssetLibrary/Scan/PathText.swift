@@ -6,8 +6,8 @@ func isPath(_ path: [UInt8], below folder: [UInt8]) -> Bool {
 /// A path for people: what is no UTF-8 becomes U+FFFD.
 func display(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
-/// A path on one line, from which its bytes can be had again: what is no UTF-8, and what is no visible text, is `\xHH` for
-/// each byte; a backslash is two.
+/// A path on one line, from which its bytes can be had again: what is no UTF-8, and what is no visible text, is `\xHH`
+/// for each byte; a backslash is two.
 package func escapedPath(_ path: [UInt8]) -> String {
   var text = ""
   func escape(_ bytes: some Sequence<UInt8>) {

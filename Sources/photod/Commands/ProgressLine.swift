@@ -1,5 +1,5 @@
-/// How far something has come, in one line of at most so many columns: a bar, percent, files, rate and time left, as far as
-/// they are known and there is room.
+/// How far something has come, in one line of at most so many columns: a bar, percent, files, rate and time left, as
+/// far as they are known and there is room.
 struct ProgressLine {
   private static let widestBar = 40
   private static let narrowestBar = 8

@@ -4,8 +4,8 @@ import AssetLibrary
   import Glibc
 #endif
 
-/// A scan's progress on standard error: on a terminal a line with a bar that is drawn over itself, now and then a plain line
-/// elsewhere.
+/// A scan's progress on standard error: on a terminal a line with a bar that is drawn over itself, now and then a plain
+/// line elsewhere.
 final class ScanDisplay {
   private static let interval = (terminal: Duration.milliseconds(200), elsewhere: Duration.seconds(5))
 
