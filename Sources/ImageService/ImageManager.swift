@@ -8,7 +8,6 @@
 //
 // The steps of a job are in JobSteps; here callers come, go, are listed and time out.
 
-import Logging
 import PhotoModel
 
 package final class ImageManager: Sendable {
