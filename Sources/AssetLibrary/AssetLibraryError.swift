@@ -75,7 +75,8 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     switch error {
     case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)
     case .catalogueFailed(let reason): self = .catalogueFailed(reason)
-    case .malformedCursor, .noSuchCollection, .queryTooExpensive: self = .catalogueFailed("\(error)")
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset:
+      self = .catalogueFailed("\(error)")
     }
   }
 }

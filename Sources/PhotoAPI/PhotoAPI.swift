@@ -56,6 +56,7 @@ package struct PhotoAPI: HTTPHandler {
   private let answers: FrameAnswers
   private let health: HealthRoutes
   private let metrics: MetricsRoute
+  private let fetching: Fetching
   private let assets: AssetRoutes
   private let collections: CollectionRoutes
   private let fetchResults: FetchResultRoutes
@@ -83,7 +84,7 @@ package struct PhotoAPI: HTTPHandler {
     self.answers = answers
     health = HealthRoutes(library: library, logger: logger)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
-    let fetching = Fetching(library: library, results: results, deadline: options.fetchDeadline, logger: logger)
+    fetching = Fetching(library: library, results: results, deadline: options.fetchDeadline, logger: logger)
     assets = AssetRoutes(fetching: fetching)
     collections = CollectionRoutes(fetching: fetching)
     fetchResults = FetchResultRoutes(fetching: fetching)
@@ -158,18 +159,21 @@ package struct PhotoAPI: HTTPHandler {
     case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request) }
     case .assets: try list(in: nil, request, principal, reply)
     case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
-    case .collections:
-      try lookUp(reply) { () throws(Problem) in try collections.list(request, in: nil, principal) }
+    case .collections: try listCollections(in: nil, request, principal, reply)
     case .collection(let identifier):
       try lookUp(reply) { () throws(Problem) in try collections.one(LocalIdentifier(identifier), request, principal) }
     case .collectionChildren(let identifier):
-      try lookUp(reply) { () throws(Problem) in
-        try collections.list(request, in: LocalIdentifier(identifier), principal)
-      }
+      try listCollections(in: LocalIdentifier(identifier), request, principal, reply)
     case .transientCollections:
-      try lookUp(reply) { () throws(Problem) in try collections.makeTransient(request, principal) }
+      let end = fetching.end
+      try lookUp(reply, on: fetches) { () throws(Problem) in
+        try collections.makeTransient(request, until: end, principal)
+      }
     case .fetchResults:
-      try lookUp(reply, on: fetches) { () throws(Problem) in try fetchResults.make(request, principal) }
+      let end = fetching.end
+      try lookUp(reply, on: fetches) { () throws(Problem) in
+        try fetchResults.make(request, until: end, principal)
+      }
     case .fetchResult(let id):
       try lookUp(reply) { () throws(Problem) in
         request.method == .delete
@@ -195,13 +199,33 @@ package struct PhotoAPI: HTTPHandler {
     }
   }
 
-  /// A listing: in the line of look-ups, or in that of fetches where it may look at every asset.
+  /// A listing of assets: in the line of look-ups, or in that of fetches where it may look at every asset.
   private func list(
     in collection: LocalIdentifier?, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
-    let isFree = try assets.isFree(request, in: collection, principal)
-    try lookUp(reply, on: isFree ? fetches : nil) { () throws(Problem) in
-      try assets.list(request, in: collection, principal)
+    let query = try AssetListQuery(request.target, until: fetching.end, for: principal)
+    guard let collection else {
+      return try lookUp(reply, on: query.isFree ? fetches : nil) { () throws(Problem) in
+        try assets.list(query, request, principal)
+      }
+    }
+    // What it takes is known once it is known what the collection is.
+    try onLookupQueue(reply) { () throws(Problem) in
+      var query = query
+      query.fetch.scope = try fetching.scope(of: collection, principal)
+      guard query.isFree else { return reply.send(try assets.list(query, request, principal)) }
+      let scoped = query
+      try lookUp(reply, on: fetches) { () throws(Problem) in try assets.list(scoped, request, principal) }
+    }
+  }
+
+  private func listCollections(
+    in parent: LocalIdentifier?, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
+  ) throws(Problem) {
+    let query = try CollectionListQuery(request.target, in: parent, for: principal)
+    let end = fetching.end
+    try lookUp(reply, on: query.fetch.isFree ? fetches : nil) { () throws(Problem) in
+      try collections.list(query, until: end, request, principal)
     }
   }
 

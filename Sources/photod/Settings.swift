@@ -170,7 +170,6 @@ struct Settings: Sendable {
     fetchResults.handles = try reader.number("fetchResults.handles", in: 0...1_000_000)
     fetchResults.bytes = try reader.number("fetchResults.bytes", in: 0...(1 << 40))
     fetchResults.lease = .seconds(try reader.number("fetchResults.leaseSeconds", in: 1...86_400))
-    fetchResults.transientCollections = fetchResults.handles
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
       // libjpeg itself writes no more than 65,500 a side.

@@ -15,24 +15,37 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 10)
+    #expect(paths.count == 18)
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
+    let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    let lists = try daemon.get("/v1/collections?type=folder&subtype=momentListYear").json["collections"] as? [Object]
+    let year = try #require(lists?.first?["localIdentifier"] as? String)
+    let parameters = try #require((document["components"] as? Object)?["parameters"] as? Object)
     for (path, item) in paths {
-      let operation = try #require(item["get"] as? Object)
+      guard let operation = item["get"] as? Object else {
+        try Self.checkBody(path, try #require(item["post"] as? Object), daemon)
+        continue
+      }
       let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)
-        .replacingOccurrences(of: "{requestID}", with: "known")
+        .replacingOccurrences(of: "{requestID}", with: "known").replacingOccurrences(of: "{fetchResult}", with: result)
+        .replacingOccurrences(of: "{collection}", with: year)
       let plain = try daemon.get(target)
       let responses = try #require(operation["responses"] as? Object)
       #expect(plain.status == 200 && responses["200"] != nil, "\(path)")
-      let query = (operation["parameters"] as? [Object] ?? []).filter { $0["in"] as? String == "query" }
+      let query = (operation["parameters"] as? [Object] ?? []).compactMap { parameter in
+        (parameter["$ref"] as? String).map { parameters[String($0.split(separator: "/").last ?? "")] as? Object }
+          ?? parameter
+      }.filter { $0["in"] as? String == "query" }
       for parameter in query {
         let name = try #require(parameter["name"] as? String)
+        let with = (parameter["x-with"] as? String).map { $0 + "&" } ?? ""
         for value in try Self.values(parameter, identifier: identifier, daemon) {
-          let answer = try daemon.get("\(target)?\(name)=\(value)")
+          let escaped = try #require(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+          let answer = try daemon.get("\(target)?\(with)\(name)=\(escaped)")
           #expect(answer.status == 200, "\(path) \(name)=\(value)")
         }
-        let refused = try daemon.get("\(target)?\(name)=%00")
+        let refused = try daemon.get("\(target)?\(with)\(name)=%00")
         #expect([400, 404].contains(refused.status) && responses[String(refused.status)] != nil, "\(path) \(name)")
         #expect(refused.json["parameter"] as? String == name)
       }
@@ -51,10 +64,44 @@ struct ContractTests {
     let asset = try daemon.get("/v1/assets/\(identifier)").json
     #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["properties"] as? Object).keys))
     #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["required"] as? [String])))
+    for (name, target) in [
+      ("AssetPage", "/v1/assets?count=true"), ("AssetColumns", "/v1/assets?layout=columns"),
+      ("DateBuckets", "/v1/assets?layout=buckets"), ("CollectionPage", "/v1/collections"),
+      ("Collection", "/v1/collections/\(year)"), ("FetchResult", "/v1/fetchResults/\(result)"),
+    ] {
+      let answer = try daemon.get(target).json
+      #expect(Set(answer.keys) == Set(try #require(schemas[name]?["properties"] as? Object).keys), "\(name)")
+    }
+    let transient = try daemon.post("/v1/transientCollections", #"{"assets": []}"#)
+    #expect(transient.status == 201)
+    #expect(
+      Set(transient.json.keys) == Set(try #require(schemas["TransientCollection"]?["properties"] as? Object).keys))
     let request = try daemon.get("/v1/requests/known").json
     #expect(Set(request.keys) == Set(try #require(schemas["Request"]?["required"] as? [String])))
     let problem = try daemon.get("/v1/assets/x?y=1").json
     #expect(Set(problem.keys) == Set(try #require(schemas["Problem"]?["properties"] as? Object).keys))
+  }
+
+  /// Every member that a body may have is known, and no other; what is of another type is refused by its name.
+  private static func checkBody(_ path: String, _ operation: Object, _ daemon: TestDaemon) throws {
+    let responses = try #require(operation["responses"] as? Object)
+    let content = (operation["requestBody"] as? Object)?["content"] as? Object
+    let schema = try #require((content?["application/json"] as? Object)?["schema"] as? Object)
+    let properties = try #require(schema["properties"] as? [String: Object])
+    for (name, property) in properties {
+      let type = try #require((property["type"] as? [String])?.first)
+      let wrong = type == "string" ? "[1]" : "\"x\""
+      let answer = try daemon.post(path, "{\"\(name)\": \(wrong)}")
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == name, "\(path) \(name)")
+    }
+    let stranger = try daemon.post(path, #"{"stranger": 1}"#)
+    #expect(stranger.status == 400 && stranger.json["parameter"] as? String == "stranger", "\(path)")
+    let detail = try #require(stranger.json["detail"] as? String)
+    #expect(properties.keys.allSatisfy { detail.contains($0) })
+    #expect(detail.filter { $0 == "," }.count == properties.count - 1, "\(detail)")
+    #expect(try daemon.get(path).status == 405)
+    #expect(try daemon.post(path, "{}", type: "text/plain").status == 415 && responses["415"] != nil)
+    #expect(responses["400"] != nil && responses["201"] != nil)
   }
 
   /// Values that a parameter's schema allows.

@@ -151,6 +151,14 @@ final class TestDaemon: @unchecked Sendable {
     return try Self.parsed(send(request + "\r\n"), isHead: method == "HEAD")
   }
 
+  func post(
+    _ target: String, _ body: String, type: String = "application/json", _ fields: [String] = []
+  ) throws -> Answer {
+    var request = "POST \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
+    for field in fields { request += field + "\r\n" }
+    return try Self.parsed(send(request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body))
+  }
+
   /// When a client says that it has nothing more to say.
   enum Closing {
     case never, atOnce, afterTheFirstBytes

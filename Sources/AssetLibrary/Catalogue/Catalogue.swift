@@ -24,7 +24,11 @@ package final class Catalogue: Sendable {
   private let use: DataFolderUse
 
   /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
-  package init(dataFolder: String) throws(AssetLibraryError) {
+  ///
+  /// - Parameter traced: is told each statement that SQLite begins, on whichever thread that is, for who asks what it does.
+  package init(
+    dataFolder: String, traced: (@Sendable (_ sql: String) -> Void)? = nil
+  ) throws(AssetLibraryError) {
     guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
@@ -32,10 +36,13 @@ package final class Catalogue: Sendable {
     var configuration = Self.configuration
     configuration.prepareDatabase { db in
       // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
+      try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
       // MEMORY: what a statement with triggers keeps, should it fail midway, is a few pages; in a file they were twenty
-      // writes for each asset that is added.
-      try db.execute(
-        sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY")
+      // writes for each asset that is added. A reader may have to sort a million rows, and does that in files.
+      if !db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+      if let traced {
+        db.trace { if case .statement(let statement) = $0 { traced(statement.sql) } }
+      }
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)

@@ -12,7 +12,9 @@ package enum FetchedMember: Sendable {
 
 extension Catalogue {
   /// Assets by their row numbers, in that order. One that nothing is known of any more has no identifier.
-  package func members(_ rows: [Int64], for principal: Principal) throws(AssetSourceError) -> [FetchedMember] {
+  package func members(
+    _ rows: ArraySlice<UInt32>, for principal: Principal
+  ) throws(AssetSourceError) -> [FetchedMember] {
     try read { db in
       let statement = try db.cachedStatement(
         sql: "SELECT \(AssetRow.columns) FROM \(AssetRow.tables) WHERE asset.id = ?")
@@ -25,10 +27,33 @@ extension Catalogue {
   }
 
   /// The row number of an asset, also of one that is gone; `nil`: there never was one of that name, or long ago.
-  package func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Int64? {
+  package func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> UInt32? {
     try read { db in
-      try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT id FROM asset WHERE localIdentifier = ?"), arguments: [identifier.rawValue])
+      let row = try UInt32.fetchOne(db.cachedStatement(sql: Self.rowOfAsset), arguments: [identifier.rawValue])
+      return try row
+        ?? UInt32.fetchOne(
+          db.cachedStatement(sql: "SELECT max(id) FROM deletedAsset WHERE localIdentifier = ?"),
+          arguments: [identifier.rawValue])
     }
   }
+
+  /// The row numbers of assets that there are.
+  ///
+  /// - Throws: `noSuchAsset` for the first that is none, `queryTooExpensive` at the deadline.
+  package func rows(
+    of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [UInt32] {
+    try read { db in
+      let statement = try db.cachedStatement(sql: Self.rowOfAsset)
+      return try identifiers.map { identifier in
+        if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
+        guard let row = try UInt32.fetchOne(statement, arguments: [identifier.rawValue]) else {
+          throw AssetSourceError.noSuchAsset(identifier)
+        }
+        return row
+      }
+    }
+  }
+
+  private static let rowOfAsset = "SELECT id FROM asset WHERE localIdentifier = ?"
 }

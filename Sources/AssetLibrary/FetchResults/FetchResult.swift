@@ -15,28 +15,21 @@ package final class FetchResult: Sendable {
   /// Positions by row number, made when somebody first asks: open addressing, linear probing; `UInt32.max` is free.
   private let positions = Mutex<[UInt32]>([])
 
-  /// `nil`: a row number is beyond 32 bits.
-  package init?(rows: [Int64], changeToken: String, fetch: AssetFetch) {
-    var narrow: [UInt32] = []
-    narrow.reserveCapacity(rows.count)
-    for row in rows {
-      guard let number = UInt32(exactly: row) else { return nil }
-      narrow.append(number)
-    }
-    self.rows = narrow
+  package init(rows: [UInt32], changeToken: String, fetch: AssetFetch) {
+    self.rows = rows
     self.changeToken = changeToken
     self.fetch = fetch
   }
 
   package var count: Int { rows.count }
-  package var bytes: Int { rows.count * Self.bytesPerAsset }
+  package var bytes: Int { rows.count * Self.bytesPerAsset + fetch.bytes }
 
   /// The row numbers of a range, which lies within the result.
-  package func rows(in range: Range<Int>) -> [Int64] { rows[range].map(Int64.init) }
+  package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { rows[range] }
 
   /// Where an asset stands. The first call takes a step for each asset of the result, the others a few.
-  package func index(ofRow row: Int64) -> Int? {
-    guard !rows.isEmpty, let number = UInt32(exactly: row) else { return nil }
+  package func index(ofRow number: UInt32) -> Int? {
+    guard !rows.isEmpty else { return nil }
     return positions.withLock { positions in
       if positions.isEmpty { positions = Self.table(of: rows) }
       var place = Self.place(of: number, in: positions.count)

@@ -4,13 +4,12 @@ import PhotoModel
 
 package struct FetchResults: Sendable {
   package struct Limits: Sendable {
-    /// Handles at a time.
+    /// Handles at a time, and transient collections at a time.
     package var handles = 1024
-    /// What they take in all; an asset takes ``FetchResult/bytesPerAsset``.
+    /// What all of both take; an asset of a handle takes ``FetchResult/bytesPerAsset``.
     package var bytes = 128 << 20
     package var lease = Duration.seconds(300)
-    /// Transient collections at a time, and the assets of one.
-    package var transientCollections = 1024
+    /// The assets of one transient collection.
     package var transientAssets = 100_000
 
     package init() {}
@@ -19,26 +18,31 @@ package struct FetchResults: Sendable {
   /// A collection that nobody saved.
   package struct TransientCollection: Sendable {
     package let title: String?
-    package let rows: [Int64]
+    /// Its assets' row numbers, each once.
+    package let rows: [UInt32]
 
-    package init(title: String?, rows: [Int64]) {
+    package init(title: String?, rows: [UInt32]) {
       self.title = title
       self.rows = rows
     }
 
-    var bytes: Int { 64 + (title?.utf8.count ?? 0) + rows.count * 8 }
+    var bytes: Int { 256 + (title?.utf8.count ?? 0) + rows.count * MemoryLayout<UInt32>.stride }
   }
 
   package let limits: Limits
   package let handles: LeaseTable<FetchResult>
   package let transients: LeaseTable<TransientCollection>
+  private let room: MemoryBudget
 
   package init(limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
     self.limits = limits
-    handles = LeaseTable(limit: limits.handles, limitBytes: limits.bytes, lease: limits.lease, now: now)
-    transients = LeaseTable(
-      limit: limits.transientCollections, limitBytes: limits.bytes, lease: limits.lease, now: now)
+    room = MemoryBudget(capacityBytes: limits.bytes)
+    handles = LeaseTable(limit: limits.handles, room: room, lease: limits.lease, now: now)
+    transients = LeaseTable(limit: limits.handles, room: room, lease: limits.lease, now: now)
   }
+
+  /// How many assets a handle that is made now may have.
+  package var mostAssets: Int { max(0, room.capacityBytes - room.bytesInUse) / FetchResult.bytesPerAsset }
 
   package func keep(
     _ collection: TransientCollection, owner: Principal

@@ -14,29 +14,25 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   private struct Entry {
     let value: Value
     let owner: String
-    let bytes: Int
+    /// What it takes, given back when it goes.
+    let room: MemoryBudget.Reservation
     var end: ContinuousClock.Instant
-  }
-
-  private struct State {
-    var entries: [String: Entry] = [:]
-    var bytes = 0
   }
 
   package let lease: Duration
   private let limit: Int
-  private let limitBytes: Int
+  private let room: MemoryBudget
   private let now: @Sendable () -> ContinuousClock.Instant
-  private let state = Mutex(State())
+  private let entries = Mutex<[String: Entry]>([:])
 
   /// - Parameters:
   ///   - limit: how many there may be at a time.
-  ///   - limitBytes: what they may take in all.
+  ///   - room: what they may take in all, perhaps together with other tables.
   package init(
-    limit: Int, limitBytes: Int, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    limit: Int, room: MemoryBudget, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.limit = limit
-    self.limitBytes = limitBytes
+    self.room = room
     self.lease = lease
     self.now = now
   }
@@ -47,13 +43,12 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   /// - Returns: its name: 128 random bits.
   package func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
     let instant = now()
-    let refusalOrName: Result<String, Refusal> = state.withLock { state in
-      Self.expire(&state, instant)
-      if state.entries.count >= limit { return .failure(.tooMany(limit: limit)) }
-      if state.bytes + bytes > limitBytes { return .failure(.tooLarge(limitBytes: limitBytes)) }
+    let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
+      Self.expire(&entries, instant)
+      if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
+      guard let room = room.tryReserve(bytes) else { return .failure(.tooLarge(limitBytes: room.capacityBytes)) }
       let name = Base64URL.randomIdentifier()
-      state.entries[name] = Entry(value: value, owner: owner.name, bytes: bytes, end: instant + lease)
-      state.bytes += bytes
+      entries[name] = Entry(value: value, owner: owner.name, room: room, end: instant + lease)
       return .success(name)
     }
     return try refusalOrName.get()
@@ -62,37 +57,33 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   /// What has that name, its lease renewed; `nil`: nothing that this owner made has.
   package func value(_ name: String, owner: Principal) -> Value? {
     let instant = now()
-    return state.withLock { state in
-      guard var entry = state.entries[name], entry.owner == owner.name, entry.end > instant else { return nil }
+    return entries.withLock { entries in
+      guard var entry = entries[name], entry.owner == owner.name, entry.end > instant else { return nil }
       entry.end = instant + lease
-      state.entries[name] = entry
+      entries[name] = entry
       return entry.value
     }
   }
 
   /// `false`: there is nothing of that name that this owner made.
   package func end(_ name: String, owner: Principal) -> Bool {
-    state.withLock { state in
-      guard let entry = state.entries[name], entry.owner == owner.name else { return false }
-      state.entries[name] = nil
-      state.bytes -= entry.bytes
-      return true
+    let instant = now()
+    return entries.withLock { entries in
+      guard let entry = entries[name], entry.owner == owner.name else { return false }
+      entries[name] = nil
+      return entry.end > instant
     }
   }
 
   /// Gives up what was not renewed: to be called now and then.
   package func expire() {
     let instant = now()
-    state.withLock { Self.expire(&$0, instant) }
+    entries.withLock { Self.expire(&$0, instant) }
   }
 
-  package var count: Int { state.withLock { $0.entries.count } }
-  package var bytes: Int { state.withLock { $0.bytes } }
+  package var count: Int { entries.withLock { $0.count } }
 
-  private static func expire(_ state: inout State, _ instant: ContinuousClock.Instant) {
-    for (name, entry) in state.entries where entry.end <= instant {
-      state.entries[name] = nil
-      state.bytes -= entry.bytes
-    }
+  private static func expire(_ entries: inout [String: Entry], _ instant: ContinuousClock.Instant) {
+    for (name, entry) in entries where entry.end <= instant { entries[name] = nil }
   }
 }

@@ -15,6 +15,13 @@ package struct AssetFetch: Sendable, Hashable {
 
   package init() {}
 
+  /// About what it takes in memory.
+  package var bytes: Int {
+    var bytes = 512 + (predicate?.bytes ?? 0)
+    if case .rows(let rows) = scope { bytes += rows.count * MemoryLayout<UInt32>.stride }
+    return bytes
+  }
+
   /// Whether it may have to look at every asset: then it has a deadline, and a line of its own. What has an index of its own
   /// is not free, however large the library.
   package var isFree: Bool { FetchPlan(self).isFree }
@@ -48,6 +55,8 @@ package struct AssetColumns: Sendable {
   package var nextCursor: String?
   package var changeToken = ""
 
+  package init() {}
+
   package var count: Int { localIdentifiers.count }
 }
 
@@ -58,4 +67,37 @@ package struct DateBucket: Sendable, Hashable {
   /// The first day: `2024-05-06`, or the month or year: `2024-05`, `2024`.
   package var name: String
   package var count: Int
+
+  package init(name: String, count: Int) {
+    self.name = name
+    self.count = count
+  }
+}
+
+extension FetchPredicate {
+  /// About what it takes in memory: a comparison names its key, with all cases of an enumeration shared, and its values.
+  fileprivate var bytes: Int {
+    switch self {
+    case .constant: 64
+    case .not(let predicate): 64 + predicate.bytes
+    case .and(let terms), .or(let terms): terms.reduce(64) { $0 + $1.bytes }
+    case .comparison(let comparison):
+      switch comparison.test {
+      case .oneOf(let values): values.reduce(256) { $0 + $1.bytes }
+      case .relation(_, let value): 256 + value.bytes
+      case .between(let lower, let upper): 256 + lower.bytes + upper.bytes
+      case .string(_, let text): 256 + text.utf8.count
+      case .property, .isNil: 256
+      }
+    }
+  }
+}
+
+extension PropertyValue {
+  fileprivate var bytes: Int {
+    switch self {
+    case .string(let text), .name(let text): 64 + text.utf8.count
+    case .boolean, .integer, .real, .date: 32
+    }
+  }
 }

@@ -14,13 +14,19 @@ package protocol AssetFetching: AssetSource, CollectionSource {
   ) throws(AssetSourceError) -> Int
   func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
-  ) throws(AssetSourceError) -> (rows: [Int64], changeToken: String)
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String)
   func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket]
   func scope(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> AssetScope?
-  func members(_ rows: [Int64], for principal: Principal) throws(AssetSourceError) -> [FetchedMember]
-  func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Int64?
+  func members(_ rows: ArraySlice<UInt32>, for principal: Principal) throws(AssetSourceError) -> [FetchedMember]
+  func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> UInt32?
+  func rows(
+    of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [UInt32]
+  func collections(
+    _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> CollectionPage
 }
 
 extension Catalogue: AssetFetching {}

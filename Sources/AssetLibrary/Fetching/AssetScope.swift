@@ -11,7 +11,15 @@ package enum AssetScope: Sendable, Hashable {
   /// Everything that was taken between two moments, both included.
   case dates(ClosedRange<Int64>)
   /// These assets, by their rows, in this order.
-  case rows([Int64])
+  case rows([UInt32])
+
+  /// Whether how many there are is kept, and need not be counted.
+  package var isCounted: Bool {
+    switch self {
+    case .library, .smartAlbum, .album: true
+    case .dates, .rows: false
+    }
+  }
 }
 
 /// Which assets a listing leaves out, as a set of the values of `asset.listing`.
@@ -28,6 +36,9 @@ struct Listings: Sendable, Hashable {
       case (true, true): "IN (0, 1, 2, 3)"
       }
   }
+
+  /// What is in the order of the date, with nothing in it that is left out where it can be helped.
+  var indexByDate: String { sql == "= 0" ? "visibleAssetByDate" : "assetByDate" }
 
   private init(sql: String) { self.sql = sql }
 

@@ -17,12 +17,13 @@ extension Catalogue {
       let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
       let limit = start.limit(page.limit, of: fetch)
       let statement = FetchStatement(
-        plan, columns: AssetRow.columns, joins: "JOIN file ON file.asset = asset.id AND file.isPrimary = 1",
+        plan, columns: AssetRow.columns,
+        joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1",
         after: start?.values, limit: limit + 1)
       var assets: [Asset] = []
       assets.reserveCapacity(min(limit, 1000))
       var last: Row?
-      let rows = try Row.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
+      let rows = try Row.fetchCursor(statement.prepared(db))
       var hasMore = false
       while let row = try rows.next() {
         if assets.count == limit {
@@ -53,7 +54,7 @@ extension Catalogue {
           """, after: start?.values, limit: limit + 1)
       var columns = AssetColumns(capacity: min(limit, 10_000))
       var last: Row?
-      let rows = try Row.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
+      let rows = try Row.fetchCursor(statement.prepared(db))
       while let row = try rows.next() {
         if columns.count == limit {
           columns.nextCursor = last.flatMap { start.next(behind: $0, columns.count, of: fetch, plan) }
@@ -75,21 +76,29 @@ extension Catalogue {
     let count = try fetching(deadline) { db in
       if fetch.predicate == nil, let count = try Self.kept(fetch, db) { return count }
       let statement = FetchStatement(counting: plan)
-      return try Int.fetchOne(db.cachedStatement(sql: statement.sql), arguments: statement.arguments) ?? 0
+      return try Int.fetchOne(statement.prepared(db)) ?? 0
     }
     return min(count, fetch.fetchLimit ?? .max)
   }
 
   /// The rows of all assets of a fetch, in its order: for a handle. They are numbers that are never given out twice.
+  ///
+  /// - Throws: `tooManyAssets` where there are more than `limit`: a list that was cut would be another one.
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
-  ) throws(AssetSourceError) -> (rows: [Int64], changeToken: String) {
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
     let plan = FetchPlan(fetch)
     return try fetching(deadline) { db in
-      let statement = FetchStatement(plan, columns: "asset.id", limit: min(limit, fetch.fetchLimit ?? .max))
-      let cursor = try Int64.fetchCursor(db.cachedStatement(sql: statement.sql), arguments: statement.arguments)
-      var rows: [Int64] = []
-      while let row = try cursor.next() { rows.append(row) }
+      let statement = FetchStatement(plan, columns: "asset.id", limit: min(limit + 1, fetch.fetchLimit ?? .max))
+      let cursor = try UInt32.fetchCursor(statement.prepared(db))
+      var rows: [UInt32] = []
+      if fetch.predicate == nil, let count = try Self.kept(fetch, db) {
+        rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
+      }
+      while let row = try cursor.next() {
+        guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
+        rows.append(row)
+      }
       return (rows, try Self.token(db))
     }
   }
@@ -99,31 +108,27 @@ extension Catalogue {
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket] {
     let days: [(Int, Int)]
-    if fetch.predicate == nil, fetch.scope == .library {
+    if fetch.predicate == nil, fetch.fetchLimit == nil, fetch.scope == .library {
       let listings = Listings(
         includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
       days = try fetching(deadline) { db in
         try Self.pairs(
-          db, "SELECT day, sum(value) FROM dayCount WHERE listing \(listings.sql) GROUP BY day HAVING sum(value) > 0")
+          db.cachedStatement(
+            sql: """
+              SELECT day, sum(value) FROM dayCount WHERE listing \(listings.sql) GROUP BY day HAVING sum(value) > 0
+              """))
       }
     } else {
-      let plan = FetchPlan(fetch)
-      let day = "(asset.creationDate - ((asset.creationDate % 86400000) + 86400000) % 86400000) / 86400000"
-      days = try fetching(deadline) { db in
-        try Self.pairs(
-          db, "SELECT \(day), count(*) FROM \(plan.source) WHERE \(plan.condition) GROUP BY 1",
-          StatementArguments(plan.values.map(\.databaseValue)))
-      }
+      let statement = FetchStatement(countingDaysOf: FetchPlan(fetch), limit: fetch.fetchLimit)
+      days = try fetching(deadline) { db in try Self.pairs(statement.prepared(db)) }
     }
     var counts: [String: Int] = [:]
     for (day, count) in days { counts[DateBucket.name(ofDay: day, unit), default: 0] += count }
     return counts.sorted { $0.key > $1.key }.map { DateBucket(name: $0.key, count: $0.value) }
   }
 
-  private static func pairs(
-    _ db: Database, _ sql: String, _ arguments: StatementArguments = []
-  ) throws -> [(Int, Int)] {
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+  private static func pairs(_ statement: Statement) throws -> [(Int, Int)] {
+    let rows = try Row.fetchCursor(statement)
     var pairs: [(Int, Int)] = []
     while let row = try rows.next() { pairs.append((row[0], row[1])) }
     return pairs

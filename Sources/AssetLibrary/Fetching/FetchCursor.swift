@@ -15,8 +15,8 @@ struct FetchCursor {
   }
 
   init(text: String, of fetch: AssetFetch, _ plan: FetchPlan) throws(AssetSourceError) {
-    let cursor = try PageCursor(text: text, fields: plan.order.count + 2)
-    guard case .text(let digest) = cursor.fields[0], digest == Self.digest(plan) else { throw .malformedCursor }
+    let cursor = try PageCursor(text: text)
+    guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.digest(plan)) else { throw .malformedCursor }
     seen = Int(clamping: try cursor.integer(1))
     guard seen > 0 else { throw .malformedCursor }
     values = cursor.fields.dropFirst(2).map { field in

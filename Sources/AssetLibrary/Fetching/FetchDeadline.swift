@@ -17,6 +17,7 @@ final class FetchDeadline {
     _ instant: ContinuousClock.Instant?, on db: Database, _ body: () throws -> Value
   ) throws -> Value {
     guard let instant else { return try body() }
+    if ContinuousClock.now >= instant { throw AssetSourceError.queryTooExpensive }
     let deadline = FetchDeadline(instant)
     let connection = db.sqliteConnection
     sqlite3_progress_handler(

@@ -14,11 +14,13 @@ struct FetchPlan {
     var source: String
     /// True of every row that is wanted, in literals.
     var condition: String?
-    /// The key that rows come in the order of.
-    var key: String
+    /// The key that rows come in the order of; `nil`: in none that a sort descriptor can ask for.
+    var key: String?
+    /// It holds so few rows that all of them are looked at, in whatever order.
+    var isShort = false
   }
 
-  /// What follows FROM. The first value of `values` is bound to a `?` of it where it has one.
+  /// What follows FROM.
   let source: String
   /// What follows WHERE, without a cursor's part.
   let condition: String
@@ -37,6 +39,8 @@ struct FetchPlan {
 
   static let newestFirst = descending("creationDate")
   private static let lastAddedFirst = descending("addedDate")
+  /// A list of rows that is longer is read anew for each page, which takes its time.
+  private static let shortList = 10_000
 
   private static func descending(_ name: String) -> FetchSortDescriptors {
     guard let key = PropertySchema.asset.keys.first(where: { $0.name == name }) else { preconditionFailure(name) }
@@ -44,96 +48,124 @@ struct FetchPlan {
   }
 
   init(_ fetch: AssetFetch) {
+    let predicate = fetch.predicate?.normalized
     var listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
     var values: [SQLValue] = []
     var sort = fetch.sort ?? Self.newestFirst
+    var columns = SQLColumns.asset
+    // The scope's own order, where it has one that is no property of an asset.
+    var place: String?
+    var listing = "asset.listing"
+    var isOfDates = false
     var path: Path
-    var isAlbumsOwnOrder = false
     switch fetch.scope {
-    case .library: path = Self.path(for: fetch.predicate, sort, listings)
+    case .library: path = Self.path(for: predicate, sort, listings)
     case .dates(let range):
-      path = Self.path(for: fetch.predicate, sort, listings)
+      isOfDates = true
+      path = Self.path(for: predicate, sort, listings)
       conditions.append("asset.creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
     case .smartAlbum(let album):
       listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
       if fetch.sort == nil, album == .recentlyAdded { sort = Self.lastAddedFirst }
-      path = Self.path(of: album) ?? Self.path(for: fetch.predicate, sort, listings)
+      path = Self.path(of: album) ?? Self.path(for: predicate, sort, listings)
     case .album(let row):
-      isAlbumsOwnOrder = fetch.sort == nil
-      path = Path(source: "member CROSS JOIN asset ON asset.id = member.asset", condition: nil, key: "creationDate")
-      conditions.append("member.collection = \(row) AND member.listing \(listings.sql)")
+      columns = .member
+      listing = "member.listing"
+      if fetch.sort == nil { place = "member.position" }
+      // By its primary key, or by date.
+      let hint = place == nil && sort.isByDate ? "INDEXED BY memberByDate " : ""
+      path = Path(source: "member \(hint)CROSS JOIN asset ON asset.id = member.asset", key: "creationDate")
+      conditions.append("member.collection = \(row)")
     case .rows(let rows):
-      isAlbumsOwnOrder = fetch.sort == nil
+      if fetch.sort == nil { place = "listed.key" }
       path = Path(
-        source: "json_each(?) AS listed CROSS JOIN asset ON asset.id = listed.value", condition: nil, key: "")
+        source: "json_each(?) AS listed CROSS JOIN asset ON asset.id = listed.value",
+        isShort: rows.count <= Self.shortList)
       values.append(.text("[\(rows.map(String.init).joined(separator: ","))]"))
     }
     if let condition = path.condition { conditions.append(condition) }
-    conditions.append("asset.listing \(listings.sql)")
-    var isIndexed = true
-    if let predicate = fetch.predicate {
-      isIndexed = Self.isServed(predicate, by: path.condition)
-      let compiled = SQLCondition(predicate, columns: .asset)
+    conditions.append("\(listing) \(listings.sql)")
+    if let predicate {
+      let compiled = SQLCondition(predicate, columns: columns)
       conditions.append("(\(compiled.sql))")
       values += compiled.values
     }
     source = path.source
     condition = conditions.joined(separator: " AND ")
     self.values = values
-    if isAlbumsOwnOrder {
-      let place = if case .rows = fetch.scope { "listed.key" } else { "member.position" }
+    if let place {
       order = [Ordering(expression: place, isAscending: true, isNullable: false)]
     } else {
       order = sort.total.map { descriptor in
         Ordering(
-          expression: SQLColumns.asset.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
+          expression: columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
           // PhotoKit's dates may be absent, ours never are; so an index on them serves.
           isNullable: ["burstIdentifier", "latitude", "longitude"].contains(descriptor.key.name))
       }
     }
-    let isInOrder = isAlbumsOwnOrder || sort.total.first?.key.name == path.key
-    isFree = !(isIndexed && isInOrder)
+    let isInOrder = place != nil || sort.total.first?.key.name == path.key
+    let sorted = place == nil && isInOrder ? path.key : nil
+    let isServed =
+      isInOrder && (!isOfDates || sorted == "creationDate")
+      && (predicate?.conjuncts ?? []).allSatisfy { Self.isServed($0, by: path.condition, sorted: sorted) }
+    isFree = !path.isShort && (!isServed || fetch.scope.isList)
   }
 
   /// The path along which a fetch of the library runs: the shortest that holds all of it.
   private static func path(
     for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, _ listings: Listings
   ) -> Path {
-    let terms: [FetchPredicate] =
-      switch predicate {
-      case .and(let terms): terms
-      case let term?: [term]
-      case nil: []
-      }
+    let terms = predicate?.conjuncts ?? []
+    // The index of a column that is UNIQUE has a name of SQLite's making.
+    if terms.contains(where: { $0.isOneOf("localIdentifier") }) {
+      return Path(source: "asset INDEXED BY sqlite_autoindex_asset_1", isShort: true)
+    }
+    if terms.contains(where: { $0.isOneOf("burstIdentifier") }) {
+      return Path(source: "asset INDEXED BY assetByBurst", isShort: true)
+    }
     for album in SmartAlbum.allCases where terms.contains(where: album.isImplied) {
       if let path = path(of: album) { return path }
     }
-    if sort.total.first?.key.name == "addedDate", listings.sql == "= 0" {
-      return Path(source: "asset INDEXED BY visibleAssetByAddition", condition: nil, key: "addedDate")
+    if sort.total.first?.key.name == "addedDate" {
+      return Path(source: "asset INDEXED BY assetByAddition", key: "addedDate")
     }
-    let index = listings.sql == "= 0" ? "visibleAssetByDate" : "assetByDate"
-    // Where nothing is in the order of an index, SQLite chooses: an equality may have one.
-    let isByDate = sort.total.first?.key.name == "creationDate"
-    return Path(source: isByDate ? "asset INDEXED BY \(index)" : "asset", condition: nil, key: "creationDate")
+    // Where nothing is in the order of an index, SQLite chooses.
+    return Path(source: sort.isByDate ? "asset INDEXED BY \(listings.indexByDate)" : "asset", key: "creationDate")
   }
 
   private static func path(of album: SmartAlbum) -> Path? {
     album.index.map { Path(source: "asset INDEXED BY \($0)", condition: album.condition, key: "creationDate") }
   }
 
-  /// Whether a predicate lets so much of the path through that a page is found near where it is looked for: each of its
-  /// terms is the path's own condition, or a bound of the date that the path is in the order of.
-  private static func isServed(_ predicate: FetchPredicate, by condition: String?) -> Bool {
-    switch predicate {
-    case .constant(true): true
-    case .and(let terms): terms.allSatisfy { isServed($0, by: condition) }
-    case .comparison(let comparison) where comparison.subject.key.name == "creationDate": comparison.isRange
-    case .comparison where SmartAlbum.allCases.contains { $0.condition == condition && $0.isImplied(by: predicate) }:
-      true
+  /// Whether a term lets so much of the path through that a page is found near where it is looked for: it is the path's own
+  /// condition, or a bound of the key that the path is in the order of.
+  private static func isServed(_ term: FetchPredicate, by condition: String?, sorted key: String?) -> Bool {
+    guard case .comparison(let comparison) = term else { return false }
+    if comparison.subject.key.name == key { return comparison.isRange }
     // Nearly everything: a page of it is a page of the library.
-    case .comparison(let comparison): comparison.isOfMostAssets
-    default: false
+    guard let condition else { return comparison.isOfMostAssets }
+    return SmartAlbum.allCases.contains { $0.condition == condition && $0.isImplied(by: term) }
+  }
+}
+
+extension FetchSortDescriptors {
+  fileprivate var isByDate: Bool { total.first?.key.name == "creationDate" }
+}
+
+extension AssetScope {
+  fileprivate var isList: Bool { if case .rows = self { true } else { false } }
+}
+
+extension FetchPredicate {
+  /// Whether it names the few values that a key may have.
+  fileprivate func isOneOf(_ key: String) -> Bool {
+    guard case .comparison(let comparison) = self, comparison.subject.key.name == key, !comparison.foldsCase else {
+      return false
+    }
+    switch comparison.test {
+    case .relation(.equal, _), .oneOf: return true
+    default: return false
     }
   }
 }
@@ -149,12 +181,11 @@ extension PredicateComparison {
   }
 
   fileprivate var isOfMostAssets: Bool {
-    guard case .relation(let relation, let value) = test, subject.mask == nil else { return false }
-    switch (subject.key.name, value) {
-    case ("mediaType", .name(let name)): return relation == .equal && name == MediaType.image.rawValue
-    case ("isFavorite", .boolean(let flag)), ("isHidden", .boolean(let flag)):
-      return (relation == .equal) != flag
-    default: return false
+    guard case .relation(.equal, let value) = test else { return false }
+    return switch subject.key.name {
+    case "mediaType": value == .name(MediaType.image.rawValue)
+    case "isFavorite", "isHidden": value == .boolean(false)
+    default: false
     }
   }
 }

@@ -5,27 +5,47 @@ import PhotoModel
 import PhotoPredicate
 
 struct FetchStatement {
-  let sql: String
-  let arguments: StatementArguments
+  private let sql: String
+  private let arguments: StatementArguments
+
+  /// Not kept: clients write predicates and orders, and there is no end to them.
+  func prepared(_ db: Database) throws -> Statement {
+    let statement = try db.makeStatement(sql: sql)
+    try statement.setArguments(arguments)
+    return statement
+  }
 
   /// - Parameters:
   ///   - columns: what is read of each row; the values of its order come behind them.
   ///   - joins: what is joined to `asset` for them.
   ///   - last: the values of the order in the last row of the page before.
-  init(_ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, limit: Int?) {
+  init(
+    _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, limit: Int?,
+    isOrdered: Bool = true
+  ) {
     var conditions = [plan.condition]
     var values = plan.values
     if let last { conditions.append(Self.behind(last, plan.order, &values)) }
     let order = plan.order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
-    let keys = plan.order.map { ", " + $0.expression }.joined()
+    let keys = isOrdered ? plan.order.map { ", " + $0.expression }.joined() : ""
     var sql = "SELECT \(columns)\(keys) FROM \(plan.source) \(joins) WHERE \(conditions.joined(separator: " AND "))"
-    sql += " ORDER BY \(order)"
+    if isOrdered { sql += " ORDER BY \(order)" }
     if let limit {
       sql += " LIMIT ?"
       values.append(.integer(Int64(limit)))
     }
     self.sql = sql
     arguments = StatementArguments(values.map(\.databaseValue))
+  }
+
+  /// Rows of days since 1970 and how many assets are of each.
+  ///
+  /// - Parameter limit: how many assets are counted, the first ones in the plan's order.
+  init(countingDaysOf plan: FetchPlan, limit: Int?) {
+    let dates = FetchStatement(plan, columns: "asset.creationDate AS date", limit: limit, isOrdered: limit != nil)
+    sql =
+      "SELECT (date - ((date % 86400000) + 86400000) % 86400000) / 86400000, count(*) FROM (\(dates.sql)) GROUP BY 1"
+    arguments = dates.arguments
   }
 
   init(counting plan: FetchPlan) {

@@ -37,13 +37,23 @@ struct PageCursor {
 
   init(_ fields: [Field]) { self.fields = fields }
 
-  /// - Parameter fields: how many a cursor of this list has.
-  init(text: String, fields count: Int) throws(AssetSourceError) {
+  init(text: String) throws(AssetSourceError) {
     var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
     base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
     let fields = Data(base64Encoded: base64).flatMap { try? JSONDecoder().decode([Field].self, from: $0) }
-    guard let fields, fields.count == count else { throw .malformedCursor }
+    guard let fields else { throw .malformedCursor }
     self.fields = fields
+  }
+
+  /// The fields, where there are as many as a cursor of that list has.
+  func fields(_ count: Int) throws(AssetSourceError) -> [Field] {
+    guard fields.count == count else { throw .malformedCursor }
+    return fields
+  }
+
+  func text(_ index: Int) throws(AssetSourceError) -> String {
+    guard case .text(let value) = fields[index] else { throw .malformedCursor }
+    return value
   }
 
   func integer(_ index: Int) throws(AssetSourceError) -> Int64 {

@@ -31,19 +31,11 @@ struct FetchQuery: Sendable {
     _ predicate: String?, _ sort: String?, _ limit: Int?, _ includesHidden: Bool, _ includesAllBurstAssets: Bool,
     _ principal: Principal
   ) throws(Problem) {
-    do throws(PredicateError) {
-      fetch.predicate = try predicate.map { text throws(PredicateError) in
-        try FetchPredicate(text, schema: .asset, principal: principal)
-      }
-    } catch {
-      throw Problem(error, parameter: "predicate")
+    fetch.predicate = try predicate.map { text throws(Problem) in
+      try FetchPredicate(parameter: text, .asset, principal)
     }
-    do throws(PredicateError) {
-      fetch.sort = try sort.map { text throws(PredicateError) in
-        try FetchSortDescriptors(text, schema: .asset, principal: principal)
-      }
-    } catch {
-      throw Problem(error, parameter: "sortDescriptors")
+    fetch.sort = try sort.map { text throws(Problem) in
+      try FetchSortDescriptors(parameter: text, .asset, principal)
     }
     fetch.fetchLimit = limit
     fetch.includesHidden = includesHidden

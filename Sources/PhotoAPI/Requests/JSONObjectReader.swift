@@ -13,7 +13,10 @@ indirect enum JSONValue: Decodable, Sendable, Hashable {
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    if value.decodeNil() {
+    // Texts first: there may be a hundred thousand, and each thing that one is not costs an error.
+    if let text = try? value.decode(String.self) {
+      self = .text(text)
+    } else if value.decodeNil() {
       self = .null
     } else if let flag = try? value.decode(Bool.self) {
       self = .flag(flag)
@@ -21,8 +24,6 @@ indirect enum JSONValue: Decodable, Sendable, Hashable {
       self = .integer(integer)
     } else if let number = try? value.decode(Double.self) {
       self = .number(number)
-    } else if let text = try? value.decode(String.self) {
-      self = .text(text)
     } else if let list = try? value.decode([JSONValue].self) {
       self = .list(list)
     } else {

@@ -1,8 +1,10 @@
 import HTTPCore
+import PhotoModel
 
 /// Reads a query's parameters one by one, and in the end refuses those that nobody asked for: a typing mistake must
 /// never silently give another answer.
 struct QueryReader {
+  /// As they were given.
   private(set) var values: [String: String] = [:]
   private var known: [String] = []
 
@@ -65,6 +67,11 @@ struct QueryReader {
     return number
   }
 
+  /// The name of an asset or a collection.
+  mutating func identifier(_ name: String) throws(Problem) -> LocalIdentifier? {
+    try text(name).map { text throws(Problem) in try LocalIdentifier(parameter: text, name) }
+  }
+
   /// Refuses what was not read.
   func finish() throws(Problem) {
     guard let stranger = values.keys.filter({ !known.contains($0) }).min() else { return }
@@ -77,5 +84,23 @@ struct QueryReader {
 
   static func invalid(_ name: String, _ rule: String) -> Problem {
     Problem(400, "invalid-parameter", "Invalid parameter", detail: "\(name) \(rule).", parameter: name)
+  }
+}
+
+extension LocalIdentifier {
+  /// Identifiers are URL-safe; what is not is none, and no look-up is needed to say so.
+  init(parameter text: String, _ name: String) throws(Problem) {
+    let isPlain = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    guard isPlain, (1...64).contains(text.utf8.count) else {
+      throw QueryReader.invalid(name, "is a localIdentifier: 1 to 64 of A-Z, a-z, 0-9, -, . and _")
+    }
+    self.init(text)
   }
 }

@@ -69,6 +69,16 @@ extension Problem {
           "It was not answered within fetch.deadlineMilliseconds; ask for less, or by a key that has an index: dates, "
           + "media types, favourites, albums.",
         fields: ["Retry-After": "5"])
+    case .tooManyAssets(let limit):
+      self.init(
+        429, "too-many-handles", "Too many of these",
+        detail: "There is room for \(limit) more assets in fetch results; end some that you no longer need, or ask for "
+          + "less, as with fetchLimit.",
+        fields: ["Retry-After": "60"])
+    case .noSuchAsset(let identifier):
+      self.init(
+        404, "asset-not-found", "No such asset", detail: "There is no asset \(identifier.rawValue.prefix(64)).",
+        parameter: "assets")
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",

@@ -5,15 +5,10 @@ import PhotoModel
 
 /// `GET /v1/assets`, `GET /v1/collections/{id}/assets` and `GET /v1/assets/{localIdentifier}`.
 struct AssetRoutes: Sendable {
-  private enum Layout: String, CaseIterable { case objects, columns, buckets }
-
   let fetching: Fetching
 
   /// The assets of the library, or of a collection: objects, columns, or counts by date.
-  func list(
-    _ request: HTTPRequest, in collection: LocalIdentifier?, _ principal: Principal
-  ) throws(Problem) -> HTTPResponse {
-    let query = try ListQuery(request.target, in: collection, fetching, principal)
+  func list(_ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     switch query.layout {
     case .objects: return try objects(query, request, principal)
     case .columns: return try columns(query, request, principal)
@@ -21,51 +16,8 @@ struct AssetRoutes: Sendable {
     }
   }
 
-  /// Whether answering may take as long as a fetch may: then it waits in a line of its own.
-  func isFree(
-    _ request: HTTPRequest, in collection: LocalIdentifier?, _ principal: Principal
-  ) throws(Problem) -> Bool {
-    var query = try QueryReader(request.target)
-    let fetch = try FetchQuery(&query, .library, for: principal).fetch
-    let counts = query.values["count"] == "true" || query.values["layout"] == Layout.buckets.rawValue
-    return fetch.isFree || counts && (fetch.predicate != nil || collection != nil)
-  }
-
-  private struct ListQuery {
-    var layout: Layout
-    var unit: DateBucket.Unit
-    var fetch: AssetFetch
-    var page: FetchPageRequest
-    var countsAll: Bool
-    var fields: AssetFields?
-    /// As they were given, for the next page.
-    var parameters: [String: String]
-
-    init(
-      _ target: RequestTarget, in collection: LocalIdentifier?, _ fetching: Fetching, _ principal: Principal
-    ) throws(Problem) {
-      var query = try QueryReader(target)
-      layout = try query.word("layout", default: .objects)
-      unit = layout == .buckets ? try query.word("by", default: .day) : .day
-      let sizes = layout == .columns ? FetchQuery.columnSizes : FetchQuery.pageSizes
-      fetch = try FetchQuery(&query, .library, for: principal).fetch
-      countsAll = try query.flag("count")
-      page = FetchPageRequest(limit: 1)
-      if layout != .buckets {
-        page = FetchPageRequest(
-          limit: try query.number("limit", in: sizes) ?? (layout == .columns ? sizes.upperBound : 100),
-          cursor: query.text("cursor"))
-      }
-      if layout == .objects { fields = try query.text("fields").map(AssetFields.init) }
-      try query.finish()
-      parameters = query.values
-      if let collection { fetch.scope = try fetching.scope(of: collection, principal) }
-      page.deadline = fetching.end
-    }
-  }
-
   private func objects(
-    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       let changeToken: String
@@ -96,7 +48,7 @@ struct AssetRoutes: Sendable {
   }
 
   private func columns(
-    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     let columns = try fetching.asking { library throws(AssetSourceError) in
       try library.columns(query.fetch, query.page, for: principal)
@@ -106,7 +58,7 @@ struct AssetRoutes: Sendable {
   }
 
   private func buckets(
-    _ query: ListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       struct Bucket: Encodable {
@@ -127,7 +79,7 @@ struct AssetRoutes: Sendable {
     return answer(body, next: nil, request)
   }
 
-  private func count(_ query: ListQuery, _ principal: Principal) throws(Problem) -> Int? {
+  private func count(_ query: AssetListQuery, _ principal: Principal) throws(Problem) -> Int? {
     guard query.countsAll else { return nil }
     return try fetching.asking { library throws(AssetSourceError) in
       try library.count(query.fetch, deadline: query.page.deadline, for: principal)

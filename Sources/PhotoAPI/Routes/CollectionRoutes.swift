@@ -6,7 +6,6 @@ import PhotoModel
 /// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`, and
 /// `POST /v1/transientCollections`.
 struct CollectionRoutes: Sendable {
-  private static let pageSizes = 1...1000
   private static let titleBytes = 1024
 
   let fetching: Fetching
@@ -16,7 +15,7 @@ struct CollectionRoutes: Sendable {
 
   /// All of a type, or those in a folder or list.
   func list(
-    _ request: HTTPRequest, in parent: LocalIdentifier?, _ principal: Principal
+    _ query: CollectionListQuery, until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       let collections: [CollectionJSON]
@@ -30,20 +29,10 @@ struct CollectionRoutes: Sendable {
         try object.encode(next, forKey: .next)
       }
     }
-    var query = try QueryReader(request.target)
-    var asked = CollectionQuery(parent: parent)
-    asked.type = try query.optionalWord("type")
-    asked.subtype = query.text("subtype")
-    asked.limit = try query.number("limit", in: Self.pageSizes) ?? 100
-    asked.cursor = query.text("cursor")
-    asked.includesHidden = try query.flag("includeHiddenAssets")
-    asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
-    try query.finish()
-    let wanted = asked
     let page = try fetching.asking { library throws(AssetSourceError) in
-      try library.collections(wanted, for: principal)
+      try library.collections(query.fetch, deadline: end, for: principal)
     }
-    let next = page.nextCursor.map { Fetching.next(request.target.path, query.values, cursor: $0) }
+    let next = page.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
     return answer(
       JSONBody.encode(Shape(collections: page.collections.map(CollectionJSON.init), next: next)), next: next, request)
   }
@@ -68,7 +57,9 @@ struct CollectionRoutes: Sendable {
   }
 
   /// A collection that nobody saves, of assets or of what handles hold, in the order in which they are named.
-  func makeTransient(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func makeTransient(
+    _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       let localIdentifier: String
       let type = "album"
@@ -76,6 +67,21 @@ struct CollectionRoutes: Sendable {
       let title: String?
       let estimatedAssetCount: Int
       let leaseSeconds: Int64
+
+      private enum Key: String, CodingKey {
+        case localIdentifier, type, subtype, title, estimatedAssetCount, leaseSeconds
+      }
+
+      // `title` is null where there is none.
+      func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Key.self)
+        try object.encode(localIdentifier, forKey: .localIdentifier)
+        try object.encode(type, forKey: .type)
+        try object.encode(subtype, forKey: .subtype)
+        try object.encode(title, forKey: .title)
+        try object.encode(estimatedAssetCount, forKey: .estimatedAssetCount)
+        try object.encode(leaseSeconds, forKey: .leaseSeconds)
+      }
     }
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
@@ -91,24 +97,20 @@ struct CollectionRoutes: Sendable {
         400, "invalid-parameter", "Invalid parameter", detail: "Give either assets or fetchResults.",
         parameter: "assets")
     }
-    var rows: [Int64] = []
-    for name in assets ?? [] {
-      let row = try fetching.asking { library throws(AssetSourceError) in
-        try library.row(of: LocalIdentifier(name), for: principal)
-      }
-      guard let row else { throw .assetNotFound }
-      rows.append(row)
+    let named = try (assets ?? []).map { text throws(Problem) in try LocalIdentifier(parameter: text, "assets") }
+    var rows = try fetching.asking { library throws(AssetSourceError) in
+      try library.rows(of: named, deadline: end, for: principal)
     }
     for name in handles ?? [] {
       guard let handle = results.handles.value(name, owner: principal) else { throw .fetchResultNotFound }
+      guard rows.count + handle.count <= results.limits.transientAssets else {
+        throw QueryReader.invalid("fetchResults", "hold at most \(results.limits.transientAssets) assets together")
+      }
       rows += handle.rows(in: 0..<handle.count)
     }
     // An asset is in a collection once, where it is named first.
-    var seen: Set<Int64> = []
+    var seen: Set<UInt32> = []
     rows.removeAll { !seen.insert($0).inserted }
-    guard rows.count <= results.limits.transientAssets else {
-      throw QueryReader.invalid("fetchResults", "hold at most \(results.limits.transientAssets) assets together")
-    }
     let name: String
     do {
       name = try results.keep(FetchResults.TransientCollection(title: title, rows: rows), owner: principal)

@@ -20,22 +20,19 @@ struct FetchResultRoutes: Sendable {
     let leaseSeconds: Int64
   }
 
-  func make(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func make(
+    _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let fetch = try fetch(request, principal)
-    let end = fetching.end
+    results.expire()
     let found = try fetching.asking { library throws(AssetSourceError) in
-      try library.rows(
-        fetch, atMost: results.limits.bytes / FetchResult.bytesPerAsset + 1, deadline: end, for: principal)
+      try library.rows(fetch, atMost: results.mostAssets, deadline: end, for: principal)
     }
+    let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
     let id: String
-    let result: FetchResult
-    do throws(LeaseTable<FetchResult>.Refusal) {
-      guard let made = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch) else {
-        throw .tooLarge(limitBytes: results.limits.bytes)
-      }
-      result = made
-      id = try results.handles.keep(made, bytes: made.bytes, owner: principal)
+    do {
+      id = try results.handles.keep(result, bytes: result.bytes, owner: principal)
     } catch {
       throw Problem(error)
     }
@@ -57,17 +54,14 @@ struct FetchResultRoutes: Sendable {
   func assets(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     var query = try QueryReader(request.target)
     let range = query.text("range")
-    let wanted = query.text("indexOf")
+    let wanted = try query.identifier("indexOf")
     let fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
     try query.finish()
     let handle = try handle(id, principal)
-    guard (range == nil) != (wanted == nil) else {
-      throw Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "Give either range, such as 0-99, or indexOf, an asset's identifier.", parameter: "range")
-    }
-    if let wanted { return try index(of: LocalIdentifier(wanted), in: handle, request, principal) }
-    return try members(range ?? "", of: handle, fields, request, principal)
+    guard let wanted else { return try members(range ?? "0-99", of: handle, fields, request, principal) }
+    if range != nil { throw QueryReader.invalid("range", "does not go with indexOf") }
+    if fields != nil { throw QueryReader.invalid("fields", "does not go with indexOf") }
+    return try index(of: wanted, in: handle, request, principal)
   }
 
   private func index(
@@ -116,9 +110,11 @@ struct FetchResultRoutes: Sendable {
   private func fetch(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> AssetFetch {
     var body = try JSONObjectReader(request)
     var fetch = try FetchQuery(&body, .library, for: principal).fetch
-    let collection = try body.text("collection")
+    let collection = try body.text("collection").map { text throws(Problem) in
+      try LocalIdentifier(parameter: text, "collection")
+    }
     try body.finish()
-    if let collection { fetch.scope = try fetching.scope(of: LocalIdentifier(collection), principal) }
+    if let collection { fetch.scope = try fetching.scope(of: collection, principal) }
     return fetch
   }
 

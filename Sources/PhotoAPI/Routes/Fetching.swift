@@ -26,7 +26,7 @@ struct Fetching: Sendable {
         logger.error("the catalogue can't be read", metadata: ["error": "\(reason)"])
       case .storageFailed(let fault, let reason):
         logger.error("the catalogue can't be read", metadata: ["error": "\(reason)", "fault": "\(fault)"])
-      case .malformedCursor, .noSuchCollection, .queryTooExpensive: break
+      case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break
       }
       throw Problem(error)
     }

@@ -44,6 +44,10 @@ package enum AssetSourceError: Error, Sendable, Equatable {
   case noSuchCollection
   /// It was not answered within its deadline.
   case queryTooExpensive
+  /// There are more than may be held at once.
+  case tooManyAssets(limit: Int)
+  /// There is no asset of that name, or none that the principal may see.
+  case noSuchAsset(LocalIdentifier)
   /// The catalogue itself failed; the text is for the log.
   case catalogueFailed(String)
   /// The same, because of its disk.

@@ -18,7 +18,7 @@ package struct SQLCondition: Sendable, Hashable {
 
   private mutating func append(_ predicate: FetchPredicate, _ columns: SQLColumns) {
     switch predicate {
-    case .constant(let value): sql += value ? "1" : "0"
+    case .constant(let value): if value { sql += "1" } else { appendFalse() }
     case .and(let terms):
       for (i, term) in terms.enumerated() {
         if i > 0 { sql += " AND " }
@@ -67,7 +67,7 @@ package struct SQLCondition: Sendable, Hashable {
       sql += " AND "
       append(upper, comparison)
     case .oneOf(let values):
-      guard !values.isEmpty else { return sql += "0" }
+      guard !values.isEmpty else { return appendFalse() }
       appendSubject(comparison, columns)
       sql += " IN ("
       for (i, value) in values.enumerated() {
@@ -116,6 +116,10 @@ package struct SQLCondition: Sendable, Hashable {
     }
   }
 
+  /// Bound: with a literal 0 SQLite forgets what else is asked for, and finds that no partial index can serve ("no query
+  /// solution", where one is named).
+  private mutating func appendFalse() { bind(.integer(0)) }
+
   private mutating func bind(_ value: SQLValue) {
     sql += "?"
     values.append(value)
@@ -135,7 +139,7 @@ package struct SQLCondition: Sendable, Hashable {
     let others = enumeration.cases.count - fulfilling.count
     let isTrueOfNil = comparison.subject.isNullable && comparison.matches(Single(value: nil))
     switch (fulfilling.count, others) {
-    case (0, _): sql += isTrueOfNil ? "\(column.expression) IS NULL" : "0"
+    case (0, _): if isTrueOfNil { sql += "\(column.expression) IS NULL" } else { appendFalse() }
     case (_, 0): sql += comparison.subject.isNullable && !isTrueOfNil ? "\(column.expression) IS NOT NULL" : "1"
     default:
       if isTrueOfNil { sql += "(\(column.expression) IS NULL OR " }

@@ -177,7 +177,9 @@ extension CatalogueSchema {
       revision INTEGER NOT NULL,
       CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
     ) STRICT;
+    -- In the order of a folder, and in that of a list of all: smart albums, folders, albums.
     CREATE INDEX collectionByParent ON collection (parent, position);
+    CREATE INDEX collectionByType ON collection (type DESC, position);
     CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
 
     CREATE TABLE member (
@@ -191,7 +193,7 @@ extension CatalogueSchema {
       listing INTEGER NOT NULL,
       PRIMARY KEY (collection, position)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX memberByDate ON member (collection, listing, creationDate);
+    CREATE INDEX memberByDate ON member (collection, creationDate, listing);
     CREATE UNIQUE INDEX memberByAsset ON member (asset, collection);
     """
 

@@ -14,7 +14,7 @@ extension CatalogueSchema {
     CREATE INDEX screenshotByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE (mediaSubtypes & 4) <> 0;
     CREATE INDEX liveByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE (mediaSubtypes & 8) <> 0;
     CREATE INDEX depthByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE (mediaSubtypes & 16) <> 0;
-    CREATE INDEX visibleAssetByAddition ON asset (addedDate DESC, localIdentifier) WHERE listing = 0;
+    CREATE INDEX assetByAddition ON asset (addedDate DESC, localIdentifier, listing);
 
     -- How many assets are of a day (UTC: milliseconds since 1970 by 86,400,000, rounded down), for each value of `listing`.
     CREATE TABLE dayCount (
@@ -74,6 +74,7 @@ extension CatalogueSchema {
       -- The token of the change that it went with.
       revision INTEGER NOT NULL
     ) STRICT;
+    CREATE INDEX deletedAssetByIdentifier ON deletedAsset (localIdentifier);
     CREATE TRIGGER rememberDeletedAsset AFTER DELETE ON asset BEGIN
       INSERT INTO deletedAsset VALUES (
         OLD.id, OLD.localIdentifier, (SELECT value FROM library WHERE key = 'token'));

@@ -1,0 +1,129 @@
+// Lists of collections, read in stretches: each begins behind what the one before ended with, so that none is left out or
+// comes twice, whatever has come or gone since.
+
+import GRDB
+import PhotoModel
+
+/// A collection of a list, and the cursor of what comes behind it.
+struct ListedCollection {
+  let collection: AssetCollection
+  let cursor: PageCursor
+}
+
+/// A list in its own order: gives so many collections behind a cursor, fewer only at its end.
+typealias CollectionList = (_ limit: Int, _ cursor: PageCursor?) throws -> [ListedCollection]
+
+extension CollectionReader {
+  /// What a query asks for.
+  func list() throws -> CollectionList {
+    if let parent = query.parent { return try children(of: parent) }
+    switch query.type {
+    case .moment: return moments(in: nil)
+    case .folder where query.subtype.map(MomentList.subtypes.contains) ?? false:
+      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: MomentList.allDays)
+    default: return all()
+    }
+  }
+
+  /// Smart albums, then folders, then albums, each by their places.
+  private func all() -> CollectionList {
+    { limit, cursor in
+      let last = try cursor?.fields(3)
+      let type = try cursor.map { try $0.text(0) }
+      let behind = "AND type <= ?2 AND (type < ?2 OR position > ?3 OR (position = ?3 AND id > ?4))"
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT id, localIdentifier, type, subtype, title, keyAsset, revision, position
+            FROM collection INDEXED BY collectionByType
+            WHERE \(query.type == nil ? "type <= ?1" : "type = ?1") \(last == nil ? "" : behind)
+              \(query.subtype == nil ? "" : "AND subtype = ?6")
+            ORDER BY type DESC, position, id LIMIT ?5
+            """),
+        arguments: [
+          query.type?.rawValue ?? "~", type ?? "", try cursor?.integer(1) ?? 0, try cursor?.integer(2) ?? 0, limit,
+        ] + (query.subtype.map { [$0] } ?? []))
+      return try rows.map { row in
+        ListedCollection(
+          collection: try collection(row), cursor: PageCursor([.text(row[2]), .integer(row[7]), .integer(row[0])]))
+      }
+    }
+  }
+
+  private func children(of parent: LocalIdentifier) throws -> CollectionList {
+    if let list = MomentList(parent) {
+      return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.milliseconds)
+    }
+    let folder = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT id FROM collection WHERE localIdentifier = ? AND type = 'folder'"),
+      arguments: [parent.rawValue])
+    guard let folder else { throw AssetSourceError.noSuchCollection }
+    return { limit, cursor in
+      _ = try cursor?.fields(2)
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT id, localIdentifier, type, subtype, title, keyAsset, revision, position
+            FROM collection INDEXED BY collectionByParent
+            WHERE parent = ?1 AND (position, id) > (?2, ?3)
+              AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6)
+            ORDER BY position, id LIMIT ?4
+            """),
+        arguments: [
+          folder, try cursor?.integer(0) ?? .min, try cursor?.integer(1) ?? .min, limit, query.type?.rawValue,
+          query.subtype,
+        ])
+      return try rows.map { row in
+        ListedCollection(collection: try collection(row), cursor: PageCursor([.integer(row[7]), .integer(row[0])]))
+      }
+    }
+  }
+
+  /// Newest first, of all or of a stretch of time.
+  private func moments(in range: Range<Int64>?) -> CollectionList {
+    { limit, cursor in
+      _ = try cursor?.fields(2)
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT localIdentifier, startDate, endDate, assetCount, revision, id FROM moment INDEXED BY momentByDate
+            WHERE isByPlace = ?1 AND startDate >= ?2 AND startDate < ?3 AND (startDate, id) < (?4, ?5)
+            ORDER BY startDate DESC, id DESC LIMIT ?6
+            """),
+        arguments: [
+          principal.may(.location), range?.lowerBound ?? .min, range?.upperBound ?? .max,
+          try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
+        ])
+      return try rows.map { row in
+        ListedCollection(collection: try moment(row), cursor: PageCursor([.integer(row[1]), .integer(row[5])]))
+      }
+    }
+  }
+
+  /// Years or months, newest first.
+  private func momentLists(ofMonths isOfMonths: Bool, days: Range<Int>) -> CollectionList {
+    { limit, cursor in
+      _ = try cursor?.fields(1)
+      var end = min(days.upperBound, try cursor.map { Int(clamping: try $0.integer(0)) } ?? .max)
+      var lists: [ListedCollection] = []
+      while lists.count < limit, let day = try lastDay(before: end), day >= days.lowerBound {
+        let month = CivilDate.month(ofDay: day)
+        let list = MomentList(year: month.year, month: isOfMonths ? month.month : nil)
+        end = list.days.lowerBound
+        lists.append(
+          ListedCollection(
+            collection: try collection(list, count: try count(in: list.days)),
+            cursor: PageCursor([.integer(Int64(end))])))
+      }
+      return lists
+    }
+  }
+}
+
+extension MomentList {
+  /// The years that have names.
+  fileprivate static let allDays =
+    MomentList(year: 1, month: nil).days
+    .lowerBound..<MomentList(year: 9999, month: nil)
+    .days.upperBound
+}

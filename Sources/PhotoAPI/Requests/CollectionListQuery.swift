@@ -1,0 +1,74 @@
+import AssetLibrary
+import HTTPCore
+import PhotoModel
+import PhotoPredicate
+
+/// What a list of collections is asked for: `GET /v1/collections` and `GET /v1/collections/{id}/collections`.
+struct CollectionListQuery: Sendable {
+  private static let pageSizes = 1...1000
+
+  let fetch: CollectionFetch
+  /// As they were given, for the next page.
+  let parameters: [String: String]
+
+  init(_ target: RequestTarget, in parent: LocalIdentifier?, for principal: Principal) throws(Problem) {
+    var query = try QueryReader(target)
+    var asked = CollectionQuery(parent: parent)
+    asked.type = try query.optionalWord("type")
+    asked.subtype = try query.text("subtype").map { text throws(Problem) in try Self.subtype(text) }
+    asked.limit = try query.number("limit", in: Self.pageSizes) ?? 100
+    asked.cursor = query.text("cursor")
+    asked.includesHidden = try query.flag("includeHiddenAssets")
+    asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
+    let predicate = try query.predicate(schema: .collection, principal)
+    let sort = try query.sortDescriptors(schema: .collection, principal)
+    try query.finish()
+    fetch = CollectionFetch(asked, predicate: predicate, sort: sort)
+    parameters = query.values
+  }
+
+  /// A subtype that there is, so that a typing mistake is no empty list.
+  private static func subtype(_ text: String) throws(Problem) -> String {
+    let names = Enumeration.collectionSubtype.cases.map(\.name)
+    guard names.contains(text) else {
+      throw QueryReader.invalid("subtype", "is one of \(names.joined(separator: ", "))")
+    }
+    return text
+  }
+}
+
+extension QueryReader {
+  mutating func predicate(
+    schema: PropertySchema, _ principal: Principal
+  ) throws(Problem) -> FetchPredicate? {
+    try text("predicate").map { text throws(Problem) in try FetchPredicate(parameter: text, schema, principal) }
+  }
+
+  mutating func sortDescriptors(
+    schema: PropertySchema, _ principal: Principal
+  ) throws(Problem) -> FetchSortDescriptors? {
+    try text("sortDescriptors").map { text throws(Problem) in
+      try FetchSortDescriptors(parameter: text, schema, principal)
+    }
+  }
+}
+
+extension FetchPredicate {
+  init(parameter text: String, _ schema: PropertySchema, _ principal: Principal) throws(Problem) {
+    do throws(PredicateError) {
+      self = try FetchPredicate(text, schema: schema, principal: principal)
+    } catch {
+      throw Problem(error, parameter: "predicate")
+    }
+  }
+}
+
+extension FetchSortDescriptors {
+  init(parameter text: String, _ schema: PropertySchema, _ principal: Principal) throws(Problem) {
+    do throws(PredicateError) {
+      self = try FetchSortDescriptors(text, schema: schema, principal: principal)
+    } catch {
+      throw Problem(error, parameter: "sortDescriptors")
+    }
+  }
+}

@@ -1,0 +1,266 @@
+import AssetLibrary
+import Foundation
+import GRDB
+import PhotoModel
+import PhotoPredicate
+import Synchronization
+import Testing
+
+/// What SQLite does for each read that has to be as quick at a million assets as at ten, of which a clock would tell less.
+///
+/// The rule: a table of the library is entered by a key or a bound (SEARCH), or an index is read in the order that is asked
+/// for, from its beginning and only as far as a page goes (SCAN … USING INDEX, with LIMIT and without a sort of everything).
+/// A page behind a cursor has a bound always.
+@Suite("Query plans")
+struct QueryPlanTests {
+  /// Tables that do not grow with the library's assets, or one row a day.
+  private static let smallTables: Set<String> = ["counter", "library", "dayCount", "sqlite_master"]
+
+  private static func fetch(
+    _ predicate: String? = nil, _ sort: String? = nil, _ scope: AssetScope = .library, hidden: Bool = false,
+    bursts: Bool = false
+  ) throws -> AssetFetch {
+    var fetch = AssetFetch()
+    fetch.scope = scope
+    fetch.predicate = try predicate.map { try FetchPredicate($0, schema: .asset, principal: .local) }
+    fetch.sort = try sort.map { try FetchSortDescriptors($0, schema: .asset, principal: .local) }
+    fetch.includesHidden = hidden
+    fetch.includesAllBurstAssets = bursts
+    return fetch
+  }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let name: String
+    let predicate: String?
+    let sort: String?
+    let scope: AssetScope
+
+    init(_ name: String, _ predicate: String? = nil, _ sort: String? = nil, _ scope: AssetScope = .library) {
+      (self.name, self.predicate, self.sort, self.scope) = (name, predicate, sort, scope)
+    }
+
+    var testDescription: String { name }
+
+    /// It is of a few that are looked up by their keys.
+    var isShort: Bool {
+      if case .rows = scope { return true }
+      return predicate?.hasPrefix("localIdentifier") ?? false || predicate?.hasPrefix("burstIdentifier") ?? false
+    }
+  }
+
+  static let listed: [Case] =
+    [
+      Case("newest first"), Case("oldest first", nil, "creationDate"),
+      Case("by date and another key", nil, "-creationDate,originalFilename"),
+      Case("by date and name, downwards", nil, "creationDate,-localIdentifier"),
+      Case("a range of dates", "creationDate BETWEEN {'2023-11-15T00:00:00Z', '2023-11-16T00:00:00Z'}"),
+      Case("since a date", "creationDate >= '2023-11-15T00:00:00Z'", "creationDate"),
+      Case("before a date", "creationDate < '2023-11-15T00:00:00Z'"),
+      Case("favourites", "isFavorite == YES"), Case("favourites, oldest first", "favorite == true", "creationDate"),
+      Case("favourites of a time", "isFavorite == 1 AND creationDate > '2023-11-15T00:00:00Z'"),
+      Case("not favourites", "isFavorite == NO"), Case("videos", "mediaType == video"),
+      Case("videos by number", "mediaType == 2"), Case("images", "mediaType == image"),
+      Case("panoramas", "(mediaSubtypes & photoPanorama) != 0"), Case("HDR", "(mediaSubtypes & photoHDR) == photoHDR"),
+      Case("screenshots", "(mediaSubtypes & 4) != 0"), Case("live photos", "(mediaSubtypes & photoLive) != 0"),
+      Case("depth", "(mediaSubtypes & photoDepthEffect) != 0"), Case("hidden", "isHidden == YES"),
+      Case("bursts", "representsBurst == YES"), Case("raw", "isRAW == YES"),
+      Case("everything", "TRUEPREDICATE"), Case("last added first", nil, "-addedDate"),
+      Case("added since", "addedDate > '1970-01-01T00:00:01Z'", "-addedDate"),
+      Case("by identifier", "localIdentifier == 'a7919-1'"),
+      Case("by identifiers, in an order", "localIdentifier IN {'a7919-1', 'x'} AND fileSize > 0", "-fileSize"),
+      Case("one burst", "burstIdentifier == 'burst1'", "originalFilename"),
+      Case("album", nil, nil, .album(row: 13)), Case("album by date", nil, "-creationDate", .album(row: 13)),
+      Case("album, oldest first", nil, "creationDate", .album(row: 13)),
+      Case("album, of a time", "creationDate > '2023-11-15T00:00:00Z'", "-creationDate", .album(row: 13)),
+      Case("album of nothing", nil, nil, .album(row: 99)),
+      Case("month", nil, nil, .dates(1_700_000_000_000...1_700_100_000_000)),
+      Case("short list", nil, nil, .rows([3, 5, 1])),
+    ] + SmartAlbum.allCases.map { Case($0.rawValue, nil, nil, .smartAlbum($0)) }
+    + SmartAlbum.allCases.map { Case("\($0.rawValue), oldest first", nil, "creationDate", .smartAlbum($0)) }
+
+  // MARK: Tests
+
+  @Test("each listed fetch finds its pages, columns and rows, and knows that it is not free", arguments: listed)
+  func fetches(_ shape: Case) throws {
+    let traced = Self.traced
+    let catalogue = traced.library.catalogue
+    for (hidden, bursts) in [(false, false), (true, false), (true, true)] {
+      let fetch = try Self.fetch(shape.predicate, shape.sort, shape.scope, hidden: hidden, bursts: bursts)
+      #expect(!fetch.isFree)
+      var cursor: String?
+      let first = try traced.statements {
+        cursor = try catalogue.assets(fetch, FetchPageRequest(limit: 5), for: .local).nextCursor
+        _ = try catalogue.columns(fetch, FetchPageRequest(limit: 5), for: .local)
+        _ = try catalogue.rows(fetch, atMost: 5000, deadline: nil, for: .local)
+      }
+      #expect(first.count >= 6)
+      for sql in first { try check(sql, isShort: shape.isShort) }
+      guard let cursor else { continue }
+      let second = try traced.statements {
+        _ = try catalogue.assets(fetch, FetchPageRequest(limit: 5, cursor: cursor), for: .local)
+        _ = try catalogue.columns(fetch, FetchPageRequest(limit: 5, cursor: cursor), for: .local)
+      }
+      for sql in second { try check(sql, isShort: shape.isShort, isBounded: true) }
+    }
+  }
+
+  @Test(
+    "what no index serves is known to be free",
+    arguments: [
+      Case("by name", "originalFilename == 'x'"), Case("in the order of a name", nil, "originalFilename"),
+      Case("favourites in the order of a size", "isFavorite == YES", "-fileSize"),
+      Case("either", "isFavorite == YES OR mediaType == video"), Case("not", "NOT (mediaType == image)"),
+      Case("added since, by date", "addedDate > '2024-01-01T00:00:00Z'"),
+      Case("a range of dates, by addition", "creationDate > '2024-01-01T00:00:00Z'", "-addedDate"),
+      Case("favourite videos", "isFavorite == YES AND mediaType == video"),
+      Case("large videos", "mediaType == video AND fileSize > 5"),
+      Case("a date that is none", "creationDate != '2024-01-01T00:00:00Z'"),
+      Case("favourites among videos", "isFavorite == YES", nil, .smartAlbum(.videos)),
+      Case("images among videos", "mediaType == image", nil, .smartAlbum(.videos)),
+      Case("a time in an album's own order", "creationDate > '2024-01-01T00:00:00Z'", nil, .album(row: 13)),
+      Case("an album by name", nil, "originalFilename", .album(row: 13)),
+      Case("names in an album", "originalFilename == 'x'", nil, .album(row: 13)),
+      Case("a month by addition", nil, "-addedDate", .dates(0...5)),
+      Case("names of a month", "isRAW == NO", nil, .dates(0...5)),
+      Case("identifiers in any case", "localIdentifier ==[c] 'x'"),
+      Case("a long list", nil, nil, .rows(Array(1...10_001))),
+    ])
+  func free(_ shape: Case) throws {
+    #expect(try Self.fetch(shape.predicate, shape.sort, shape.scope).isFree)
+  }
+
+  @Test("counts and buckets of a scope are read off counters")
+  func counts() throws {
+    let catalogue = Self.traced.library.catalogue
+    for scope in [.library, .album(row: 13)] + SmartAlbum.allCases.map(AssetScope.smartAlbum) {
+      let statements = try Self.traced.statements {
+        _ = try catalogue.count(try Self.fetch(nil, nil, scope), deadline: nil, for: .local)
+      }
+      for sql in statements { try check(sql) }
+    }
+    let buckets = try Self.traced.statements {
+      _ = try catalogue.dateBuckets(AssetFetch(), by: .month, deadline: nil, for: .local)
+    }
+    for sql in buckets { try check(sql) }
+  }
+
+  @Test("collections, their counts, dates and key assets, moments and the lists above them", arguments: [false, true])
+  func collections(_ showsAll: Bool) throws {
+    let catalogue = Self.traced.library.catalogue
+    var queries = CollectionType.allCases.map { CollectionQuery(type: $0, limit: 2) } + [CollectionQuery(limit: 100)]
+    queries += ["momentListYear", "momentListCluster"].map { CollectionQuery(type: .folder, subtype: $0, limit: 2) }
+    queries += ["momentListYear.2023", "momentListCluster.2023-11", "folder-one"].map {
+      CollectionQuery(parent: LocalIdentifier($0), limit: 2)
+    }
+    for var query in queries {
+      query.includesHidden = showsAll
+      query.includesAllBurstAssets = showsAll
+      var found: [LocalIdentifier] = []
+      let statements = try Self.traced.statements {
+        let page = try catalogue.collections(query, for: .local)
+        found = page.collections.map(\.localIdentifier)
+        query.cursor = page.nextCursor
+        if query.cursor != nil { _ = try catalogue.collections(query, for: .local) }
+      }
+      #expect(!found.isEmpty && statements.count > found.count, "\(query)")
+      for sql in statements { try check(sql) }
+      let single = try Self.traced.statements {
+        for identifier in found {
+          #expect(try catalogue.collection(identifier, query, for: .local) != nil)
+          _ = try catalogue.scope(of: identifier, for: .local)
+        }
+      }
+      for sql in single { try check(sql) }
+    }
+  }
+
+  @Test("members of a handle, where one stands, and single assets are looked up")
+  func lookups() throws {
+    let catalogue = Self.traced.library.catalogue
+    let statements = try Self.traced.statements {
+      _ = try catalogue.members([5, 3, 99_999], for: .local)
+      _ = try catalogue.row(of: LocalIdentifier("x"), for: .local)
+      _ = try? catalogue.rows(of: [LocalIdentifier("x")], deadline: nil, for: .local)
+      _ = try catalogue.asset(LocalIdentifier("x"), for: .local)
+    }
+    #expect(statements.count >= 6)
+    for sql in statements { try check(sql) }
+  }
+
+  // MARK: The rule
+
+  /// - Parameters:
+  ///   - isShort: few rows are found by their keys, so they may be sorted.
+  ///   - isBounded: behind a cursor.
+  private func check(_ sql: String, isShort: Bool = false, isBounded: Bool = false) throws {
+    for step in try Self.traced.plan(of: sql) {
+      let words = step.split(separator: " ").map(String.init)
+      switch words[0] {
+      case "SEARCH": break
+      case "SCAN" where Self.smallTables.contains(words[1]): break
+      case "SCAN" where words[1] == "listed": #expect(isShort, "\(step)\n\(sql)")
+      case "SCAN" where words.count > 3 && words[1] != "CONSTANT":
+        let isInOrder = words.contains("INDEX") && sql.contains("LIMIT") && sql.contains("ORDER BY")
+        #expect(isInOrder && !isBounded, "\(step)\n\(sql)")
+      case "USE":
+        let isOfTies = step.hasSuffix("LAST TERM OF ORDER BY") || step.contains("RIGHT PART OF ORDER BY")
+        #expect(isOfTies || isShort && step.hasSuffix("FOR ORDER BY"), "\(step)\n\(sql)")
+      case "SCALAR", "LIST", "CO-ROUTINE": break
+      default: Issue.record("\(step)\n\(sql)")
+      }
+    }
+  }
+
+  private static let traced: TracedLibrary = {
+    do { return try TracedLibrary() } catch { fatalError("\(error)") }
+  }()
+}
+
+/// Some thousand assets, few of them special, as libraries are; SQLite knows nothing of how they are spread.
+private final class TracedLibrary: @unchecked Sendable {
+  // Because the library is made once and only read, through a pool and a queue that anybody may use.
+  let library: SyntheticLibrary
+  private let turn = NSLock()
+  private let record: Record
+
+  private final class Record: Sendable { let values = Mutex<[String]>([]) }
+
+  init() throws {
+    let record = Record()
+    library = try SyntheticLibrary(
+      (1...3000).map { (row: Int64) in
+        var asset = SyntheticAsset(row: row, date: 1_700_000_000_000 + row / 3 * 60_000)
+        asset.isFavorite = row % 50 == 0
+        asset.isHidden = row % 40 == 0
+        asset.mediaType = row % 30 == 0 ? .video : .image
+        asset.mediaSubtypes = row % 17 == 0 ? 1 << (row % 5) : 0
+        asset.isRAW = row % 70 == 0
+        if row % 20 < 3 { (asset.burst, asset.representsBurst) = ("burst\(row / 20)", row % 20 == 0) }
+        return asset
+      }, traced: { sql in record.values.withLock { $0.append(sql) } })
+    self.record = record
+    // Behind the twelve smart albums.
+    try #require(try library.makeAlbum("album", (1...2000).map { $0 }) == 13)
+    let folder = try library.makeFolder("one")
+    for i in 0..<5 { _ = try library.makeAlbum("inner \(i)", [1, 2, 3], parent: folder, position: i) }
+    try library.catalogue.refreshMoments(zone: .gmt)
+  }
+
+  /// What SQLite is asked for meanwhile.
+  func statements(_ body: () throws -> Void) throws -> [String] {
+    try turn.withLock {
+      record.values.withLock { $0 = [] }
+      try body()
+      return record.values.withLock { $0 }.filter { $0.hasPrefix("SELECT") }
+    }
+  }
+
+  func plan(of sql: String) throws -> [String] {
+    try library.queue.read { db in
+      let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + sql)
+      // A plan is made before anything is bound.
+      statement.setUncheckedArguments([])
+      return try Row.fetchAll(statement).map { $0["detail"] as String }
+    }
+  }
+}
