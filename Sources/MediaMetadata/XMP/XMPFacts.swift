@@ -23,14 +23,14 @@ final class XMPFacts: XMLHandler {
     static let screenshot = Words(rawValue: 16)
   }
 
-  /// Words of an attribute's value, which a namespace is, and words anywhere: each with the byte that it is looked for by.
+  /// What tells of a word: a namespace, or a name or a text.
   private static let namespaces: [(Words, [UInt8])] = [
     (.google, Array("http://ns.google.com/photos/".utf8)), (.gainMap, Array("http://ns.adobe.com/hdr-gain-map/".utf8)),
     (.apple, Array("http://ns.apple.com/".utf8)),
   ]
-  private static let others: [(Words, [UInt8])] = [
-    (.rating, Array("Rating".utf8)), (.screenshot, Array("Screenshot".utf8)),
-  ]
+  private static let ratingName = Array(":Rating".utf8)
+  private static let percent = Array("MicrosoftPhoto".utf8)
+  private static let screenshot = Array(MediaFacts.screenshotComment.utf8)
 
   private enum Property {
     case rating, projection, panoramaViewer, motion, burst, semantic, auxiliaryType, comment
@@ -62,8 +62,15 @@ final class XMPFacts: XMLHandler {
   private static func words(of packet: ArraySlice<UInt8>) -> Words {
     packet.withUnsafeBytes { bytes in
       var found: Words = []
-      for (word, text) in others
-      where find(text[0], in: bytes, { starts(with: text, at: $0, in: bytes) }) { found.insert(word) }
+      // Not the end of ISOSpeedRatings, which is everywhere, and not Windows' percentage.
+      let hasRating = find(UInt8(ascii: "R"), in: bytes) { position in
+        guard starts(with: ratingName, at: position - 1, in: bytes) else { return false }
+        let end = position - 1 + ratingName.count
+        let isWhole = end == bytes.count || !(UInt8(ascii: "A")...UInt8(ascii: "z")).contains(bytes[end])
+        return isWhole && !starts(with: percent, at: position - 1 - percent.count, in: bytes)
+      }
+      if hasRating { found.insert(.rating) }
+      if find(screenshot[0], in: bytes, { starts(with: screenshot, at: $0, in: bytes) }) { found.insert(.screenshot) }
       // No namespace is declared without an equals sign, a quote behind it.
       _ = find(UInt8(ascii: "="), in: bytes) { position in
         var start = position + 1
@@ -88,7 +95,7 @@ final class XMPFacts: XMLHandler {
   }
 
   private static func starts(with text: [UInt8], at position: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let start = bytes.baseAddress, position + text.count <= bytes.count else { return false }
+    guard let start = bytes.baseAddress, position >= 0, position + text.count <= bytes.count else { return false }
     return memcmp(start + position, text, text.count) == 0
   }
 
