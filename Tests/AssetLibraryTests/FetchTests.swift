@@ -85,12 +85,14 @@ struct FetchTests {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: size, cursor: cursor), for: .local)
       #expect(page.assets.count == size || page.nextCursor == nil)
       pages += page.assets
+      try #require(pages.count <= 180, "pages that come to an end: \(comment)")
       cursor = page.nextCursor
     } while cursor != nil
     #expect(pages.map(\.localIdentifier.rawValue) == expected.map(\.identifier), "\(comment)")
     repeat {
       let page = try catalogue.columns(fetch, FetchPageRequest(limit: size, cursor: cursor), for: .local)
       columns.localIdentifiers += page.localIdentifiers
+      try #require(columns.count <= 180)
       columns.aspectRatios += page.aspectRatios
       columns.creationDates += page.creationDates
       columns.isFavorites += page.isFavorites
@@ -145,6 +147,7 @@ struct FetchTests {
       let page = try library.catalogue.assets(
         fetch, FetchPageRequest(limit: 1 + dice.below(9), cursor: cursor), for: .local)
       seen += page.assets.map(\.localIdentifier.rawValue)
+      try #require(seen.count <= 5000)
       cursor = page.nextCursor
       for _ in 0..<dice.below(8) {
         let index = dice.below(library.assets.count)
