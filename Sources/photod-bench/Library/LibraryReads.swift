@@ -84,7 +84,7 @@ private final class Reads {
       }
     }
     report.residentBytesAfter = Self.residentBytes
-    try handle(all)
+    try handle(all, identifiers)
   }
 
   private func pages(_ all: AssetFetch, _ cursors: [String]) throws {
@@ -144,18 +144,26 @@ private final class Reads {
     }
   }
 
-  private func handle(_ all: AssetFetch) throws {
-    var rows: [UInt32] = []
+  private func handle(_ all: AssetFetch, _ identifiers: [LocalIdentifier]) throws {
+    var made: FetchResult?
     try measure("handle over everything, made", of: 5) { _ in
-      rows = try catalogue.rows(all, atMost: 100_000_000, deadline: nil, for: .local).rows
-      return rows.count
+      // One at a time, as its memory is looked at behind this.
+      made = nil
+      let found = try catalogue.rows(all, atMost: 100_000_000, deadline: nil, for: .local)
+      made = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: all)
+      return found.rows.count
     }
+    guard let result = made, let first = result.rows(in: 0..<1).first else { return }
+    // Makes the table that all others are looked up in.
+    _ = result.index(ofRow: first)
     report.residentBytesWithHandle = Self.residentBytes
     try measure("handle, 100 at an index") { random in
-      let first = Int.random(in: 0..<max(1, rows.count - 100), using: &random)
-      var fetch = AssetFetch()
-      fetch.scope = .rows(Array(rows[first..<min(rows.count, first + 100)]))
-      return try catalogue.assets(fetch, FetchPageRequest(limit: 100), for: .local).assets.count
+      let first = Int.random(in: 0..<max(1, result.count - 100), using: &random)
+      return try catalogue.members(result.rows(in: first..<min(result.count, first + 100)), for: .local).count
+    }
+    try measure("handle, the index of an asset") { random in
+      let identifier = identifiers.randomElement(using: &random) ?? LocalIdentifier("")
+      return try catalogue.row(of: identifier, for: .local).flatMap { result.index(ofRow: $0) } == nil ? 0 : 1
     }
   }
 
