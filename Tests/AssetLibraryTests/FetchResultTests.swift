@@ -148,6 +148,15 @@ struct FetchResultTests {
     #expect(nameless.rawValue == "")
   }
 
+  // Were all of them to begin at one place of the table, this would take hours.
+  @Test("where an asset stands is found in a large result too", .timeLimit(.minutes(1)))
+  func large() {
+    let rows = (1...400_000).reversed().map { UInt32($0) }
+    let result = FetchResult(rows: rows, changeToken: "", fetch: AssetFetch())
+    for index in stride(from: 0, to: rows.count, by: 997) { #expect(result.index(ofRow: rows[index]) == index) }
+    for row in 400_001...400_999 { #expect(result.index(ofRow: UInt32(row)) == nil) }
+  }
+
   private struct Missing: Error {}
 
   private func identifiers(_ rows: [UInt32], _ library: SyntheticLibrary) throws -> [String] {

@@ -53,6 +53,6 @@ package final class FetchResult: Sendable {
 
   /// Multiplied by the golden ratio, and the upper bits of the product with the number of places.
   private static func place(of row: UInt32, in count: Int) -> Int {
-    Int(UInt64(row &* 2_654_435_769) * UInt64(count) >> 32)
+    Int((UInt64(row &* 2_654_435_769) * UInt64(count)) >> 32)
   }
 }
