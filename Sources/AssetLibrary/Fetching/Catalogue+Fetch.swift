@@ -12,59 +12,55 @@ extension Catalogue {
   package func assets(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetPage {
-    let plan = FetchPlan(fetch)
-    return try fetching(page.deadline) { db in
-      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
-      let limit = start.limit(page.limit, of: fetch)
-      let statement = FetchStatement(
-        plan, columns: AssetRow.columns,
-        joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1",
-        after: start?.values, limit: limit + 1)
-      var assets: [Asset] = []
-      assets.reserveCapacity(min(limit, 1000))
-      var last: Row?
-      let rows = try Row.fetchCursor(statement.prepared(db))
-      var hasMore = false
-      while let row = try rows.next() {
-        if assets.count == limit {
-          hasMore = true
-          break
-        }
-        assets.append(try AssetRow.asset(row, for: principal))
-        if assets.count == limit { last = row.copy() }
-      }
-      let next = hasMore ? last.flatMap { start.next(behind: $0, assets.count, of: fetch, plan) } : nil
-      return AssetPage(assets: assets, nextCursor: next, changeToken: try Self.token(db))
-    }
+    var assets: [Asset] = []
+    let end = try walk(
+      fetch, page, columns: AssetRow.columns,
+      joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
+    ) { assets.append(try AssetRow.asset($0, for: principal)) }
+    return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
 
   /// Properties of many assets at once, for a grid.
   package func columns(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetColumns {
+    var columns = AssetColumns(capacity: min(page.limit, 10_000))
+    let end = try walk(
+      fetch, page,
+      columns: """
+        asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
+        CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
+        """
+    ) { columns.append($0) }
+    columns.nextCursor = end.nextCursor
+    columns.changeToken = end.changeToken
+    return columns
+  }
+
+  /// Runs through the rows of one page, and tells where the next begins and which state of the library that was.
+  private func walk(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, columns: String, joins: String = "", _ take: (Row) throws -> Void
+  ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
     let plan = FetchPlan(fetch)
     return try fetching(page.deadline) { db in
       let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
       let limit = start.limit(page.limit, of: fetch)
-      let statement = FetchStatement(
-        plan,
-        columns: """
-          asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
-          CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
-          """, after: start?.values, limit: limit + 1)
-      var columns = AssetColumns(capacity: min(limit, 10_000))
-      var last: Row?
+      // One more than the page holds tells whether there is another.
+      let statement = FetchStatement(plan, columns: columns, joins: joins, after: start?.values, limit: limit + 1)
       let rows = try Row.fetchCursor(statement.prepared(db))
+      var taken = 0
+      var last: Row?
+      var next: String?
       while let row = try rows.next() {
-        if columns.count == limit {
-          columns.nextCursor = last.flatMap { start.next(behind: $0, columns.count, of: fetch, plan) }
+        if taken == limit {
+          next = last.flatMap { start.next(behind: $0, taken, of: fetch, plan) }
           break
         }
-        columns.append(row)
-        if columns.count == limit { last = row.copy() }
+        try take(row)
+        taken += 1
+        if taken == limit { last = row.copy() }
       }
-      columns.changeToken = try Self.token(db)
-      return columns
+      return (next, try Self.token(db))
     }
   }
 
