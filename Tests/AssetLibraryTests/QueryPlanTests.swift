@@ -174,6 +174,22 @@ struct QueryPlanTests {
     }
   }
 
+  @Test("the columns of a library are read off its index alone")
+  func grid() throws {
+    let catalogue = Self.traced.library.catalogue
+    var cursor: String?
+    let statements = try Self.traced.statements {
+      cursor = try catalogue.columns(AssetFetch(), FetchPageRequest(limit: 5), for: .local).nextCursor
+      _ = try catalogue.columns(AssetFetch(), FetchPageRequest(limit: 5, cursor: cursor), for: .local)
+    }
+    let grids = statements.filter { $0.contains("placeholder") }
+    #expect(grids.count == 2)
+    for sql in grids {
+      let plan = try Self.traced.plan(of: sql)
+      #expect(plan.allSatisfy { $0.contains("COVERING INDEX gridByDate") }, "\(plan)")
+    }
+  }
+
   @Test("members of a handle, where one stands, and single assets are looked up")
   func lookups() throws {
     let catalogue = Self.traced.library.catalogue

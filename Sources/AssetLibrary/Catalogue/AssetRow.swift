@@ -10,9 +10,8 @@ enum AssetRow {
     asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
     asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
-    CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END, asset.mediaSubtypes, \
-    asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, asset.representsBurst, \
-    asset.burstSelectionTypes, asset.isRAW
+    asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
+    asset.representsBurst, asset.burstSelectionTypes, asset.isRAW
     """
   /// What `columns` are read from.
   static let tables = "asset JOIN file ON file.asset = asset.id AND file.isPrimary = 1"

@@ -14,7 +14,7 @@ extension Catalogue {
   ) throws(AssetSourceError) -> AssetPage {
     var assets: [Asset] = []
     let end = try walk(
-      fetch, page, columns: AssetRow.columns,
+      fetch, FetchPlan(fetch), page, columns: AssetRow.columns,
       joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
     ) { assets.append(try AssetRow.asset($0, for: principal)) }
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
@@ -26,10 +26,10 @@ extension Catalogue {
   ) throws(AssetSourceError) -> AssetColumns {
     var columns = AssetColumns(capacity: min(page.limit, 10_000))
     let end = try walk(
-      fetch, page,
+      fetch, FetchPlan(fetch, isGrid: true), page,
       columns: """
         asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
-        CASE WHEN asset.placeholderVersion = asset.contentVersion THEN asset.placeholder END
+        asset.placeholder
         """
     ) { columns.append($0) }
     columns.nextCursor = end.nextCursor
@@ -39,9 +39,9 @@ extension Catalogue {
 
   /// Runs through the rows of one page, and tells where the next begins and which state of the library that was.
   private func walk(
-    _ fetch: AssetFetch, _ page: FetchPageRequest, columns: String, joins: String = "", _ take: (Row) throws -> Void
+    _ fetch: AssetFetch, _ plan: FetchPlan, _ page: FetchPageRequest, columns: String, joins: String = "",
+    _ take: (Row) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
-    let plan = FetchPlan(fetch)
     return try fetching(page.deadline) { db in
       let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
       let limit = start.limit(page.limit, of: fetch)

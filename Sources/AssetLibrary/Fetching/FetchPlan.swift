@@ -14,6 +14,8 @@ struct FetchPlan {
     var source: String
     /// True of every row that is wanted, in literals.
     var condition: String?
+    /// What stands for the condition that it is listed, where that is written in another way than elsewhere.
+    var listed: String?
     /// The key that rows come in the order of; `nil`: in none that a sort descriptor can ask for.
     var key: String?
     /// It holds so few rows that all of them are looked at, in whatever order.
@@ -47,7 +49,8 @@ struct FetchPlan {
     return FetchSortDescriptors([FetchSortDescriptor(key, isAscending: false)], schema: .asset)
   }
 
-  init(_ fetch: AssetFetch) {
+  /// - Parameter isGrid: only what `gridByDate` holds is read of each row.
+  init(_ fetch: AssetFetch, isGrid: Bool = false) {
     let predicate = fetch.predicate?.normalized
     var listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
@@ -84,8 +87,13 @@ struct FetchPlan {
         isShort: rows.count <= Self.shortList)
       values.append(.text("[\(rows.map(String.init).joined(separator: ","))]"))
     }
+    // Nothing is looked for outside of the index, not even whether a row is listed.
+    if isGrid, path.source == "asset INDEXED BY visibleAssetByDate" {
+      path.source = "asset INDEXED BY gridByDate"
+      path.listed = CatalogueSchema.listed
+    }
     if let condition = path.condition { conditions.append(condition) }
-    conditions.append("\(listing) \(listings.sql)")
+    conditions.append(path.listed ?? "\(listing) \(listings.sql)")
     if let predicate {
       let compiled = SQLCondition(predicate, columns: columns)
       conditions.append("(\(compiled.sql))")

@@ -18,6 +18,10 @@ package enum CatalogueSchema {
     migrator.registerMigration("4: fetching", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: fetching)
     }
+    // Counts and dates are what they were.
+    migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: grid)
+    }
     return migrator
   }
 
