@@ -135,7 +135,11 @@ final class SyntheticLibrary {
     catalogue = try Catalogue(dataFolder: folder.data, traced: traced)
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
-    configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA synchronous = OFF")
+      // Its plans are asked for here; what it would give is not.
+      db.add(function: DatabaseFunction("changeToken", argumentCount: 1, pure: true) { $0[0] })
+    }
     queue = try DatabaseQueue(path: folder.data + "/catalogue.sqlite", configuration: configuration)
     try insert(assets)
   }

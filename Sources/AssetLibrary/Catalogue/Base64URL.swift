@@ -20,6 +20,23 @@ enum Base64URL {
     return String(decoding: letters, as: UTF8.self)
   }
 
+  /// `nil`: not what `encode` gives for any bytes.
+  static func decode(_ text: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var bits = 0
+    var held: UInt32 = 0
+    for letter in text.utf8 {
+      guard let value = alphabet.firstIndex(of: letter) else { return nil }
+      held = held << 6 | UInt32(value)
+      bits += 6
+      guard bits >= 8 else { continue }
+      bits -= 8
+      bytes.append(UInt8(truncatingIfNeeded: held >> UInt32(bits)))
+    }
+    // What is left over is no byte, and of one text only.
+    return bits < 6 && held & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
+  }
+
   /// 128 random bits.
   static func randomIdentifier() -> String {
     var generator = SystemRandomNumberGenerator()

@@ -40,7 +40,7 @@ extension Catalogue: AssetSource {
         assets.removeLast()
         next = assets.last.map { Cursor($0).text }
       }
-      return AssetPage(assets: assets, nextCursor: next, changeToken: try Self.token(db))
+      return AssetPage(assets: assets, nextCursor: next, changeToken: try Self.token(db, for: principal))
     }
   }
 
@@ -57,10 +57,6 @@ extension Catalogue: AssetSource {
           ?? false,
         indexedCount: try Self.count("assets", "IN (0, 1, 2, 3)", db))
     }
-  }
-
-  static func token(_ db: Database) throws -> String {
-    String(try Int64.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0)
   }
 
   static func count(_ name: String, _ listings: String, _ db: Database) throws -> Int {

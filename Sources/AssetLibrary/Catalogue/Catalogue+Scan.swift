@@ -104,7 +104,7 @@ extension Catalogue {
   /// it is found itself; so names may also be exchanged.
   func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
     guard !moves.isEmpty else { return }
-    try write { db, token in
+    try change { db, token in
       let writer = try AssetWriter(db, token: token)
       for (file, _) in moves { try writer.takePath(fromRow: file.id) }
       for (file, path) in moves { try writer.move(row: file.id, to: path) }
@@ -114,9 +114,7 @@ extension Catalogue {
   /// Puts a batch of findings into the catalogue, all or none.
   func store(_ files: [ProbedFile]) throws(AssetSourceError) {
     guard !files.isEmpty else { return }
-    // What can't be read is noted, but is no change of the library.
-    let changesLibrary = files.contains { if case .media = $0.finding { true } else { false } }
-    try write(takesToken: changesLibrary) { db, token in
+    try change { db, token in
       var writer = try AssetWriter(db, token: token)
       for file in files { try writer.store(file) }
       try writer.finish()
@@ -129,7 +127,7 @@ extension Catalogue {
   ///   or video.
   func remove(_ ids: [Int64], companions: [ProbedFile] = []) throws(AssetSourceError) {
     guard !ids.isEmpty else { return }
-    try write { db, token in
+    try change { db, token in
       var writer = try AssetWriter(db, token: token)
       for id in ids { try writer.remove(row: id) }
       for file in companions { try writer.store(file) }
@@ -158,23 +156,6 @@ extension Catalogue {
       try pool.write { db in
         try db.execute(sql: "UPDATE library SET value = 1 WHERE key = 'isFirstScanComplete'")
         try db.execute(sql: "UPDATE library SET value = ? WHERE key = 'probe'", arguments: [probeMark])
-      }
-    } catch {
-      throw Self.translated(error)
-    }
-  }
-
-  /// One transaction with the token of the change that it is.
-  private func write(
-    takesToken: Bool = true, _ body: (Database, _ token: Int64) throws -> Void
-  ) throws(AssetSourceError) {
-    do {
-      try pool.write { db in
-        let step = takesToken ? 1 : 0
-        let token =
-          try Int64.fetchOne(
-            db, sql: "UPDATE library SET value = value + ? WHERE key = 'token' RETURNING value", arguments: [step]) ?? 0
-        try body(db, token)
       }
     } catch {
       throw Self.translated(error)

@@ -20,6 +20,10 @@ package final class Catalogue: Sendable {
   let pool: DatabasePool
   let dataFolder: String
   let commits = CommitCounter()
+  /// How tokens of changes are written for clients.
+  package let tokens = ChangeTokenText()
+  /// Tells of each change, whoever made it.
+  package let feed: ChangeFeed
   private let others: OtherWriters
   private let use: DataFolderUse
 
@@ -33,7 +37,7 @@ package final class Catalogue: Sendable {
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
     use = try DataFolderUse(dataFolder)
-    var configuration = Self.configuration
+    var configuration = Self.configuration(tokens)
     configuration.prepareDatabase { db in
       // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
       try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
@@ -50,6 +54,7 @@ package final class Catalogue: Sendable {
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       try Self.migrate(pool, dataFolder: dataFolder)
       others = try OtherWriters(pool: pool)
+      feed = ChangeFeed(latest: try Self.ready(tokens, pool))
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
       throw error
@@ -65,7 +70,7 @@ package final class Catalogue: Sendable {
     guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
     self.dataFolder = dataFolder
     use = try DataFolderUse(dataFolder)
-    var configuration = Self.configuration
+    var configuration = Self.configuration(tokens)
     configuration.readonly = true
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -75,6 +80,7 @@ package final class Catalogue: Sendable {
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       if !isCurrent { throw AssetLibraryError.catalogueTooOld(path: path) }
       others = try OtherWriters(pool: pool)
+      feed = ChangeFeed(latest: try Self.ready(tokens, pool))
     } catch let error as AssetLibraryError {
       throw error
     } catch {
@@ -84,15 +90,26 @@ package final class Catalogue: Sendable {
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  private static var configuration: Configuration {
+  private static func configuration(_ tokens: ChangeTokenText) -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount
     configuration.busyMode = .timeout(busyTimeout)
     configuration.prepareDatabase { db in
       for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
+      db.add(function: tokens.function)
     }
     return configuration
+  }
+
+  /// Makes tokens ready to be written.
+  ///
+  /// - Returns: the last one.
+  private static func ready(_ tokens: ChangeTokenText, _ pool: DatabasePool) throws -> ChangeToken {
+    try pool.read { db in
+      tokens.use(key: try Data.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'contentKey'") ?? Data())
+      return try changeToken(db)
+    }
   }
 
   /// See ``AssetSource``. What another process commits is noticed by `noticeOtherWriters`.
@@ -102,7 +119,10 @@ package final class Catalogue: Sendable {
   /// and then; it waits for its turn among this process's writers, and reads a few bytes of memory that SQLite shares
   /// between processes.
   package func noticeOtherWriters() {
-    if others.haveCommitted() { commits.increment() }
+    guard others.haveCommitted() else { return }
+    commits.increment()
+    // What can't be read now is told of with the next change.
+    if let token = try? read({ try Self.changeToken($0) }) { feed.changed(to: token) }
   }
 
   /// Reads, with the catalogue's own error.

@@ -5,7 +5,7 @@ import PhotoModel
 extension Catalogue {
   /// The token of the last change.
   func changeToken() throws(AssetSourceError) -> Int64 {
-    try read { try Int64.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0 }
+    try read { try Self.changeToken($0).number }
   }
 
   /// Holds the catalogue against itself: pages and indexes, references, files and assets, numbers that are kept. Takes

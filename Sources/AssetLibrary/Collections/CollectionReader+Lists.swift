@@ -34,7 +34,7 @@ extension CollectionReader {
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT id, localIdentifier, type, subtype, title, keyAsset, revision, position
+            SELECT id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision), position
             FROM collection INDEXED BY collectionByType
             WHERE \(query.type == nil ? "type <= ?1" : "type = ?1") \(last == nil ? "" : behind)
               \(query.subtype == nil ? "" : "AND subtype = ?6")
@@ -63,7 +63,7 @@ extension CollectionReader {
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT id, localIdentifier, type, subtype, title, keyAsset, revision, position
+            SELECT id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision), position
             FROM collection INDEXED BY collectionByParent
             WHERE parent = ?1 AND (position, id) > (?2, ?3)
               AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6)
@@ -86,7 +86,7 @@ extension CollectionReader {
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT localIdentifier, startDate, endDate, assetCount, revision, id FROM moment INDEXED BY momentByDate
+            SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment INDEXED BY momentByDate
             WHERE isByPlace = ?1 AND startDate >= ?2 AND startDate < ?3 AND (startDate, id) < (?4, ?5)
             ORDER BY startDate DESC, id DESC LIMIT ?6
             """),

@@ -9,7 +9,7 @@ struct CollectionReader {
   let principal: Principal
   let listings: Listings
 
-  private static let columns = "id, localIdentifier, type, subtype, title, keyAsset, revision"
+  private static let columns = "id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision)"
 
   init(_ db: Database, _ query: CollectionQuery, _ principal: Principal) {
     self.db = db
@@ -53,7 +53,7 @@ struct CollectionReader {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT localIdentifier, startDate, endDate, assetCount, revision, id FROM moment
+          SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment
           WHERE localIdentifier = ? AND isByPlace = ?
           """), arguments: [identifier.rawValue, principal.may(.location)])
   }
@@ -63,7 +63,7 @@ struct CollectionReader {
   func collection(_ row: Row) throws -> AssetCollection {
     var collection = AssetCollection(
       localIdentifier: LocalIdentifier(row[1]), type: CollectionType(rawValue: row[2]) ?? .album, subtype: row[3],
-      title: row[4], revision: String(row[6] as Int64))
+      title: row[4], revision: row[6])
     let id: Int64 = row[0]
     switch collection.type {
     case .smartAlbum:
@@ -144,7 +144,7 @@ struct CollectionReader {
       localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular",
       startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
       estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2]),
-      revision: String(row[4] as Int64))
+      revision: row[4])
   }
 
   func collection(_ list: MomentList, count: Int) throws -> AssetCollection {

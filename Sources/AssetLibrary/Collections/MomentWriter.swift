@@ -32,7 +32,7 @@ struct MomentWriter {
 
   /// Makes the moments of the next stale days. `false`: there are none left.
   func refresh() throws -> Bool {
-    let token = try Catalogue.token(db)
+    let token = try Catalogue.changeToken(db).number
     let zoneBefore = try String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'")
     if zoneBefore != zone.identifier {
       try db.execute(sql: "INSERT OR IGNORE INTO staleDay SELECT DISTINCT day FROM dayCount")
@@ -66,7 +66,7 @@ struct MomentWriter {
     return wall - offset(at: guess)
   }
 
-  private func write(_ range: Range<Int64>, _ token: String) throws {
+  private func write(_ range: Range<Int64>, _ token: Int64) throws {
     var shots: [Shot] = []
     let rows = try Row.fetchCursor(
       db.cachedStatement(
@@ -116,7 +116,7 @@ struct MomentWriter {
   }
 
   /// Puts these in the place of those that begin in the range. One that overlaps with an older one is that one, changed.
-  private func replace(_ range: Range<Int64>, _ stretches: [Stretch], isByPlace: Bool, _ token: String) throws {
+  private func replace(_ range: Range<Int64>, _ stretches: [Stretch], isByPlace: Bool, _ token: Int64) throws {
     var older = try Row.fetchAll(
       db.cachedStatement(
         sql: """
@@ -130,7 +130,7 @@ struct MomentWriter {
         guard known.stretch != stretch else { continue }
         try db.cachedStatement(
           sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
-        ).execute(arguments: [stretch.start, stretch.end, stretch.count, Int64(token), known.id])
+        ).execute(arguments: [stretch.start, stretch.end, stretch.count, token, known.id])
       } else {
         try db.cachedStatement(
           sql: """
@@ -138,7 +138,7 @@ struct MomentWriter {
             VALUES (?, ?, ?, ?, ?, ?)
             """
         ).execute(arguments: [
-          Base64URL.randomIdentifier(), isByPlace, stretch.start, stretch.end, stretch.count, Int64(token),
+          Base64URL.randomIdentifier(), isByPlace, stretch.start, stretch.end, stretch.count, token,
         ])
       }
     }

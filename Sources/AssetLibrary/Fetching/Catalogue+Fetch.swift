@@ -15,7 +15,7 @@ extension Catalogue {
     var assets: [Asset] = []
     let end = try walk(
       fetch, FetchPlan(fetch), page, columns: AssetRow.columns,
-      joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
+      joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1", for: principal
     ) { assets.append(try AssetRow.asset($0, for: principal)) }
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
@@ -30,7 +30,7 @@ extension Catalogue {
       columns: """
         asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
         asset.placeholder
-        """
+        """, for: principal
     ) { columns.append($0) }
     columns.nextCursor = end.nextCursor
     columns.changeToken = end.changeToken
@@ -40,6 +40,7 @@ extension Catalogue {
   /// Runs through the rows of one page, and tells where the next begins and which state of the library that was.
   private func walk(
     _ fetch: AssetFetch, _ plan: FetchPlan, _ page: FetchPageRequest, columns: String, joins: String = "",
+    for principal: Principal,
     _ take: (Row) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
     return try fetching(page.deadline) { db in
@@ -60,7 +61,7 @@ extension Catalogue {
         taken += 1
         if taken == limit { last = row.copy() }
       }
-      return (next, try Self.token(db))
+      return (next, try Self.token(db, for: principal))
     }
   }
 
@@ -95,7 +96,7 @@ extension Catalogue {
         guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
         rows.append(row)
       }
-      return (rows, try Self.token(db))
+      return (rows, try Self.token(db, for: principal))
     }
   }
 

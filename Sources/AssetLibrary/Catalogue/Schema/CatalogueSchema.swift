@@ -18,6 +18,9 @@ package enum CatalogueSchema {
     migrator.registerMigration("4: fetching", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: fetching)
     }
+    migrator.registerMigration("5: changes") { db in
+      try db.execute(sql: changes)
+    }
     // Counts and dates are what they were.
     migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: grid)

@@ -1,0 +1,61 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// Changes the library: one transaction, all of it or nothing, and the row of the history that goes with it. What it changed is
+  /// noted by triggers; where that is nothing, no token is taken, and nobody is told.
+  ///
+  /// - Parameter body: gets the token that the change will have; the library's own is that by then.
+  /// - Returns: the library's token afterwards.
+  @discardableResult
+  func change(_ body: (Database, _ token: Int64) throws -> Void) throws(AssetSourceError) -> ChangeToken {
+    let token: ChangeToken
+    do {
+      token = try pool.write { db in try Self.change(db, body) }
+    } catch {
+      throw Self.translated(error)
+    }
+    feed.changed(to: token)
+    return token
+  }
+
+  private static func change(_ db: Database, _ body: (Database, _ token: Int64) throws -> Void) throws -> ChangeToken {
+    let token =
+      try Int64.fetchOne(
+        db.cachedStatement(sql: "UPDATE library SET value = value + 1 WHERE key = 'token' RETURNING value")) ?? 0
+    try body(db, token)
+    let noted = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT (SELECT count(*) FROM changedObject WHERE token = ?1) + (SELECT count(*) FROM changedMember WHERE token = ?1),
+            NOT EXISTS (SELECT 1 FROM changedObject WHERE token = ?1 AND isPlaceOnly = 0)
+          """), arguments: [token])
+    guard let noted, noted[0] > 0 else {
+      try db.cachedStatement(sql: "UPDATE library SET value = ? WHERE key = 'token'").execute(arguments: [token - 1])
+      return ChangeToken(token - 1)
+    }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    try db.cachedStatement(sql: "INSERT INTO change (token, time, objects, isPlaceOnly) VALUES (?, ?, ?, ?)")
+      .execute(arguments: [token, now, noted[0] as Int, noted[1] as Bool])
+    return ChangeToken(token)
+  }
+
+  /// The library's token, in a transaction.
+  static func changeToken(_ db: Database) throws -> ChangeToken {
+    ChangeToken(
+      try Int64.fetchOne(db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'token'")) ?? 0)
+  }
+
+  /// The token of the last change that a principal may know of, as clients get it.
+  static func token(_ db: Database, for principal: Principal) throws -> String {
+    let number =
+      principal.may(.location)
+      ? "(SELECT value FROM library WHERE key = 'token')"
+      : """
+      max((SELECT value FROM library WHERE key = 'historyStart'),
+        coalesce((SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0 ORDER BY token DESC LIMIT 1), 0))
+      """
+    return try String.fetchOne(db.cachedStatement(sql: "SELECT changeToken(\(number))")) ?? ""
+  }
+}
