@@ -21,6 +21,10 @@ package enum CatalogueSchema {
     migrator.registerMigration("5: changes") { db in
       try db.execute(sql: changes)
     }
+    // Only adds.
+    migrator.registerMigration("6: trash", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: trash)
+    }
     // Counts and dates are what they were.
     migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: grid)

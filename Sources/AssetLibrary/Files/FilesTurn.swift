@@ -1,0 +1,26 @@
+import LibraryFolder
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The right to move files in and out of the library, as long as this value lives: one at a time has it, over all processes
+/// that use a data folder. The kernel takes it back when a process dies, so an intent that is found with it is nobody's.
+final class FilesTurn: Sendable {
+  private let descriptor: Int32
+
+  /// Waits for its turn.
+  init(dataFolder: String) throws(SystemError) {
+    descriptor = open(dataFolder + "/files.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else {
+        let code = errno
+        close(descriptor)
+        throw SystemError(code: code)
+      }
+    }
+  }
+
+  deinit { close(descriptor) }
+}
