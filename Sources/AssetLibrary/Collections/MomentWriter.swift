@@ -27,20 +27,39 @@ struct MomentWriter {
     var count: Int
   }
 
-  let db: Database
-  let zone: TimeZone
+  private let db: Database
+  private let zone: TimeZone
+  private let part: LibraryPart
 
-  /// Makes the moments of the next stale days. `false`: there are none left.
-  func refresh() throws -> Bool {
-    let token = try Catalogue.changeToken(db).number
+  /// Makes the moments of the next stale days, of the whole library and of limited ones. `false`: there are none left.
+  static func refresh(_ db: Database, zone: TimeZone) throws -> Bool {
     let zoneBefore = try String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'")
     if zoneBefore != zone.identifier {
       try db.execute(sql: "INSERT OR IGNORE INTO staleDay SELECT DISTINCT day FROM dayCount")
+      try db.execute(sql: "INSERT OR IGNORE INTO limitedStaleDay SELECT DISTINCT library, day FROM limitedDayCount")
       try db.execute(sql: "UPDATE library SET value = ? WHERE key = 'momentZone'", arguments: [zone.identifier])
     }
+    if try MomentWriter(db: db, zone: zone, part: .whole).refresh() { return true }
+    guard let library = try Int64.fetchOne(db, sql: "SELECT library FROM limitedStaleDay LIMIT 1") else { return false }
+    return try MomentWriter(db: db, zone: zone, part: .limited(library)).refresh()
+  }
+
+  /// Makes all that is stale of a part, where moments were ever made.
+  static func refreshAll(of part: LibraryPart, _ db: Database) throws {
+    let zone = try String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'")
+    guard let zone = zone.flatMap(TimeZone.init(identifier:)) else { return }
+    while try MomentWriter(db: db, zone: zone, part: part).refresh() {}
+  }
+
+  private func refresh() throws -> Bool {
+    let token = try part.revision(db)
+    let stale = part.name("staleDay")
     let days = try Int.fetchAll(
-      db, sql: "DELETE FROM staleDay WHERE day IN (SELECT day FROM staleDay ORDER BY day LIMIT ?) RETURNING day",
-      arguments: [Self.daysAtOnce])
+      db,
+      sql: """
+        DELETE FROM \(stale) WHERE \(part.condition)
+          AND day IN (SELECT day FROM \(stale) WHERE \(part.condition) ORDER BY day LIMIT ?) RETURNING day
+        """, arguments: [Self.daysAtOnce])
     // A day by UTC is of two days by most other clocks.
     let localDays = Set(
       days.flatMap { day in
@@ -68,12 +87,14 @@ struct MomentWriter {
 
   private func write(_ range: Range<Int64>, _ token: Int64) throws {
     var shots: [Shot] = []
+    let date = part.column("creationDate")
     let rows = try Row.fetchCursor(
-      db.cachedStatement(
-        sql: """
-          SELECT creationDate, latitude, longitude FROM asset
-          WHERE creationDate >= ? AND creationDate < ? AND listing = 0 ORDER BY creationDate, localIdentifier
-          """), arguments: [range.lowerBound, range.upperBound])
+      part.statement(
+        """
+        SELECT asset.creationDate, asset.latitude, asset.longitude FROM \(part.assets(by: .visibleByDate))
+        WHERE \(part.condition) AND \(date) >= ? AND \(date) < ? AND \(part.column("listing")) = 0
+        ORDER BY \(date), \(part.column("localIdentifier"))
+        """, db), arguments: [range.lowerBound, range.upperBound])
     while let row = try rows.next() {
       let latitude: Double? = row[1]
       let longitude: Double? = row[2]
@@ -117,33 +138,31 @@ struct MomentWriter {
 
   /// Puts these in the place of those that begin in the range. One that overlaps with an older one is that one, changed.
   private func replace(_ range: Range<Int64>, _ stretches: [Stretch], isByPlace: Bool, _ token: Int64) throws {
+    let moments = part.name("moment")
     var older = try Row.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT id, startDate, endDate, assetCount FROM moment
-          WHERE isByPlace = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
-          """), arguments: [isByPlace, range.lowerBound, range.upperBound]
+      part.statement(
+        """
+        SELECT id, startDate, endDate, assetCount FROM \(moments)
+        WHERE \(part.condition) AND isByPlace = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
+        """, db), arguments: [isByPlace, range.lowerBound, range.upperBound]
     ).map { (id: $0[0] as Int64, stretch: Stretch(start: $0[1], end: $0[2], count: $0[3])) }
     for stretch in stretches {
       if let match = older.firstIndex(where: { $0.stretch.start <= stretch.end && $0.stretch.end >= stretch.start }) {
         let known = older.remove(at: match)
         guard known.stretch != stretch else { continue }
         try db.cachedStatement(
-          sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
+          sql: "UPDATE \(moments) SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
         ).execute(arguments: [stretch.start, stretch.end, stretch.count, token, known.id])
       } else {
-        try db.cachedStatement(
-          sql: """
-            INSERT INTO moment (localIdentifier, isByPlace, startDate, endDate, assetCount, revision)
-            VALUES (?, ?, ?, ?, ?, ?)
-            """
-        ).execute(arguments: [
+        let insertion = part.insertion(
+          into: "moment", "localIdentifier, isByPlace, startDate, endDate, assetCount, revision", "?, ?, ?, ?, ?, ?")
+        try part.statement(insertion, db).execute(arguments: [
           Base64URL.randomIdentifier(), isByPlace, stretch.start, stretch.end, stretch.count, token,
         ])
       }
     }
     for gone in older {
-      try db.cachedStatement(sql: "DELETE FROM moment WHERE id = ?").execute(arguments: [gone.id])
+      try db.cachedStatement(sql: "DELETE FROM \(moments) WHERE id = ?").execute(arguments: [gone.id])
     }
   }
 }
@@ -154,12 +173,13 @@ extension Catalogue {
   /// - Parameter zone: the library's; in another one than before all are made anew.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     let isCurrent = try read { db in
-      try Int.fetchOne(db, sql: "SELECT 1 FROM staleDay LIMIT 1") == nil
+      try Int.fetchOne(
+        db, sql: "SELECT 1 FROM (SELECT day FROM staleDay UNION ALL SELECT day FROM limitedStaleDay) LIMIT 1") == nil
         && String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'") == zone.identifier
     }
     var isDone = isCurrent
     while !isDone && !stop.isRaised {
-      try writeUncounted { isDone = !(try MomentWriter(db: $0, zone: zone).refresh()) }
+      try writeUncounted { isDone = !(try MomentWriter.refresh($0, zone: zone)) }
     }
   }
 }

@@ -25,6 +25,10 @@ package enum CatalogueSchema {
     migrator.registerMigration("6: trash", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: trash)
     }
+    // Only adds.
+    migrator.registerMigration("7: limited access", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: limitedAccess)
+    }
     // Counts and dates are what they were.
     migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: grid)

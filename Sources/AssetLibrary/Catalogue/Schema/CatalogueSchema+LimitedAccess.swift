@@ -1,0 +1,281 @@
+// Migration 7: what there is for somebody who may see some collections and nothing else.
+//
+// A limited library stands for one set of granted collections, and holds a row for each collection and each asset that is
+// in it, with copies of all that a fetch enters or leaves an index by. So every read for a limited principal begins at rows
+// of its own and goes from there to others by their keys: nothing outside is ever met, passed over or counted, and what is
+// outside is looked for in the same way, and as long, as what never was.
+//
+// Triggers keep it true, so that no writer has to know of it. An asset is in as many of the library's albums as `sources`
+// says, and goes with the last.
+
+extension CatalogueSchema {
+  static let limitedAccess = """
+    -- One for each set of granted collections that somebody asked with.
+    CREATE TABLE limitedLibrary (
+      -- Never given out twice.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      -- A digest of the granted identifiers.
+      granted BLOB NOT NULL UNIQUE CHECK (length(granted) = 32),
+      -- The token of the last change of anything in it, also for those who may not know of places. Nothing else moves them.
+      revision INTEGER NOT NULL,
+      placelessRevision INTEGER NOT NULL,
+      -- The token when it was made: what was before is not known.
+      madeRevision INTEGER NOT NULL,
+      -- Milliseconds since 1970, to within a day: one that nobody uses goes.
+      usedDate INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE limitedGrant (
+      localIdentifier TEXT NOT NULL,
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      PRIMARY KEY (localIdentifier, library)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX limitedGrantByLibrary ON limitedGrant (library);
+
+    -- What is granted, what lies in granted folders, and the smart albums, which show what there is.
+    CREATE TABLE limitedCollection (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      -- The token of the change that it came with.
+      came INTEGER NOT NULL,
+      -- Copies.
+      localIdentifier TEXT NOT NULL,
+      type TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (collection, library)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX limitedCollectionByIdentifier ON limitedCollection (library, localIdentifier);
+    CREATE INDEX limitedCollectionByType ON limitedCollection (library, type DESC, position, collection);
+
+    CREATE TABLE limitedAsset (
+      asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      -- In how many of the library's albums it is.
+      sources INTEGER NOT NULL,
+      came INTEGER NOT NULL,
+      -- Copies.
+      localIdentifier TEXT NOT NULL,
+      creationDate INTEGER NOT NULL,
+      addedDate INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
+      counted INTEGER NOT NULL,
+      burstIdentifier TEXT,
+      PRIMARY KEY (asset, library)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX limitedAssetByIdentifier ON limitedAsset (library, localIdentifier);
+    CREATE INDEX limitedAssetByDate ON limitedAsset (library, creationDate DESC, localIdentifier, listing);
+    CREATE INDEX limitedAssetByAddition ON limitedAsset (library, addedDate DESC, localIdentifier, listing);
+    CREATE INDEX limitedAssetByBurst ON limitedAsset (library, burstIdentifier) WHERE burstIdentifier IS NOT NULL;
+    \(smartAlbums.map { name, bit in
+      "CREATE INDEX \(name) ON limitedAsset (library, creationDate DESC, localIdentifier, listing) "
+        + "WHERE (counted & \(bit)) <> 0;"
+    }.joined(separator: "\n"))
+
+    -- The identifiers of what was in it and is no more: 0, an asset; 1, a collection.
+    CREATE TABLE limitedGone (
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
+      object INTEGER NOT NULL,
+      localIdentifier TEXT NOT NULL,
+      -- The token of the change that it last went with.
+      went INTEGER NOT NULL,
+      PRIMARY KEY (library, kind, object)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX limitedGoneByIdentifier ON limitedGone (library, localIdentifier);
+    CREATE INDEX limitedGoneByToken ON limitedGone (went);
+
+    -- As counter and dayCount.
+    CREATE TABLE limitedCount (
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      bit INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      PRIMARY KEY (library, bit, listing)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE limitedDayCount (
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      day INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      PRIMARY KEY (library, day, listing)
+    ) STRICT, WITHOUT ROWID;
+
+    -- As moment and staleDay.
+    CREATE TABLE limitedMoment (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      localIdentifier TEXT NOT NULL UNIQUE,
+      isByPlace INTEGER NOT NULL,
+      startDate INTEGER NOT NULL,
+      endDate INTEGER NOT NULL,
+      assetCount INTEGER NOT NULL,
+      revision INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX limitedMomentByDate ON limitedMoment (library, isByPlace, startDate, id);
+    CREATE INDEX limitedMomentByIdentifier ON limitedMoment (library, isByPlace, localIdentifier);
+    CREATE TABLE limitedStaleDay (
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      day INTEGER NOT NULL,
+      PRIMARY KEY (library, day)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Which collections are in which library, from the grants down. A trigger can't say this itself.
+    CREATE VIEW limitedReach AS
+      WITH RECURSIVE reach (library, collection) AS (
+        SELECT limitedGrant.library, collection.id
+        FROM limitedGrant JOIN collection ON collection.localIdentifier = limitedGrant.localIdentifier
+        WHERE collection.type IN ('album', 'folder')
+        UNION
+        SELECT reach.library, collection.id FROM reach JOIN collection ON collection.parent = reach.collection)
+      SELECT library, collection FROM reach
+      UNION ALL
+      SELECT limitedLibrary.id, collection.id FROM limitedLibrary, collection WHERE collection.type = 'smartAlbum';
+
+    \(collectionTriggers)
+    \(memberTriggers)
+    \(assetTriggers)
+    """
+
+  /// The bits of `counted`, for those albums that have an index.
+  private static let smartAlbums: [(index: String, bit: Int)] = [
+    ("limitedFavoriteByDate", 2), ("limitedVideoByDate", 4), ("limitedPanoramaByDate", 8), ("limitedBurstByDate", 16),
+    ("limitedScreenshotByDate", 32), ("limitedHdrByDate", 64), ("limitedDepthByDate", 128),
+    ("limitedLiveByDate", 256), ("limitedRawByDate", 512), ("limitedHiddenByDate", 1024),
+  ]
+
+  private static let token = "(SELECT value FROM library WHERE key = 'token')"
+  private static let assetCopies = "localIdentifier, creationDate, addedDate, listing, counted, burstIdentifier"
+  private static let collectionCopies = "localIdentifier, type, position"
+
+  private static func touch(_ libraries: String) -> String {
+    "UPDATE limitedLibrary SET revision = \(token), placelessRevision = \(token) WHERE \(libraries);"
+  }
+
+  private static let collectionTriggers = """
+    CREATE TRIGGER limitInsertedCollection AFTER INSERT ON collection BEGIN
+      INSERT OR IGNORE INTO limitedCollection (collection, library, came, \(collectionCopies))
+        SELECT NEW.id, library, \(token), NEW.localIdentifier, NEW.type, NEW.position FROM (
+          SELECT library FROM limitedCollection WHERE collection = NEW.parent
+          UNION SELECT library FROM limitedGrant
+            WHERE localIdentifier = NEW.localIdentifier AND NEW.type IN ('album', 'folder')
+          UNION SELECT id FROM limitedLibrary WHERE NEW.type = 'smartAlbum');
+    END;
+    CREATE TRIGGER limitMovedCollection AFTER UPDATE OF parent ON collection
+      WHEN NEW.parent IS NOT OLD.parent AND EXISTS (SELECT 1 FROM limitedLibrary)
+    BEGIN
+      DELETE FROM limitedCollection WHERE (library, collection) NOT IN (SELECT library, collection FROM limitedReach);
+      INSERT OR IGNORE INTO limitedCollection (collection, library, came, \(collectionCopies))
+        SELECT collection.id, library, \(token), localIdentifier, type, position
+        FROM limitedReach JOIN collection ON collection.id = limitedReach.collection;
+    END;
+    CREATE TRIGGER limitChangedCollection AFTER UPDATE ON collection
+      WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = NEW.id)
+    BEGIN
+      UPDATE limitedCollection SET position = NEW.position WHERE collection = NEW.id AND position <> NEW.position;
+      \(touch(
+        "NEW.revision <> OLD.revision AND id IN (SELECT library FROM limitedCollection WHERE collection = NEW.id)"))
+    END;
+
+    CREATE TRIGGER fillLimitedCollection AFTER INSERT ON limitedCollection BEGIN
+      INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
+        SELECT asset.id, NEW.library, 1, \(token), localIdentifier, asset.creationDate, addedDate, asset.listing, counted,
+          burstIdentifier
+        FROM member CROSS JOIN asset ON asset.id = member.asset WHERE member.collection = NEW.collection
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+      \(touch("id = NEW.library"))
+    END;
+    -- Of a library that goes itself everything goes by its reference.
+    CREATE TRIGGER emptyLimitedCollection AFTER DELETE ON limitedCollection
+      WHEN EXISTS (SELECT 1 FROM limitedLibrary WHERE id = OLD.library)
+    BEGIN
+      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 1, OLD.collection, OLD.localIdentifier, \(token));
+      UPDATE limitedAsset SET sources = sources - 1
+        WHERE library = OLD.library AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+      DELETE FROM limitedAsset
+        WHERE library = OLD.library AND sources = 0
+          AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+      \(touch("id = OLD.library"))
+    END;
+    """
+
+  private static let memberTriggers = """
+    CREATE TRIGGER limitInsertedMember AFTER INSERT ON member
+      WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = NEW.collection)
+    BEGIN
+      INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
+        SELECT asset.id, library, 1, \(token), asset.localIdentifier, creationDate, addedDate, listing, counted,
+          burstIdentifier
+        FROM limitedCollection CROSS JOIN asset WHERE collection = NEW.collection AND asset.id = NEW.asset
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection = NEW.collection)"))
+    END;
+    CREATE TRIGGER limitDeletedMember AFTER DELETE ON member
+      WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = OLD.collection)
+    BEGIN
+      UPDATE limitedAsset SET sources = sources - 1
+        WHERE asset = OLD.asset AND library IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection);
+      DELETE FROM limitedAsset WHERE asset = OLD.asset AND sources = 0;
+      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection)"))
+    END;
+    CREATE TRIGGER limitMovedMember AFTER UPDATE OF collection, position, asset ON member
+      WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection IN (OLD.collection, NEW.collection))
+    BEGIN
+      INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
+        SELECT asset.id, library, 1, \(token), asset.localIdentifier, creationDate, addedDate, listing, counted,
+          burstIdentifier
+        FROM limitedCollection CROSS JOIN asset WHERE collection = NEW.collection AND asset.id = NEW.asset
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+      UPDATE limitedAsset SET sources = sources - 1
+        WHERE asset = OLD.asset AND library IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection);
+      DELETE FROM limitedAsset WHERE asset = OLD.asset AND sources = 0;
+      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection IN (OLD.collection, NEW.collection))"))
+    END;
+    """
+
+  private static let assetTriggers = """
+    -- Of what a placeholder is nothing is asked.
+    CREATE TRIGGER limitChangedAsset AFTER UPDATE OF revision, creationDate, addedDate, mediaType, mediaSubtypes, isRAW,
+      isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, latitude, longitude ON asset
+      WHEN EXISTS (SELECT 1 FROM limitedAsset WHERE asset = NEW.id)
+    BEGIN
+      INSERT OR IGNORE INTO limitedStaleDay
+        SELECT library, \(day("NEW.creationDate")) FROM limitedAsset
+        WHERE asset = NEW.id AND (NEW.latitude IS NOT OLD.latitude OR NEW.longitude IS NOT OLD.longitude);
+      UPDATE limitedAsset
+        SET creationDate = NEW.creationDate, addedDate = NEW.addedDate, listing = NEW.listing, counted = NEW.counted,
+          burstIdentifier = NEW.burstIdentifier
+        WHERE asset = NEW.id AND (creationDate, addedDate, listing, counted, burstIdentifier)
+          IS NOT (NEW.creationDate, NEW.addedDate, NEW.listing, NEW.counted, NEW.burstIdentifier);
+      \(touch("NEW.revision <> OLD.revision AND id IN (SELECT library FROM limitedAsset WHERE asset = NEW.id)"))
+    END;
+
+    CREATE TRIGGER countInsertedLimitedAsset AFTER INSERT ON limitedAsset BEGIN
+      \(count("NEW", 1))
+    END;
+    CREATE TRIGGER countDeletedLimitedAsset AFTER DELETE ON limitedAsset
+      WHEN EXISTS (SELECT 1 FROM limitedLibrary WHERE id = OLD.library)
+    BEGIN
+      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 0, OLD.asset, OLD.localIdentifier, \(token));
+      \(count("OLD", -1))
+      \(touch("id = OLD.library"))
+    END;
+    CREATE TRIGGER countChangedLimitedAsset AFTER UPDATE OF creationDate, listing, counted ON limitedAsset
+      WHEN NEW.creationDate <> OLD.creationDate OR NEW.listing <> OLD.listing OR NEW.counted <> OLD.counted
+    BEGIN
+      \(count("OLD", -1))
+      \(count("NEW", 1))
+    END;
+    """
+
+  private static func count(_ row: String, _ step: Int) -> String {
+    """
+    INSERT INTO limitedCount
+      SELECT \(row).library, bit, listing, \(step) FROM counter
+      WHERE listing = \(row).listing AND \(row).counted >> bit & 1
+      ON CONFLICT DO UPDATE SET value = value + excluded.value;
+    INSERT INTO limitedDayCount VALUES (\(row).library, \(day("\(row).creationDate")), \(row).listing, \(step))
+      ON CONFLICT DO UPDATE SET value = value + excluded.value;
+    INSERT OR IGNORE INTO limitedStaleDay VALUES (\(row).library, \(day("\(row).creationDate")));
+    """
+  }
+}
