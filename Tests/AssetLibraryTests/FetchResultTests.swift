@@ -27,8 +27,7 @@ struct FetchResultTests {
   }
 
   private func keep(_ count: Int, _ results: FetchResults, _ owner: Principal = .local) throws -> String {
-    let made = result(count)
-    return try results.handles.keep(made, bytes: made.bytes, owner: owner)
+    try results.keep(result(count), owner: owner)
   }
 
   @Test("a lease ends when nobody used it for as long as it lasts, and every use renews it")

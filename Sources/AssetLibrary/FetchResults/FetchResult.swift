@@ -4,55 +4,54 @@ import Synchronization
 /// The identifiers of a fetch as they were, in their order: PHFetchResult. It stands still while the library changes.
 package final class FetchResult: Sendable {
   /// What it takes for each asset: a row number, and one and a half places in the table that `index(of:)` asks.
-  package static let bytesPerAsset = 10
+  package static let bytesPerAsset = RowList.bytesPerRow
 
-  /// The assets' row numbers.
-  private let rows: [UInt32]
-  /// The library's state that it was read from.
-  package let changeToken: String
+  /// Shared with those results before and after it that list the same assets in the same order.
+  let list: RowList
+  /// The library's state that it was read from, or a later one in which nothing of it had changed.
+  package var changeToken: String { state.withLock { $0.changeToken } }
   /// What was fetched, for who wants to know what changed.
   package let fetch: AssetFetch
-  /// Positions by row number, made when somebody first asks: open addressing, linear probing; `UInt32.max` is free.
-  private let positions = Mutex<[UInt32]>([])
+  /// The collection that was fetched from, where that is one of the library's.
+  package let collection: LocalIdentifier?
 
-  package init(rows: [UInt32], changeToken: String, fetch: AssetFetch) {
-    self.rows = rows
-    self.changeToken = changeToken
-    self.fetch = fetch
+  private struct State {
+    var changeToken: String
+    /// What the result after the last changes that were asked for is called.
+    var successor: String?
+  }
+  private let state: Mutex<State>
+
+  package convenience init(
+    rows: [UInt32], changeToken: String, fetch: AssetFetch, collection: LocalIdentifier? = nil
+  ) {
+    self.init(RowList(rows), changeToken: changeToken, fetch: fetch, collection: collection)
   }
 
-  package var count: Int { rows.count }
-  package var bytes: Int { rows.count * Self.bytesPerAsset + fetch.bytes }
+  init(_ list: RowList, changeToken: String, fetch: AssetFetch, collection: LocalIdentifier?) {
+    self.list = list
+    self.fetch = fetch
+    self.collection = collection
+    state = Mutex(State(changeToken: changeToken))
+  }
+
+  package var count: Int { list.rows.count }
+  package var bytes: Int { list.bytes + ownBytes }
+  /// Without the list, which others may share.
+  var ownBytes: Int { fetch.bytes }
 
   /// The row numbers of a range, which lies within the result.
-  package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { rows[range] }
+  package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { list.rows[range] }
 
   /// Where an asset stands. The first call takes a step for each asset of the result, the others a few.
-  package func index(ofRow number: UInt32) -> Int? {
-    guard !rows.isEmpty else { return nil }
-    return positions.withLock { positions in
-      if positions.isEmpty { positions = Self.table(of: rows) }
-      var place = Self.place(of: number, in: positions.count)
-      while positions[place] != .max {
-        if rows[Int(positions[place])] == number { return Int(positions[place]) }
-        place = place + 1 == positions.count ? 0 : place + 1
-      }
-      return nil
-    }
+  package func index(ofRow number: UInt32) -> Int? { list.index(of: number) }
+
+  /// The result after changes is called so; it may be gone by now.
+  var successor: String? {
+    get { state.withLock { $0.successor } }
+    set { state.withLock { $0.successor = newValue } }
   }
 
-  private static func table(of rows: [UInt32]) -> [UInt32] {
-    var positions = [UInt32](repeating: .max, count: rows.count + rows.count / 2 + 1)
-    for (position, row) in rows.enumerated() {
-      var place = place(of: row, in: positions.count)
-      while positions[place] != .max { place = place + 1 == positions.count ? 0 : place + 1 }
-      positions[place] = UInt32(position)
-    }
-    return positions
-  }
-
-  /// Multiplied by the golden ratio, and the upper bits of the product with the number of places.
-  private static func place(of row: UInt32, in count: Int) -> Int {
-    Int((UInt64(row &* 2_654_435_769) * UInt64(count)) >> 32)
-  }
+  /// In that state nothing of it had changed either: changes are counted from there.
+  func stands(at changeToken: String) { state.withLock { $0.changeToken = changeToken } }
 }

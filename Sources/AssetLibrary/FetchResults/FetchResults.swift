@@ -44,6 +44,33 @@ package struct FetchResults: Sendable {
   /// How many assets a handle that is made now may have.
   package var mostAssets: Int { max(0, room.capacityBytes - room.bytesInUse) / FetchResult.bytesPerAsset }
 
+  package func keep(_ result: FetchResult, owner: Principal) throws(LeaseTable<FetchResult>.Refusal) -> String {
+    // Once for all results that share it, and as long as anybody has one of them.
+    guard result.list.reserve(in: room) else { throw .tooLarge(limitBytes: room.capacityBytes) }
+    return try handles.keep(result, bytes: result.ownBytes, owner: owner)
+  }
+
+  /// Keeps the result after changes of one that is kept already. Where nothing changed that is the same one, and who asks
+  /// again in the same state gets what he got before; so asking fills no memory.
+  ///
+  /// - Parameters:
+  ///   - after: what ``Catalogue/changes(of:mayReadAll:atMost:deadline:for:)`` gave.
+  ///   - name: of `result`, which was asked about.
+  /// - Returns: the name of the result after the changes, and that result.
+  package func keep(
+    _ after: FetchResult, after result: FetchResult, named name: String, owner: Principal
+  ) throws(LeaseTable<FetchResult>.Refusal) -> (name: String, result: FetchResult) {
+    if after === result { return (name, result) }
+    if let successor = result.successor, let known = handles.value(successor, owner: owner),
+      known.changeToken == after.changeToken
+    {
+      return (successor, known)
+    }
+    let successor = try keep(after, owner: owner)
+    result.successor = successor
+    return (successor, after)
+  }
+
   package func keep(
     _ collection: TransientCollection, owner: Principal
   ) throws(LeaseTable<TransientCollection>.Refusal) -> String {

@@ -13,35 +13,29 @@ struct FetchResultRoutes: Sendable {
 
   init(fetching: Fetching) { self.fetching = fetching }
 
-  private struct Shape: Encodable {
-    let id: String
-    let count: Int
-    let changeToken: String
-    let leaseSeconds: Int64
-  }
-
   func make(
     _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let fetch = try fetch(request, principal)
+    let (fetch, collection) = try fetch(request, principal)
     results.expire()
     let found = try fetching.asking { library throws(AssetSourceError) in
       try library.rows(fetch, atMost: results.mostAssets, deadline: end, for: principal)
     }
-    let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
+    let result = FetchResult(
+      rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: collection)
     let id: String
     do {
-      id = try results.handles.keep(result, bytes: result.bytes, owner: principal)
+      id = try results.keep(result, owner: principal)
     } catch {
       throw Problem(error)
     }
-    return .created(JSONBody.encode(shape(id, result)), at: "/v1/fetchResults/\(id)")
+    return .created(JSONBody.encode(FetchResultJSON(id, result, results.limits)), at: "/v1/fetchResults/\(id)")
   }
 
   func one(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return answer(JSONBody.encode(shape(id, try handle(id, principal))), request)
+    return answer(JSONBody.encode(FetchResultJSON(id, try handle(id, principal), results.limits)), request)
   }
 
   func end(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -107,7 +101,10 @@ struct FetchResultRoutes: Sendable {
           assets: members.map { MemberJSON($0, fields) })), request)
   }
 
-  private func fetch(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> AssetFetch {
+  /// What a body asks for, and the collection that it names, where that is one of the library's.
+  private func fetch(
+    _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> (AssetFetch, LocalIdentifier?) {
     var body = try JSONObjectReader(request)
     var fetch = try FetchQuery(&body, .library, for: principal).fetch
     let collection = try body.text("collection").map { text throws(Problem) in
@@ -115,7 +112,8 @@ struct FetchResultRoutes: Sendable {
     }
     try body.finish()
     if let collection { fetch.scope = try fetching.scope(of: collection, principal) }
-    return fetch
+    if case .rows = fetch.scope { return (fetch, nil) }
+    return (fetch, collection)
   }
 
   private func handle(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
@@ -123,14 +121,23 @@ struct FetchResultRoutes: Sendable {
     return handle
   }
 
-  private func shape(_ id: String, _ result: FetchResult) -> Shape {
-    Shape(
-      id: id, count: result.count, changeToken: result.changeToken,
-      leaseSeconds: results.limits.lease.components.seconds)
-  }
-
   private func answer(_ body: [UInt8], _ request: HTTPRequest) -> HTTPResponse {
     JSONAnswer(body, tag: EntityTag.strong(over: body), cacheControl: Fetching.cacheControl).response(to: request.head)
+  }
+}
+
+/// A handle.
+struct FetchResultJSON: Encodable {
+  let id: String
+  let count: Int
+  let changeToken: String
+  let leaseSeconds: Int64
+
+  init(_ id: String, _ result: FetchResult, _ limits: FetchResults.Limits) {
+    self.id = id
+    count = result.count
+    changeToken = result.changeToken
+    leaseSeconds = limits.lease.components.seconds
   }
 }
 
