@@ -1,0 +1,170 @@
+// The arithmetic of a preheat window: which positions of a list are worth preparing, in which order, and how well, by what is
+// visible and how it moved. It knows numbers alone, no assets and no frames, and the time is passed in.
+//
+//     at rest       visible, and the margin on both sides
+//     travelling    visible, half a second of travel more than the margin ahead, a quarter of it behind
+//     in a fling    of what is visible what will be for a moment longer, and only if that is nearly free
+//
+// A fling ends when the same range comes again, or when no move comes for about as long as two took. How much of the margin
+// is prepared follows from what became of it before: where frames beyond the visible ones went unseen, there are fewer.
+
+/// What a caller sees of a list, how it got there, and what follows from that.
+package struct PreheatWindow: Sendable, Hashable {
+  package enum Quality: String, Sendable, Hashable {
+    case high
+    /// Only what is nearly free is prepared.
+    case reduced
+  }
+
+  /// Seconds, where nothing else is said.
+  package struct Rules: Sendable, Hashable {
+    /// What passes by in less is in a fling.
+    package var flingDwell = 0.25
+    /// In a fling, what is visible for less than this is gone before it could be shown.
+    package var soonestUse = 0.05
+    /// Travel that is prepared ahead, beyond the margin.
+    package var lookahead = 0.5
+    /// Moves that the speed is taken of.
+    package var memory = 0.15
+    /// A move took no longer, however long the rest before it was.
+    package var longestStep = 0.1
+    /// A move took no less: a frame of a display.
+    package var shortestStep = 1.0 / 60
+    /// How long a pause ends the travel: twice the last step, within these.
+    package var settling = 0.05...0.25
+    /// How many frames beyond the visible ones are remembered, about, by whether they were seen.
+    package var outcomes = 16.0
+    /// The margin ahead is at most so many times what was asked for.
+    package var widest = 2
+
+    package init() {}
+  }
+
+  /// What is worth preparing now.
+  package struct Plan: Sendable, Hashable {
+    /// All that is kept if it is there: what is visible, and the margin as it is now.
+    package let range: Range<Int>
+    /// What of it is prepared.
+    package let prepared: Range<Int>
+    package let visible: Range<Int>
+    package let quality: Quality
+    /// 1: towards the end; -1: towards the beginning; 0: at rest.
+    package let direction: Int
+
+    /// The prepared positions, the most pressing first: what is visible, from the side that comes; then by distance, what
+    /// lies behind counting four times as far.
+    package var order: [Int] {
+      func rank(_ position: Int) -> (Int, Int) {
+        if visible.contains(position) { return (0, direction > 0 ? -position : position) }
+        let isForward = position >= visible.upperBound
+        let distance = isForward ? position - visible.upperBound + 1 : visible.lowerBound - position
+        let isBehind = direction != 0 && isForward != (direction > 0)
+        return (isBehind ? 4 * distance : distance, isForward == (direction >= 0) ? 0 : 1)
+      }
+      return prepared.sorted { rank($0) < rank($1) }
+    }
+  }
+
+  private struct Sample: Sendable, Hashable {
+    let position: Int
+    let at: ContinuousClock.Instant
+  }
+
+  package let rules: Rules
+  /// How many positions there are.
+  package private(set) var count = 0
+  package private(set) var visible = 0..<0
+  /// What was asked for, on each side.
+  package private(set) var margin = 0
+  /// The share of frames beyond the visible ones that were seen: 1 in the beginning.
+  package private(set) var yield = 1.0
+  /// Where it was lately, the last one last.
+  private var samples: [Sample] = []
+  /// Positions a second, by the last moves; towards the beginning it is negative.
+  private var lastSpeed = 0.0
+  private var settledAt: ContinuousClock.Instant?
+
+  package init(_ rules: Rules = Rules()) { self.rules = rules }
+
+  // MARK: Events
+
+  /// Something else is visible, or the same again. What lies outside the list is not there.
+  package mutating func moved(
+    to visible: Range<Int>, of count: Int, margin: Int, at now: ContinuousClock.Instant
+  ) {
+    let visible = visible.clamped(to: 0..<max(0, count))
+    let previous = samples.last
+    self.count = max(0, count)
+    self.visible = visible
+    self.margin = max(0, margin)
+    let sample = Sample(position: visible.lowerBound, at: now)
+    guard let previous, previous.position != sample.position else {
+      samples = [sample]
+      lastSpeed = 0
+      settledAt = nil
+      return
+    }
+    let step = sample.position - previous.position
+    // Turned round: what was before says nothing of where it goes.
+    if Double(step) * lastSpeed < 0 { samples = [previous] }
+    let memory = rules.memory
+    samples.removeAll { Self.seconds(from: $0.at, to: now) > memory }
+    // After a rest, the move itself took no longer than moves do.
+    if samples.isEmpty {
+      samples = [Sample(position: previous.position, at: max(previous.at, now - .seconds(rules.longestStep)))]
+    }
+    let first = samples[0]
+    let elapsed = max(rules.shortestStep, min(Self.seconds(from: first.at, to: now), rules.memory))
+    lastSpeed = Double(sample.position - first.position) / elapsed
+    samples.append(sample)
+    let interval = Self.seconds(from: previous.at, to: now)
+    settledAt =
+      now + .seconds(min(max(2 * interval, rules.settling.lowerBound), rules.settling.upperBound))
+  }
+
+  /// The list has another length now, and what was visible is where it is told to be.
+  package mutating func listChanged(count: Int, visible: Range<Int>) {
+    self.count = max(0, count)
+    self.visible = visible.clamped(to: 0..<self.count)
+    if let last = samples.last { samples = [Sample(position: self.visible.lowerBound, at: last.at)] }
+  }
+
+  /// A frame that was prepared beyond what was visible has left the window.
+  package mutating func left(wasSeen: Bool) { yield += ((wasSeen ? 1 : 0) - yield) / rules.outcomes }
+
+  // MARK: What follows
+
+  /// Positions a second; 0 once the travel has settled.
+  package func speed(at now: ContinuousClock.Instant) -> Double {
+    guard let settledAt, now < settledAt else { return 0 }
+    return lastSpeed
+  }
+
+  /// When the plan will be another without any move; `nil`: never.
+  package func nextChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    guard let settledAt, now < settledAt, lastSpeed != 0 else { return nil }
+    return settledAt
+  }
+
+  package func plan(at now: ContinuousClock.Instant) -> Plan {
+    let speed = speed(at: now)
+    let direction = speed > 0 ? 1 : speed < 0 ? -1 : 0
+    if abs(speed) * rules.flingDwell > Double(visible.count) {
+      let passed = min(visible.count, Int(abs(speed) * rules.soonestUse))
+      let prepared =
+        direction > 0
+        ? visible.lowerBound + passed..<visible.upperBound : visible.lowerBound..<visible.upperBound - passed
+      return Plan(range: visible, prepared: prepared, visible: visible, quality: .reduced, direction: direction)
+    }
+    let settled = Int((Double(margin) * yield).rounded())
+    let ahead = min(settled + Int(abs(speed) * rules.lookahead), margin * rules.widest)
+    let behind = direction == 0 ? settled : settled / 4
+    let (before, after) = direction < 0 ? (ahead, behind) : (behind, ahead)
+    let range = max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
+    return Plan(range: range, prepared: range, visible: visible, quality: .high, direction: direction)
+  }
+
+  private static func seconds(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) -> Double {
+    start.duration(to: end) / .seconds(1)
+  }
+}
