@@ -156,7 +156,7 @@ package struct PhotoAPI: HTTPHandler {
     case .health: reply.send(try health.health(request))
     case .openAPI: reply.send(try health.openAPI(request))
     case .metrics: try metrics.answer(request, principal, reply)
-    case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request) }
+    case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request, principal) }
     case .assets: try list(in: nil, request, principal, reply)
     case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
     case .collections: try listCollections(in: nil, request, principal, reply)

@@ -21,5 +21,7 @@ struct StubLibrary: AssetSource {
   }
 
   func assetCount(_ query: AssetQuery, for principal: Principal) -> Int { all.count }
-  func scanState() -> ScanState { ScanState(isFirstScanComplete: true, indexedCount: all.count) }
+  func scanState(for principal: Principal) -> ScanState {
+    ScanState(isFirstScanComplete: true, indexedCount: all.count)
+  }
 }

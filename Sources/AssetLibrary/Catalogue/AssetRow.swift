@@ -14,6 +14,7 @@ enum AssetRow {
     asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, changeToken(asset.placelessRevision)
     """
   /// What `columns` are read from.
+  static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
   static let tables = "asset JOIN file ON file.asset = asset.id AND file.isPrimary = 1"
 
   static func asset(_ row: Row, for principal: Principal) throws -> Asset {

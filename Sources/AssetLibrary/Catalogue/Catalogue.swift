@@ -24,6 +24,7 @@ package final class Catalogue: Sendable {
   package let tokens = ChangeTokenText()
   /// Tells of each change, whoever made it.
   package let feed: ChangeFeed
+  let seal: CursorSeal
   private let others: OtherWriters
   private let use: DataFolderUse
 
@@ -55,6 +56,7 @@ package final class Catalogue: Sendable {
       try Self.migrate(pool, dataFolder: dataFolder)
       others = try OtherWriters(pool: pool)
       feed = ChangeFeed(latest: try Self.ready(tokens, pool))
+      seal = try Self.seal(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
       throw error
@@ -81,11 +83,17 @@ package final class Catalogue: Sendable {
       if !isCurrent { throw AssetLibraryError.catalogueTooOld(path: path) }
       others = try OtherWriters(pool: pool)
       feed = ChangeFeed(latest: try Self.ready(tokens, pool))
+      seal = try Self.seal(pool)
     } catch let error as AssetLibraryError {
       throw error
     } catch {
       throw AssetLibraryError(Self.translated(error), dataFolder: dataFolder)
     }
+  }
+
+  private static func seal(_ pool: DatabasePool) throws -> CursorSeal {
+    let secret = try pool.read { try Data.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'contentKey'") }
+    return CursorSeal(secret: secret ?? Data())
   }
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }

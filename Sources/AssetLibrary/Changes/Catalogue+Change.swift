@@ -48,14 +48,18 @@ extension Catalogue {
   }
 
   /// The token of the last change that a principal may know of, as clients get it.
-  static func token(_ db: Database, for principal: Principal) throws -> String {
+  static func token(_ db: Database, _ part: LibraryPart, for principal: Principal) throws -> String {
     let number =
-      principal.may(.location)
-      ? "(SELECT value FROM library WHERE key = 'token')"
-      : """
-      max((SELECT value FROM library WHERE key = 'historyStart'),
-        coalesce((SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0 ORDER BY token DESC LIMIT 1), 0))
-      """
-    return try String.fetchOne(db.cachedStatement(sql: "SELECT changeToken(\(number))")) ?? ""
+      switch (part, principal.may(.location)) {
+      case (.whole, true): "(SELECT value FROM library WHERE key = 'token')"
+      case (.whole, false):
+        """
+        max((SELECT value FROM library WHERE key = 'historyStart'),
+          coalesce((SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0 ORDER BY token DESC LIMIT 1), 0))
+        """
+      case (.limited, true): "(SELECT revision FROM limitedLibrary WHERE \(part.condition(on: "id")))"
+      case (.limited, false): "(SELECT placelessRevision FROM limitedLibrary WHERE \(part.condition(on: "id")))"
+      }
+    return try String.fetchOne(part.statement("SELECT changeToken(\(number))", db)) ?? ""
   }
 }

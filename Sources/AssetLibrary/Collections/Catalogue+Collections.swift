@@ -17,10 +17,10 @@ extension Catalogue: CollectionSource {
   package func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
-    try read { db in
+    try read(for: principal) { db, part in
       try FetchDeadline.run(deadline, on: db) {
-        let list = try CollectionReader(db, fetch.query, principal).list()
-        return try fetch.page(of: list, deadline: deadline)
+        let list = try CollectionReader(db, fetch.query, principal, part).list()
+        return try fetch.page(of: list, deadline: deadline, seal)
       }
     }
   }
@@ -28,13 +28,15 @@ extension Catalogue: CollectionSource {
   package func collection(
     _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> AssetCollection? {
-    try read { db in try CollectionReader(db, query, principal).collection(identifier) }
+    try read(for: principal) { db, part in try CollectionReader(db, query, principal, part).collection(identifier) }
   }
 
   /// Where the assets of a collection are; `nil`: there is none of that name, or it holds collections.
   package func scope(
     of identifier: LocalIdentifier, for principal: Principal
   ) throws(AssetSourceError) -> AssetScope? {
-    try read { db in try CollectionReader(db, CollectionQuery(), principal).scope(of: identifier) }
+    try read(for: principal) { db, part in
+      try CollectionReader(db, CollectionQuery(), principal, part).scope(of: identifier)
+    }
   }
 }

@@ -20,9 +20,11 @@ package struct CollectionFetch: Sendable {
   /// How many are read at a time where not all that are read are shown.
   private static let stretch = 256
 
-  func page(of list: CollectionList, deadline: ContinuousClock.Instant?) throws -> CollectionPage {
-    let cursor = try query.cursor.map { try PageCursor(text: $0) }
-    guard let sort else { return try page(of: list, behind: cursor, deadline) }
+  func page(
+    of list: CollectionList, deadline: ContinuousClock.Instant?, _ seal: CursorSeal
+  ) throws -> CollectionPage {
+    let cursor = try query.cursor.map { try PageCursor(text: $0, seal) }
+    guard let sort else { return try page(of: list, behind: cursor, deadline, seal) }
     let last = try cursor.map { try CollectionValues($0, of: sort) }
     var found: [AssetCollection] = []
     try each(of: list, behind: nil, deadline) { listed in
@@ -31,12 +33,13 @@ package struct CollectionFetch: Sendable {
     }
     found.sort { sort.areInIncreasingOrder($0, $1) }
     let page = Array(found.prefix(query.limit))
-    let next = found.count > page.count ? page.last.map { CollectionValues($0, of: sort).cursor(of: sort).text } : nil
+    let next =
+      found.count > page.count ? page.last.map { CollectionValues($0, of: sort).cursor(of: sort).text(seal) } : nil
     return CollectionPage(collections: page, nextCursor: next)
   }
 
   private func page(
-    of list: CollectionList, behind cursor: PageCursor?, _ deadline: ContinuousClock.Instant?
+    of list: CollectionList, behind cursor: PageCursor?, _ deadline: ContinuousClock.Instant?, _ seal: CursorSeal
   ) throws -> CollectionPage {
     var found: [ListedCollection] = []
     try each(of: list, behind: cursor, deadline) { listed in
@@ -45,7 +48,7 @@ package struct CollectionFetch: Sendable {
     }
     let page = found.prefix(query.limit)
     return CollectionPage(
-      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor.text : nil)
+      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor.text(seal) : nil)
   }
 
   /// Goes through what fulfils the predicate, until `body` has enough.

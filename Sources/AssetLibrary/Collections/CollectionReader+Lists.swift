@@ -27,19 +27,32 @@ extension CollectionReader {
 
   /// Smart albums, then folders, then albums, each by their places.
   private func all() -> CollectionList {
-    { limit, cursor in
-      let last = try cursor?.fields(3)
+    let (table, key) =
+      part == .whole ? ("collection", "collection.id") : ("limitedCollection", "limitedCollection.collection")
+    let source =
+      switch part {
+      case .whole: "collection INDEXED BY collectionByType"
+      case .limited:
+        """
+        limitedCollection INDEXED BY limitedCollectionByType
+          CROSS JOIN collection ON collection.id = limitedCollection.collection
+        """
+      }
+    return { limit, cursor in
+      _ = try cursor?.fields(3)
       let type = try cursor.map { try $0.text(0) }
-      let behind = "AND type <= ?2 AND (type < ?2 OR position > ?3 OR (position = ?3 AND id > ?4))"
+      let behind = """
+        AND \(table).type <= ?2
+        AND (\(table).type < ?2 OR \(table).position > ?3 OR (\(table).position = ?3 AND \(key) > ?4))
+        """
       let rows = try Row.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision), position
-            FROM collection INDEXED BY collectionByType
-            WHERE \(query.type == nil ? "type <= ?1" : "type = ?1") \(last == nil ? "" : behind)
-              \(query.subtype == nil ? "" : "AND subtype = ?6")
-            ORDER BY type DESC, position, id LIMIT ?5
-            """),
+        part.statement(
+          """
+          SELECT \(Self.columns) FROM \(source)
+          WHERE \(part.condition) AND \(table).\(query.type == nil ? "type <= ?1" : "type = ?1")
+            \(cursor == nil ? "" : behind) \(query.subtype == nil ? "" : "AND subtype = ?6")
+          ORDER BY \(table).type DESC, \(table).position, \(key) LIMIT ?5
+          """, db),
         arguments: [
           query.type?.rawValue ?? "~", type ?? "", try cursor?.integer(1) ?? 0, try cursor?.integer(2) ?? 0, limit,
         ] + (query.subtype.map { [$0] } ?? []))
@@ -54,17 +67,17 @@ extension CollectionReader {
     if let list = MomentList(parent) {
       return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.milliseconds)
     }
-    let folder = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT id FROM collection WHERE localIdentifier = ? AND type = 'folder'"),
-      arguments: [parent.rawValue])
-    guard let folder else { throw AssetSourceError.noSuchCollection }
+    guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
+      throw AssetSourceError.noSuchCollection
+    }
+    // What lies in a folder of a limited library is in the library.
+    let folder: Int64 = row[0]
     return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision), position
-            FROM collection INDEXED BY collectionByParent
+            SELECT \(Self.columns) FROM collection INDEXED BY collectionByParent
             WHERE parent = ?1 AND (position, id) > (?2, ?3)
               AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6)
             ORDER BY position, id LIMIT ?4
@@ -84,12 +97,14 @@ extension CollectionReader {
     { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment INDEXED BY momentByDate
-            WHERE isByPlace = ?1 AND startDate >= ?2 AND startDate < ?3 AND (startDate, id) < (?4, ?5)
-            ORDER BY startDate DESC, id DESC LIMIT ?6
-            """),
+        part.statement(
+          """
+          SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
+          FROM \(part.name("moment")) INDEXED BY \(part.name("momentByDate"))
+          WHERE \(part.condition) AND isByPlace = ?1 AND startDate >= ?2 AND startDate < ?3
+            AND (startDate, id) < (?4, ?5)
+          ORDER BY startDate DESC, id DESC LIMIT ?6
+          """, db),
         arguments: [
           principal.may(.location), range?.lowerBound ?? .min, range?.upperBound ?? .max,
           try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,

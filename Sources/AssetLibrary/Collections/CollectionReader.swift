@@ -2,19 +2,24 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// One read transaction's view of collections.
+/// One read transaction's view of collections, of all or of what is in a limited library.
 struct CollectionReader {
   let db: Database
   let query: CollectionQuery
   let principal: Principal
+  let part: LibraryPart
   let listings: Listings
 
-  private static let columns = "id, localIdentifier, type, subtype, title, keyAsset, changeToken(revision)"
+  static let columns = """
+    collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, changeToken(revision),
+    collection.position
+    """
 
-  init(_ db: Database, _ query: CollectionQuery, _ principal: Principal) {
+  init(_ db: Database, _ query: CollectionQuery, _ principal: Principal, _ part: LibraryPart) {
     self.db = db
     self.query = query
     self.principal = principal
+    self.part = part
     listings = Listings(includesHidden: query.includesHidden, includesAllBurstAssets: query.includesAllBurstAssets)
   }
 
@@ -25,10 +30,7 @@ struct CollectionReader {
       let count = try self.count(in: list.days)
       return count > 0 ? try collection(list, count: count) : nil
     }
-    let row = try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT \(Self.columns) FROM collection WHERE localIdentifier = ?"),
-      arguments: [identifier.rawValue])
-    if let row { return try collection(row) }
+    if let row = try row(identifier) { return try collection(row) }
     return try momentRow(identifier).map(moment)
   }
 
@@ -36,26 +38,40 @@ struct CollectionReader {
     if let list = MomentList(identifier) {
       return .dates(list.milliseconds.lowerBound...list.milliseconds.upperBound - 1)
     }
-    let row = try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT id, type, subtype FROM collection WHERE localIdentifier = ?"),
-      arguments: [identifier.rawValue])
-    if let row {
-      switch CollectionType(rawValue: row[1]) {
+    if let row = try row(identifier) {
+      switch CollectionType(rawValue: row[2]) {
       case .album: return .album(row: row[0])
-      case .smartAlbum: return SmartAlbum(rawValue: row[2]).map { .smartAlbum($0) }
+      case .smartAlbum: return SmartAlbum(rawValue: row[3]).map { .smartAlbum($0) }
       case .moment, .folder, nil: return nil
       }
     }
     return try momentRow(identifier).map { .dates(($0[1] as Int64)...($0[2] as Int64)) }
   }
 
+  /// A collection's `columns`. In a limited library it is looked for among its own, by one key.
+  func row(_ identifier: LocalIdentifier) throws -> Row? {
+    let source =
+      switch part {
+      case .whole: "collection WHERE localIdentifier = ?"
+      case .limited:
+        """
+        limitedCollection INDEXED BY limitedCollectionByIdentifier
+          CROSS JOIN collection ON collection.id = limitedCollection.collection
+        WHERE \(part.condition) AND limitedCollection.localIdentifier = ?
+        """
+      }
+    return try Row.fetchOne(
+      part.statement("SELECT \(Self.columns) FROM \(source)", db), arguments: [identifier.rawValue])
+  }
+
   private func momentRow(_ identifier: LocalIdentifier) throws -> Row? {
     try Row.fetchOne(
-      db.cachedStatement(
-        sql: """
-          SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment
-          WHERE localIdentifier = ? AND isByPlace = ?
-          """), arguments: [identifier.rawValue, principal.may(.location)])
+      part.statement(
+        """
+        SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
+        FROM \(part.name("moment"))
+        WHERE \(part.condition) AND localIdentifier = ? AND isByPlace = ?
+        """, db), arguments: [identifier.rawValue, principal.may(.location)])
   }
 
   // MARK: Snapshots
@@ -81,25 +97,45 @@ struct CollectionReader {
 
   private func fill(_ collection: inout AssetCollection, _ album: SmartAlbum) throws {
     let listings = album.listings(listings, includesAllBurstAssets: query.includesAllBurstAssets)
-    collection.estimatedAssetCount = try Catalogue.count(album.counter, listings.sql, db)
+    collection.estimatedAssetCount = try Catalogue.count(album, listings, part, db)
     guard collection.estimatedAssetCount > 0 else { return }
     // An index of the album's own is in the order of its dates; so both ends are near.
     let byDate = album.index ?? listings.indexByDate
-    let condition = "WHERE \(album.condition) AND asset.listing \(listings.sql)"
-    let source = "FROM asset INDEXED BY \(byDate) \(condition)"
-    let inOrder = "FROM asset INDEXED BY \(album == .recentlyAdded ? "assetByAddition" : byDate) \(condition)"
-    collection.startDate = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT creationDate \(source) ORDER BY creationDate LIMIT 1")
-    ).map(Timestamp.init(milliseconds:))
-    collection.endDate = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT creationDate \(source) ORDER BY creationDate DESC LIMIT 1")
-    ).map(Timestamp.init(milliseconds:))
-    collection.keyAssets = try String.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT localIdentifier \(inOrder) ORDER BY \(album.orderColumn) DESC, localIdentifier
-          LIMIT \(AssetCollection.mostKeyAssets)
-          """)
+    let condition = "\(part.condition(of: album)) AND \(part.column("listing")) \(listings.sql)"
+    let (start, end) = try ends(byDate, condition)
+    (collection.startDate, collection.endDate) = (start, end)
+    collection.keyAssets = try keyAssets(
+      album == .recentlyAdded ? .byAddition : byDate, condition, by: album.orderColumn)
+  }
+
+  /// The oldest and the newest date along an index.
+  private func ends(
+    _ index: AssetIndex, _ condition: String, _ arguments: StatementArguments = []
+  ) throws -> (Timestamp?, Timestamp?) {
+    let date = part.column("creationDate")
+    func end(_ order: String) throws -> Timestamp? {
+      try Int64.fetchOne(
+        part.statement(
+          """
+          SELECT \(date) FROM \(part.assets(by: index)) WHERE \(part.condition) AND \(condition)
+          ORDER BY \(date) \(order) LIMIT 1
+          """, db), arguments: arguments
+      ).map(Timestamp.init(milliseconds:))
+    }
+    return (try end(""), try end("DESC"))
+  }
+
+  /// The last by a column along an index.
+  private func keyAssets(
+    _ index: AssetIndex, _ condition: String, by column: String = "creationDate", _ arguments: StatementArguments = []
+  ) throws -> [LocalIdentifier] {
+    let name = part.column("localIdentifier")
+    return try String.fetchAll(
+      part.statement(
+        """
+        SELECT \(name) FROM \(part.assets(by: index)) WHERE \(part.condition) AND \(condition)
+        ORDER BY \(part.column(column)) DESC, \(name) LIMIT \(AssetCollection.mostKeyAssets)
+        """, db), arguments: arguments
     ).map(LocalIdentifier.init)
   }
 
@@ -122,9 +158,12 @@ struct CollectionReader {
     collection.startDate = try end("")
     collection.endDate = try end("DESC")
     if let keyAsset {
+      // It may have left the album, and what there is for whoever asks with it.
+      let (table, key) = part == .whole ? ("asset", "id") : ("limitedAsset", "asset")
       collection.keyAssets = try String.fetchAll(
-        db.cachedStatement(
-          sql: "SELECT localIdentifier FROM asset WHERE id = ? AND listing \(listings.sql)"), arguments: [keyAsset]
+        part.statement(
+          "SELECT localIdentifier FROM \(table) WHERE \(part.condition) AND \(key) = ? AND listing \(listings.sql)", db),
+        arguments: [keyAsset]
       ).map(LocalIdentifier.init)
     }
     if collection.keyAssets.isEmpty {
@@ -149,47 +188,40 @@ struct CollectionReader {
 
   func collection(_ list: MomentList, count: Int) throws -> AssetCollection {
     let range = list.milliseconds
-    func end(_ order: String) throws -> Timestamp? {
-      try Int64.fetchOne(
-        db.cachedStatement(
-          sql: """
-            SELECT creationDate FROM asset INDEXED BY \(listings.indexByDate)
-            WHERE creationDate >= ? AND creationDate < ? AND asset.listing \(listings.sql)
-            ORDER BY creationDate \(order) LIMIT 1
-            """), arguments: [range.lowerBound, range.upperBound]
-      ).map(Timestamp.init(milliseconds:))
-    }
+    let condition = """
+      \(part.column("creationDate")) BETWEEN ? AND ? AND \(part.column("listing")) \(listings.sql)
+      """
+    let (start, end) = try ends(listings.indexByDate, condition, [range.lowerBound, range.upperBound - 1])
     return AssetCollection(
       localIdentifier: list.identifier, type: .folder, subtype: list.subtype, title: list.title,
-      startDate: try end(""), endDate: try end("DESC"), estimatedAssetCount: count,
+      startDate: start, endDate: end, estimatedAssetCount: count,
       keyAssets: try keyAssets(from: range.lowerBound, to: range.upperBound - 1))
   }
 
   private func keyAssets(from start: Int64, to end: Int64) throws -> [LocalIdentifier] {
-    try String.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT localIdentifier FROM asset INDEXED BY \(listings.indexByDate)
-          WHERE creationDate BETWEEN ? AND ? AND asset.listing \(listings.sql)
-          ORDER BY creationDate DESC, localIdentifier LIMIT \(AssetCollection.mostKeyAssets)
-          """), arguments: [start, end]
-    ).map(LocalIdentifier.init)
+    let condition = """
+      \(part.column("creationDate")) BETWEEN ? AND ? AND \(part.column("listing")) \(listings.sql)
+      """
+    return try keyAssets(listings.indexByDate, condition, [start, end])
   }
 
   /// How many assets are of a stretch of days (UTC).
   func count(in days: Range<Int>) throws -> Int {
     try Int.fetchOne(
-      db.cachedStatement(
-        sql: "SELECT sum(value) FROM dayCount WHERE day >= ? AND day < ? AND listing \(listings.sql)"),
-      arguments: [days.lowerBound, days.upperBound]) ?? 0
+      part.statement(
+        """
+        SELECT sum(value) FROM \(part.name("dayCount"))
+        WHERE \(part.condition) AND day >= ? AND day < ? AND listing \(listings.sql)
+        """, db), arguments: [days.lowerBound, days.upperBound]) ?? 0
   }
 
   /// The newest day that has assets and comes before another.
   func lastDay(before day: Int) throws -> Int? {
     try Int.fetchOne(
-      db.cachedStatement(
-        sql: """
-          SELECT day FROM dayCount WHERE day < ? AND listing \(listings.sql) AND value > 0 ORDER BY day DESC LIMIT 1
-          """), arguments: [day])
+      part.statement(
+        """
+        SELECT day FROM \(part.name("dayCount"))
+        WHERE \(part.condition) AND day < ? AND listing \(listings.sql) AND value > 0 ORDER BY day DESC LIMIT 1
+        """, db), arguments: [day])
   }
 }

@@ -30,20 +30,20 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name in the table of counters.
-  var counter: String {
+  /// Its counter's bit in `asset.counted`.
+  var counterBit: Int {
     switch self {
-    case .userLibrary, .recentlyAdded: "assets"
-    case .favorites: "favorites"
-    case .videos: "videos"
-    case .panoramas: "panoramas"
-    case .bursts: "bursts"
-    case .screenshots: "screenshots"
-    case .hdr: "hdr"
-    case .depthEffect: "depthEffect"
-    case .livePhotos: "livePhotos"
-    case .raw: "raw"
-    case .allHidden: "hidden"
+    case .userLibrary, .recentlyAdded: 0
+    case .favorites: 1
+    case .videos: 2
+    case .panoramas: 3
+    case .bursts: 4
+    case .screenshots: 5
+    case .hdr: 6
+    case .depthEffect: 7
+    case .livePhotos: 8
+    case .raw: 9
+    case .allHidden: 10
     }
   }
 

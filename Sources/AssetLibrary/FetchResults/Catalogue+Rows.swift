@@ -12,13 +12,28 @@ package enum FetchedMember: Sendable {
 
 extension Catalogue {
   /// Assets by their row numbers, in that order. One that nothing is known of any more has no identifier.
+  ///
+  /// What is no longer in a limited library is gone, whether it is in another or not.
   package func members(
     _ rows: ArraySlice<UInt32>, for principal: Principal
   ) throws(AssetSourceError) -> [FetchedMember] {
-    try read { db in
-      let statement = try db.cachedStatement(
-        sql: "SELECT \(AssetRow.columns) FROM \(AssetRow.tables) WHERE asset.id = ?")
-      let gone = try db.cachedStatement(sql: "SELECT localIdentifier FROM deletedAsset WHERE id = ?")
+    try read(for: principal) { db, part in
+      let statement: Statement
+      let gone: Statement
+      switch part {
+      case .whole:
+        statement = try db.cachedStatement(
+          sql: "SELECT \(AssetRow.columns) FROM \(AssetRow.tables) WHERE asset.id = ?")
+        gone = try db.cachedStatement(sql: "SELECT localIdentifier FROM deletedAsset WHERE id = ?")
+      case .limited:
+        statement = try db.makeStatement(
+          sql: """
+            SELECT \(AssetRow.columns) FROM limitedAsset CROSS JOIN asset ON asset.id = limitedAsset.asset
+              \(AssetRow.primaryFile) WHERE \(part.condition) AND limitedAsset.asset = ?
+            """)
+        gone = try db.makeStatement(
+          sql: "SELECT localIdentifier FROM limitedGone WHERE \(part.condition) AND kind = 0 AND object = ?")
+      }
       return try rows.map { row in
         if let asset = try statement.first([row], for: principal) { return .asset(asset) }
         return .deleted(LocalIdentifier(try String.fetchOne(gone, arguments: [row]) ?? ""))
@@ -28,12 +43,16 @@ extension Catalogue {
 
   /// The row number of an asset, also of one that is gone; `nil`: there never was one of that name, or long ago.
   package func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> UInt32? {
-    try read { db in
-      let row = try UInt32.fetchOne(db.cachedStatement(sql: Self.rowOfAsset), arguments: [identifier.rawValue])
-      return try row
-        ?? UInt32.fetchOne(
-          db.cachedStatement(sql: "SELECT max(id) FROM deletedAsset WHERE localIdentifier = ?"),
-          arguments: [identifier.rawValue])
+    try read(for: principal) { db, part in
+      let row = try UInt32.fetchOne(Self.rowOfAsset(part, db), arguments: [identifier.rawValue])
+      if let row { return row }
+      let gone =
+        switch part {
+        case .whole: "SELECT max(id) FROM deletedAsset WHERE localIdentifier = ?"
+        case .limited:
+          "SELECT max(object) FROM limitedGone WHERE \(part.condition) AND localIdentifier = ? AND kind = 0"
+        }
+      return try UInt32.fetchOne(part.statement(gone, db), arguments: [identifier.rawValue])
     }
   }
 
@@ -43,8 +62,8 @@ extension Catalogue {
   package func rows(
     of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [UInt32] {
-    try read { db in
-      let statement = try db.cachedStatement(sql: Self.rowOfAsset)
+    try read(for: principal) { db, part in
+      let statement = try Self.rowOfAsset(part, db)
       return try identifiers.map { identifier in
         if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
         guard let row = try UInt32.fetchOne(statement, arguments: [identifier.rawValue]) else {
@@ -55,5 +74,12 @@ extension Catalogue {
     }
   }
 
-  private static let rowOfAsset = "SELECT id FROM asset WHERE localIdentifier = ?"
+  private static func rowOfAsset(_ part: LibraryPart, _ db: Database) throws -> Statement {
+    switch part {
+    case .whole: try db.cachedStatement(sql: "SELECT id FROM asset WHERE localIdentifier = ?")
+    case .limited:
+      try db.makeStatement(
+        sql: "SELECT asset FROM limitedAsset WHERE \(part.condition) AND limitedAsset.localIdentifier = ?")
+    }
+  }
 }

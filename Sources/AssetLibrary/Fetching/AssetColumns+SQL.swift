@@ -4,17 +4,28 @@ import PhotoPredicate
 
 extension SQLColumns {
   /// Where the keys of an asset are in the catalogue.
-  static let asset = asset(creationDate: "asset.creationDate")
+  static let asset = asset { "asset." + $0 }
   /// The same where the asset is a member of an album: the album's index is by the member's copy of the date.
-  static let member = asset(creationDate: "member.creationDate")
+  static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
+  /// The same in a limited library, whose indexes are by copies.
+  private static let limited = asset {
+    (["localIdentifier", "creationDate", "addedDate", "burstIdentifier"].contains($0) ? "limitedAsset." : "asset.") + $0
+  }
 
-  private static func asset(creationDate: String) -> SQLColumns {
+  init(of part: LibraryPart) {
+    switch part {
+    case .whole: self = .asset
+    case .limited: self = .limited
+    }
+  }
+
+  private static func asset(_ column: (String) -> String) -> SQLColumns {
     SQLColumns(
       [
-        "localIdentifier": Column("asset.localIdentifier"),
-        "creationDate": Column(creationDate),
+        "localIdentifier": Column(column("localIdentifier")),
+        "creationDate": Column(column("creationDate")),
         "modificationDate": Column("asset.modificationDate"),
-        "addedDate": Column("asset.addedDate"),
+        "addedDate": Column(column("addedDate")),
         "mediaType": Column(
           "asset.mediaType",
           stored: Dictionary(uniqueKeysWithValues: MediaType.allCases.map { ($0.rawValue, .integer(Int64($0.number))) })
@@ -26,7 +37,7 @@ extension SQLColumns {
         "isFavorite": Column("asset.isFavorite"),
         "isHidden": Column("asset.isHidden"),
         "hasAdjustments": Column("(asset.adjustments IS NOT NULL)"),
-        "burstIdentifier": Column("asset.burstIdentifier"),
+        "burstIdentifier": Column(column("burstIdentifier")),
         "representsBurst": Column("asset.representsBurst"),
         "isRAW": Column("asset.isRAW"),
         "originalFilename": Column("asset.originalFilename"),

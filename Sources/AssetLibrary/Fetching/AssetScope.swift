@@ -38,7 +38,7 @@ struct Listings: Sendable, Hashable {
   }
 
   /// What is in the order of the date, with nothing in it that is left out where it can be helped.
-  var indexByDate: String { sql == "= 0" ? "visibleAssetByDate" : "assetByDate" }
+  var indexByDate: AssetIndex { sql == "= 0" ? .visibleByDate : .byDate }
 
   private init(sql: String) { self.sql = sql }
 

@@ -14,8 +14,8 @@ extension Catalogue {
   ) throws(AssetSourceError) -> AssetPage {
     var assets: [Asset] = []
     let end = try walk(
-      fetch, FetchPlan(fetch), page, columns: AssetRow.columns,
-      joins: "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1", for: principal
+      fetch, page, for: principal, columns: AssetRow.columns,
+      joins: AssetRow.primaryFile
     ) { assets.append(try AssetRow.asset($0, for: principal)) }
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
@@ -26,11 +26,11 @@ extension Catalogue {
   ) throws(AssetSourceError) -> AssetColumns {
     var columns = AssetColumns(capacity: min(page.limit, 10_000))
     let end = try walk(
-      fetch, FetchPlan(fetch, isGrid: true), page,
+      fetch, page, for: principal, isGrid: true,
       columns: """
         asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
         asset.placeholder
-        """, for: principal
+        """
     ) { columns.append($0) }
     columns.nextCursor = end.nextCursor
     columns.changeToken = end.changeToken
@@ -39,12 +39,12 @@ extension Catalogue {
 
   /// Runs through the rows of one page, and tells where the next begins and which state of the library that was.
   private func walk(
-    _ fetch: AssetFetch, _ plan: FetchPlan, _ page: FetchPageRequest, columns: String, joins: String = "",
-    for principal: Principal,
-    _ take: (Row) throws -> Void
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, isGrid: Bool = false, columns: String,
+    joins: String = "", _ take: (Row) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
-    return try fetching(page.deadline) { db in
-      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan) }
+    try fetching(page.deadline, for: principal) { db, part in
+      let plan = FetchPlan(fetch, in: part, isGrid: isGrid)
+      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan, seal) }
       let limit = start.limit(page.limit, of: fetch)
       // One more than the page holds tells whether there is another.
       let statement = FetchStatement(plan, columns: columns, joins: joins, after: start?.values, limit: limit + 1)
@@ -54,14 +54,14 @@ extension Catalogue {
       var next: String?
       while let row = try rows.next() {
         if taken == limit {
-          next = last.flatMap { start.next(behind: $0, taken, of: fetch, plan) }
+          next = last.flatMap { start.next(behind: $0, taken, of: fetch, plan, seal) }
           break
         }
         try take(row)
         taken += 1
         if taken == limit { last = row.copy() }
       }
-      return (next, try Self.token(db, for: principal))
+      return (next, try Self.token(db, part, for: principal))
     }
   }
 
@@ -69,10 +69,9 @@ extension Catalogue {
   package func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int {
-    let plan = FetchPlan(fetch)
-    let count = try fetching(deadline) { db in
-      if fetch.predicate == nil, let count = try Self.kept(fetch, db) { return count }
-      let statement = FetchStatement(counting: plan)
+    let count = try fetching(deadline, for: principal) { db, part in
+      if fetch.predicate == nil, let count = try Self.kept(fetch, part, db) { return count }
+      let statement = FetchStatement(counting: FetchPlan(fetch, in: part))
       return try Int.fetchOne(statement.prepared(db)) ?? 0
     }
     return min(count, fetch.fetchLimit ?? .max)
@@ -84,19 +83,19 @@ extension Catalogue {
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
-    let plan = FetchPlan(fetch)
-    return try fetching(deadline) { db in
+    return try fetching(deadline, for: principal) { db, part in
+      let plan = FetchPlan(fetch, in: part)
       let statement = FetchStatement(plan, columns: "asset.id", limit: min(limit + 1, fetch.fetchLimit ?? .max))
       let cursor = try UInt32.fetchCursor(statement.prepared(db))
       var rows: [UInt32] = []
-      if fetch.predicate == nil, let count = try Self.kept(fetch, db) {
+      if fetch.predicate == nil, let count = try Self.kept(fetch, part, db) {
         rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
       }
       while let row = try cursor.next() {
         guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
         rows.append(row)
       }
-      return (rows, try Self.token(db, for: principal))
+      return (rows, try Self.token(db, part, for: principal))
     }
   }
 
@@ -108,16 +107,19 @@ extension Catalogue {
     if fetch.predicate == nil, fetch.fetchLimit == nil, fetch.scope == .library {
       let listings = Listings(
         includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
-      days = try fetching(deadline) { db in
+      days = try fetching(deadline, for: principal) { db, part in
         try Self.pairs(
-          db.cachedStatement(
-            sql: """
-              SELECT day, sum(value) FROM dayCount WHERE listing \(listings.sql) GROUP BY day HAVING sum(value) > 0
-              """))
+          part.statement(
+            """
+            SELECT day, sum(value) FROM \(part.name("dayCount"))
+            WHERE \(part.condition) AND listing \(listings.sql) GROUP BY day HAVING sum(value) > 0
+            """, db))
       }
     } else {
-      let statement = FetchStatement(countingDaysOf: FetchPlan(fetch), limit: fetch.fetchLimit)
-      days = try fetching(deadline) { db in try Self.pairs(statement.prepared(db)) }
+      days = try fetching(deadline, for: principal) { db, part in
+        let statement = FetchStatement(countingDaysOf: FetchPlan(fetch, in: part), limit: fetch.fetchLimit)
+        return try Self.pairs(statement.prepared(db))
+      }
     }
     var counts: [String: Int] = [:]
     for (day, count) in days { counts[DateBucket.name(ofDay: day, unit), default: 0] += count }
@@ -132,14 +134,15 @@ extension Catalogue {
   }
 
   /// What is counted as it changes.
-  private static func kept(_ fetch: AssetFetch, _ db: Database) throws -> Int? {
+  private static func kept(_ fetch: AssetFetch, _ part: LibraryPart, _ db: Database) throws -> Int? {
     let listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     switch fetch.scope {
-    case .library: return try count("assets", listings.sql, db)
+    case .library: return try count(.userLibrary, listings, part, db)
     case .smartAlbum(let album):
       let listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
-      return try count(album.counter, listings.sql, db)
+      return try count(album, listings, part, db)
     case .album(let row):
+      guard try part.contains(collection: row, db) else { return 0 }
       return try Int.fetchOne(
         db.cachedStatement(
           sql: "SELECT sum(value) FROM memberCount WHERE collection = ? AND listing \(listings.sql)"),
@@ -149,9 +152,9 @@ extension Catalogue {
   }
 
   private func fetching<Value>(
-    _ deadline: ContinuousClock.Instant?, _ body: (Database) throws -> Value
+    _ deadline: ContinuousClock.Instant?, for principal: Principal, _ body: (Database, LibraryPart) throws -> Value
   ) throws(AssetSourceError) -> Value {
-    try read { db in try FetchDeadline.run(deadline, on: db) { try body(db) } }
+    try read(for: principal) { db, part in try FetchDeadline.run(deadline, on: db) { try body(db, part) } }
   }
 }
 

@@ -14,8 +14,8 @@ struct FetchCursor {
     self.seen = seen
   }
 
-  init(text: String, of fetch: AssetFetch, _ plan: FetchPlan) throws(AssetSourceError) {
-    let cursor = try PageCursor(text: text)
+  init(text: String, of fetch: AssetFetch, _ plan: FetchPlan, _ seal: CursorSeal) throws(AssetSourceError) {
+    let cursor = try PageCursor(text: text, seal)
     guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.digest(plan)) else { throw .malformedCursor }
     seen = Int(clamping: try cursor.integer(1))
     guard seen > 0 else { throw .malformedCursor }
@@ -29,7 +29,7 @@ struct FetchCursor {
     }
   }
 
-  fileprivate static func text(_ row: Row, _ plan: FetchPlan, seen: Int) -> String {
+  fileprivate static func text(_ row: Row, _ plan: FetchPlan, _ seal: CursorSeal, seen: Int) -> String {
     // The values of the order are the row's last columns.
     let first = row.count - plan.order.count
     let values = (0..<plan.order.count).map { index -> PageCursor.Field in
@@ -40,7 +40,7 @@ struct FetchCursor {
       case .text(let text): .text(text)
       }
     }
-    return PageCursor([.text(digest(plan)), .integer(Int64(seen))] + values).text
+    return PageCursor([.text(digest(plan)), .integer(Int64(seen))] + values).text(seal)
   }
 
   /// Tells the cursor of one order from that of another, so that none is taken for what it is not. It is no secret.
@@ -56,8 +56,10 @@ extension FetchCursor? {
   }
 
   /// The cursor behind a page's last row; `nil` where the fetch may go no further.
-  func next(behind row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan) -> String? {
+  func next(
+    behind row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan, _ seal: CursorSeal
+  ) -> String? {
     let seen = (self?.seen ?? 0) + count
-    return seen < fetch.fetchLimit ?? .max ? FetchCursor.text(row, plan, seen: seen) : nil
+    return seen < fetch.fetchLimit ?? .max ? FetchCursor.text(row, plan, seal, seen: seen) : nil
   }
 }

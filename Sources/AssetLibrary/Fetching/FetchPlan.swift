@@ -12,8 +12,10 @@ struct FetchPlan {
   private struct Path {
     /// `asset INDEXED BY …`, or what else follows FROM.
     var source: String
-    /// True of every row that is wanted, in literals.
-    var condition: String?
+    /// The index of assets that it is, where it is one.
+    var index: AssetIndex?
+    /// What holds of every row of it.
+    var album: SmartAlbum?
     /// What stands for the condition that it is listed, where that is written in another way than elsewhere.
     var listed: String?
     /// The key that rows come in the order of; `nil`: in none that a sort descriptor can ask for.
@@ -49,29 +51,31 @@ struct FetchPlan {
     return FetchSortDescriptors([FetchSortDescriptor(key, isAscending: false)], schema: .asset)
   }
 
-  /// - Parameter isGrid: only what `gridByDate` holds is read of each row.
-  init(_ fetch: AssetFetch, isGrid: Bool = false) {
+  /// - Parameters:
+  ///   - part: what of the library there is for whoever asks.
+  ///   - isGrid: only what `gridByDate` holds is read of each row.
+  init(_ fetch: AssetFetch, in part: LibraryPart = .whole, isGrid: Bool = false) {
     let predicate = fetch.predicate?.normalized
     var listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
     var values: [SQLValue] = []
     var sort = fetch.sort ?? Self.newestFirst
-    var columns = SQLColumns.asset
+    var columns = SQLColumns(of: part)
     // The scope's own order, where it has one that is no property of an asset.
     var place: String?
-    var listing = "asset.listing"
+    var listing = part.column("listing")
     var isOfDates = false
     var path: Path
     switch fetch.scope {
-    case .library: path = Self.path(for: predicate, sort, listings)
+    case .library: path = Self.path(for: predicate, sort, listings, in: part)
     case .dates(let range):
       isOfDates = true
-      path = Self.path(for: predicate, sort, listings)
-      conditions.append("asset.creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+      path = Self.path(for: predicate, sort, listings, in: part)
+      conditions.append("\(part.column("creationDate")) BETWEEN \(range.lowerBound) AND \(range.upperBound)")
     case .smartAlbum(let album):
       listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
       if fetch.sort == nil, album == .recentlyAdded { sort = Self.lastAddedFirst }
-      path = Self.path(of: album) ?? Self.path(for: predicate, sort, listings)
+      path = Self.path(of: album, in: part) ?? Self.path(for: predicate, sort, listings, in: part)
     case .album(let row):
       columns = .member
       listing = "member.listing"
@@ -80,19 +84,23 @@ struct FetchPlan {
       let hint = place == nil && sort.isByDate ? "INDEXED BY memberByDate " : ""
       path = Path(source: "member \(hint)CROSS JOIN asset ON asset.id = member.asset", key: "creationDate")
       conditions.append("member.collection = \(row)")
+      // What is in an album of a limited library is in the library.
+      if part != .whole {
+        conditions.append(
+          "EXISTS (SELECT 1 FROM limitedCollection WHERE \(part.condition) AND limitedCollection.collection = \(row))")
+      }
     case .rows(let rows):
       if fetch.sort == nil { place = "listed.key" }
-      path = Path(
-        source: "json_each(?) AS listed CROSS JOIN asset ON asset.id = listed.value",
-        isShort: rows.count <= Self.shortList)
+      path = Path(source: part.assets(in: "json_each(?) AS listed"), isShort: rows.count <= Self.shortList)
       values.append(.text("[\(rows.map(String.init).joined(separator: ","))]"))
     }
     // Nothing is looked for outside of the index, not even whether a row is listed.
-    if isGrid, path.source == "asset INDEXED BY visibleAssetByDate" {
+    if isGrid, part == .whole, path.index == .visibleByDate {
       path.source = "asset INDEXED BY gridByDate"
       path.listed = CatalogueSchema.listed
     }
-    if let condition = path.condition { conditions.append(condition) }
+    if part != .whole, !fetch.scope.isAlbum { conditions.append(part.condition) }
+    if let album = path.album { conditions.append(part.condition(of: album)) }
     conditions.append(path.listed ?? "\(listing) \(listings.sql)")
     if let predicate {
       let compiled = SQLCondition(predicate, columns: columns)
@@ -116,44 +124,47 @@ struct FetchPlan {
     let sorted = place == nil && isInOrder ? path.key : nil
     let isServed =
       isInOrder && (!isOfDates || sorted == "creationDate")
-      && (predicate?.conjuncts ?? []).allSatisfy { Self.isServed($0, by: path.condition, sorted: sorted) }
+      && (predicate?.conjuncts ?? []).allSatisfy { Self.isServed($0, by: path.album, sorted: sorted) }
     isFree = !path.isShort && (!isServed || fetch.scope.isList)
   }
 
   /// The path along which a fetch of the library runs: the shortest that holds all of it.
   private static func path(
-    for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, _ listings: Listings
+    for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, _ listings: Listings, in part: LibraryPart
   ) -> Path {
     let terms = predicate?.conjuncts ?? []
-    // The index of a column that is UNIQUE has a name of SQLite's making.
     if terms.contains(where: { $0.isOneOf("localIdentifier") }) {
-      return Path(source: "asset INDEXED BY sqlite_autoindex_asset_1", isShort: true)
+      return Path(source: part.assets(by: .byIdentifier), isShort: true)
     }
     if terms.contains(where: { $0.isOneOf("burstIdentifier") }) {
-      return Path(source: "asset INDEXED BY assetByBurst", isShort: true)
+      return Path(source: part.assets(by: .byBurst), isShort: true)
     }
     for album in SmartAlbum.allCases where terms.contains(where: album.isImplied) {
-      if let path = path(of: album) { return path }
+      if let path = path(of: album, in: part) { return path }
     }
     if sort.total.first?.key.name == "addedDate" {
-      return Path(source: "asset INDEXED BY assetByAddition", key: "addedDate")
+      return Path(source: part.assets(by: .byAddition), key: "addedDate")
+    }
+    let index = listings.indexByDate
+    if sort.isByDate || part != .whole {
+      return Path(source: part.assets(by: index), index: index, key: "creationDate")
     }
     // Where nothing is in the order of an index, SQLite chooses.
-    return Path(source: sort.isByDate ? "asset INDEXED BY \(listings.indexByDate)" : "asset", key: "creationDate")
+    return Path(source: "asset", key: "creationDate")
   }
 
-  private static func path(of album: SmartAlbum) -> Path? {
-    album.index.map { Path(source: "asset INDEXED BY \($0)", condition: album.condition, key: "creationDate") }
+  private static func path(of album: SmartAlbum, in part: LibraryPart) -> Path? {
+    album.index.map { Path(source: part.assets(by: $0), index: $0, album: album, key: "creationDate") }
   }
 
   /// Whether a term lets so much of the path through that a page is found near where it is looked for: it is the path's own
   /// condition, or a bound of the key that the path is in the order of.
-  private static func isServed(_ term: FetchPredicate, by condition: String?, sorted key: String?) -> Bool {
+  private static func isServed(_ term: FetchPredicate, by album: SmartAlbum?, sorted key: String?) -> Bool {
     guard case .comparison(let comparison) = term else { return false }
     if comparison.subject.key.name == key { return comparison.isRange }
     // Nearly everything: a page of it is a page of the library.
-    guard let condition else { return comparison.isOfMostAssets }
-    return SmartAlbum.allCases.contains { $0.condition == condition && $0.isImplied(by: term) }
+    guard let album else { return comparison.isOfMostAssets }
+    return album.isImplied(by: term)
   }
 }
 
@@ -163,6 +174,7 @@ extension FetchSortDescriptors {
 
 extension AssetScope {
   fileprivate var isList: Bool { if case .rows = self { true } else { false } }
+  fileprivate var isAlbum: Bool { if case .album = self { true } else { false } }
 }
 
 extension FetchPredicate {
@@ -200,19 +212,19 @@ extension PredicateComparison {
 
 extension SmartAlbum {
   /// The index that holds what is in it and nothing else.
-  var index: String? {
+  var index: AssetIndex? {
     switch self {
     case .userLibrary, .recentlyAdded: nil
-    case .favorites: "favoriteByDate"
-    case .videos: "videoByDate"
-    case .panoramas: "panoramaByDate"
-    case .bursts: "burstByDate"
-    case .screenshots: "screenshotByDate"
-    case .hdr: "hdrByDate"
-    case .depthEffect: "depthByDate"
-    case .livePhotos: "liveByDate"
-    case .raw: "rawByDate"
-    case .allHidden: "hiddenByDate"
+    case .favorites: .favorites
+    case .videos: .videos
+    case .panoramas: .panoramas
+    case .bursts: .bursts
+    case .screenshots: .screenshots
+    case .hdr: .hdr
+    case .depthEffect: .depth
+    case .livePhotos: .live
+    case .raw: .raw
+    case .allHidden: .hidden
     }
   }
 

@@ -1,7 +1,9 @@
+import Crypto
 import Foundation
 import PhotoModel
 
-/// Where a page ended, as clients carry it: opaque to them, base64url of a JSON array of the last row's sort keys.
+/// Where a page ended, as clients carry it: the last row's sort keys, a JSON array. It is sealed, for among them are numbers of
+/// rows and places in folders, by which one could count what others have.
 struct PageCursor {
   enum Field: Codable, Sendable, Hashable {
     case null
@@ -37,11 +39,10 @@ struct PageCursor {
 
   init(_ fields: [Field]) { self.fields = fields }
 
-  init(text: String) throws(AssetSourceError) {
-    var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-    base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-    let fields = Data(base64Encoded: base64).flatMap { try? JSONDecoder().decode([Field].self, from: $0) }
-    guard let fields else { throw .malformedCursor }
+  init(text: String, _ seal: CursorSeal) throws(AssetSourceError) {
+    guard let opened = seal.open(text), let fields = try? JSONDecoder().decode([Field].self, from: opened) else {
+      throw .malformedCursor
+    }
     self.fields = fields
   }
 
@@ -61,9 +62,45 @@ struct PageCursor {
     return value
   }
 
-  var text: String {
+  func text(_ seal: CursorSeal) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    return Base64URL.encode((try? encoder.encode(fields)) ?? Data())
+    return seal.close((try? encoder.encode(fields)) ?? Data())
+  }
+}
+
+/// Closes and opens cursors, with a key that the catalogue holds: ChaCha20-Poly1305 (RFC 8439). The same cursor is always the
+/// same text, so that pages keep their entity tags: its nonce is made of what is sealed.
+struct CursorSeal: Sendable {
+  private static let nonceBytes = 12
+  private static let tagBytes = 16
+
+  private let key: SymmetricKey
+  private let nonceKey: SymmetricKey
+
+  init(secret: Data) {
+    func derived(_ name: String) -> SymmetricKey {
+      SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(name.utf8), using: SymmetricKey(data: secret)))
+    }
+    key = derived("cursor")
+    nonceKey = derived("cursor nonce")
+  }
+
+  func close(_ bytes: Data) -> String {
+    let nonce = Array(HMAC<SHA256>.authenticationCode(for: bytes, using: nonceKey).prefix(Self.nonceBytes))
+    guard let nonce = try? ChaChaPoly.Nonce(data: nonce),
+      let box = try? ChaChaPoly.seal(bytes, using: key, nonce: nonce)
+    else { preconditionFailure("a nonce of twelve bytes seals everything") }
+    return Base64URL.encode(box.combined)
+  }
+
+  /// `nil`: this seal did not close it.
+  func open(_ text: String) -> Data? {
+    var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+    base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+    guard let bytes = Data(base64Encoded: base64), bytes.count >= Self.nonceBytes + Self.tagBytes,
+      let box = try? ChaChaPoly.SealedBox(combined: bytes)
+    else { return nil }
+    return try? ChaChaPoly.open(box, using: key)
   }
 }

@@ -26,16 +26,22 @@ enum LibraryPart: Sendable, Hashable {
     self = .limited(id)
   }
 
-  /// The token of the last change of anything in it that one may know of.
-  func revision(_ db: Database, withPlaces: Bool = true) throws -> Int64 {
+  /// The token of the last change of anything in it.
+  func revision(_ db: Database) throws -> Int64 {
     switch self {
-    case .whole: return try Int64.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0
+    case .whole: return try Catalogue.changeToken(db).number
     case .limited(let library):
       return try Int64.fetchOne(
-        db.cachedStatement(
-          sql: "SELECT \(withPlaces ? "revision" : "placelessRevision") FROM limitedLibrary WHERE id = ?"),
-        arguments: [library]) ?? 0
+        db.cachedStatement(sql: "SELECT revision FROM limitedLibrary WHERE id = ?"), arguments: [library]) ?? 0
     }
+  }
+
+  /// Whether a collection is in it, by its row.
+  func contains(collection row: Int64, _ db: Database) throws -> Bool {
+    guard case .limited(let library) = self else { return true }
+    return try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT 1 FROM limitedCollection WHERE collection = ? AND library = ?"),
+      arguments: [row, library]) != nil
   }
 
   // MARK: SQL
@@ -49,10 +55,12 @@ enum LibraryPart: Sendable, Hashable {
   }
 
   /// True of a table's rows that are in it.
-  var condition: String {
+  var condition: String { condition(on: "library") }
+
+  func condition(on column: String) -> String {
     switch self {
     case .whole: "1"
-    case .limited(let library): "library = \(library)"
+    case .limited(let library): "\(column) = \(library)"
     }
   }
 
@@ -61,6 +69,26 @@ enum LibraryPart: Sendable, Hashable {
     switch self {
     case .whole: "asset INDEXED BY \(index.rawValue)"
     case .limited: "limitedAsset INDEXED BY \(index.ofLimited) CROSS JOIN asset ON asset.id = limitedAsset.asset"
+    }
+  }
+
+  /// Those of its assets whose rows are listed somewhere.
+  func assets(in list: String) -> String {
+    switch self {
+    case .whole: "\(list) CROSS JOIN asset ON asset.id = listed.value"
+    case .limited(let library):
+      """
+      \(list) CROSS JOIN limitedAsset ON limitedAsset.asset = listed.value AND limitedAsset.library = \(library)
+        CROSS JOIN asset ON asset.id = limitedAsset.asset
+      """
+    }
+  }
+
+  /// A smart album's rule as its index says it, in literals.
+  func condition(of album: SmartAlbum) -> String {
+    switch self {
+    case .whole: album.condition
+    case .limited: album.index == nil ? "1" : "(limitedAsset.counted & \(1 << album.counterBit)) <> 0"
     }
   }
 

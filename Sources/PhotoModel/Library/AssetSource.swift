@@ -81,5 +81,6 @@ package protocol AssetSource: Sendable {
   /// How many assets a listing with this query runs through in all.
   func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int
 
-  func scanState() throws(AssetSourceError) -> ScanState
+  /// - Parameter principal: whose assets are counted.
+  func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState
 }

@@ -143,18 +143,28 @@ extension CatalogueSchema {
     ("limitedLiveByDate", 256), ("limitedRawByDate", 512), ("limitedHiddenByDate", 1024),
   ]
 
-  private static let token = "(SELECT value FROM library WHERE key = 'token')"
+  private static let tokenOfChange = "(SELECT value FROM library WHERE key = 'token')"
   private static let assetCopies = "localIdentifier, creationDate, addedDate, listing, counted, burstIdentifier"
   private static let collectionCopies = "localIdentifier, type, position"
 
   private static func touch(_ libraries: String) -> String {
-    "UPDATE limitedLibrary SET revision = \(token), placelessRevision = \(token) WHERE \(libraries);"
+    "UPDATE limitedLibrary SET revision = \(tokenOfChange), placelessRevision = \(tokenOfChange) WHERE \(libraries);"
   }
+
+  private static let noted = """
+    UPDATE limitedLibrary SET revision = NEW.token
+      WHERE id IN (SELECT library FROM limitedAsset WHERE NEW.kind = 0 AND asset = NEW.object
+        UNION ALL SELECT library FROM limitedCollection WHERE NEW.kind = 1 AND collection = NEW.object);
+    UPDATE limitedLibrary SET placelessRevision = NEW.token
+      WHERE NEW.isPlaceOnly = 0
+        AND id IN (SELECT library FROM limitedAsset WHERE NEW.kind = 0 AND asset = NEW.object
+          UNION ALL SELECT library FROM limitedCollection WHERE NEW.kind = 1 AND collection = NEW.object);
+    """
 
   private static let collectionTriggers = """
     CREATE TRIGGER limitInsertedCollection AFTER INSERT ON collection BEGIN
       INSERT OR IGNORE INTO limitedCollection (collection, library, came, \(collectionCopies))
-        SELECT NEW.id, library, \(token), NEW.localIdentifier, NEW.type, NEW.position FROM (
+        SELECT NEW.id, library, \(tokenOfChange), NEW.localIdentifier, NEW.type, NEW.position FROM (
           SELECT library FROM limitedCollection WHERE collection = NEW.parent
           UNION SELECT library FROM limitedGrant
             WHERE localIdentifier = NEW.localIdentifier AND NEW.type IN ('album', 'folder')
@@ -165,20 +175,16 @@ extension CatalogueSchema {
     BEGIN
       DELETE FROM limitedCollection WHERE (library, collection) NOT IN (SELECT library, collection FROM limitedReach);
       INSERT OR IGNORE INTO limitedCollection (collection, library, came, \(collectionCopies))
-        SELECT collection.id, library, \(token), localIdentifier, type, position
+        SELECT collection.id, library, \(tokenOfChange), localIdentifier, type, position
         FROM limitedReach JOIN collection ON collection.id = limitedReach.collection;
     END;
-    CREATE TRIGGER limitChangedCollection AFTER UPDATE ON collection
-      WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = NEW.id)
-    BEGIN
-      UPDATE limitedCollection SET position = NEW.position WHERE collection = NEW.id AND position <> NEW.position;
-      \(touch(
-        "NEW.revision <> OLD.revision AND id IN (SELECT library FROM limitedCollection WHERE collection = NEW.id)"))
+    CREATE TRIGGER limitShiftedCollection AFTER UPDATE OF position ON collection WHEN NEW.position <> OLD.position BEGIN
+      UPDATE limitedCollection SET position = NEW.position WHERE collection = NEW.id;
     END;
 
     CREATE TRIGGER fillLimitedCollection AFTER INSERT ON limitedCollection BEGIN
       INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
-        SELECT asset.id, NEW.library, 1, \(token), localIdentifier, asset.creationDate, addedDate, asset.listing, counted,
+        SELECT asset.id, NEW.library, 1, \(tokenOfChange), localIdentifier, asset.creationDate, addedDate, asset.listing, counted,
           burstIdentifier
         FROM member CROSS JOIN asset ON asset.id = member.asset WHERE member.collection = NEW.collection
         ON CONFLICT DO UPDATE SET sources = sources + 1;
@@ -188,7 +194,7 @@ extension CatalogueSchema {
     CREATE TRIGGER emptyLimitedCollection AFTER DELETE ON limitedCollection
       WHEN EXISTS (SELECT 1 FROM limitedLibrary WHERE id = OLD.library)
     BEGIN
-      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 1, OLD.collection, OLD.localIdentifier, \(token));
+      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 1, OLD.collection, OLD.localIdentifier, \(tokenOfChange));
       UPDATE limitedAsset SET sources = sources - 1
         WHERE library = OLD.library AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
       DELETE FROM limitedAsset
@@ -203,11 +209,10 @@ extension CatalogueSchema {
       WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = NEW.collection)
     BEGIN
       INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
-        SELECT asset.id, library, 1, \(token), asset.localIdentifier, creationDate, addedDate, listing, counted,
+        SELECT asset.id, library, 1, \(tokenOfChange), asset.localIdentifier, creationDate, addedDate, listing, counted,
           burstIdentifier
         FROM limitedCollection CROSS JOIN asset WHERE collection = NEW.collection AND asset.id = NEW.asset
         ON CONFLICT DO UPDATE SET sources = sources + 1;
-      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection = NEW.collection)"))
     END;
     CREATE TRIGGER limitDeletedMember AFTER DELETE ON member
       WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection = OLD.collection)
@@ -215,26 +220,24 @@ extension CatalogueSchema {
       UPDATE limitedAsset SET sources = sources - 1
         WHERE asset = OLD.asset AND library IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection);
       DELETE FROM limitedAsset WHERE asset = OLD.asset AND sources = 0;
-      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection)"))
     END;
-    CREATE TRIGGER limitMovedMember AFTER UPDATE OF collection, position, asset ON member
+    CREATE TRIGGER limitMovedMember AFTER UPDATE OF collection, asset ON member
       WHEN EXISTS (SELECT 1 FROM limitedCollection WHERE collection IN (OLD.collection, NEW.collection))
     BEGIN
       INSERT INTO limitedAsset (asset, library, sources, came, \(assetCopies))
-        SELECT asset.id, library, 1, \(token), asset.localIdentifier, creationDate, addedDate, listing, counted,
+        SELECT asset.id, library, 1, \(tokenOfChange), asset.localIdentifier, creationDate, addedDate, listing, counted,
           burstIdentifier
         FROM limitedCollection CROSS JOIN asset WHERE collection = NEW.collection AND asset.id = NEW.asset
         ON CONFLICT DO UPDATE SET sources = sources + 1;
       UPDATE limitedAsset SET sources = sources - 1
         WHERE asset = OLD.asset AND library IN (SELECT library FROM limitedCollection WHERE collection = OLD.collection);
       DELETE FROM limitedAsset WHERE asset = OLD.asset AND sources = 0;
-      \(touch("id IN (SELECT library FROM limitedCollection WHERE collection IN (OLD.collection, NEW.collection))"))
     END;
     """
 
   private static let assetTriggers = """
     -- Of what a placeholder is nothing is asked.
-    CREATE TRIGGER limitChangedAsset AFTER UPDATE OF revision, creationDate, addedDate, mediaType, mediaSubtypes, isRAW,
+    CREATE TRIGGER limitChangedAsset AFTER UPDATE OF creationDate, addedDate, mediaType, mediaSubtypes, isRAW,
       isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, latitude, longitude ON asset
       WHEN EXISTS (SELECT 1 FROM limitedAsset WHERE asset = NEW.id)
     BEGIN
@@ -246,16 +249,26 @@ extension CatalogueSchema {
           burstIdentifier = NEW.burstIdentifier
         WHERE asset = NEW.id AND (creationDate, addedDate, listing, counted, burstIdentifier)
           IS NOT (NEW.creationDate, NEW.addedDate, NEW.listing, NEW.counted, NEW.burstIdentifier);
-      \(touch("NEW.revision <> OLD.revision AND id IN (SELECT library FROM limitedAsset WHERE asset = NEW.id)"))
+    END;
+
+    -- What is noted of an object in it is a change of it; what came or went touched it then.
+    CREATE TRIGGER limitNotedChange AFTER INSERT ON changedObject WHEN NEW.event = 1 BEGIN
+      \(noted)
+    END;
+    CREATE TRIGGER limitNotedAgain AFTER UPDATE ON changedObject
+      WHEN NEW.event = 1 AND (NEW.event <> OLD.event OR NEW.isPlaceOnly < OLD.isPlaceOnly)
+    BEGIN
+      \(noted)
     END;
 
     CREATE TRIGGER countInsertedLimitedAsset AFTER INSERT ON limitedAsset BEGIN
       \(count("NEW", 1))
+      \(touch("id = NEW.library"))
     END;
     CREATE TRIGGER countDeletedLimitedAsset AFTER DELETE ON limitedAsset
       WHEN EXISTS (SELECT 1 FROM limitedLibrary WHERE id = OLD.library)
     BEGIN
-      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 0, OLD.asset, OLD.localIdentifier, \(token));
+      INSERT OR REPLACE INTO limitedGone VALUES (OLD.library, 0, OLD.asset, OLD.localIdentifier, \(tokenOfChange));
       \(count("OLD", -1))
       \(touch("id = OLD.library"))
     END;
