@@ -7,9 +7,11 @@
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -152,4 +154,23 @@ int photod_usable_cores(void) {
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
   int count = CPU_COUNT(&cores);
   return count > 0 ? count : 1;
+}
+
+int photod_inotify_open(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+
+int photod_inotify_watch(int inotify, int folder, uint32_t mask) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+  return inotify_add_watch(inotify, link, mask);
+}
+
+int photod_inotify_unwatch(int inotify, int watch) { return inotify_rm_watch(inotify, watch); }
+
+int photod_has_writers(int descriptor) {
+  // Who opens the file for writing in the moment that the lease lasts waits for its end, and we are told by a signal: one
+  // that is ignored unless somebody asks for it, instead of SIGIO, which ends a process.
+  if (fcntl(descriptor, F_SETSIG, SIGURG) != 0) return -1;
+  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? 1 : -1;
+  fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  return 0;
 }

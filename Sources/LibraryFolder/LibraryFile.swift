@@ -39,6 +39,16 @@ package final class LibraryFile: ByteSource {
     return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
   }
 
+  /// Whether anybody has it open for writing, or mapped so; `nil` where the kernel does not tell: the file is another
+  /// user's, or its file system knows no leases.
+  package var hasWriters: Bool? {
+    switch photod_has_writers(descriptor) {
+    case 0: false
+    case 1: true
+    default: nil
+    }
+  }
+
   /// An entry of this folder, without opening it.
   package func entry(_ name: [UInt8]) throws(SystemError) -> FolderEntry {
     var status = photod_file_status()

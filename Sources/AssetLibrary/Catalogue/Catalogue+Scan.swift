@@ -34,9 +34,22 @@ extension Catalogue {
     try read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM file") ?? 0 }
   }
 
-  /// Known files in the order of their paths, from behind one, a page at a time, up to a row number.
-  func knownFiles(after path: [UInt8]?, upTo lastID: Int64, limit: Int) throws(AssetSourceError) -> [KnownFile] {
-    try knownFiles("path > ? AND id <= ? ORDER BY path LIMIT ?", [Data(path ?? []), lastID, limit])
+  /// Known files below a folder in the order of their paths, from behind one, a page at a time, up to a row number. The
+  /// root's are all there are.
+  func knownFiles(
+    below folder: [UInt8], after path: [UInt8]?, upTo lastID: Int64, limit: Int
+  ) throws(AssetSourceError) -> [KnownFile] {
+    if folder.isEmpty {
+      return try knownFiles("path > ? AND id <= ? ORDER BY path LIMIT ?", [Data(path ?? []), lastID, limit])
+    }
+    let (slash, end) = ([UInt8(ascii: "/")], [UInt8(ascii: "/") + 1])
+    return try knownFiles(
+      "path > ? AND path < ? AND id <= ? ORDER BY path LIMIT ?",
+      [Data(path ?? folder + slash), Data(folder + end), lastID, limit])
+  }
+
+  func knownFile(at path: [UInt8]) throws(AssetSourceError) -> KnownFile? {
+    try knownFiles("path = ?", [Data(path)]).first
   }
 
   /// The known files, up to a row number, that were this one, by the file system's word: the same inode, size and time.
@@ -45,6 +58,14 @@ extension Catalogue {
     return try knownFiles(
       "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.mostCandidates)",
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
+  }
+
+  /// Those of some rows that are still there.
+  func knownFiles(_ ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
+    try read { db in
+      let statement = try db.cachedStatement(sql: "SELECT \(KnownFile.columns) FROM file WHERE id = ?")
+      return try ids.compactMap { try Row.fetchOne(statement, arguments: [$0]).map { try KnownFile($0) } }
+    }
   }
 
   /// The known files that may have been this one: both ends are the same, and so is all that they say of themselves.

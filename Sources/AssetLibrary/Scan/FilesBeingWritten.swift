@@ -1,5 +1,6 @@
-// Files that changed a moment ago may not be whole yet. They are left until the end of the scan, and looked at again
-// once they would have been quiet for long enough: one that is as it was is taken, any other is the next scan's.
+// Files that changed a moment ago may not be whole yet. A scan that was told nothing leaves them until its end, and looks
+// again once they would have been quiet for long enough: one that is as it was is taken, any other is the next scan's. A
+// scan that follows events waits for nobody: it asks the kernel who is writing, and says what is to be looked at again.
 
 import LibraryFolder
 import PhotoModel
@@ -15,6 +16,8 @@ struct FilesBeingWritten {
   private(set) var left = 0
   /// The size of the smallest of these that is not known yet. It may become any file that is missing and no smaller.
   private(set) var smallestNew: Int64?
+  /// Files that are to be looked at again, and in how many nanoseconds.
+  private(set) var again: [(path: [UInt8], after: Int64)] = []
 
   init(quiet: Duration) { self.quiet = Int64(quiet / .nanoseconds(1)) }
 
@@ -26,18 +29,49 @@ struct FilesBeingWritten {
     return true
   }
 
-  /// When the last of those that wait will have been quiet for long enough, if nothing happens.
-  func end(now: Int64) -> Int64 {
-    waiting.reduce(now) { end, entry in
-      [entry.file.identity.modified, entry.file.changed].filter { isRestless($0, now) }.reduce(end) {
-        max($0, $1 + quiet)
-      }
+  /// The same of a file that something was told of.
+  ///
+  /// - Parameter isClosed: one who wrote it has closed it, or it came under its name as it is.
+  mutating func holdsBack(
+    _ file: WalkedFile, known: KnownFile?, now: Int64, isClosed: Bool, in root: LibraryFolder
+  ) -> Bool {
+    switch (try? root.open(file.path))?.hasWriters {
+    case false: return false
+    case true:
+      leave(file.identity, known)
+      // Its end is told. But the kernel tells of an end before it counts one writer less.
+      if isClosed { again.append((file.path, 0)) }
+      return true
+    default:
+      // It can't be told. Who closes a file has mostly written it; of one that was only met nobody knows.
+      if isClosed { return false }
+      let rest = end(of: file, now: now) - now
+      guard rest > 0 else { return false }
+      leave(file.identity, known)
+      again.append((file.path, rest))
+      return true
     }
   }
+
+  /// When the last of those that wait will have been quiet for long enough, if nothing happens.
+  func end(now: Int64) -> Int64 { waiting.reduce(now) { max($0, end(of: $1.file, now: now)) } }
 
   mutating func leave(_ identity: FileIdentity, _ known: KnownFile?) {
     left += 1
     if known == nil { smallestNew = min(smallestNew ?? .max, identity.size) }
+  }
+
+  /// Leaves all that wait to who will look again.
+  mutating func handOver(now: Int64) {
+    for (file, known) in waiting {
+      leave(file.identity, known)
+      again.append((file.path, end(of: file, now: now) - now))
+    }
+    waiting = []
+  }
+
+  private func end(of file: WalkedFile, now: Int64) -> Int64 {
+    [file.identity.modified, file.changed].filter { isRestless($0, now) }.reduce(now) { max($0, $1 + quiet) }
   }
 
   private func isRestless(_ time: Int64, _ now: Int64) -> Bool {
@@ -72,6 +106,5 @@ extension LibraryScanner {
       }
     }
     try flush(&state, probe)
-    state.progress.notQuiet = written.left
   }
 }

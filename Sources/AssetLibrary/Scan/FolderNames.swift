@@ -22,11 +22,20 @@ struct FolderNames {
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
 
-  /// Reads a folder's names as they come, save those of hidden folders: they are other programs' own (trash,
-  /// thumbnails, version control).
+  /// What is no part of a library, by its name: hidden folders. They are other programs' own (trash, thumbnails, version
+  /// control).
+  static func passesOver(_ name: some Collection<UInt8>, isFolder: Bool) -> Bool {
+    isFolder && name.first == UInt8(ascii: ".")
+  }
+
+  /// Reads a folder's names as they come, save those that are passed over.
   ///
-  /// - Parameter isFolder: asked of a link, and where the file system does not tell.
-  init(of folder: LibraryFile, isFolder: (_ name: [UInt8], _ isLink: Bool) -> Bool) throws(SystemError) {
+  /// - Parameters:
+  ///   - limit: no more than so many.
+  ///   - isFolder: asked of a link, and where the file system does not tell.
+  init(
+    of folder: LibraryFile, limit: Int = .max, isFolder: (_ name: [UInt8], _ isLink: Bool) -> Bool
+  ) throws(SystemError) {
     // The directory stream closes its descriptor, the folder keeps its own. They share a position, which is at its
     // beginning only the first time.
     let copy = dup(folder.descriptor)
@@ -37,7 +46,7 @@ struct FolderNames {
     }
     defer { closedir(stream) }
     rewinddir(stream)
-    while true {
+    while entries.count < limit {
       errno = 0
       guard let found = readdir(stream) else {
         if errno != 0 { throw SystemError(code: errno) }
@@ -53,7 +62,7 @@ struct FolderNames {
         case Int32(DT_REG): false
         default: isFolder(Array(name), Int32(found.pointee.d_type) == Int32(DT_LNK))
         }
-      if isFolder && name[0] == UInt8(ascii: ".") { continue }
+      if Self.passesOver(name, isFolder: isFolder) { continue }
       guard let offset = UInt32(exactly: bytes.count), let length = UInt16(exactly: name.count + (isFolder ? 1 : 0))
       else { throw SystemError(code: EOVERFLOW) }
       bytes.append(contentsOf: name)

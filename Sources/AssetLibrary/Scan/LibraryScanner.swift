@@ -51,6 +51,18 @@ package struct LibraryScanner: Sendable {
     acceptingRemovals acceptsRemovals: Bool = false, foreseeing foresees: Bool = false, stop: StopFlag = StopFlag(),
     progressed: (ScanProgress) -> Void = { _ in }
   ) throws(AssetLibraryError) -> ScanProgress {
+    var order = ScanOrder(stop: stop)
+    order.acceptsRemovals = acceptsRemovals
+    order.foresees = foresees
+    let outcome = try scan(order, progressed)
+    if let refusal = outcome.refusal { throw refusal }
+    return outcome.progress
+  }
+
+  /// Scans what the order says. One that is refused as a whole throws; an outcome's refusal is of the removals alone.
+  func scan(
+    _ order: ScanOrder, _ progressed: (ScanProgress) -> Void = { _ in }
+  ) throws(AssetLibraryError) -> ScanOutcome {
     let root: LibraryFolder
     do throws(SystemError) {
       root = try LibraryFolder(path: directory)
@@ -59,50 +71,52 @@ package struct LibraryScanner: Sendable {
     }
     let lock = try ScanLock(dataFolder: catalogue.dataFolder)
     defer { withExtendedLifetime(lock) {} }
-    let outcome: (progress: ScanProgress, refusal: AssetLibraryError?)
     do throws(AssetSourceError) {
       let mounts = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings)
-      let absent = acceptsRemovals ? [] : try mounts.absent()
-      outcome = try merge(root, mounts, absent, acceptsRemovals, foresees, stop, progressed)
+      let absent = order.acceptsRemovals ? [] : try mounts.absent()
+      return try merge(root, mounts, absent, order, progressed)
     } catch {
       throw AssetLibraryError(error, dataFolder: catalogue.dataFolder)
     }
-    if let refusal = outcome.refusal { throw refusal }
-    return outcome.progress
   }
 }
 
 extension LibraryScanner {
   private func merge(
-    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ acceptsRemovals: Bool, _ foresees: Bool,
-    _ stop: StopFlag, _ progressed: (ScanProgress) -> Void
-  ) throws(AssetSourceError) -> (progress: ScanProgress, refusal: AssetLibraryError?) {
+    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ order: ScanOrder,
+    _ progressed: (ScanProgress) -> Void
+  ) throws(AssetSourceError) -> ScanOutcome {
     let before = mounts.state()
-    var walk = LibraryWalk(root: root, surroundings: surroundings, passingOver: Set(absent.map(\.path)))
-    if walk.isEmpty && !acceptsRemovals {
-      let count = try catalogue.fileCount()
-      if count > 0 { return (ScanProgress(), .libraryIsEmpty(path: directory, known: count)) }
+    let isWhole = order.scope.isEverything
+    let scope = order.scope.without(isWhole ? [] : absent.map(\.path))
+    var walk = LibraryWalk(
+      root: root, surroundings: surroundings, scope: scope, passingOver: Set(absent.map(\.path)),
+      observer: order.observer)
+    if walk.isEmpty && !order.acceptsRemovals, let refusal = try emptyLibrary() { return ScanOutcome(refusal: refusal) }
+    if absent.contains(where: { $0.path.isEmpty }) {
+      return ScanOutcome(refusal: .otherFileSystem(path: directory))
     }
-    if absent.contains(where: { $0.path.isEmpty }) { return (ScanProgress(), .otherFileSystem(path: directory)) }
     let lastID = try catalogue.lastFileID()
-    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID)
+    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID, scope: scope)
     let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
-    let readsAll = try catalogue.probeMark() != probe.mark
+    // What is told of is a few files; all of them are read anew by a scan of all.
+    let readsAll = isWhole ? try catalogue.probeMark() != probe.mark : false
     var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll, lastID: lastID)
     state.keptFolders = absent.map(\.path)
     state.progress.absentMounts = absent.count
     var missing = MissingFiles()
     var batch = BatchLimit()
     var written = FilesBeingWritten(quiet: quiet)
+    var others = OtherNames(catalogue: catalogue, isWanted: !isWhole)
     var lastReport = ContinuousClock.now
     var count: NameCount?
-    if foresees {
+    if order.foresees {
       let known = try catalogue.fileCount()
       if known > 0 { state.progress.expected = known } else { count = NameCount(root: root) }
     }
     defer { count?.end() }
 
-    while !stop.isRaised, let item = walk.next() {
+    while !order.stop.isRaised, let item = walk.next() {
       let path: [UInt8]
       switch item {
       case .unreadableFolder(let folder, let reason):
@@ -117,8 +131,11 @@ extension LibraryScanner {
       let row = try known.next(at: path)
       switch item {
       case .file(let file):
-        if row?.identity == file.identity || !written.holdsBack(file, known: row, now: surroundings.now()) {
+        if row?.identity == file.identity {
           try state.add(file, known: row)
+        } else {
+          if let row { try others.add(of: row) }
+          if try !written.holdsBack(file, known: row, order, self, root) { try state.add(file, known: row) }
         }
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
@@ -133,34 +150,81 @@ extension LibraryScanner {
       }
     }
     try flush(&state, probe)
-    try revisit(&written, &state, probe, stop)
-    guard !stop.isRaised else { return (state.progress, nil) }
+    if order.looksAgain {
+      written.handOver(now: surroundings.now())
+    } else {
+      try revisit(&written, &state, probe, order.stop)
+    }
+    state.progress.notQuiet = written.left
+    guard !order.stop.isRaised else { return ScanOutcome(progress: state.progress) }
     while let row = try known.next(before: nil) { missing.add(row, &state) }
     for row in state.displaced { missing.add(row, &state) }
-    for mount in absent {
+    for mount in absent where isWhole {
       logger.warning(
         "a disk is not here; what is known of it is kept", metadata: ["path": "\(display(mount.path))"])
     }
+    var outcome = ScanOutcome(progress: state.progress, again: written.again)
     // A disk that came or went meanwhile took its files along.
     guard mounts.isUnchanged(since: before, walk.mounts, directory: directory) else {
-      return (state.progress, missing.ids.isEmpty ? nil : .mountsChanged)
+      if !missing.ids.isEmpty { outcome.refusal = .mountsChanged }
+      return outcome
     }
     missing.ids.removeAll { state.claimedIDs.contains($0) }
     if let size = written.smallestNew {
       // A file that is still being written may be one that is missing, on its way to another place.
       let small = try catalogue.files(missing.ids, smallerThan: size)
       state.progress.kept += missing.ids.count - small.count
+      if order.looksAgain { outcome.again += try kept(missing.ids, except: small) }
       missing.ids = small
     }
-    let refusal = try remove(missing.ids, acceptsRemovals, probe, &state.progress)
+    if !isWhole, !missing.ids.isEmpty {
+      // A library that looks empty is no less suspicious for having been told of it.
+      if LibraryWalk.isEmpty(root), let refusal = try emptyLibrary() {
+        outcome.refusal = refusal
+        return outcome
+      }
+      try others.add(ofMissing: missing.ids)
+    }
+    outcome.refusal = try remove(missing.ids, order, probe, &state.progress)
     // A root that could not be listed was not scanned.
-    if refusal == nil && !state.keptFolders.contains([]) {
+    if isWhole && outcome.refusal == nil && !state.keptFolders.contains([]) {
       try catalogue.note(mounts.met(walk.mounts, absent: absent))
       try catalogue.scanIsComplete(probeMark: probe.mark)
     }
-    try catalogue.refreshMoments(zone: timeZone, stop: stop)
+    try catalogue.refreshMoments(zone: timeZone, stop: order.stop)
     state.progress.expected = count?.result ?? state.progress.expected
     progressed(state.progress)
-    return (state.progress, refusal)
+    outcome.progress = state.progress
+    outcome.again += others.paths.map { ($0, 0) }
+    outcome.isComplete = outcome.refusal == nil
+    return outcome
+  }
+
+  /// Whether it is strange that the library is empty.
+  private func emptyLibrary() throws(AssetSourceError) -> AssetLibraryError? {
+    let count = try catalogue.fileCount()
+    return count > 0 ? .libraryIsEmpty(path: directory, known: count) : nil
+  }
+
+  /// Where those of the missing files were that are kept for now.
+  private func kept(
+    _ missing: [Int64], except small: [Int64]
+  ) throws(AssetSourceError) -> [(path: [UInt8], after: Int64)] {
+    let small = Set(small)
+    return try catalogue.knownFiles(missing.filter { !small.contains($0) }).filter { $0.path.first != 0 }.map {
+      ($0.path, Int64(quiet / .nanoseconds(1)))
+    }
+  }
+}
+
+extension FilesBeingWritten {
+  fileprivate mutating func holdsBack(
+    _ file: WalkedFile, known: KnownFile?, _ order: ScanOrder, _ scanner: LibraryScanner, _ root: LibraryFolder
+  ) throws(AssetSourceError) -> Bool {
+    let now = scanner.surroundings.now()
+    guard let closed = order.closed else { return holdsBack(file, known: known, now: now) }
+    // A known file under another name is as whole as it was.
+    if try !scanner.catalogue.knownFiles(like: file.identity).isEmpty { return false }
+    return holdsBack(file, known: known, now: now, isClosed: closed.contains(file.path), in: root)
   }
 }

@@ -2,6 +2,7 @@
 //
 // That order is the catalogue's, so a scan is a merge of two sorted streams and holds one folder's names a level, not
 // the library. It comes about as in git's index: within a folder a subfolder sorts as its name with a slash behind it.
+// A walk of a scope goes through its stretches in that same order, and meets in each what a walk of everything would.
 
 import LibraryFolder
 import PhotoModel
@@ -39,31 +40,48 @@ struct LibraryWalk {
 
   private let root: LibraryFolder
   private let surroundings: LibrarySurroundings
+  private let observer: (any WalkObserver)?
   /// Folders that are not entered.
   private let passedOver: Set<[UInt8]>
+  /// Those that are not begun yet, the next one last.
+  private var stretches: [ScanScope.Stretch]
+  /// The folders that the present stretch lies in.
+  private var outer: [(path: [UInt8], folder: LibraryFile)] = []
   private var levels: [Level] = []
   private var pending: Item?
   /// Folders that lie on another file system than those they are in, so far, in their order.
   private(set) var mounts: [KnownMount] = []
 
-  /// Whether there is nothing at all in the root. A root that can't be listed is not empty.
-  let isEmpty: Bool
+  /// Whether there is nothing at all in the root, of a walk of everything. A root that can't be listed is not empty.
+  private(set) var isEmpty = false
 
-  /// - Parameter passedOver: folders that are not entered, without a word.
-  init(root: LibraryFolder, surroundings: LibrarySurroundings = .system, passingOver passedOver: Set<[UInt8]> = []) {
+  /// - Parameters:
+  ///   - scope: what of the library is walked through.
+  ///   - passedOver: folders that are not entered, without a word.
+  init(
+    root: LibraryFolder, surroundings: LibrarySurroundings = .system, scope: ScanScope = .everything,
+    passingOver passedOver: Set<[UInt8]> = [], observer: (any WalkObserver)? = nil
+  ) {
     self.root = root
     self.surroundings = surroundings
     self.passedOver = passedOver
-    var levels: [Level] = []
-    pending = Self.enter([], root, surroundings, &levels)
+    self.observer = observer
+    stretches = scope.stretches.reversed()
+    guard scope.isEverything else { return }
+    stretches = []
+    pending = enter([])
     isEmpty = levels.first?.names.isEmpty ?? false
-    self.levels = levels
   }
 
   /// The next item, or `nil` after the last.
   mutating func next() -> Item? {
     if let item = pending.take() { return item }
-    while let level = levels.last {
+    while true {
+      guard let level = levels.last else {
+        guard let stretch = stretches.popLast() else { return nil }
+        if let item = begin(stretch) { return item }
+        continue
+      }
       guard let entry = levels[levels.count - 1].names.next() else {
         levels.removeLast()
         continue
@@ -75,10 +93,9 @@ struct LibraryWalk {
       }
       if passedOver.contains(path) { continue }
       let depth = levels.count
-      if let item = Self.enter(path, root, surroundings, &levels) { return item }
+      if let item = enter(path) { return item }
       if levels.count > depth { noteMount(parent: level.device) }
     }
-    return nil
   }
 
   private mutating func noteMount(parent: UInt64) {
@@ -90,23 +107,23 @@ struct LibraryWalk {
   }
 
   /// Opens a folder and reads its names. An item only where that fails.
-  private static func enter(
-    _ path: [UInt8], _ root: LibraryFolder, _ surroundings: LibrarySurroundings, _ levels: inout [Level]
-  ) -> Item? {
-    guard levels.count < maximumDepth else {
-      return .unreadableFolder(path: path, reason: "more than \(maximumDepth) folders deep")
+  private mutating func enter(_ path: [UInt8]) -> Item? {
+    guard outer.count + levels.count < Self.maximumDepth else {
+      return .unreadableFolder(path: path, reason: "more than \(Self.maximumDepth) folders deep")
     }
     do throws(SystemError) {
       let folder = try root.open(path, isFolder: true)
       // A link to a folder that we are in would never end.
-      let isInside = levels.contains {
-        $0.folder.identity.inode == folder.identity.inode && $0.folder.device == folder.device
-      }
+      let isInside =
+        levels.contains { $0.folder.isSameFile(as: folder) } || outer.contains { $0.folder.isSameFile(as: folder) }
       if isInside { return nil }
-      var names = try FolderNames(of: folder) { name, _ in
+      observer?.willList(path, folder)
+      var names = try FolderNames(of: folder) { [root, observer] name, isLink in
         // A link, or a file system that does not tell. Followed only as far as the library reaches.
         let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
-        return (try? root.open(whole, isFolder: true)) != nil
+        let isFolder = (try? root.open(whole, isFolder: true)) != nil
+        if isLink { observer?.passes(link: whole, isFolder: isFolder) }
+        return isFolder
       }
       names.sort()
       levels.append(
@@ -138,5 +155,72 @@ struct LibraryWalk {
       }
     case .other: return nil
     }
+  }
+}
+
+// MARK: - Some paths
+
+extension LibraryWalk {
+  /// Whether there is nothing at all in a root. One that can't be listed is not empty.
+  static func isEmpty(_ root: LibraryFolder) -> Bool {
+    guard let folder = try? root.open([], isFolder: true) else { return false }
+    let names = try? FolderNames(of: folder, limit: 1) { name, _ in (try? root.open(name, isFolder: true)) != nil }
+    return names?.isEmpty ?? false
+  }
+
+  /// Goes where a stretch begins: to a file, or into a folder. An item where there is a file, or a folder that can't be
+  /// looked into; nothing where there is nothing.
+  private mutating func begin(_ stretch: ScanScope.Stretch) -> Item? {
+    let path = stretch.path
+    let slash = path.lastIndex(of: UInt8(ascii: "/"))
+    if let item = goInto(Array(path[..<(slash ?? 0)])) { return item.flatMap(\.self) }
+    guard let parent = outer.last?.folder else { return nil }
+    let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+    switch stretch {
+    case .file:
+      let item = look(at: path, name, in: parent)
+      if let entry = try? parent.entry(name), entry.kind == .link { observer?.passes(link: path, isFolder: false) }
+      return item
+    case .folder:
+      if FolderNames.passesOver(name, isFolder: true) { return nil }
+      var isLink = false
+      do throws(SystemError) {
+        isLink = try parent.entry(name).kind == .link
+        _ = try root.open(path, isFolder: true)
+      } catch {
+        // A link that leads nowhere is no folder.
+        let isNone = isLink || error.code == ENOENT || error.code == ENOTDIR
+        return isNone ? nil : .unreadableFolder(path: path, reason: error.description)
+      }
+      if isLink { observer?.passes(link: path, isFolder: true) }
+      return enter(path)
+    }
+  }
+
+  /// Opens the folders that a path lies in, as far as they are not open from the stretch before.
+  ///
+  /// - Returns: `nil` where they are open. Else there is nothing at that path, or it can't be told: then an item.
+  private mutating func goInto(_ path: [UInt8]) -> Item?? {
+    while let last = outer.last, last.path != path, !isPath(path, below: last.path) { outer.removeLast() }
+    while outer.last?.path != path {
+      var next: [UInt8] = []
+      if let last = outer.last {
+        let rest = path[(last.path.isEmpty ? 0 : last.path.count + 1)...]
+        next = (last.path.isEmpty ? [] : last.path + [UInt8(ascii: "/")]) + rest.prefix { $0 != UInt8(ascii: "/") }
+      }
+      do throws(SystemError) {
+        outer.append((next, try root.open(next, isFolder: true)))
+      } catch {
+        if error.code == ENOENT || error.code == ENOTDIR { return .some(nil) }
+        return .unreadableFolder(path: next, reason: error.description)
+      }
+    }
+    return nil
+  }
+}
+
+extension LibraryFile {
+  fileprivate func isSameFile(as other: LibraryFile) -> Bool {
+    identity.inode == other.identity.inode && device == other.device
   }
 }

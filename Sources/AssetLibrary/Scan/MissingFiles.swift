@@ -19,13 +19,15 @@ extension LibraryScanner {
 
   /// Removes what is missing, or says why it does not.
   func remove(
-    _ missing: [Int64], _ acceptsRemovals: Bool, _ probe: FileProbe, _ progress: inout ScanProgress
+    _ missing: [Int64], _ order: ScanOrder, _ probe: FileProbe, _ progress: inout ScanProgress
   ) throws(AssetSourceError) -> AssetLibraryError? {
     guard !missing.isEmpty else { return nil }
-    if missing.count > Self.alwaysRemovable && !acceptsRemovals {
-      let count = try catalogue.fileCount()
-      if missing.count * 100 > count * maximumRemovalPercent {
-        return .tooMuchMissing(missing: missing.count, known: count, limitPercent: maximumRemovalPercent)
+    // What was removed a little at a time counts as if it were missing now.
+    let all = missing.count + order.removedBefore
+    if all > Self.alwaysRemovable && !order.acceptsRemovals {
+      let count = try catalogue.fileCount() + order.removedBefore
+      if all * 100 > count * maximumRemovalPercent {
+        return .tooMuchMissing(missing: all, known: count, limitPercent: maximumRemovalPercent)
       }
     }
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {

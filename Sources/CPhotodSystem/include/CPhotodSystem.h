@@ -59,3 +59,15 @@ int photod_usable_cores(void);
 // Makes the calling thread at least this nice (setpriority(2), which is per thread on Linux), once: there is no way back for
 // one who is not root. 0 is the ordinary niceness, 19 the greatest.
 void photod_yield_to_others(int niceness);
+
+// inotify(7). A descriptor that does not wait and is closed on exec; errno EMFILE: this user has no more of them.
+int photod_inotify_open(void);
+// Watches an open folder for `mask`, as its descriptor stands for it, whatever its name is by now. The same folder again
+// gives the same number. Needs /proc. errno ENOSPC: this user's watches are all taken.
+int photod_inotify_watch(int inotify, int folder, uint32_t mask);
+int photod_inotify_unwatch(int inotify, int watch);
+
+// Whether anybody has a file open for writing or mapped so, by a read lease that is taken and given back at once
+// (fcntl(2), F_SETLEASE): 1 yes, 0 no, -1 it can't be told, for the file is another user's or lies on a network. The
+// descriptor must have been opened for reading alone.
+int photod_has_writers(int descriptor);
