@@ -74,6 +74,7 @@ let package = Package(
         grdbSQLite, crypto, logging,
       ]),
     library("DiskCache", ["CISAL", grdb, crypto, logging]),
+    library("AccessControl", ["PhotoModel", grdb, crypto, logging]),
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",
@@ -87,14 +88,15 @@ let package = Package(
       dependencies: [
         "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec",
         "ImageRender",
-        "AssetLibrary", "OriginalStore", "ImageService", logging,
+        "AccessControl", "AssetLibrary", "OriginalStore", "ImageService", logging,
       ],
       resources: [.embedInCode("Resources/openapi.json")],
       swiftSettings: strict),
     .executableTarget(
       name: "photod",
       dependencies: [
-        "PhotoModel", "Telemetry", "HTTPServer", "AssetLibrary", "LibraryFolder", "OriginalStore", "ImageService",
+        "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "AssetLibrary", "LibraryFolder", "OriginalStore",
+        "ImageService",
         "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto,
         logging, systemPackage,
       ],
@@ -166,7 +168,8 @@ let package = Package(
         "ImageService", "ImageCodec", "ImageRender", "OriginalStore", "LibraryFolder", "DiskCache", "PhotoModel",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
-    tests("EndToEndTests", ["PhotoFixtures", "photod", grdb]),
+    tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
+    tests("EndToEndTests", ["PhotoFixtures", "PhotoAPI", "photod", grdb]),
   ],
   swiftLanguageModes: [.v6]
 )

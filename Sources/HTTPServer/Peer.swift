@@ -55,7 +55,7 @@ package struct IPAddress: Sendable, Hashable {
   package var isLoopback: Bool { isIPv4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
   /// Whom a limit counts: an IPv4 address, or the 64 bits that one IPv6 subscriber has all of the rest of.
-  var group: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0, isIPv4: false) }
+  package var group: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0, isIPv4: false) }
 
   /// Whether the first `length` bits are the same.
   func shares(_ length: Int, bitsWith other: IPAddress) -> Bool {

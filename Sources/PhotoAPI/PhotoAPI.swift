@@ -1,12 +1,13 @@
 // Where the two wings meet: a request of HTTP becomes a question in PhotoKit's words, its answer a response.
 //
 //     preparedAnswer -> AnswerCache
-//     handle -> Gatekeeper (host, site, principal) -> Route
-//            -> HealthRoutes | MetricsRoute | AssetRoutes | CollectionRoutes | FetchResultRoutes
+//     handle -> Gatekeeper (host, site, who asks) -> Route -> Gatekeeper (may they?)
+//            -> AuthorizationRoutes | HealthRoutes | MetricsRoute | AssetRoutes | CollectionRoutes | FetchResultRoutes
 //             | MetadataRoute | ImageRoute | RequestRoutes -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
+import AccessControl
 import AssetLibrary
 import HTTPCore
 import HTTPServer
@@ -28,8 +29,10 @@ package struct PhotoAPI: HTTPHandler {
     package var corsOrigins: [String] = []
     /// Byte ranges that one request may ask for; more are answered whole.
     package var maximumRanges = 16
-    /// Serve anybody, without asking who it is.
+    /// Serve anybody, without asking who it is, as long as there are no tokens.
     package var allowsAnonymous = false
+    /// Shared caches may keep pictures that anybody may see.
+    package var allowsPublic = false
     /// How much of a file's header is read.
     package var codec: CodecLimits
     /// How long a fetch may take.
@@ -37,13 +40,14 @@ package struct PhotoAPI: HTTPHandler {
 
     package init(
       allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool,
-      codec: CodecLimits, fetchDeadline: Duration
+      allowsPublic: Bool, codec: CodecLimits, fetchDeadline: Duration
     ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
       self.corsOrigins = corsOrigins
       self.maximumRanges = maximumRanges
       self.allowsAnonymous = allowsAnonymous
+      self.allowsPublic = allowsPublic
       self.codec = codec
       self.fetchDeadline = fetchDeadline
     }
@@ -54,6 +58,7 @@ package struct PhotoAPI: HTTPHandler {
   private let lookups: WorkQueue
   private let fetches: WorkQueue
   private let answers: FrameAnswers
+  private let authorization: AuthorizationRoutes
   private let health: HealthRoutes
   private let metrics: MetricsRoute
   private let fetching: Fetching
@@ -65,6 +70,7 @@ package struct PhotoAPI: HTTPHandler {
   private let requests: RequestRoutes
 
   /// - Parameters:
+  ///   - access: who may come in.
   ///   - originals: what metadata is read from.
   ///   - lookups: where questions to the catalogue run, and reading of metadata.
   ///   - fetches: where those run that may look at every asset, so that none of the others waits for them.
@@ -72,12 +78,13 @@ package struct PhotoAPI: HTTPHandler {
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
   package init(
-    library: any AssetFetching, results: FetchResults, originals: OriginalStore, images: ImageManager,
-    lookups: WorkQueue, fetches: WorkQueue, answers: FrameAnswers,
+    library: any AssetFetching, access: AccessRegistry, results: FetchResults, originals: OriginalStore,
+    images: ImageManager, lookups: WorkQueue, fetches: WorkQueue, answers: FrameAnswers,
     metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
   ) {
     gatekeeper = Gatekeeper(
-      allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins))
+      allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins),
+      access: access, failures: FailureLog(capacity: access.limits.failingPeers, logger: logger))
     self.library = library
     self.lookups = lookups
     self.fetches = fetches
@@ -85,30 +92,35 @@ package struct PhotoAPI: HTTPHandler {
     health = HealthRoutes(library: library, logger: logger)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
     fetching = Fetching(library: library, results: results, deadline: options.fetchDeadline, logger: logger)
+    authorization = AuthorizationRoutes(access: access, gatekeeper: gatekeeper, fetching: fetching)
     assets = AssetRoutes(fetching: fetching)
     collections = CollectionRoutes(fetching: fetching)
     fetchResults = FetchResultRoutes(fetching: fetching)
     metadata = MetadataRoute(library: library, originals: originals, limits: options.codec, logger: logger)
     image = ImageRoute(
-      library: library, images: images, answers: answers.cache, gatekeeper: gatekeeper,
-      maximumRanges: options.maximumRanges, logger: logger)
+      library: library, images: images, answers: answers.cache, origins: gatekeeper.origins,
+      allowsPublic: options.allowsPublic, maximumRanges: options.maximumRanges, logger: logger)
     requests = RequestRoutes(images: images)
   }
 
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
-    answers.cache.answer(
-      to: request.head, isLocal: gatekeeper.isLocal(request.head, from: peer),
-      variesByOrigin: gatekeeper.origins.isConfigured, generation: library.generation)
+    guard let access = gatekeeper.accessClass(request.head) else { return nil }
+    return answers.cache.answer(
+      to: request.head, access: access, variesByOrigin: gatekeeper.origins.isConfigured,
+      generation: library.generation)
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    let reply = Reply(responder: responder, crossOrigin: gatekeeper.origins.fields(for: request.head))
+    let reply = Reply(responder: responder, standing: gatekeeper.origins.fields(for: request.head) + gatekeeper.vary)
     let target = request.target
     do throws(Problem) {
       try gatekeeper.check(request.head, target, from: peer)
       // `OPTIONS *` asks what the server as a whole can do (RFC 9110 §9.3.7).
       if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
-      guard let route = Route(target.segments) else {
+      let route = Route(target.segments)
+      let identity = gatekeeper.identity(request.head, target, route, from: peer)
+      guard let route else {
+        _ = try gatekeeper.admit(request.head, identity, .somebody, from: peer)
         throw Problem(404, "not-found", "No such resource", detail: "GET /openapi.json lists the resources there are.")
       }
       guard route.methods.contains(request.method) else {
@@ -120,7 +132,7 @@ package struct PhotoAPI: HTTPHandler {
         let preflight = gatekeeper.origins.preflight(request.head, methods: route.allow)
         return reply.send(HTTPResponse(204, [("Allow", route.allow)] + preflight))
       }
-      try dispatch(route, request, target, peer, reply)
+      try answer(route, request, target, identity, peer, reply)
     } catch {
       reply.send(error.response)
     }
@@ -148,15 +160,46 @@ package struct PhotoAPI: HTTPHandler {
     return response
   }
 
-  private func dispatch(
-    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ peer: Peer, _ reply: Reply
+  /// Routes that a caller need not be anybody for; all others are for whoever may.
+  private func answer(
+    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ identity: Identity, _ peer: Peer, _ reply: Reply
   ) throws(Problem) {
-    let principal = gatekeeper.principal(request.head, from: peer)
+    let caller = try gatekeeper.admit(request.head, identity, route.requirement(request.method), from: peer)
     switch route {
-    case .health: reply.send(try health.health(request))
+    case .health: return reply.send(try health.health(request))
+    case .readiness:
+      // Whoever sees nothing is told of no count either.
+      return try lookUp(reply) { () throws(Problem) in
+        try health.readiness(request, caller?.principal ?? .nobody)
+      }
+    case .authorization: return reply.send(try authorization.authorization(request, identity))
+    case .session:
+      return reply.send(
+        request.method == .delete
+          ? try authorization.signOut(request, from: peer) : try authorization.signIn(request, from: peer))
+    default: break
+    }
+    guard let caller else { throw .unauthorized }
+    guard let condition = caller.condition else { return try dispatch(route, request, target, caller, reply) }
+    // A signed URL of somebody who sees only a part: it may have left that part since.
+    try onLookupQueue(reply) { () throws(Problem) in
+      let collection = try fetching.asking { library throws(AssetSourceError) in
+        try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
+      }
+      guard collection != nil else { throw Problem(.revoked, .signature) }
+      try dispatch(route, request, target, caller, reply)
+    }
+  }
+
+  private func dispatch(
+    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ caller: Caller, _ reply: Reply
+  ) throws(Problem) {
+    let principal = caller.principal
+    switch route {
+    case .health, .readiness, .authorization, .session: preconditionFailure("answered to anybody")
+    case .signedURLs: try lookUp(reply) { () throws(Problem) in try authorization.sign(request, caller) }
     case .openAPI: reply.send(try health.openAPI(request))
     case .metrics: try metrics.answer(request, principal, reply)
-    case .readiness: try lookUp(reply) { () throws(Problem) in try health.readiness(request, principal) }
     case .assets: try list(in: nil, request, principal, reply)
     case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
     case .collections: try listCollections(in: nil, request, principal, reply)
@@ -194,7 +237,7 @@ package struct PhotoAPI: HTTPHandler {
       // What is wrong with the query alone is said before anything is looked up.
       let query = try ImageQuery(target)
       try onLookupQueue(reply) { () throws(Problem) in
-        try image.answer(LocalIdentifier(identifier), query, request, from: peer, reply)
+        try image.answer(LocalIdentifier(identifier), query, request, caller, reply)
       }
     }
   }

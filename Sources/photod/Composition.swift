@@ -1,5 +1,6 @@
 // The one place that knows every module: settings go in, a daemon or a scanner comes out.
 
+import AccessControl
 import AssetLibrary
 import CPhotodSystem
 import Crypto
@@ -73,10 +74,12 @@ struct Composition: Sendable {
     } catch {
       throw CommandFailure(description: "\(error)")
     }
-    if let open = listened.first(where: { !$0.isLoopback }), !settings.allowAnonymous {
+    let access = try accessRegistry()
+    if let open = listened.first(where: { !$0.isLoopback }), !settings.allowAnonymous, !access.isGuarded {
       throw CommandFailure(
-        description: "\(open.text) can be reached from other machines, and there is nothing yet that would ask who is "
-          + "calling. Listen on 127.0.0.1, or start with --allow-anonymous to serve anybody.")
+        description: "\(open.text) can be reached from other machines, and there are no tokens that would tell who is "
+          + "calling. Make one with photod token create, listen on 127.0.0.1, or start with --allow-anonymous to serve "
+          + "anybody.")
     }
     photod_tame_malloc()
     let folder: LibraryFolder
@@ -98,7 +101,7 @@ struct Composition: Sendable {
       metrics: metrics)
     let results = FetchResults(limits: settings.fetchResults)
     let api = PhotoAPI(
-      library: catalogue, results: results, originals: originals, images: images.manager,
+      library: catalogue, access: access, results: results, originals: originals, images: images.manager,
       lookups: WorkQueue(
         label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
       // One after the other: each may take a core for as long as its deadline lets it.
@@ -109,7 +112,8 @@ struct Composition: Sendable {
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
         maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous,
-        codec: settings.codec, fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds)),
+        allowsPublic: settings.cachePublic, codec: settings.codec,
+        fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds)),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.server, proxies: proxies,
@@ -122,7 +126,16 @@ struct Composition: Sendable {
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
-      images: images, results: results)
+      images: images, results: results, access: access)
+  }
+
+  /// Who may come in.
+  func accessDatabase() throws -> AccessDatabase {
+    try AccessDatabase(dataFolder: dataFolder, limits: settings.access)
+  }
+
+  func accessRegistry() throws -> AccessRegistry {
+    try AccessRegistry(database: accessDatabase(), logger: Logger(label: "access"))
   }
 
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {

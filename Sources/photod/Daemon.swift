@@ -1,5 +1,6 @@
 // The daemon's life: start, scan in the background again and again, and end when a signal says so.
 
+import AccessControl
 import AssetLibrary
 import Dispatch
 import HTTPServer
@@ -27,6 +28,7 @@ final class Daemon: Sendable {
   private let libraryPath: String
   private let images: ImageWing
   private let results: FetchResults
+  private let access: AccessRegistry
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
   private let stopScanning = StopFlag()
@@ -36,7 +38,8 @@ final class Daemon: Sendable {
 
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
-    drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults
+    drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults,
+    access: AccessRegistry
   ) {
     self.server = server
     self.sockets = sockets
@@ -47,6 +50,7 @@ final class Daemon: Sendable {
     self.libraryPath = libraryPath
     self.images = images
     self.results = results
+    self.access = access
   }
 
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
@@ -116,11 +120,12 @@ final class Daemon: Sendable {
     }
   }
 
-  /// What is looked at once a second: `photod scan` may change the catalogue while we serve from it, and requests may have
-  /// taken longer than they may.
+  /// What is looked at once a second: `photod scan` may change the catalogue while we serve from it and `photod token` who
+  /// may come in, and requests may have taken longer than they may.
   private func tick() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
-    timer.setEventHandler { [catalogue, images, results] in
+    timer.setEventHandler { [catalogue, images, results, access] in
+      access.refresh()
       catalogue.noticeOtherWriters()
       images.manager.expire()
       results.expire()

@@ -2,6 +2,7 @@
 //
 // Every key is listed once, here, with its default; config/photod.json documents each, and a test holds the two together.
 
+import AccessControl
 import AssetLibrary
 import Configuration
 import Foundation
@@ -31,6 +32,8 @@ struct Settings: Sendable {
   var renderWorkers: Int
   var diskCacheBytes: Int
   var makesLadder: Bool
+  var cachePublic: Bool
+  var access: AccessLimits
   var renderQueue: Int
   var requestDeadlineSeconds: Int
   var rememberedRequests: Int
@@ -62,6 +65,10 @@ struct Settings: Sendable {
     ("cache.frameBytes", .int(128 << 20)),
     ("cache.diskBytes", .int(8 << 30)),
     ("cache.ladder", .bool(true)),
+    ("cache.public", .bool(false)),
+    ("access.sessions", .int(1024)),
+    ("access.sessionLeaseSeconds", .int(604_800)),
+    ("access.signedURLSeconds", .int(2_592_000)),
     ("render.workers", .int(0)),
     ("render.queue", .int(1024)),
     ("requests.deadlineSeconds", .int(60)),
@@ -163,6 +170,11 @@ struct Settings: Sendable {
     renderQueue = try reader.number("render.queue", in: 0...1_000_000)
     diskCacheBytes = try reader.number("cache.diskBytes", in: 0...(1 << 50))
     makesLadder = try reader.flag("cache.ladder")
+    cachePublic = try reader.flag("cache.public")
+    access = AccessLimits()
+    access.sessions = try reader.number("access.sessions", in: 0...1_000_000)
+    access.sessionLeaseSeconds = Int64(try reader.number("access.sessionLeaseSeconds", in: 60...31_536_000))
+    access.signedURLSeconds = Int64(try reader.number("access.signedURLSeconds", in: 1...315_360_000))
     requestDeadlineSeconds = try reader.number("requests.deadlineSeconds", in: 1...86_400)
     rememberedRequests = try reader.number("requests.remembered", in: 0...1_000_000)
     fetchDeadlineMilliseconds = try reader.number("fetch.deadlineMilliseconds", in: 1...3_600_000)

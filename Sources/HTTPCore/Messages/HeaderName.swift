@@ -4,7 +4,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
   case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, origin, priority, range
-  case transferEncoding, via
+  case transferEncoding, via, cookie
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
 
@@ -32,6 +32,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .range: "range"
     case .transferEncoding: "transfer-encoding"
     case .via: "via"
+    case .cookie: "cookie"
     case .accessControlRequestHeaders: "access-control-request-headers"
     case .accessControlRequestMethod: "access-control-request-method"
     case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
@@ -56,6 +57,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case 6:
       switch bytes[range.lowerBound] | 0x20 {
       case UInt8(ascii: "a"): self = one(.accept)
+      case UInt8(ascii: "c"): self = one(.cookie)
       case UInt8(ascii: "e"): self = one(.expect)
       default: self = one(.origin)
       }

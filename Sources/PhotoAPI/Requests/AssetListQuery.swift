@@ -30,7 +30,7 @@ struct AssetListQuery: Sendable {
     fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
     try query.finish()
     self.unit = unit ?? .day
-    parameters = query.values
+    parameters = query.values.merging(query.signature) { $1 }
     if let name = misplaced { throw QueryReader.invalid(name, "does not go with layout=\(layout.rawValue)") }
   }
 

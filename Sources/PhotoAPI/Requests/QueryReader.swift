@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPCore
 import PhotoModel
 
@@ -6,6 +7,8 @@ import PhotoModel
 struct QueryReader {
   /// As they were given.
   private(set) var values: [String: String] = [:]
+  /// What belongs to a signature, which whoever let the request in has looked at.
+  private(set) var signature: [String: String] = [:]
   private var known: [String] = []
 
   /// - Throws: 400 where the query is malformed or names a parameter twice.
@@ -14,6 +17,10 @@ struct QueryReader {
       throw Problem(400, "malformed-request", "Bad Request", detail: "The query holds a malformed percent escape.")
     }
     for (name, value) in parameters {
+      if URLSignature.names.contains(name) {
+        signature[name] = value
+        continue
+      }
       if values.updateValue(value, forKey: name) != nil {
         throw Self.invalid(name, "is given more than once")
       }

@@ -2,11 +2,13 @@
 // matters, is answered with the same bytes. One look-up, by the bytes of the request, on the connection's own queue: no
 // query is read, no asset looked up, no header put together.
 //
-//     request -> key (who, target, Host, Accept, Origin) -> entry -> is it still true? -> 200 or 304
+//     request -> key (access class, target, Host, Accept, Origin) -> entry -> is it still true? -> 200 or 304
 //
 // An entry is true as long as the library is what it was when its asset was looked up, and as its frame is in the cache.
+// Whoever it is shown to is of the access class of the one who was found to see its asset, and sees the same part of the library.
 // Where a request says something that an entry knows nothing of, it goes the long way, and comes to the same answer.
 
+import AccessControl
 import HTTPCore
 import HTTPServer
 import ImageService
@@ -19,6 +21,8 @@ final class AnswerCache: Sendable {
     /// Its place in `State.places`.
     let place: Int
     let generation: UInt64
+    /// Seconds since 1970 when nobody may be shown it any more: a signed URL's end.
+    let expires: Int64?
     let frame: CachedFrame
     /// The entity tag with its quotes.
     let tag: [UInt8]
@@ -29,13 +33,14 @@ final class AnswerCache: Sendable {
     var byteCount: Int { key.count + tag.count + whole.headByteCount + notModified.headByteCount + 512 }
 
     init(
-      key: [UInt8], hash: Int, place: Int, generation: UInt64, frame: CachedFrame, tag: [UInt8], whole: PreparedAnswer,
-      notModified: PreparedAnswer
+      key: [UInt8], hash: Int, place: Int, generation: UInt64, expires: Int64?, frame: CachedFrame, tag: [UInt8],
+      whole: PreparedAnswer, notModified: PreparedAnswer
     ) {
       self.key = key
       self.hash = hash
       self.place = place
       self.generation = generation
+      self.expires = expires
       self.frame = frame
       self.tag = tag
       self.whole = whole
@@ -75,11 +80,11 @@ final class AnswerCache: Sendable {
     }
   }
 
-  /// What an entry's request may say beside target, Host, Accept and Origin. Everything else that this daemon reads could
+  /// What an entry's request may say beside target, Host, Accept, Origin, and who asks. Everything else that this daemon reads could
   /// change the answer.
   private static let known: HeaderNames = [
     HeaderNames(.host, .accept, .origin, .ifNoneMatch, .ifModifiedSince, .connection, .cacheControl, .acceptEncoding),
-    HeaderNames(.other, .secFetchSite, .contentType, .ifRange, .priority),
+    HeaderNames(.authorization, .cookie, .other, .secFetchSite, .contentType, .ifRange, .priority),
     Gatekeeper.forwardingFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
   private static let maximumKeyBytes = 1024
@@ -95,19 +100,24 @@ final class AnswerCache: Sendable {
   }
 
   /// The answer to a request, if one like it was answered before and nothing has changed since.
-  func answer(to head: RequestHead, isLocal: Bool, variesByOrigin: Bool, generation: UInt64) -> PreparedAnswer? {
+  ///
+  /// - Parameter access: of whoever asks.
+  func answer(
+    to head: RequestHead, access: AccessClass, variesByOrigin: Bool, generation: UInt64
+  ) -> PreparedAnswer? {
     guard head.method == .get || head.method == .head, head.names.isSubset(of: Self.known) else { return nil }
     // A date alone is compared on the long way; beside an entity tag it is to be ignored (RFC 9110 §13.1.3).
     if head.has(.ifModifiedSince) && !head.has(.ifNoneMatch) { return nil }
     // Whoever wants it fresh may be one who gets it so.
     if head.has(.cacheControl) && head.list(.cacheControl, contains: "no-cache") { return nil }
-    let found = Self.withKey(head, isLocal: isLocal, variesByOrigin: variesByOrigin) { key -> Entry? in
+    let found = Self.withKey(head, access: access, variesByOrigin: variesByOrigin) { key -> Entry? in
       let hash = Self.hash(key)
       guard let entry = state.withLock({ $0.entries[hash] }) else { return nil }
       return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
     }
     guard let entry = found ?? nil else { return nil }
-    guard entry.generation == generation, !entry.frame.isEvicted else {
+    guard entry.generation == generation, !entry.frame.isEvicted, entry.expires.map({ $0 > SystemTime.now }) ?? true
+    else {
       remove(entry)
       return nil
     }
@@ -123,16 +133,18 @@ final class AnswerCache: Sendable {
   /// Keeps an answer for requests like this one.
   ///
   /// - Parameters:
+  ///   - access: of the caller who was found to see the asset.
+  ///   - expires: when its URL ends, in seconds since 1970; `nil` where that is no affair of the URL.
   ///   - generation: the library's, read before the asset was looked up.
   ///   - whole: as it is to be sent, but with ``PreparedAnswer/placeholder`` for the request's identifier.
   func keep(
     _ whole: HTTPResponse, notModified: HTTPResponse, entityTag: String, frame: CachedFrame, for head: RequestHead,
-    isLocal: Bool, variesByOrigin: Bool, generation: UInt64
+    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: UInt64
   ) {
     guard capacity > 0, head.names.isSubset(of: Self.known),
       let whole = PreparedAnswer(whole, ownerOfWaiting: { [frame] in frame.hold() }),
       let notModified = PreparedAnswer(notModified),
-      let key = Self.withKey(head, isLocal: isLocal, variesByOrigin: variesByOrigin, { Array($0) })
+      let key = Self.withKey(head, access: access, variesByOrigin: variesByOrigin, { Array($0) })
     else { return }
     let hash = key.withUnsafeBytes(Self.hash)
     state.withLock { state in
@@ -141,8 +153,8 @@ final class AnswerCache: Sendable {
       if let previous = state.entries[hash] { state.remove(previous) }
       if let same = state.byFrame[ObjectIdentifier(frame)], same.count >= Self.entriesAFrame { state.remove(same[0]) }
       let entry = Entry(
-        key: key, hash: hash, place: state.takePlace(of: capacity), generation: generation, frame: frame,
-        tag: Array(entityTag.utf8), whole: whole, notModified: notModified)
+        key: key, hash: hash, place: state.takePlace(of: capacity), generation: generation, expires: expires,
+        frame: frame, tag: Array(entityTag.utf8), whole: whole, notModified: notModified)
       frame.attach(entry.byteCount)
       state.places[entry.place] = entry
       state.entries[hash] = entry
@@ -170,11 +182,11 @@ final class AnswerCache: Sendable {
 
   /// All of a request that makes a difference, in one row of bytes. Fields hold no NUL, so none runs into the next.
   private static func withKey<Result>(
-    _ head: RequestHead, isLocal: Bool, variesByOrigin: Bool, _ body: (UnsafeRawBufferPointer) -> Result
+    _ head: RequestHead, access: AccessClass, variesByOrigin: Bool, _ body: (UnsafeRawBufferPointer) -> Result
   ) -> Result? {
     withUnsafeTemporaryAllocation(byteCount: maximumKeyBytes, alignment: 16) { key in
-      var count = 1
-      key[0] = isLocal ? 1 : 0
+      key.storeBytes(of: access.rawValue, as: UInt64.self)
+      var count = MemoryLayout<UInt64>.size
       func add(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard count + bytes.count + 1 <= key.count else { return false }
         UnsafeMutableRawBufferPointer(rebasing: key[count...]).copyMemory(from: bytes)

@@ -8,11 +8,14 @@ struct ImageHeaders: Sendable {
   private let request: ImageRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
+  private let isPublic: Bool
   private let key: RenditionKey
 
-  init(asset: Asset, query: ImageQuery, request: ImageRequest) {
+  /// - Parameter isPublic: whether anybody may be handed the frame by a cache that others share with the caller.
+  init(asset: Asset, query: ImageQuery, request: ImageRequest, isPublic: Bool) {
     self.asset = asset
     self.request = request
+    self.isPublic = isPublic
     isVersioned = query.version != nil
     // With opportunistic delivery the form follows Accept too.
     isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
@@ -42,7 +45,7 @@ struct ImageHeaders: Sendable {
     [
       ("ETag", key.entityTag(derivation)),
       ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
-      ("Cache-Control", isVersioned ? "private, max-age=31536000, immutable" : "private, max-age=0, must-revalidate"),
+      ("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)"),
     ] + vary
   }
 
@@ -101,6 +104,8 @@ struct ImageHeaders: Sendable {
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
 
   private var uncacheable: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
+
+  private var lifetime: String { isVersioned ? "max-age=31536000, immutable" : "max-age=0, must-revalidate" }
 
   private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
 

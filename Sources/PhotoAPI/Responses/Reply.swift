@@ -1,10 +1,10 @@
 import HTTPCore
 import HTTPServer
 
-/// A responder that says on every answer what pages of other origins may make of it.
+/// A responder that says on every answer what pages of other origins may make of it, and whom it is for.
 struct Reply: Sendable {
   let responder: Responder
-  let crossOrigin: [(name: String, value: String)]
+  let standing: [(name: String, value: String)]
 
   var requestID: String { responder.requestID.description }
 
@@ -12,7 +12,7 @@ struct Reply: Sendable {
 
   func start(_ head: ResponseHead) {
     var head = head
-    head.fields += crossOrigin
+    head.fields += standing
     responder.start(head)
   }
 
@@ -24,7 +24,7 @@ struct Reply: Sendable {
   /// An answer with all that is said on every answer.
   func complete(_ response: HTTPResponse) -> HTTPResponse {
     var response = response
-    response.head.fields += crossOrigin
+    response.head.fields += standing
     return response
   }
 }

@@ -1,5 +1,6 @@
 // GET /v1/assets/{localIdentifier}/image: from a parsed query to frames on their way.
 
+import AccessControl
 import HTTPCore
 import HTTPServer
 import ImageService
@@ -12,18 +13,19 @@ struct ImageRoute: Sendable {
   let library: any AssetSource
   let images: ImageManager
   let answers: AnswerCache
-  let gatekeeper: Gatekeeper
+  let origins: CrossOrigin
+  /// Whether shared caches may keep what anybody may see.
+  let allowsPublic: Bool
   let maximumRanges: Int
   let logger: Logger
 
   /// Answers on the lookup queue: asset, version, conditions, then the image manager.
   func answer(
-    _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, from peer: Peer, _ reply: Reply
+    _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
     // Before the asset: what changes after this is noticed by whoever looks at what is kept.
     let generation = library.generation
-    let isLocal = gatekeeper.isLocal(request.head, from: peer)
-    let principal = gatekeeper.principal(request.head, from: peer)
+    let principal = caller.principal
     let asset = try asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
       throw Problem(
@@ -35,7 +37,8 @@ struct ImageRoute: Sendable {
     let accept = Accept(acceptField)
     let imageRequest = try query.request(for: asset, accept: accept)
     let form = DeliveryForm(query, accept: accept, hasAccept: acceptField != nil)
-    let headers = ImageHeaders(asset: asset, query: query, request: imageRequest)
+    let headers = ImageHeaders(
+      asset: asset, query: query, request: imageRequest, isPublic: allowsPublic && caller.isAnybody)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
     if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {
@@ -49,36 +52,36 @@ struct ImageRoute: Sendable {
     }
     var wanted = imageRequest
     if form == .single && wanted.deliveryMode == .opportunistic { wanted.deliveryMode = .highQualityFormat }
-    var caller = ImageManager.Caller(requestID: query.requestID ?? reply.requestID, owner: principal.name)
-    caller.parameters = query.parameters
-    caller.priority = ImagePriority(request.head)
-    // From the person at this machine, who measures, and from nobody else (it costs a render).
-    caller.bypassesCaches = isLocal && request.head.list(.cacheControl, contains: "no-cache")
+    var asker = ImageManager.Caller(requestID: query.requestID ?? reply.requestID, owner: principal.name)
+    asker.parameters = query.parameters
+    asker.priority = ImagePriority(request.head)
+    // From an administrator or the person at this machine, who measure, and from nobody else (it costs a render).
+    asker.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
     if request.method == .head {
       let derivation =
-        isCacheable && !caller.bypassesCaches ? images.expectedDerivation(of: asset, wanted) : .original
-      return reply.send(HTTPResponse(.ok, headers.announcing(form, derivation, requestID: caller.requestID)))
+        isCacheable && !asker.bypassesCaches ? images.expectedDerivation(of: asset, wanted) : .original
+      return reply.send(HTTPResponse(.ok, headers.announcing(form, derivation, requestID: asker.requestID)))
     }
-    let isKept = isCacheable && !caller.bypassesCaches && query.requestID == nil
+    let isKept = isCacheable && !asker.bypassesCaches && query.requestID == nil
     let delivery = ImageDeliveryWriter(
-      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: caller.requestID,
+      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: asker.requestID,
       reply: reply, logger: logger
     ) { frame in
       guard isKept, let cached = frame.cached else { return }
-      keep(cached, headers, reply, request.head, isLocal: isLocal, generation: generation)
+      keep(cached, headers, reply, request.head, caller, generation: generation)
     }
-    let task = images.requestImage(for: asset, wanted, caller) { delivery.deliver($0) }
+    let task = images.requestImage(for: asset, wanted, asker) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }
   }
 
   /// Prepares the answer for the next one who asks like this.
   private func keep(
-    _ frame: CachedFrame, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead, isLocal: Bool,
+    _ frame: CachedFrame, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead, _ caller: Caller,
     generation: UInt64
   ) {
-    guard head.method == .get else { return }
+    guard head.method == .get, let access = caller.accessClass else { return }
     // A page that may not read the answer is no reason to keep another one.
-    if gatekeeper.origins.isConfigured, let origin = head.value(of: .origin), !gatekeeper.origins.allows(origin) {
+    if origins.isConfigured, let origin = head.value(of: .origin), !origins.allows(origin) {
       return
     }
     let frameAnswer = ImageFrame(frame, requestID: PreparedAnswer.placeholder)
@@ -87,8 +90,8 @@ struct ImageRoute: Sendable {
       reply.complete(HTTPResponse(.ok, headers.single(frameAnswer), body: frame.bytes)),
       notModified: reply.complete(HTTPResponse(.notModified, validation)),
       entityTag: headers.validators(frame.derivation).entityTag ?? "",
-      frame: frame, for: head, isLocal: isLocal, variesByOrigin: gatekeeper.origins.isConfigured, generation: generation
-    )
+      frame: frame, for: head, access: access, expires: caller.urlEnds, variesByOrigin: origins.isConfigured,
+      generation: generation)
     images.trimFrames()
   }
 

@@ -10,13 +10,14 @@ import Telemetry
 struct MetricsRoute: Sendable {
   let registry: MetricsRegistry
   let queue: WorkQueue
-  /// Whether anybody may look; else only the person at this machine.
+  /// Whether anybody may look as long as there are no tokens; else only the person at this machine.
   let isOpen: Bool
 
   /// Answers through `reply`, in its turn.
   func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
     try QueryReader(request.target).finish()
-    guard isOpen || principal == .local else {
+    guard principal.may(.admin) || isOpen && principal == .anonymous else {
+      guard principal == .anonymous else { throw .insufficientScope([.admin]) }
       throw Problem(
         403, "forbidden", "Not for you",
         detail: "Metrics are for the person at this machine, unless the daemon was started with --allow-anonymous.")

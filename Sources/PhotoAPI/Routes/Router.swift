@@ -1,8 +1,9 @@
 import HTTPCore
 
 /// Which resource a request is about.
-enum Route: Sendable, Hashable {
+package enum Route: Sendable, Hashable {
   case health, readiness, openAPI, metrics
+  case authorization, session, signedURLs
   case assets
   case asset(String)
   case metadata(asset: String)
@@ -19,12 +20,15 @@ enum Route: Sendable, Hashable {
   case request(String)
 
   /// The resource of a path. `nil`: there is none.
-  init?(_ segments: [String]) {
+  package init?(_ segments: [String]) {
     switch segments.count {
     case 1 where segments == ["healthz"]: self = .health
     case 1 where segments == ["readyz"]: self = .readiness
     case 1 where segments == ["openapi.json"]: self = .openAPI
     case 1 where segments == ["metrics"]: self = .metrics
+    case 2 where segments == ["v1", "authorization"]: self = .authorization
+    case 2 where segments == ["v1", "session"]: self = .session
+    case 2 where segments == ["v1", "signedURLs"]: self = .signedURLs
     case 2 where segments == ["v1", "assets"]: self = .assets
     case 3 where segments[0] == "v1" && segments[1] == "assets": self = .asset(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "assets" && segments[3] == "image":
@@ -49,11 +53,13 @@ enum Route: Sendable, Hashable {
   }
 
   /// The methods that the resource knows, for `Allow`.
-  var methods: [HTTPMethod] {
+  package var methods: [HTTPMethod] {
     switch self {
     case .request, .fetchResult: [.get, .head, .delete, .options]
-    case .fetchResults, .transientCollections: [.post, .options]
-    case .health, .readiness, .openAPI, .metrics, .assets, .asset, .metadata, .image, .requests, .collections,
+    case .session: [.post, .delete, .options]
+    case .fetchResults, .transientCollections, .signedURLs: [.post, .options]
+    case .health, .readiness, .openAPI, .metrics, .authorization, .assets, .asset, .metadata, .image, .requests,
+      .collections,
       .collection,
       .collectionAssets, .collectionChildren, .fetchResultAssets:
       [.get, .head, .options]

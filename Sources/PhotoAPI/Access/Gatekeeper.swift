@@ -1,6 +1,7 @@
 // Decides who is asking, and refuses what a page in a browser must not be able to ask. A daemon on loopback is reached by
 // every page that a browser shows; these rules are all that stands between them and the library.
 
+import AccessControl
 import HTTPCore
 import HTTPServer
 import PhotoModel
@@ -12,14 +13,20 @@ struct Gatekeeper: Sendable {
   private static let safeMethods: Set<HTTPMethod> = [.get, .head, .options]
 
   let origins: CrossOrigin
+  let access: AccessRegistry
+  let failures: FailureLog
+  let proxies: PeerSet
   private let allowedHosts: Set<String>
-  private let proxies: PeerSet
 
   /// - Parameters:
   ///   - allowedHosts: names, beside loopback names and addresses, under which the daemon may be asked for.
   ///   - proxies: peers that pass on what others ask. What they say of those is believed, and nobody is the person at this
   ///     machine any more.
-  init(allowedHosts: [String], proxies: PeerSet, origins: CrossOrigin) {
+  init(
+    allowedHosts: [String], proxies: PeerSet, origins: CrossOrigin, access: AccessRegistry, failures: FailureLog
+  ) {
+    self.access = access
+    self.failures = failures
     self.proxies = proxies
     self.origins = origins
     self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
@@ -30,8 +37,20 @@ struct Gatekeeper: Sendable {
     peer.isLoopback && proxies.isEmpty && head.names.isDisjoint(with: Self.forwardingFields)
   }
 
-  func principal(_ head: RequestHead, from peer: Peer) -> Principal {
-    isLocal(head, from: peer) ? .local : .anonymous
+  /// What every answer says of whom it is for: two browsers of one cache may be two callers.
+  var vary: [(name: String, value: String)] { access.isGuarded ? [("Vary", "Authorization, Cookie")] : [] }
+
+  /// Whether the client came over TLS, which is a proxy's work.
+  func isSecure(_ head: RequestHead, from peer: Peer) -> Bool {
+    guard proxies.contains(peer) else { return false }
+    let forwarded = head.value(of: .forwarded).flatMap { Forwarded.scheme(in: $0) }
+    return (forwarded ?? head.value(of: .xForwardedProto).flatMap(Forwarded.first))?.lowercased() == "https"
+  }
+
+  /// Whether a request comes from a page of ours, or from no page, as far as it says where from.
+  func isOwnPage(_ head: RequestHead, _ target: RequestTarget, from peer: Peer) -> Bool {
+    guard let origin = head.value(of: .origin) else { return true }
+    return authority(head, target, from: peer).map { Self.isSame(origin, $0) } ?? false
   }
 
   /// Checks a request before anything is made of it.
@@ -100,14 +119,33 @@ struct Gatekeeper: Sendable {
 /// What proxies say of whom they ask for.
 enum Forwarded {
   /// `host` of the first element of `Forwarded` (RFC 7239 §4): that of the client's own request.
-  static func host(in value: String) -> String? {
-    guard let first = Text.elements(of: value).first else { return nil }
-    for pair in Text.elements(of: first, separatedBy: ";") {
+  static func host(in value: String) -> String? { Text.elements(of: value).first.flatMap { pair("host", in: $0) } }
+
+  /// `proto` of the first element: how the client itself came.
+  static func scheme(in value: String) -> String? { Text.elements(of: value).first.flatMap { pair("proto", in: $0) } }
+
+  /// Those who were asked for, as addresses, the one nearest to us last; empty where something else is said of one.
+  static func clients(_ head: RequestHead) -> [String] {
+    if let forwarded = head.value(of: .forwarded) {
+      return Text.elements(of: forwarded).map { node(pair("for", in: $0) ?? "") }
+    }
+    return head.value(of: .xForwardedFor).map { Text.elements(of: $0).map(node) } ?? []
+  }
+
+  /// An address without its port and brackets (RFC 7239 §6).
+  private static func node(_ text: String) -> String {
+    if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
+    let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
+    return colons == 1 ? String(text.prefix { $0 != ":" }) : text
+  }
+
+  private static func pair(_ name: String, in element: String) -> String? {
+    for pair in Text.elements(of: element, separatedBy: ";") {
       let parts = pair.split(separator: "=", maxSplits: 1)
-      guard parts.count == 2, Text.trimmed(parts[0]).lowercased() == "host" else { continue }
-      let host = Text.trimmed(parts[1])
-      return host.hasPrefix("\"") && host.hasSuffix("\"") && host.utf8.count > 1
-        ? String(host.dropFirst().dropLast()) : host
+      guard parts.count == 2, Text.trimmed(parts[0]).lowercased() == name else { continue }
+      let value = Text.trimmed(parts[1])
+      return value.hasPrefix("\"") && value.hasSuffix("\"") && value.utf8.count > 1
+        ? String(value.dropFirst().dropLast()) : value
     }
     return nil
   }

@@ -1,0 +1,74 @@
+// `access.sqlite` in the data folder: who may come in. Not in the catalogue, so that a restored copy of that brings back no
+// token that was revoked since. Mode 0600, for it holds the keys that sign.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package final class AccessDatabase: Sendable {
+  private static let busySeconds: TimeInterval = 5
+
+  package let path: String
+  let queue: DatabaseQueue
+  let limits: AccessLimits
+
+  /// Opens it, making it and its folder if they are not there. Blocks for as long as SQLite does, as all that follows.
+  package init(dataFolder: String, limits: AccessLimits = AccessLimits()) throws(AccessError) {
+    path = dataFolder + "/access.sqlite"
+    self.limits = limits
+    do {
+      try FileManager.default.createDirectory(
+        atPath: dataFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try Self.makePrivate(path)
+      var configuration = Configuration()
+      configuration.label = "access"
+      configuration.busyMode = .timeout(Self.busySeconds)
+      configuration.prepareDatabase { db in
+        // What was revoked is revoked behind a power cut too; what was deleted is not left in free pages.
+        try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+      }
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      if try queue.read({ try AccessSchema.migrator.hasBeenSuperseded($0) }) { throw AccessError.tooNew(path: path) }
+      try AccessSchema.migrator.migrate(queue)
+      try queue.write { db in
+        if try SigningKey.newest(db).isEmpty { try SigningKey.make(db, at: SystemTime.now) }
+      }
+    } catch {
+      throw AccessError(error, path: path)
+    }
+  }
+
+  func read<Value>(_ body: (Database) throws -> Value) throws(AccessError) -> Value {
+    do { return try queue.read(body) } catch { throw AccessError(error, path: path) }
+  }
+
+  func write<Value>(_ body: (Database) throws -> Value) throws(AccessError) -> Value {
+    do { return try queue.write(body) } catch { throw AccessError(error, path: path) }
+  }
+
+  /// Another number whenever another connection has changed it since this one looked last
+  /// (https://www.sqlite.org/pragma.html#pragma_data_version).
+  func version() throws(AccessError) -> Int64 {
+    try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+  }
+
+  /// For this user alone, from its first byte on: SQLite gives its journal the mode of the file.
+  private static func makePrivate(_ path: String) throws {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw AccessError.unusable(path: path, reason: String(cString: strerror(errno))) }
+    defer { close(descriptor) }
+    guard fchmod(descriptor, 0o600) == 0 else {
+      throw AccessError.unusable(path: path, reason: "its mode can't be made 0600: \(String(cString: strerror(errno)))")
+    }
+  }
+}
+
+/// What time it is.
+package enum SystemTime {
+  /// Seconds since 1970.
+  package static var now: Int64 { Int64(time(nil)) }
+}

@@ -1,0 +1,43 @@
+import Crypto
+import Foundation
+import GRDB
+
+/// A key that signs URLs. Two are valid at a time: the newest, which signs, and the one before it.
+package struct SigningKey: Sendable, Equatable {
+  static let validCount = 2
+
+  package let identifier: String
+  let key: SymmetricKey
+
+  /// The valid ones, the newest first.
+  static func newest(_ db: Database) throws -> [SigningKey] {
+    try Row.fetchAll(
+      db, sql: "SELECT identifier, secret FROM signingKey ORDER BY id DESC LIMIT ?", arguments: [validCount]
+    ).map { SigningKey(identifier: $0["identifier"], key: SymmetricKey(data: $0["secret"] as Data)) }
+  }
+
+  /// Makes a new one; of the older ones one stays valid.
+  @discardableResult
+  static func make(_ db: Database, at now: Int64) throws -> String {
+    let identifier = RandomIdentifier.make()
+    let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+    try db.execute(
+      sql: "INSERT INTO signingKey (identifier, secret, created) VALUES (?, ?, ?)",
+      arguments: [identifier, secret, now])
+    try db.execute(
+      sql: """
+        DELETE FROM signingKey WHERE id NOT IN (SELECT id FROM signingKey ORDER BY id DESC LIMIT ?)
+        """, arguments: [validCount])
+    return identifier
+  }
+}
+
+extension AccessDatabase {
+  /// The keys that are valid, the newest first.
+  package func signingKeys() throws(AccessError) -> [SigningKey] { try read { try SigningKey.newest($0) } }
+
+  /// Makes a new key to sign with. What the one before it signed stays valid, what older ones did does not.
+  package func rotateSigningKey(at now: Int64 = SystemTime.now) throws(AccessError) -> String {
+    try write { try SigningKey.make($0, at: now) }
+  }
+}

@@ -1,0 +1,38 @@
+import AccessControl
+import HTTPServer
+import Logging
+import Synchronization
+
+/// Which clients came with something bad, and how long each has to wait. Says in the log that they did, never with what.
+final class FailureLog: Sendable {
+  private let attempts: Mutex<FailedAttempts<Peer>>
+  private let start = ContinuousClock.now
+  private let logger: Logger
+
+  init(capacity: Int, logger: Logger) {
+    attempts = Mutex(FailedAttempts(capacity: capacity))
+    self.logger = logger
+  }
+
+  func waitSeconds(_ client: Peer) -> Int64 {
+    let now = now
+    return attempts.withLock { $0.waitSeconds(client, at: now) }
+  }
+
+  /// Notes a failure; how long the client had to wait already. Those who do not are not counted twice, and fill no log.
+  func failed(_ client: Peer, credential: String, reason: String) -> Int64 {
+    let now = now
+    let waits = attempts.withLock { attempts in
+      let waits = attempts.waitSeconds(client, at: now)
+      if waits == 0 { attempts.failed(client, at: now) }
+      return waits
+    }
+    if waits == 0 {
+      logger.notice(
+        "refused", metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])
+    }
+    return waits
+  }
+
+  private var now: Int64 { start.duration(to: .now).components.seconds }
+}

@@ -1,0 +1,67 @@
+import HTTPCore
+import PhotoModel
+
+/// What a caller must have, that a route is open to it.
+package enum Requirement: Sendable, Hashable {
+  /// Nothing: whoever comes is answered.
+  case nothing
+  /// To be somebody, with whatever scopes.
+  case somebody
+  /// At least one of these scopes.
+  case scope(Set<Scope>)
+}
+
+extension Route {
+  /// Every kind of resource, whichever one it is.
+  package enum Kind: String, Sendable, Hashable, CaseIterable {
+    case health, readiness, openAPI, metrics, authorization, session, signedURLs
+    case assets, asset, metadata, image
+    case collections, collection, collectionAssets, collectionChildren, transientCollections
+    case fetchResults, fetchResult, fetchResultAssets
+    case requests, request
+  }
+
+  package var kind: Kind {
+    switch self {
+    case .health: .health
+    case .readiness: .readiness
+    case .openAPI: .openAPI
+    case .metrics: .metrics
+    case .authorization: .authorization
+    case .session: .session
+    case .signedURLs: .signedURLs
+    case .assets: .assets
+    case .asset: .asset
+    case .metadata: .metadata
+    case .image: .image
+    case .collections: .collections
+    case .collection: .collection
+    case .collectionAssets: .collectionAssets
+    case .collectionChildren: .collectionChildren
+    case .transientCollections: .transientCollections
+    case .fetchResults: .fetchResults
+    case .fetchResult: .fetchResult
+    case .fetchResultAssets: .fetchResultAssets
+    case .requests: .requests
+    case .request: .request
+    }
+  }
+
+  /// What a method of the resource asks of its caller.
+  package func requirement(_ method: HTTPMethod) -> Requirement {
+    switch kind {
+    case .health, .readiness: .nothing
+    // They tell who one is, or make one somebody.
+    case .authorization, .session: .nothing
+    case .openAPI: .somebody
+    // Who may read them is more than a scope where there are no tokens: see `MetricsRoute`.
+    case .metrics: .somebody
+    case .signedURLs: .scope([.read])
+    case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
+      .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets:
+      .scope([.read])
+    // An administrator sees everybody's.
+    case .requests, .request: .scope([.read, .admin])
+    }
+  }
+}
