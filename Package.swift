@@ -169,7 +169,7 @@ let package = Package(
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
-    tests("EndToEndTests", ["PhotoFixtures", "PhotoAPI", "photod", grdb]),
+    tests("EndToEndTests", ["PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "photod", grdb, logging]),
   ],
   swiftLanguageModes: [.v6]
 )

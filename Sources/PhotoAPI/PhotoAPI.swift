@@ -168,10 +168,7 @@ package struct PhotoAPI: HTTPHandler {
     switch route {
     case .health: return reply.send(try health.health(request))
     case .readiness:
-      // Whoever sees nothing is told of no count either.
-      return try lookUp(reply) { () throws(Problem) in
-        try health.readiness(request, caller?.principal ?? .nobody)
-      }
+      return try lookUp(reply) { () throws(Problem) in try health.readiness(request, caller?.principal) }
     case .authorization: return reply.send(try authorization.authorization(request, identity))
     case .session:
       return reply.send(

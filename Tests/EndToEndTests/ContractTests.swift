@@ -15,7 +15,7 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 18)
+    #expect(paths.count == 21)
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)

@@ -11,7 +11,7 @@ package struct URLSignature: Sendable, Hashable {
   /// What was signed: a path, by its decoded segments, and the other parameters of its query.
   package struct Subject: Sendable, Hashable {
     package let segments: [String]
-    package let parameters: [Parameter]
+    let parameters: [Parameter]
 
     package init(segments: [String], parameters: [(name: String, value: String)] = []) {
       self.segments = segments

@@ -47,8 +47,3 @@ enum Identity: Sendable {
   /// What it says is no good.
   case refused(Refusal, Caller.Credential)
 }
-
-extension Principal {
-  /// Whoever has to say first who it is: nothing exists for it.
-  static let nobody = Principal(name: "nobody", scopes: [], visibility: .collections([]))
-}

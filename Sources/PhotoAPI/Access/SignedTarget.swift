@@ -1,5 +1,7 @@
 import AccessControl
+import AssetLibrary
 import HTTPCore
+import PhotoModel
 
 /// What can be signed: a path with its query, of one image or of one album.
 package struct SignedTarget: Sendable {
@@ -33,6 +35,36 @@ package struct SignedTarget: Sendable {
   /// What stands for a collection, whichever of its resources is asked for.
   static func subject(ofCollection identifier: String) -> URLSignature.Subject {
     URLSignature.Subject(segments: ["v1", "collections", identifier])
+  }
+
+  /// What there is of it for whoever signs it.
+  package enum Sight: Sendable {
+    case there, noSuchAsset, noSuchCollection
+    /// A collection, and no album.
+    case noAlbum
+
+    package func check() throws(Problem) {
+      switch self {
+      case .there: return
+      case .noSuchAsset: throw .assetNotFound
+      case .noSuchCollection: throw .collectionNotFound
+      case .noAlbum: throw QueryReader.invalid("path", "is that of an album, not of another list")
+      }
+    }
+  }
+
+  /// Blocks for as long as the catalogue does.
+  package func sight(
+    of principal: Principal, in library: any AssetFetching
+  ) throws(AssetSourceError) -> Sight {
+    guard let collection else {
+      let asset = try library.asset(LocalIdentifier(subject.segments[2]), for: principal)
+      return asset == nil ? .noSuchAsset : .there
+    }
+    guard let found = try library.collection(LocalIdentifier(collection), CollectionQuery(), for: principal) else {
+      return .noSuchCollection
+    }
+    return found.type == .album ? .there : .noAlbum
   }
 
   /// The signed URL, path-absolute.

@@ -31,8 +31,9 @@ struct AuthorizationRoutes: Sendable {
   func signIn(_ request: HTTPRequest, from peer: Peer) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
-    guard let token = try body.text("token") else { throw QueryReader.invalid("token", "is missing") }
+    let sent = try body.text("token")
     try body.finish()
+    guard let token = sent else { throw QueryReader.invalid("token", "is missing") }
     try gatekeeper.checkPatience(request.head, from: peer)
     do throws(AccessRegistry.SignInRefusal) {
       let (secret, grant) = try access.signIn(token)
@@ -70,16 +71,18 @@ struct AuthorizationRoutes: Sendable {
     }
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
-    guard let path = try body.text("path") else { throw QueryReader.invalid("path", "is missing") }
-    let end = try body.text("expires")
+    let (sent, end) = (try body.text("path"), try body.text("expires"))
     try body.finish()
+    guard let path = sent else { throw QueryReader.invalid("path", "is missing") }
     // A URL opens what its issuer may see, as long as the issuer is somebody; what a URL opens can't be signed on.
     guard caller.credential != .signature, caller.principal != .anonymous else {
       throw Problem(403, "forbidden", "Not for you", detail: "Signing needs a token, or to be at this machine.")
     }
     let target = try SignedTarget(path)
     let expires = try Self.end(end, limits: access.limits)
-    try checkSight(target, caller.principal)
+    try fetching.asking { library throws(AssetSourceError) in
+      try target.sight(of: caller.principal, in: library)
+    }.check()
     guard
       let signature = access.sign(
         target.subject, collection: target.collection, issuer: caller.token, expires: expires)
@@ -102,21 +105,6 @@ struct AuthorizationRoutes: Sendable {
       throw QueryReader.invalid("expires", "lies in the future, at most \(limits.signedURLSeconds) seconds from now")
     }
     return seconds
-  }
-
-  private func checkSight(_ target: SignedTarget, _ principal: Principal) throws(Problem) {
-    if let collection = target.collection {
-      let identifier = try LocalIdentifier(parameter: collection, "path")
-      let found = try fetching.asking { library throws(AssetSourceError) in
-        try library.collection(identifier, CollectionQuery(), for: principal)
-      }
-      guard let found else { throw .collectionNotFound }
-      guard found.type == .album else { throw QueryReader.invalid("path", "is that of an album, not of another list") }
-    } else {
-      let asset = LocalIdentifier(target.subject.segments[2])
-      let found = try fetching.asking { library throws(AssetSourceError) in try library.asset(asset, for: principal) }
-      if found == nil { throw .assetNotFound }
-    }
   }
 
   private func answer(_ status: HTTPStatus, _ shape: some Encodable) -> HTTPResponse {

@@ -20,7 +20,9 @@ struct HealthRoutes: Sendable {
   }
 
   /// Whether requests can be served, and how far the first scan has come.
-  func readiness(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  ///
+  /// - Parameter principal: whose assets are counted; `nil`: nobody's, for whom there are none.
+  func readiness(_ request: HTTPRequest, _ principal: Principal?) throws(Problem) -> HTTPResponse {
     struct Shape: Encodable {
       struct FirstScan: Encodable {
         let complete: Bool
@@ -33,8 +35,9 @@ struct HealthRoutes: Sendable {
     try QueryReader(request.target).finish()
     let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")]
     do throws(AssetSourceError) {
-      let state = try library.scanState(for: principal)
-      let scan = Shape.FirstScan(complete: state.isFirstScanComplete, indexed: state.indexedCount)
+      let state = try library.scanState(for: principal ?? .local)
+      let scan = Shape.FirstScan(
+        complete: state.isFirstScanComplete, indexed: principal == nil ? 0 : state.indexedCount)
       return HTTPResponse(.ok, fields, body: JSONBody.encode(Shape(ready: true, firstScan: scan)))
     } catch {
       logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])

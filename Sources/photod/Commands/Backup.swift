@@ -5,8 +5,9 @@ struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy the catalogue into one file, also while a daemon serves and a scan writes.",
     discussion:
-      "It holds what exists nowhere else: identifiers, favourites, hidden pictures, albums, adjustments, tokens "
-      + "and the key of content versions. Keep it as secret as these. photod restore puts it back.")
+      "It holds what exists nowhere else: identifiers, favourites, hidden pictures, albums, adjustments "
+      + "and the key of content versions. Keep it as secret as these. photod restore puts it back. Tokens are not in it, so that no copy brings back "
+      + "one that was revoked.")
 
   @OptionGroup var common: CommonOptions
 

@@ -9,6 +9,7 @@ struct Photod: AsyncParsableCommand {
     abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
     version: version,
     subcommands: [
-      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, Render.self, Health.self, ShowSettings.self,
+      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, Render.self, Health.self, Token.self,
+      ShowSettings.self,
     ])
 }

@@ -13,7 +13,8 @@ struct Serve: AsyncParsableCommand {
   var listen: [String] = []
 
   @Flag(
-    help: "Serve anybody who can reach the address, without asking who it is. Without this only this machine is served."
+    help:
+      "Serve anybody who can reach the address, without asking who it is, as long as no token was made (photod token). Without either only this machine is served."
   )
   var allowAnonymous = false
 

@@ -1,0 +1,155 @@
+import AccessControl
+import Foundation
+import PhotoModel
+import Testing
+
+@Suite("Signed URLs")
+struct SignatureTests {
+  private let subject = URLSignature.Subject(
+    segments: ["v1", "assets", "x y", "image"], parameters: [("targetSize", "20x20"), ("format", "jpeg")])
+
+  private func signed(
+    _ access: TemporaryAccess, by issuer: String? = nil, collection: String? = nil, for seconds: Int64 = 60
+  ) throws -> URLSignature {
+    try #require(
+      access.registry.sign(subject, collection: collection, issuer: issuer, expires: access.clock.now + seconds))
+  }
+
+  private func refusal(
+    _ signature: URLSignature, _ access: TemporaryAccess, on subject: URLSignature.Subject? = nil
+  ) -> Refusal? {
+    access.refusal { () throws(Refusal) in
+      try access.registry.grant(signature: signature, on: subject ?? self.subject)
+    }
+  }
+
+  @Test("a signature reads back as it was written, and opens what it was written on, for reading alone")
+  func roundTrip() throws {
+    let access = try TemporaryAccess()
+    let (token, _) = try access.token([.read, .write, .location, .admin], limitedTo: ["album"])
+    let signature = try signed(access, by: token.identifier)
+    #expect(URLSignature(signature.parameters) == signature)
+    let grant = try access.registry.grant(signature: signature, on: subject)
+    #expect(grant.principal.scopes == [.read], "never places")
+    #expect(grant.principal.visibility == .collections(["album"]), "no more than its issuer sees")
+    #expect(grant.principal.name != token.principal.name && grant.expires == access.clock.now + 60)
+    // The order of parameters says nothing.
+    let turned = URLSignature.Subject(
+      segments: subject.segments, parameters: [("format", "jpeg"), ("targetSize", "20x20")])
+    #expect(refusal(signature, access, on: turned) == nil)
+  }
+
+  @Test("on anything else it opens nothing")
+  func elsewhere() throws {
+    let access = try TemporaryAccess()
+    let signature = try signed(access)
+    let (path, query) = (subject.segments, [(name: "targetSize", value: "20x20"), ("format", "jpeg")])
+    for (segments, parameters) in [
+      (["v1", "assets", "x", "image"], query), (["v1", "assets", "x y"], query), (path + ["x"], query), ([], query),
+      (["v1", "assets", "x y/image"], query), (path, Array(query.dropLast())), (path, query + [("v", "1")]),
+      (path, query + [query[0]]), (path, [("targetSize", "20x21"), ("format", "jpeg")]),
+      (path, [("targetSize", "20x20&format=jpeg")]), (path, [("targetsize", "20x20"), ("format", "jpeg")]),
+    ] {
+      let other = URLSignature.Subject(segments: segments, parameters: parameters)
+      #expect(refusal(signature, access, on: other) == .forged, "\(segments) \(parameters)")
+    }
+  }
+
+  @Test("whatever is changed of it, in whichever place, it is forged, or no signature at all")
+  func tampered() throws {
+    let access = try TemporaryAccess()
+    let (token, _) = try access.token()
+    let other = try access.token().token
+    let signature = try signed(access, by: token.identifier, collection: "album")
+    let parameters = signature.parameters
+    func holds(_ parameters: [(name: String, value: String)]) -> Bool {
+      guard let changed = URLSignature(parameters) else { return false }
+      return refusal(changed, access) == nil
+    }
+    #expect(holds(parameters))
+    for i in parameters.indices {
+      var without = parameters
+      without.remove(at: i)
+      #expect(!holds(without), "\(parameters[i].name) left out")
+      #expect(!holds(parameters + [parameters[i]]), "\(parameters[i].name) twice")
+      for (j, character) in parameters[i].value.enumerated() {
+        for replacement in ["0", "9", "A", "-", ""] where replacement != String(character) {
+          var changed = parameters
+          let at = parameters[i].value.index(parameters[i].value.startIndex, offsetBy: j)
+          changed[i].value.replaceSubrange(at...at, with: replacement)
+          #expect(!holds(changed), "\(changed[i])")
+        }
+      }
+    }
+    var theirs = parameters
+    theirs[1].value = other.identifier
+    #expect(!holds(theirs), "nobody signs in another's name")
+    theirs[1].value = URLSignature.operatorIssuer
+    #expect(!holds(theirs))
+    // Without its collection it is one on the path itself, which nobody signed.
+    #expect(!holds(Array(try signed(access).parameters.dropLast() + parameters.suffix(1))))
+  }
+
+  @Test("it ends at its second, or with its issuer: when that ends, is revoked, or may not read")
+  func ends() throws {
+    let access = try TemporaryAccess()
+    let short = try access.token(for: 30).token
+    let long = try access.token().token
+    let writer = try access.token([.write]).token
+    let byShort = try signed(access, by: short.identifier, for: 60)
+    #expect(byShort.expires == access.clock.now + 30, "no longer than its issuer")
+    let byLong = try signed(access, by: long.identifier, for: 60)
+    let byNobody = try signed(access, for: 60)
+    #expect(refusal(try signed(access, by: writer.identifier), access) == .powerless)
+    access.clock.advance(29)
+    #expect(refusal(byShort, access) == nil)
+    access.clock.advance(1)
+    #expect(refusal(byShort, access) == .expired && refusal(byLong, access) == nil)
+    _ = try access.outside.revokeToken(long.identifier)
+    access.registry.refresh()
+    #expect(refusal(byLong, access) == .revoked && refusal(byNobody, access) == nil)
+    access.clock.advance(30)
+    #expect(refusal(byNobody, access) == .expired)
+  }
+
+  @Test("two keys are good at once: what one signed outlives one rotation, and no second")
+  func rotation() throws {
+    let access = try TemporaryAccess()
+    _ = try access.token()
+    let first = try signed(access, for: 1000)
+    _ = try access.outside.rotateSigningKey()
+    access.registry.refresh()
+    let second = try signed(access, for: 1000)
+    #expect(first.key != second.key && refusal(first, access) == nil && refusal(second, access) == nil)
+    _ = try access.outside.rotateSigningKey()
+    access.registry.refresh()
+    #expect(refusal(first, access) == .expired && refusal(second, access) == nil)
+    #expect(try access.outside.signingKeys().count == 2)
+  }
+
+  @Test("an album's opens the album and nothing beside it, and asks whether a limited issuer still sees it")
+  func albums() throws {
+    let access = try TemporaryAccess()
+    let everything = try access.token().token
+    let some = try access.token(limitedTo: ["folder"]).token
+    for (issuer, isConditional) in [(everything, false), (some, true)] {
+      let signature = try signed(access, by: issuer.identifier, collection: "album")
+      let grant = try access.registry.grant(signature: signature, on: subject)
+      #expect(grant.principal.visibility == .collections(["album"]) && grant.principal.scopes == [.read])
+      #expect((grant.condition?.collection == "album") == isConditional)
+      if let condition = grant.condition { #expect(condition.issuer.visibility == .collections(["folder"])) }
+    }
+  }
+
+  @Test("what was prepared for one is found no more once anything has changed")
+  func classes() throws {
+    let access = try TemporaryAccess()
+    #expect(try access.registry.grant(signature: try signed(access), on: subject).accessClass == nil)
+    let token = try access.token().token
+    let before = try access.registry.grant(signature: try signed(access), on: subject).accessClass
+    #expect(before == access.registry.classOfNobody && before != nil)
+    _ = try access.outside.revokeToken(token.identifier)
+    access.registry.refresh()
+    #expect(access.registry.classOfNobody != before)
+  }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import HTTPCore
+import PhotoAPI
+import PhotoFixtures
+import Testing
+
+/// Every resource, asked by every kind of caller. A new kind of route has to get its rows in `rows(of:in:)`, or the tests do
+/// not compile.
+@Suite("Who may do what")
+struct AccessTableTests {
+  /// Whoever can ask.
+  enum Who: String, CaseIterable {
+    /// Where no token was ever made: the person at this machine, and whoever a proxy asks for.
+    case local, forwarded
+    /// Where there are tokens: who comes without, at this machine too, and who comes with one of these.
+    case anonymous, read, limited, location, write, admin
+    /// A URL that was signed for the first image, and for the album that it is in.
+    case signedImage, signedAlbum
+    case expired, revoked
+
+    var needsNoTokens: Bool { self == .local || self == .forwarded }
+  }
+
+  struct Row {
+    let method: String
+    let target: String
+    var body: String?
+    let answers: (Who) -> Int
+  }
+
+  /// A daemon with what it is asked about: `inside` is in the album, `outside` in another.
+  struct World {
+    let daemon: TestDaemon
+    let inside: String
+    let outside: String
+    var credentials: [Who: String] = [:]
+    var signatures: [Who: String] = [:]
+
+    static let album = "album"
+    static let other = "other"
+
+    var image: String { "/v1/assets/\(inside)/image?targetSize=20x20" }
+
+    init(isGuarded: Bool) throws {
+      daemon = try TestDaemon { files in
+        for name in ["in", "out"] {
+          let exif = EXIFBlock { $0.dateTimeOriginal = "2024:05:06 07:08:09" }
+          try files.put(
+            JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: name == "in" ? 48 : 32)),
+            "\(name).jpg")
+        }
+      }
+      inside = try daemon.identifier("in.jpg")
+      outside = try daemon.identifier("out.jpg")
+      try daemon.makeAlbum(Self.album, title: "Holiday", ["in.jpg"])
+      try daemon.makeAlbum(Self.other, title: "Work", ["out.jpg"])
+      guard isGuarded else { return }
+      credentials[.expired] = try daemon.token(["create", "--name", "over", "--expires", "1y"])
+      credentials[.revoked] = try daemon.token(["create", "--name", "gone"])
+      try daemon.script("access.sqlite", "UPDATE token SET expires = 1 WHERE name = 'over';")
+      _ = try daemon.token(["revoke", "gone"])
+      credentials[.write] = try daemon.token(["create", "--scope", "write"])
+      credentials[.admin] = try daemon.token(["create", "--scope", "admin"])
+      credentials[.location] = try daemon.token(["create", "--scope", "read,location"])
+      credentials[.limited] = try daemon.token(["create", "--limit-to", "Holiday"])
+      // The last one known, all are.
+      let read = try daemon.makeToken()
+      credentials[.read] = read
+      for (who, path) in [(Who.signedImage, image), (.signedAlbum, "/v1/collections/\(Self.album)")] {
+        let answer = try daemon.ask(
+          "POST", "/v1/signedURLs", [TestDaemon.bearer(read)], body: #"{"path": "\#(path)"}"#)
+        let url = try #require(answer.json["url"] as? String, "\(answer.json)")
+        signatures[who] = String(url.dropFirst(path.count + 1))
+      }
+    }
+
+    func ask(_ row: Row, as who: Who) throws -> TestDaemon.Answer {
+      var (target, fields) = (row.target, [String]())
+      if who == .forwarded { fields.append("X-Forwarded-For: 203.0.113.9") }
+      if let secret = credentials[who] { fields.append(TestDaemon.bearer(secret)) }
+      if let signature = signatures[who] { target += (target.contains("?") ? "&" : "?") + signature }
+      return try daemon.ask(row.method, target, fields, body: row.body)
+    }
+  }
+
+  /// Asks nothing of anybody. A URL's signature, though, is for what it is for.
+  private static func open(_ status: Int) -> (Who) -> Int {
+    { who in
+      switch who {
+      case .signedImage, .signedAlbum: 403
+      case .local, .forwarded, .anonymous, .read, .limited, .location, .write, .admin, .expired, .revoked: status
+      }
+    }
+  }
+
+  /// Needs the scope `read`, and is answered with this to those who have it.
+  private static func reading(
+    _ status: Int, forwarded: Int? = nil, limited: Int? = nil, admin: Int = 403, image: Int = 403, album: Int = 403
+  ) -> (Who) -> Int {
+    { who in
+      switch who {
+      case .local, .read, .location: status
+      case .forwarded: forwarded ?? status
+      case .limited: limited ?? status
+      case .write: 403
+      case .admin: admin
+      case .signedImage: image
+      case .signedAlbum: album
+      case .anonymous, .expired, .revoked: 401
+      }
+    }
+  }
+
+  private static func rows(of kind: Route.Kind, in world: World) -> [Row] {
+    func get(_ target: String, _ answers: @escaping (Who) -> Int) -> Row {
+      Row(method: "GET", target: target, answers: answers)
+    }
+    let (inside, outside) = ("/v1/assets/\(world.inside)", "/v1/assets/\(world.outside)")
+    let (album, other) = ("/v1/collections/\(World.album)", "/v1/collections/\(World.other)")
+    switch kind {
+    case .health: return [get("/healthz", open(200))]
+    case .readiness: return [get("/readyz", open(200))]
+    case .authorization: return [get("/v1/authorization", open(200))]
+    case .session:
+      return [
+        Row(method: "POST", target: "/v1/session", body: "{}", answers: open(400)),
+        Row(method: "DELETE", target: "/v1/session", answers: open(204)),
+      ]
+    case .openAPI:
+      return [
+        get("/openapi.json") { who in
+          switch who {
+          case .local, .forwarded, .read, .limited, .location, .write, .admin: 200
+          case .anonymous, .expired, .revoked: 401
+          case .signedImage, .signedAlbum: 403
+          }
+        }
+      ]
+    case .metrics:
+      return [
+        get("/metrics") { who in
+          switch who {
+          case .local, .admin: 200
+          case .forwarded, .read, .limited, .location, .write, .signedImage, .signedAlbum: 403
+          case .anonymous, .expired, .revoked: 401
+          }
+        }
+      ]
+    case .signedURLs:
+      return [
+        Row(
+          method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(inside)/image"}"#,
+          answers: reading(201, forwarded: 403)),
+        Row(
+          method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(outside)/image"}"#,
+          answers: reading(201, forwarded: 403, limited: 404)),
+        Row(
+          method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(other)"}"#,
+          answers: reading(201, forwarded: 403, limited: 404)),
+      ]
+    case .assets: return [get("/v1/assets", reading(200))]
+    case .asset:
+      return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]
+    case .metadata:
+      return [
+        get(inside + "/metadata", reading(200, album: 200)),
+        get(outside + "/metadata", reading(200, limited: 404, album: 404)),
+      ]
+    case .image:
+      return [
+        get(world.image, reading(200, image: 200, album: 200)),
+        get(inside + "/image?targetSize=20x21", reading(200, album: 200)),
+        get(outside + "/image?targetSize=20x20", reading(200, limited: 404, album: 404)),
+      ]
+    case .collections: return [get("/v1/collections", reading(200))]
+    case .collection: return [get(album, reading(200, album: 200)), get(other, reading(200, limited: 404))]
+    case .collectionAssets:
+      return [get(album + "/assets", reading(200, album: 200)), get(other + "/assets", reading(200, limited: 404))]
+    case .collectionChildren: return [get("/v1/collections/none/collections", reading(404))]
+    case .transientCollections:
+      return [
+        Row(
+          method: "POST", target: "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)"]}"#,
+          answers: reading(201))
+      ]
+    case .fetchResults:
+      return [Row(method: "POST", target: "/v1/fetchResults", body: "{}", answers: reading(201))]
+    case .fetchResult:
+      return [
+        get("/v1/fetchResults/none", reading(404)),
+        Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404)),
+      ]
+    case .fetchResultAssets: return [get("/v1/fetchResults/none/assets", reading(404))]
+    case .requests: return [get("/v1/requests", reading(200, admin: 200))]
+    case .request:
+      return [
+        get("/v1/requests/none", reading(404, admin: 404)),
+        Row(method: "DELETE", target: "/v1/requests/none", answers: reading(404, admin: 404)),
+      ]
+    }
+  }
+
+  @Test("every resource answers every kind of caller as the table says, and the table leaves nothing out")
+  func table() throws {
+    let worlds = [false: try World(isGuarded: false), true: try World(isGuarded: true)]
+    for kind in Route.Kind.allCases {
+      var methods: Set<String> = []
+      for who in Who.allCases {
+        let world = try #require(worlds[!who.needsNoTokens])
+        for row in Self.rows(of: kind, in: world) {
+          let path = try #require(row.target.split(separator: "?").first).split(separator: "/").map(String.init)
+          let route = try #require(Route(path))
+          #expect(route.kind == kind, "\(row.target) is another resource's")
+          if methods.isEmpty { methods = Set(route.methods.map(\.name)).subtracting(["HEAD", "OPTIONS"]) }
+          let answer = try world.ask(row, as: who)
+          let expected = row.answers(who)
+          #expect(answer.status == expected, "\(row.method) \(row.target) by \(who.rawValue): \(answer.json)")
+          check(answer, who, row)
+          if row.method == "GET", expected != 401 {
+            let head = try world.ask(Row(method: "HEAD", target: row.target, answers: row.answers), as: who)
+            #expect(head.status == expected, "HEAD \(row.target) by \(who.rawValue)")
+          }
+        }
+      }
+      let world = try #require(worlds[true])
+      #expect(methods == Set(Self.rows(of: kind, in: world).map(\.method)), "\(kind) has methods without a row")
+    }
+  }
+
+  /// What every refusal says beside its status.
+  private func check(_ answer: TestDaemon.Answer, _ who: Who, _ row: Row) {
+    let challenge = answer["WWW-Authenticate"]
+    let description = "\(row.method) \(row.target) by \(who.rawValue)"
+    switch answer.status {
+    case 401:
+      #expect(challenge?.hasPrefix("Bearer realm=\"photod\"") == true, "\(description)")
+      #expect(challenge?.contains("error=\"invalid_token\"") == (who != .anonymous), "\(description)")
+      #expect(answer["Cache-Control"] == "no-store")
+    case 403 where [.read, .limited, .location, .write, .admin].contains(who):
+      #expect(challenge?.contains("error=\"insufficient_scope\"") == true, "\(description)")
+    case 403: #expect(challenge?.contains("error=\"invalid_token\"") != true)
+    default: #expect(challenge == nil, "\(description)")
+    }
+    if answer.status < 300, answer["Cache-Control"] != nil {
+      #expect(answer["Cache-Control"]?.contains("public") == false)
+    }
+    let varies = String(decoding: answer.raw, as: UTF8.self).contains("Vary: Authorization, Cookie\r\n")
+    #expect(varies == !who.needsNoTokens, "\(description)")
+  }
+
+  @Test("what there is not is told to those alone who may come in")
+  func unknown() throws {
+    let world = try World(isGuarded: true)
+    for (who, status) in [(Who.anonymous, 401), (.revoked, 401), (.read, 404), (.write, 404), (.signedImage, 403)] {
+      let row = Row(method: "GET", target: "/nothing", answers: { _ in status })
+      #expect(try world.ask(row, as: who).status == status, "\(who)")
+    }
+    // A preflight comes without anything, and names no asset.
+    #expect(try world.daemon.get("/v1/assets", method: "OPTIONS").status == 204)
+  }
+}

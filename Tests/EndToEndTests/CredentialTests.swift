@@ -1,0 +1,404 @@
+import AccessControl
+import Foundation
+import Logging
+import PhotoFixtures
+import Testing
+
+/// Tokens, sessions and signed URLs over real sockets.
+@Suite("What callers come with")
+struct CredentialTests {
+  private static let photo = JPEGFile {
+    $0.exif = EXIFBlock {
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      ($0.latitude, $0.longitude) = (47.51, 12.08)
+    }
+  }
+
+  private static func daemon(
+    _ arguments: [String] = [], launcher: String = "exec \"$@\""
+  ) throws -> (daemon: TestDaemon, inside: String, outside: String) {
+    let daemon = try TestDaemon(
+      { files in
+        for (i, name) in ["a", "b", "out"].enumerated() {
+          try files.put(photo.encoded(Pixels.orientationCard(width: 64, height: 32 + 4 * i)), "\(name).jpg")
+        }
+      }, arguments: arguments, launcher: launcher)
+    let (inside, outside) = (try daemon.identifier("a.jpg"), try daemon.identifier("out.jpg"))
+    try daemon.makeAlbum("album", title: "Holiday", ["a.jpg", "b.jpg"])
+    return (daemon, inside, outside)
+  }
+
+  private func sign(_ daemon: TestDaemon, _ secret: String, _ path: String) throws -> String {
+    let answer = try daemon.ask(
+      "POST", "/v1/signedURLs", [TestDaemon.bearer(secret)], body: #"{"path": "\#(path)"}"#)
+    #expect(answer.status == 201 && answer["Cache-Control"] == "no-store")
+    #expect(answer.json["expires"] is String)
+    return try #require(answer.json["url"] as? String)
+  }
+
+  // MARK: Tokens
+
+  @Test("a token is made and revoked while the daemon serves, and says of itself what it is")
+  func tokens() throws {
+    let (daemon, _, _) = try Self.daemon()
+    #expect(try daemon.get("/v1/authorization").json["status"] as? String == "authorized")
+    #expect((try daemon.get("/readyz").json["firstScan"] as? [String: Any])?["indexed"] as? Int == 3)
+    let limited = try daemon.makeToken(
+      "read,location", ["--limit-to", "Holiday", "--expires", "90d", "--name", "gallery"])
+    let state = try daemon.authorization(limited)
+    #expect(state["status"] as? String == "limited" && state["scopes"] as? [String] == ["read", "location"])
+    #expect(state["collections"] as? [String] == ["album"] && state["expires"] is String)
+    #expect(try daemon.get("/v1/authorization").json["status"] as? String == "notDetermined")
+    #expect(try daemon.get("/v1/assets").status == 401)
+    #expect(try daemon.get("/healthz").status == 200)
+    let ready = try daemon.get("/readyz")
+    #expect(ready.status == 200 && (ready.json["firstScan"] as? [String: Any])?["indexed"] as? Int == 0)
+    let writer = try daemon.makeToken("write")
+    #expect(try daemon.authorization(writer)["status"] as? String == "restricted")
+    let listed = try daemon.token(["list", "--json"])
+    #expect(!listed.contains(limited) && !listed.contains(writer) && listed.contains("gallery"))
+    #expect(try daemon.token(["list"]).split(separator: "\n").count == 3)
+    _ = try daemon.token(["revoke", "gallery"])
+    try daemon.until("it is revoked") { try daemon.authorization(limited)["status"] as? String == "denied" }
+    #expect(try daemon.get("/v1/assets", [TestDaemon.bearer(limited)]).status == 401)
+    #expect(try daemon.get("/v1/assets").status == 401)
+  }
+
+  @Test("the command line says what is wrong, and prints nothing but the token where a program reads")
+  func commandLine() throws {
+    let (daemon, inside, _) = try Self.daemon()
+    let common = ["--library", daemon.library, "--data", daemon.data]
+    for (arguments, complaint) in [
+      (["create", "--scope", "root"], "root"), (["create", "--limit-to", "Nowhere"], "Nowhere"),
+      (["create", "--expires", "soon"], "soon"), (["create", "--expires", "2001-01-01T00:00:00Z"], "past"),
+      (["revoke", "nobody"], "nobody"), (["sign", "/v1/assets"], "image"),
+      (["sign", "/v1/assets/none/image"], "asset"),
+      (["sign", "/v1/assets/\(inside)/image?targetsize=1"], "no parameter"),
+      (["sign", "/v1/assets/\(inside)/image", "--expires", "99y"], "signedURLSeconds"),
+      (["create", "--limit-to", try Self.smartAlbum(daemon)], "album"),
+    ] {
+      let run = try TestDaemon.run(["token", arguments[0]] + common + arguments.dropFirst())
+      #expect(run.status != 0 && run.error.contains(complaint) && run.output.isEmpty, "\(arguments): \(run.error)")
+    }
+    let run = try TestDaemon.run(["token", "create"] + common + ["--limit-to", "album", "--limit-to", "Holiday"])
+    #expect(run.output.hasPrefix("photod_") && run.output.utf8.count == 51 && run.error.contains("Holiday"))
+    #expect(!run.error.contains(run.output.trimmingCharacters(in: .newlines)))
+  }
+
+  private static func smartAlbum(_ daemon: TestDaemon) throws -> String {
+    let albums = try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [[String: Any]]
+    return try #require(albums?.first?["localIdentifier"] as? String)
+  }
+
+  @Test("without tokens only loopback is listened at; with one, any address")
+  func listening() throws {
+    let (daemon, _, _) = try Self.daemon()
+    let serve = ["serve", "--library", daemon.library, "--data", daemon.data, "--listen", "0.0.0.0:0"]
+    let refused = try TestDaemon.run(serve)
+    #expect(refused.status != 0 && refused.error.contains("photod token create"))
+    _ = try daemon.token(["create"])
+    // The port is taken, which is as far as it gets; by then it has asked.
+    let taken = try TestDaemon.run(serve.dropLast() + ["0.0.0.0:\(daemon.port)"])
+    #expect(taken.status != 0 && !taken.error.contains("photod token create"), "\(taken.error)")
+  }
+
+  @Test(
+    "a bearer token has one form, in one place",
+    arguments: [
+      ("Authorization: bearer TOKEN", 200), ("Authorization: BEARER   TOKEN", 200), ("Authorization: Bearer", 401),
+      ("Authorization: Bearer TOKEN x", 401), ("Authorization: Bearer \"TOKEN\"", 401), ("Authorization: TOKEN", 401),
+      ("Authorization: Basic TOKEN", 401), ("Authorization: Bearer TOKEN\r\nAuthorization: Bearer TOKEN", 401),
+      ("Cookie: photod-session=TOKEN", 401), ("X-Token: TOKEN", 401),
+    ])
+  func forms(_ field: String, _ status: Int) throws {
+    let (daemon, inside, _) = Self.shared
+    let secret = Self.sharedSecret
+    for target in ["/v1/assets", "/v1/assets/\(inside)/image?targetSize=16x16"] {
+      for _ in 0..<2 {
+        let answer = try daemon.get(target, [field.replacing("TOKEN", with: secret)])
+        // Those that are no good are asked too often here, which is told in its own way.
+        #expect(answer.status == status || status == 401 && answer.status == 429, "\(field)")
+      }
+    }
+    for name in ["access_token", "token"] {
+      #expect(try daemon.get("/v1/assets?\(name)=\(secret)").status == 401)
+    }
+  }
+
+  private static let shared: (daemon: TestDaemon, inside: String, outside: String) = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+  private static let sharedSecret: String = {
+    do { return try shared.daemon.makeToken() } catch { fatalError("no token: \(error)") }
+  }()
+
+  // MARK: What is prepared
+
+  @Test("whoever may see a cached frame is answered from memory, and nobody else is, however they come")
+  func prepared() throws {
+    let (daemon, inside, outside) = try Self.daemon()
+    let limited = try daemon.makeToken("read", ["--limit-to", "album"])
+    let full = try daemon.makeToken("read,location")
+    let writer = try daemon.makeToken("write")
+    let admin = try daemon.makeToken("admin")
+    let signedIn = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(limited)"}"#)
+    let cookie = try #require(signedIn["Set-Cookie"]?.split(separator: ";").first)
+    let signed = try sign(daemon, full, "/v1/assets/\(outside)/image?targetSize=20x20")
+    func answers() throws -> Int {
+      let text = String(decoding: try daemon.get("/metrics", [TestDaemon.bearer(admin)]).body, as: UTF8.self)
+      let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_answers_total ") })
+      return try #require(line.split(separator: " ").last.flatMap { Int($0) })
+    }
+    let (near, far) = ("/v1/assets/\(inside)/image?targetSize=20x20", "/v1/assets/\(outside)/image?targetSize=20x20")
+    for (target, fields, status) in [
+      (near, [TestDaemon.bearer(full)], 200), (far, [TestDaemon.bearer(full)], 200),
+      (near, [TestDaemon.bearer(limited)], 200), (near, ["Cookie: a=b; \(cookie); c=d"], 200),
+      (near, ["Cookie: \(cookie)", "Sec-Fetch-Site: same-origin"], 200), (signed, [], 200),
+    ] {
+      // The first has it rendered or found, the second prepared.
+      for _ in 0..<2 { #expect(try daemon.get(target, fields).status == status) }
+      let before = try answers()
+      for _ in 0..<3 { #expect(try daemon.get(target, fields).status == status) }
+      #expect(try answers() - before == 3, "\(target) \(fields)")
+    }
+    for (target, fields, status) in [
+      (far, [TestDaemon.bearer(limited)], 404), (far, ["Cookie: \(cookie)"], 404), (near, [], 401), (far, [], 401),
+      (near, [TestDaemon.bearer(writer)], 403), (near, [TestDaemon.bearer(limited + "x")], 401),
+      (near, ["Cookie: \(cookie)", "Sec-Fetch-Site: cross-site"], 401), (near, ["Cookie: \(cookie)x"], 401),
+      (near, ["Cookie: \(cookie)", "Origin: https://evil.example"], 401),
+      (signed + "0", [], 403), (signed.replacing("20x20", with: "21x21"), [TestDaemon.bearer(full)], 403),
+    ] {
+      let before = try answers()
+      for _ in 0..<2 { #expect(try daemon.get(target, fields).status == status, "\(target) \(fields)") }
+      #expect(try answers() == before)
+    }
+    // What is asked for is taken from the limited one's sight: it is gone with the next request.
+    try daemon.script("catalogue.sqlite", "DELETE FROM member;")
+    try daemon.until("the frame is out of sight") { try daemon.get(near, [TestDaemon.bearer(limited)]).status == 404 }
+    #expect(try daemon.get(near, ["Cookie: \(cookie)"]).status == 404)
+    #expect(try daemon.get(near, [TestDaemon.bearer(full)]).status == 200)
+  }
+
+  @Test("a token that is revoked is shown nothing more, not what was prepared for it either, and nor is what it signed")
+  func revoked() throws {
+    let (daemon, inside, _) = try Self.daemon()
+    let secret = try daemon.makeToken("read", ["--name", "phone"])
+    let near = "/v1/assets/\(inside)/image?targetSize=20x20"
+    let signed = try sign(daemon, secret, near)
+    let signedIn = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(secret)"}"#)
+    let cookie = "Cookie: \(try #require(signedIn["Set-Cookie"]?.split(separator: ";").first))"
+    for _ in 0..<3 {
+      for (target, fields) in [(near, [TestDaemon.bearer(secret)]), (near, [cookie]), (signed, [])] {
+        #expect(try daemon.get(target, fields).status == 200)
+      }
+    }
+    _ = try daemon.token(["revoke", "phone"])
+    try daemon.until("it is revoked") { try daemon.get(near, [TestDaemon.bearer(secret)]).status == 401 }
+    #expect(try daemon.get(near, [cookie]).status == 401)
+    #expect(try daemon.get(signed).status == 403)
+  }
+
+  @Test("Cache-Control: no-cache renders anew for an administrator, and for nobody else who has a token")
+  func noCache() throws {
+    let (daemon, inside, _) = try Self.daemon()
+    let admin = try daemon.makeToken("read,admin")
+    let reader = try daemon.makeToken("read")
+    let target = "/v1/assets/\(inside)/image?targetSize=20x20"
+    for secret in [admin, reader] { #expect(try daemon.get(target, [TestDaemon.bearer(secret)]).status == 200) }
+    func source(_ secret: String) throws -> String? {
+      try daemon.get(target, [TestDaemon.bearer(secret), "Cache-Control: no-cache"]).result("source")
+    }
+    #expect(try source(admin) == "original" && source(reader) == "memory")
+  }
+
+  // MARK: Sessions
+
+  @Test("a browser signs in, and its cookie is good for pages of this site alone, until it signs out")
+  func session() throws {
+    let (daemon, inside, _) = try Self.daemon(["--set", "proxies=127.0.0.1"])
+    let secret = try daemon.makeToken()
+    let https = "X-Forwarded-Proto: https"
+    let signedIn = try daemon.ask("POST", "/v1/session", [https], body: #"{"token": "\#(secret)"}"#)
+    #expect(signedIn.status == 201 && signedIn.json["status"] as? String == "authorized")
+    let field = try #require(signedIn["Set-Cookie"])
+    let parts = field.components(separatedBy: "; ")
+    #expect(Set(parts.dropFirst()) == ["Path=/", "HttpOnly", "SameSite=Strict", "Secure"])
+    let plain = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(secret)"}"#)
+    #expect(plain["Set-Cookie"]?.contains("Secure") == false)
+    let cookie = "Cookie: \(parts[0])"
+    #expect(!field.contains(secret))
+    for target in ["/v1/assets", "/v1/assets/\(inside)/image?targetSize=16x16"] {
+      #expect(try daemon.get(target, [cookie]).status == 200)
+      #expect(try daemon.get(target, [cookie, "Sec-Fetch-Site: none"]).status == 200)
+      for stranger in ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example"] {
+        #expect(try daemon.get(target, [cookie, stranger]).status == 401, "\(stranger)")
+      }
+    }
+    // A page of another site can't have anything made in its visitor's name.
+    for stranger in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
+      #expect(try daemon.ask("POST", "/v1/fetchResults", [cookie, stranger], body: "{}").status == 403)
+      #expect(try daemon.ask("POST", "/v1/session", [stranger], body: #"{"token": "\#(secret)"}"#).status == 403)
+      #expect(try daemon.ask("DELETE", "/v1/session", [cookie, stranger]).status == 403)
+    }
+    #expect(try daemon.ask("POST", "/v1/fetchResults", [cookie], body: "{}").status == 201)
+    let signedOut = try daemon.ask("DELETE", "/v1/session", [cookie])
+    #expect(signedOut.status == 204 && signedOut["Set-Cookie"]?.contains("Max-Age=0") == true)
+    #expect(try daemon.get("/v1/assets", [cookie]).status == 401)
+  }
+
+  @Test(
+    "who fails again and again is slowed and others are not, nor is who comes with something good; no log tells secrets"
+  )
+  func failures() throws {
+    let log = FileManager.default.temporaryDirectory.appending(path: "photod-log-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (daemon, _, _) = try Self.daemon(["--set", "proxies=127.0.0.1"], launcher: "exec \"$@\" 2>\(log)")
+    let secret = try daemon.makeToken()
+    let wrong = String(secret.dropLast()) + (secret.hasSuffix("A") ? "B" : "A")
+    func signIn(_ token: String, _ client: String) throws -> TestDaemon.Answer {
+      try daemon.ask("POST", "/v1/session", ["X-Forwarded-For: 6.6.6.6, \(client)"], body: #"{"token": "\#(token)"}"#)
+    }
+    for i in 0..<10 { #expect(try signIn(wrong, "2001:db8::\(i)").status == 401, "one network is one client") }
+    try daemon.until("it has to wait long enough to be looked at") {
+      Int(try signIn(wrong, "2001:db8::1")["Retry-After"] ?? "") ?? 0 >= 4
+    }
+    let refused = try signIn(secret, "2001:db8::ffff")
+    #expect(refused.status == 429 && Int(refused["Retry-After"] ?? "") ?? 0 > 0, "not heard for a while")
+    #expect(try signIn(secret, "2001:db8:0:1::1").status == 201, "another network's")
+    #expect(try signIn(secret, "192.0.2.1").status == 201)
+    let client = "X-Forwarded-For: 2001:db8::1"
+    #expect(try daemon.get("/v1/assets", [client, TestDaemon.bearer(secret)]).status == 200)
+    #expect(try daemon.get("/v1/assets", [client, TestDaemon.bearer(wrong)]).status == 429)
+    #expect(try daemon.get("/v1/assets", [client]).status == 401, "nothing sent is no attempt")
+    let written = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+    #expect(written.contains("refused") && written.contains("2001:db8::"))
+    #expect(!written.contains(wrong.dropFirst(7)) && !written.contains(secret.dropFirst(7)))
+  }
+
+  // MARK: Signed URLs
+
+  @Test(
+    "a signed URL opens one image as it was signed, for who has no token, and whatever is changed of it opens nothing")
+  func signedImage() throws {
+    let (daemon, inside, outside) = try Self.daemon()
+    let secret = try daemon.makeToken("read,location,admin")
+    let path = "/v1/assets/\(inside)/image?targetSize=20x20&format=jpeg"
+    let url = try sign(daemon, secret, path)
+    #expect(url.hasPrefix(path + "&"))
+    for method in ["GET", "HEAD"] {
+      let answer = try daemon.get(url, method: method)
+      #expect(answer.status == 200 && answer["Cache-Control"]?.hasPrefix("private") == true)
+    }
+    #expect(try daemon.get(url, ["Range: bytes=0-9"]).status == 206)
+    let (start, query) = (url.prefix { $0 != "?" }, url.drop { $0 != "?" }.dropFirst())
+    let turned = query.split(separator: "&").reversed().joined(separator: "&")
+    #expect(try daemon.get("\(start)?\(turned)").status == 200, "the order says nothing")
+    #expect(try daemon.get(url.replacing("/image", with: "/%69mage")).status == 200, "nor how it is escaped")
+    for changed in [
+      url.replacing("20x20", with: "30x30"), url.replacing("format=jpeg", with: "format=png"),
+      url.replacing(inside, with: outside), url.replacing("/image", with: ""),
+      url.replacing("/image", with: "/metadata"),
+      url + "&quality=10", url.replacing("&format=jpeg", with: ""),
+      url.replacing("signedUntil=1", with: "signedUntil=2"),
+      url.replacing(#/signedBy=[^&]*/#, with: "signedBy=operator"), url.replacing(#/&signature=[^&]*/#, with: ""),
+      url.replacing(#/signature=[^&]*/#, with: "signature=" + String(repeating: "A", count: 43)),
+      url + "&signedCollection=album", "/v1/assets?" + query.replacing("targetSize=20x20&format=jpeg&", with: ""),
+    ] {
+      let answer = try daemon.get(changed)
+      #expect(answer.status == 403 || answer.status == 429, "\(changed)")
+      #expect(!answer.body.starts(with: [0xFF, 0xD8]))
+    }
+    #expect(try daemon.ask("POST", url.replacing("/image", with: ""), body: "{}").status != 200)
+    // Stale, and signed by the daemon's own key.
+    let registry = try AccessRegistry(
+      database: AccessDatabase(dataFolder: daemon.data), logger: Logger(label: "test"), now: { 1_000_000 })
+    let subject = URLSignature.Subject(segments: ["v1", "assets", inside, "image"])
+    for (expires, status) in [(Int64(1_000_100), 403), (SystemTime.now + 1000, 200)] {
+      let signature = try #require(registry.sign(subject, collection: nil, issuer: nil, expires: expires))
+      let query = signature.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+      let answer = try daemon.get("/v1/assets/\(inside)/image?\(query)")
+      #expect(answer.status == status)
+      if status == 403 { #expect(answer.json["type"] as? String == "/problems/signed-url-expired") }
+    }
+    #expect(try daemon.get(url).status == 200)
+  }
+
+  @Test("a signed album opens its list, page by page, and its pictures, and tells no places")
+  func signedAlbum() throws {
+    let (daemon, inside, outside) = try Self.daemon()
+    let secret = try daemon.makeToken("read,location")
+    let url = try sign(daemon, secret, "/v1/collections/album/assets?limit=1")
+    var (next, found): (String?, [[String: Any]]) = (url, [])
+    while let target = next {
+      let page = try daemon.get(target)
+      try #require(page.status == 200 && found.count < 10)
+      found += page.json["assets"] as? [[String: Any]] ?? []
+      next = page.json["next"] as? String
+    }
+    #expect(found.count == 2 && found.allSatisfy { $0["location"] is NSNull })
+    let signature = String(try #require(url.firstRange(of: "signedCollection").map { url[$0.lowerBound...] }))
+    for (target, status) in [
+      ("/v1/collections/album?", 200), ("/v1/collections/album/assets?layout=columns&", 200),
+      ("/v1/assets/\(inside)?", 200), ("/v1/assets/\(inside)/image?targetSize=20x20&", 200),
+      ("/v1/assets/\(inside)/metadata?", 200), ("/v1/assets/\(outside)?", 404),
+      ("/v1/assets/\(outside)/image?targetSize=20x20&", 404), ("/v1/assets/\(outside)/metadata?", 404),
+      ("/v1/collections/album/assets?includeHiddenAssets=true&", 403), ("/v1/assets?", 403), ("/v1/collections?", 403),
+      ("/v1/collections/album/collections?", 403), ("/v1/requests?", 403), ("/metrics?", 403),
+    ] {
+      let answer = try daemon.get(target + signature)
+      #expect(answer.status == status, "\(target)")
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains("GPS"))
+    }
+    #expect(try daemon.get("/v1/assets/\(inside)/metadata", [TestDaemon.bearer(secret)]).json["GPS"] != nil)
+    #expect(try daemon.get("/v1/collections/album/assets?predicate=latitude%20%3E%201&" + signature).status == 400)
+  }
+
+  @Test("keys are rotated: what the last one signed stays good, what the one before it did does not")
+  func rotation() throws {
+    let (daemon, inside, _) = try Self.daemon()
+    _ = try daemon.makeToken()
+    let path = "/v1/assets/\(inside)/image"
+    let first = try daemon.token(["sign", path, "--expires", "7d"])
+    #expect(first.hasPrefix("/v1/") && !first.contains("\n"))
+    #expect(try daemon.get(first).status == 200)
+    _ = try daemon.token(["rotate-key"])
+    let second = try daemon.token(["sign", path])
+    try daemon.until("the new key is known") { try daemon.get(second).status == 200 }
+    #expect(try daemon.get(first).status == 200)
+    _ = try daemon.token(["rotate-key"])
+    try daemon.until("the first key is gone") { try daemon.get(first).status == 403 }
+    #expect(try daemon.get(second).status == 200)
+  }
+
+  @Test("a signed album of somebody limited goes with what they see")
+  func limitedIssuer() throws {
+    let (daemon, inside, _) = try Self.daemon()
+    let other = try daemon.makeToken("read", ["--limit-to", "album"])
+    let url = try sign(daemon, other, "/v1/collections/album")
+    let signature = url.drop { $0 != "?" }.dropFirst()
+    #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 200)
+    // What it may see is made another, as no command does.
+    try daemon.script("access.sqlite", "UPDATE token SET collections = 'elsewhere';")
+    try daemon.until("it sees something else") { try daemon.get(url).status == 403 }
+    #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 403)
+  }
+
+  // MARK: Hosts
+
+  @Test("a page that points its own name at the daemon is refused, whatever it comes with")
+  func rebinding() throws {
+    let (daemon, inside, _) = Self.shared
+    let secret = Self.sharedSecret
+    let signed = try sign(daemon, secret, "/v1/assets/\(inside)/image")
+    for (target, field) in [
+      ("/v1/assets", TestDaemon.bearer(secret)),
+      ("/v1/assets/\(inside)/image?targetSize=16x16", TestDaemon.bearer(secret)),
+      (signed, "Accept: */*"), ("/v1/authorization", "Accept: */*"), ("/healthz", "Accept: */*"),
+    ] {
+      for _ in 0..<3 {
+        #expect(try daemon.ask("GET", target, ["Host: rebound.example:\(daemon.port)", field]).status == 421)
+        #expect(try daemon.ask("GET", target, [field]).status == 200)
+      }
+    }
+  }
+}

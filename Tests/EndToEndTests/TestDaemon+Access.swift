@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+extension TestDaemon {
+  /// Runs `photod token` on its data folder.
+  func token(_ arguments: [String]) throws -> String {
+    let run = try Self.run(["token", arguments[0], "--library", library, "--data", data] + arguments.dropFirst())
+    try #require(run.status == 0, "\(run.error)")
+    return run.output.trimmingCharacters(in: .newlines)
+  }
+
+  /// A token that it has heard of. It looks once a second; a test asks until it has.
+  func makeToken(_ scopes: String = "read", _ arguments: [String] = []) throws -> String {
+    let secret = try token(["create", "--scope", scopes] + arguments)
+    try until("the token is known") { try authorization(secret)["status"] as? String != "denied" }
+    return secret
+  }
+
+  func authorization(_ secret: String) throws -> [String: Any] {
+    try get("/v1/authorization", [Self.bearer(secret)]).json
+  }
+
+  static func bearer(_ secret: String) -> String { "Authorization: Bearer \(secret)" }
+
+  /// Asks again and again; not for ever.
+  func until(_ what: String, _ isSo: () throws -> Bool) throws {
+    let end = ContinuousClock.now + .seconds(60)
+    while try !isSo() { try #require(ContinuousClock.now < end, "\(what): it did not come to that") }
+  }
+
+  /// Changes a database of its data folder as another process would.
+  func script(_ database: String, _ statements: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c",
+      "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute('PRAGMA foreign_keys = ON'); db.executescript(sys.argv[2])",
+      "\(data)/\(database)", statements,
+    ]
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+  }
+
+  /// An album of these assets.
+  func makeAlbum(_ identifier: String, title: String, _ paths: [String]) throws {
+    let number = 1000 + Int.random(in: 0..<1_000_000)
+    var statements = """
+      INSERT INTO collection (id, localIdentifier, type, subtype, title, revision)
+      VALUES (\(number), '\(identifier)', 'album', 'albumRegular', '\(title)', 1);
+      """
+    for (i, path) in paths.enumerated() {
+      statements += """
+        INSERT INTO member SELECT \(number), \(i), id, creationDate, listing FROM asset
+        WHERE localIdentifier = '\(try self.identifier(path))';
+        """
+    }
+    try script("catalogue.sqlite", statements)
+  }
+
+  /// A request with a body and any method.
+  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
+    var request = "\(method) \(target) HTTP/1.1\r\nConnection: close\r\n"
+    if !fields.contains(where: { $0.hasPrefix("Host:") }) { request += "Host: localhost\r\n" }
+    if let body { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+    for field in fields { request += field + "\r\n" }
+    return try Self.parsed(send(request + "\r\n" + (body ?? "")), isHead: method == "HEAD")
+  }
+}
