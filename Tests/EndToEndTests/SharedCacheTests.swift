@@ -6,12 +6,14 @@ import Testing
   import Glibc
 #endif
 
-/// A cache that clients share: nginx, told to keep whatever it may for an hour.
-@Suite("A shared cache in front", .enabled(if: SharedCacheTests.nginx != nil, "nginx is not installed"))
-struct SharedCacheTests {
-  static let nginx = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
+private enum Nginx {
+  static let path = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
+}
 
+/// A cache that clients share: nginx, told to keep whatever it may for an hour.
+@Suite("A shared cache in front", .enabled(if: Nginx.path != nil, "nginx is not installed"))
+struct SharedCacheTests {
   /// nginx in front of a daemon, on a socket file of its own.
   ///
   /// `@unchecked Sendable` because its fields are constants, and `Process` is only ended, once.
@@ -39,7 +41,7 @@ struct SharedCacheTests {
         }
         """
       try Data(configuration.utf8).write(to: URL(filePath: folder + "/nginx.conf"))
-      process.executableURL = URL(filePath: try #require(SharedCacheTests.nginx))
+      process.executableURL = URL(filePath: try #require(Nginx.path))
       process.arguments = ["-p", folder, "-c", folder + "/nginx.conf", "-e", folder + "/error"]
       try process.run()
       try daemon.until("nginx listens") { (try? get("/healthz"))?.status == 200 }
