@@ -25,6 +25,7 @@ package final class Catalogue: Sendable {
   /// Tells of each change, whoever made it.
   package let feed: ChangeFeed
   let seal: CursorSeal
+  let limitedUse = LimitedUse()
   private let others: OtherWriters
   private let use: DataFolderUse
 

@@ -10,7 +10,7 @@ extension Catalogue {
 
   /// Holds the catalogue against itself: pages and indexes, references, files and assets, numbers that are kept. Takes
   /// as long as reading all of it; nothing is held but a row.
-  func examine(_ report: (Difference) -> Void) throws(AssetSourceError) {
+  package func examine(_ report: (Difference) -> Void) throws(AssetSourceError) {
     try read { db in
       let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
       while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
@@ -29,6 +29,7 @@ extension Catalogue {
         report(.fileWithoutAsset(path: try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }))
       }
       try Self.examineCounters(db, report)
+      try Self.examineLimitedLibraries(db, report)
     }
   }
 

@@ -3,10 +3,11 @@
 import Foundation
 import GRDB
 import PhotoModel
+import Synchronization
 
 extension Catalogue {
   /// A limited library that nobody asked with for so long is given up; it is made again for whoever does.
-  package static let limitedLibraryLifetime = Duration.seconds(30 * 86_400)
+  private static let limitedLibraryDays: Int64 = 30
 
   /// Reads what there is for a principal.
   ///
@@ -16,10 +17,14 @@ extension Catalogue {
   ) throws(AssetSourceError) -> Value {
     // What was made may go before it is read, but not time after time.
     for _ in 0..<4 {
-      let value: Value?? = try read { db in
-        try LibraryPart(of: principal, db).map { part in .some(try body(db, part)) }
+      let read: (value: Value, part: LibraryPart)? = try read { db in
+        guard let part = try LibraryPart(of: principal, db) else { return nil }
+        return (try body(db, part), part)
       }
-      if case .some(.some(let value)) = value { return value }
+      if let read {
+        if case .limited(let library) = read.part { limitedUse.note(library) }
+        return read.value
+      }
       try makeLimitedLibrary(of: principal.visibility)
     }
     throw .catalogueFailed("a limited library goes as soon as it is made")
@@ -47,6 +52,38 @@ extension Catalogue {
           FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE library = ?
           """, arguments: [library])
       try MomentWriter.refreshAll(of: .limited(library), db)
+    }
+  }
+
+  /// Notes which limited libraries were used since the last call, and gives up those that were not for thirty days. To be
+  /// called now and then, once a day or oftener.
+  package func tidyLimitedLibraries(now: Timestamp) throws(AssetSourceError) {
+    let used = limitedUse.take()
+    let limit = now.milliseconds - Self.limitedLibraryDays * CivilDate.millisecondsPerDay
+    let isNeeded = try read { db in
+      try !used.isEmpty
+        || Int.fetchOne(db, sql: "SELECT 1 FROM limitedLibrary WHERE usedDate < ?", arguments: [limit]) != nil
+    }
+    guard isNeeded else { return }
+    try writeUncounted { db in
+      let note = try db.makeStatement(sql: "UPDATE limitedLibrary SET usedDate = max(usedDate, ?) WHERE id = ?")
+      for library in used { try note.execute(arguments: [now.milliseconds, library]) }
+      try db.execute(sql: "DELETE FROM limitedLibrary WHERE usedDate < ?", arguments: [limit])
+    }
+  }
+}
+
+/// Which limited libraries were read from: as many as there are sets of granted collections, which those who may grant
+/// keep few.
+final class LimitedUse: Sendable {
+  private let used = Mutex<Set<Int64>>([])
+
+  func note(_ library: Int64) { used.withLock { _ = $0.insert(library) } }
+
+  func take() -> Set<Int64> {
+    used.withLock { used in
+      defer { used = [] }
+      return used
     }
   }
 }
