@@ -135,7 +135,7 @@ struct Composition: Sendable {
   }
 
   func accessRegistry() throws -> AccessRegistry {
-    try AccessRegistry(database: accessDatabase(), logger: Logger(label: "access"))
+    try AccessRegistry(database: accessDatabase(), logger: Logger(label: "tokens"))
   }
 
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {

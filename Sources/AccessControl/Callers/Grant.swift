@@ -41,6 +41,8 @@ package enum Refusal: Error, Sendable, Hashable {
   case malformed, unknown, expired, revoked
   /// A signature that is none of ours, or on something else.
   case forged
+  /// A signature where none can be good.
+  case misplaced
   /// Its token has no scope to read with.
   case powerless
 

@@ -55,17 +55,17 @@ extension Gatekeeper {
   ) throws(Refusal) -> Grant {
     guard let signature = URLSignature(parameters) else { throw .malformed }
     guard let collection = signature.collection else {
-      guard case .image = route else { throw .forged }
+      guard case .image = route else { throw .misplaced }
       let others = parameters.filter { !URLSignature.names.contains($0.name) }
       return try access.grant(
         signature: signature, on: URLSignature.Subject(segments: target.segments, parameters: others))
     }
     switch route {
     case .collection(collection), .collectionAssets(collection), .asset, .metadata, .image: break
-    default: throw .forged
+    default: throw .misplaced
     }
     // The query is the reader's own, but whoever gave an album away gave what it shows.
-    if parameters.contains(where: { $0.name == "includeHiddenAssets" && $0.value != "false" }) { throw .forged }
+    if parameters.contains(where: { $0.name == "includeHiddenAssets" && $0.value != "false" }) { throw .misplaced }
     return try access.grant(signature: signature, on: SignedTarget.subject(ofCollection: collection))
   }
 
@@ -156,7 +156,7 @@ extension Problem {
         switch refusal {
         case .expired: "The signed URL has ended; ask whoever gave it for a new one."
         case .revoked, .unknown, .powerless: "Whoever signed this URL may no longer see what it opens."
-        case .malformed, .forged: "The URL is not as it was signed, or not for this resource."
+        case .malformed, .forged, .misplaced: "The URL is not as it was signed, or not for this resource."
         }
       self.init(
         403, refusal == .expired ? "signed-url-expired" : "signed-url-refused", "The signed URL opens nothing",
@@ -168,7 +168,7 @@ extension Problem {
       case .expired: "The token has expired."
       case .revoked: "The token was revoked."
       case .malformed: "What was sent is no token."
-      case .unknown, .forged, .powerless: "There is no such token."
+      case .unknown, .forged, .misplaced, .powerless: "There is no such token."
       }
     self.init(
       401, "invalid-token", "The token is no good", detail: detail,

@@ -45,7 +45,7 @@ struct TokenSign: AsyncParsableCommand {
       throw CommandFailure(description: error.detail)
     }
     let registry = try Token.doing { () throws(AccessError) in
-      try AccessRegistry(database: database, logger: Logger(label: "access"))
+      try AccessRegistry(database: database, logger: Logger(label: "tokens"))
     }
     guard
       let signature = registry.sign(
