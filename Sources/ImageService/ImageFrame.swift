@@ -46,7 +46,7 @@ package struct ImageFrame: Sendable {
   }
 
   /// The same frame for one of those who wait for it.
-  func addressed(to requestID: String) -> ImageFrame {
+  package func addressed(to requestID: String) -> ImageFrame {
     var frame = self
     frame.result.requestID = requestID
     return frame

@@ -23,11 +23,11 @@ package final class ImageManager: Sendable {
     package init() {}
   }
 
-  private let steps: JobSteps
-  private let jobs: JobTable
+  let steps: JobSteps
+  let jobs: JobTable
   private let requests: ActiveRequests
   private let deadline: Duration
-  private let now: @Sendable () -> ContinuousClock.Instant
+  let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
   ///   - steps: what jobs are done with.
@@ -100,6 +100,14 @@ package final class ImageManager: Sendable {
   /// A frame that needs no work: from memory, or from disk, and then in memory.
   package func keptFrame(_ key: RenditionKey) -> ImageFrame? { steps.caches.frame(for: key) }
 
+  /// A frame that is in memory, for one who shows it.
+  package func frameInMemory(_ key: RenditionKey) -> ImageFrame? {
+    steps.caches.memory.frame(for: key).map { ImageFrame($0) }
+  }
+
+  /// Whether a frame is in memory now.
+  package func isInMemory(_ key: RenditionKey) -> Bool { steps.caches.memory.unusedFrame(for: key) != nil }
+
   /// How the frame of a request would be made if it were asked for now.
   package func expectedDerivation(of asset: Asset, _ request: ImageRequest) -> Derivation {
     let key = RenditionKey(asset, request)
@@ -154,5 +162,5 @@ package final class ImageManager: Sendable {
     task.finish(.failed(error))
   }
 
-  private func leave(_ task: ImageTask) { steps.left(jobs.leave(task)) }
+  func leave(_ task: ImageTask) { steps.left(jobs.leave(task)) }
 }

@@ -68,18 +68,22 @@ package struct PhotoAPI: HTTPHandler {
   private let metadata: MetadataRoute
   private let image: ImageRoute
   private let requests: RequestRoutes
+  private let batch: BatchRoute
+  private let caching: CachingRoutes
 
   /// - Parameters:
   ///   - access: who may come in.
   ///   - originals: what metadata is read from.
   ///   - lookups: where questions to the catalogue run, and reading of metadata.
   ///   - fetches: where those run that may look at every asset, so that none of the others waits for them.
+  ///   - batches: where answers with many pictures are put together. Its line need have no limit: connections have.
   ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
   package init(
     library: any AssetFetching, access: AccessRegistry, results: FetchResults, originals: OriginalStore,
-    images: ImageManager, lookups: WorkQueue, fetches: WorkQueue, answers: FrameAnswers,
+    images: ImageManager, caching managers: CachingManagers, lookups: WorkQueue, fetches: WorkQueue,
+    batches: WorkQueue, answers: FrameAnswers,
     metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
   ) {
     gatekeeper = Gatekeeper(
@@ -101,6 +105,8 @@ package struct PhotoAPI: HTTPHandler {
       library: library, images: images, answers: answers.cache, origins: gatekeeper.origins,
       allowsPublic: options.allowsPublic, maximumRanges: options.maximumRanges, logger: logger)
     requests = RequestRoutes(images: images)
+    batch = BatchRoute(library: library, images: images, queue: batches, logger: logger)
+    caching = CachingRoutes(managers: managers, fetching: fetching)
   }
 
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
@@ -230,6 +236,24 @@ package struct PhotoAPI: HTTPHandler {
       reply.send(
         request.method == .delete
           ? try requests.cancel(requestID, request, principal) : try requests.one(requestID, request, principal))
+    case .images:
+      try onLookupQueue(reply) { () throws(Problem) in try batch.answer(request, principal, reply) }
+    case .cachingManagers:
+      try lookUp(reply) { () throws(Problem) in
+        request.method == .post ? try caching.make(request, principal) : try caching.list(request, principal)
+      }
+    case .cachingManager(let id):
+      try lookUp(reply) { () throws(Problem) in
+        request.method == .delete
+          ? try caching.end(id, request, principal) : try caching.one(id, request, principal)
+      }
+    case .startCaching(let id):
+      try lookUp(reply) { () throws(Problem) in try caching.start(id, request, principal) }
+    case .stopCaching(let id):
+      try lookUp(reply) { () throws(Problem) in try caching.stop(id, request, principal) }
+    case .stopCachingAllImages(let id):
+      try lookUp(reply) { () throws(Problem) in try caching.stopAll(id, request, principal) }
+    case .window(let id): try moveWindow(id, request, principal, reply)
     case .image(let identifier):
       // What is wrong with the query alone is said before anything is looked up.
       let query = try ImageQuery(target)
@@ -256,6 +280,17 @@ package struct PhotoAPI: HTTPHandler {
       guard query.isFree else { return reply.send(try assets.list(query, request, principal)) }
       let scoped = query
       try lookUp(reply, on: fetches) { () throws(Problem) in try assets.list(scoped, request, principal) }
+    }
+  }
+
+  /// A window's list is known, or has to be fetched: perhaps by looking at every asset.
+  private func moveWindow(
+    _ id: String, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
+  ) throws(Problem) {
+    try onLookupQueue(reply) { () throws(Problem) in
+      let window = try caching.window(id, request, principal)
+      guard window.isFree else { return reply.send(try caching.move(window, principal)) }
+      try lookUp(reply, on: fetches) { () throws(Problem) in try caching.move(window, principal) }
     }
   }
 

@@ -11,16 +11,17 @@ final class DaemonUnderTest {
 
   /// - Parameters:
   ///   - prefix: what starts it, such as `taskset -c 0`.
+  ///   - listen: where, as `--listen` takes it.
   ///   - settings: as `--set` takes them.
   init(
-    binary: String, library: String, data: String, prefix: [String] = [],
+    binary: String, library: String, data: String, prefix: [String] = [], listen: String = "127.0.0.1:0",
     settings: [String] = ["accessLog=false"]
   ) throws {
     try Command([binary, "scan", "--library", library, "--data", data, "--log-level", "error"]).run()
     // The log is there to be written, not to be read.
     process = try ServerProcess(
       prefix + [
-        binary, "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
+        binary, "serve", "--library", library, "--data", data, "--listen", listen, "--set",
         "scan.intervalSeconds=0",
         "--log-level", "error",
       ] + settings.flatMap { ["--set", $0] }, speaksWhenReady: true)

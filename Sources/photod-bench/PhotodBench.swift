@@ -7,8 +7,10 @@ struct PhotodBench: ParsableCommand {
     commandName: "photod-bench", abstract: "Measure photod beside its peers.",
     subcommands: [
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
-      PlaceholderBench.self, CancelBench.self, ServeBench.self, AccessBench.self, IdleBench.self, SlowBench.self, DiskBench.self,
+      PlaceholderBench.self, CancelBench.self, ServeBench.self, AccessBench.self, IdleBench.self, SlowBench.self,
+      DiskBench.self,
       ManagerBench.self, StormBench.self, ScanBench.self, LibraryBench.self, LibraryReads.self,
+      CachingBench.self, BatchClient.self,
     ])
 
   static func main() {

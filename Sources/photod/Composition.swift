@@ -92,7 +92,9 @@ struct Composition: Sendable {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     // One answer for each 8 KiB of frames: they take a fraction of what the frames do, whoever asks in whatever ways.
     let answers = FrameAnswers(capacity: settings.frameCacheBytes >> 13)
-    let cache = FrameCache(capacityBytes: settings.frameCacheBytes, evicted: answers.framesWereEvicted)
+    let cache = FrameCache(
+      capacityBytes: settings.frameCacheBytes, pinnedCapacityBytes: settings.pinnedBytes,
+      evicted: answers.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
     let originals = OriginalStore(folder: folder)
@@ -100,12 +102,19 @@ struct Composition: Sendable {
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       metrics: metrics)
     let results = FetchResults(limits: settings.fetchResults)
+    let lookups = WorkQueue(
+      label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated)
+    let caching = CachingManagers(
+      library: catalogue, images: images.manager, cache: cache, lookups: lookups, limits: settings.caching,
+      metrics: CachingMetrics(metrics), width: max(2, cores), logger: Logger(label: "caching"))
+    MetricsSetup.register(caching, in: metrics)
+    catalogue.feed.observe(WindowObserver(caching))
     let api = PhotoAPI(
       library: catalogue, access: access, results: results, originals: originals, images: images.manager,
-      lookups: WorkQueue(
-        label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated),
+      caching: caching, lookups: lookups,
       // One after the other: each may take a core for as long as its deadline lets it.
       fetches: WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated),
+      batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       answers: answers, metrics: metrics,
       // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
@@ -126,7 +135,7 @@ struct Composition: Sendable {
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
-      images: images, results: results, access: access)
+      images: images, results: results, access: access, caching: caching)
   }
 
   /// Who may come in.

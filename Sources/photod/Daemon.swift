@@ -4,6 +4,7 @@ import AccessControl
 import AssetLibrary
 import Dispatch
 import HTTPServer
+import ImageService
 import Logging
 import PhotoModel
 import Synchronization
@@ -29,6 +30,7 @@ final class Daemon: Sendable {
   private let images: ImageWing
   private let results: FetchResults
   private let access: AccessRegistry
+  private let caching: CachingManagers
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
   private let stopScanning = StopFlag()
@@ -39,7 +41,7 @@ final class Daemon: Sendable {
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
     drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults,
-    access: AccessRegistry
+    access: AccessRegistry, caching: CachingManagers
   ) {
     self.server = server
     self.sockets = sockets
@@ -51,6 +53,7 @@ final class Daemon: Sendable {
     self.images = images
     self.results = results
     self.access = access
+    self.caching = caching
   }
 
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
@@ -124,11 +127,12 @@ final class Daemon: Sendable {
   /// may come in, and requests may have taken longer than they may.
   private func tick() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
-    timer.setEventHandler { [catalogue, images, results, access] in
+    timer.setEventHandler { [catalogue, images, results, access, caching] in
       access.refresh()
       catalogue.noticeOtherWriters()
       images.manager.expire()
       results.expire()
+      caching.tick()
     }
     timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
     timer.activate()

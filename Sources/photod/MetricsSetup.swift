@@ -41,6 +41,20 @@ enum MetricsSetup {
     registry.gauge(
       "photod_frame_cache_capacity_bytes", "Bytes of frames that may be kept in memory: cache.frameBytes.",
       read: { Double(capacityBytes) })
+    registry.gauge(
+      "photod_pinned_frame_bytes", "Bytes of frames that caching managers keep in memory, part of those of the cache.",
+      read: { Double(cache.pinnedByteCount) })
+    registry.gauge(
+      "photod_pinned_frame_capacity_bytes", "Bytes of frames that caching managers may keep: cache.pinnedBytes.",
+      read: { Double(cache.pinnedCapacityBytes) })
+  }
+
+  static func register(_ caching: CachingManagers, in registry: MetricsRegistry) {
+    registry.gauge(
+      "photod_caching_managers", "Caching managers that there are.", read: { Double(caching.depths.managers) })
+    registry.gauge(
+      "photod_preheat_pending", "Frames that caching managers want and do not have yet.",
+      read: { Double(caching.depths.pending) })
   }
 
   /// - Parameters:

@@ -8,6 +8,7 @@ import Configuration
 import Foundation
 import HTTPServer
 import ImageCodec
+import ImageService
 import Logging
 import SystemPackage
 
@@ -39,6 +40,8 @@ struct Settings: Sendable {
   var rememberedRequests: Int
   var fetchDeadlineMilliseconds: Int
   var fetchResults: FetchResults.Limits
+  var pinnedBytes: Int
+  var caching: CachingLimits
   var codec: CodecLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
@@ -63,6 +66,7 @@ struct Settings: Sendable {
     ("memoryBudget", .int(0)),
     ("drainSeconds", .int(20)),
     ("cache.frameBytes", .int(128 << 20)),
+    ("cache.pinnedBytes", .int(64 << 20)),
     ("cache.diskBytes", .int(8 << 30)),
     ("cache.ladder", .bool(true)),
     ("cache.public", .bool(false)),
@@ -77,6 +81,11 @@ struct Settings: Sendable {
     ("fetchResults.handles", .int(1024)),
     ("fetchResults.bytes", .int(128 << 20)),
     ("fetchResults.leaseSeconds", .int(300)),
+    ("caching.managers", .int(256)),
+    ("caching.managersPerPrincipal", .int(16)),
+    ("caching.assets", .int(4096)),
+    ("caching.assetsInAll", .int(16_384)),
+    ("caching.leaseSeconds", .int(300)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(100)),
@@ -182,6 +191,13 @@ struct Settings: Sendable {
     fetchResults.handles = try reader.number("fetchResults.handles", in: 0...1_000_000)
     fetchResults.bytes = try reader.number("fetchResults.bytes", in: 0...(1 << 40))
     fetchResults.lease = .seconds(try reader.number("fetchResults.leaseSeconds", in: 1...86_400))
+    pinnedBytes = try reader.number("cache.pinnedBytes", in: 0...(1 << 50))
+    caching = CachingLimits()
+    caching.managers = try reader.number("caching.managers", in: 0...100_000)
+    caching.managersPerPrincipal = try reader.number("caching.managersPerPrincipal", in: 0...100_000)
+    caching.assets = try reader.number("caching.assets", in: 1...100_000)
+    caching.assetsInAll = try reader.number("caching.assetsInAll", in: 1...10_000_000)
+    caching.lease = .seconds(try reader.number("caching.leaseSeconds", in: 1...86_400))
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
       // libjpeg itself writes no more than 65,500 a side.

@@ -197,6 +197,41 @@ struct AccessTableTests {
         get("/v1/requests/none", reading(404, admin: 404)),
         Row(method: "DELETE", target: "/v1/requests/none", answers: reading(404, admin: 404)),
       ]
+    // What is not for the caller is a part, or a member, of its own.
+    case .images:
+      return [
+        Row(
+          method: "POST", target: "/v1/images", body: #"{"assets": ["\#(world.inside)", "\#(world.outside)"]}"#,
+          answers: reading(200))
+      ]
+    case .cachingManagers:
+      return [
+        get("/v1/cachingManagers", reading(200)),
+        Row(method: "POST", target: "/v1/cachingManagers", body: "{}", answers: reading(201)),
+      ]
+    case .cachingManager:
+      return [
+        get("/v1/cachingManagers/none", reading(404)),
+        Row(method: "DELETE", target: "/v1/cachingManagers/none", answers: reading(404)),
+      ]
+    case .startCaching, .stopCaching:
+      return [
+        Row(
+          method: "POST", target: "/v1/cachingManagers/default/\(kind.rawValue)",
+          body: #"{"assets": ["\#(world.outside)"], "targetSize": "20x20"}"#, answers: reading(200))
+      ]
+    case .stopCachingAllImages:
+      return [
+        Row(
+          method: "POST", target: "/v1/cachingManagers/default/stopCachingAllImages", body: "{}",
+          answers: reading(200))
+      ]
+    case .window:
+      return [
+        Row(
+          method: "PUT", target: "/v1/cachingManagers/default/window",
+          body: #"{"assets": ["\#(world.outside)"], "visible": [0, 0], "targetSize": "20x20"}"#, answers: reading(200))
+      ]
     }
   }
 

@@ -15,7 +15,7 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 21)
+    #expect(paths.count == 28)
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
@@ -24,12 +24,16 @@ struct ContractTests {
     let parameters = try #require((document["components"] as? Object)?["parameters"] as? Object)
     for (path, item) in paths {
       guard let operation = item["get"] as? Object else {
-        try Self.checkBody(path, try #require(item["post"] as? Object), daemon)
+        let method = item["put"] == nil ? "POST" : "PUT"
+        let changing = try #require((item["post"] ?? item["put"]) as? Object)
+        let there = path.replacingOccurrences(of: "{cachingManager}", with: "default")
+        try Self.checkBody(there, method, changing, daemon)
         continue
       }
       let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)
         .replacingOccurrences(of: "{requestID}", with: "known").replacingOccurrences(of: "{fetchResult}", with: result)
         .replacingOccurrences(of: "{collection}", with: year)
+        .replacingOccurrences(of: "{cachingManager}", with: "default")
       let plain = try daemon.get(target)
       let responses = try #require(operation["responses"] as? Object)
       #expect(plain.status == 200 && responses["200"] != nil, "\(path)")
@@ -68,6 +72,7 @@ struct ContractTests {
       ("AssetPage", "/v1/assets?count=true"), ("AssetColumns", "/v1/assets?layout=columns"),
       ("DateBuckets", "/v1/assets?layout=buckets"), ("CollectionPage", "/v1/collections"),
       ("Collection", "/v1/collections/\(year)"), ("FetchResult", "/v1/fetchResults/\(result)"),
+      ("CachingManager", "/v1/cachingManagers/default"),
     ] {
       let answer = try daemon.get(target).json
       #expect(Set(answer.keys) == Set(try #require(schemas[name]?["properties"] as? Object).keys), "\(name)")
@@ -83,7 +88,7 @@ struct ContractTests {
   }
 
   /// Every member that a body may have is known, and no other; what is of another type is refused by its name.
-  private static func checkBody(_ path: String, _ operation: Object, _ daemon: TestDaemon) throws {
+  private static func checkBody(_ path: String, _ method: String, _ operation: Object, _ daemon: TestDaemon) throws {
     let responses = try #require(operation["responses"] as? Object)
     let content = (operation["requestBody"] as? Object)?["content"] as? Object
     let schema = try #require((content?["application/json"] as? Object)?["schema"] as? Object)
@@ -91,17 +96,17 @@ struct ContractTests {
     for (name, property) in properties {
       let type = try #require((property["type"] as? [String])?.first)
       let wrong = type == "string" ? "[1]" : "\"x\""
-      let answer = try daemon.post(path, "{\"\(name)\": \(wrong)}")
+      let answer = try daemon.post(path, "{\"\(name)\": \(wrong)}", method: method)
       #expect(answer.status == 400 && answer.json["parameter"] as? String == name, "\(path) \(name)")
     }
-    let stranger = try daemon.post(path, #"{"stranger": 1}"#)
+    let stranger = try daemon.post(path, #"{"stranger": 1}"#, method: method)
     #expect(stranger.status == 400 && stranger.json["parameter"] as? String == "stranger", "\(path)")
     let detail = try #require(stranger.json["detail"] as? String)
     #expect(properties.keys.allSatisfy { detail.contains($0) })
-    #expect(detail.filter { $0 == "," }.count == properties.count - 1, "\(detail)")
+    #expect(detail.filter { $0 == "," }.count == max(0, properties.count - 1), "\(detail)")
     #expect(try daemon.get(path).status == 405)
-    #expect(try daemon.post(path, "{}", type: "text/plain").status == 415 && responses["415"] != nil)
-    #expect(responses["400"] != nil && responses["201"] != nil)
+    #expect(try daemon.post(path, "{}", type: "text/plain", method: method).status == 415 && responses["415"] != nil)
+    #expect(responses["400"] != nil && (responses["201"] ?? responses["200"]) != nil)
   }
 
   /// Values that a parameter's schema allows.

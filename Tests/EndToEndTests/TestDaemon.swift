@@ -152,9 +152,10 @@ final class TestDaemon: @unchecked Sendable {
   }
 
   func post(
-    _ target: String, _ body: String, type: String = "application/json", _ fields: [String] = []
+    _ target: String, _ body: String, type: String = "application/json", method: String = "POST",
+    _ fields: [String] = []
   ) throws -> Answer {
-    var request = "POST \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
+    var request = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
     for field in fields { request += field + "\r\n" }
     return try Self.parsed(send(request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body))
   }

@@ -14,6 +14,10 @@ struct StubLibrary: AssetSource {
     all.first { $0.localIdentifier == identifier }
   }
 
+  func assets(named identifiers: [LocalIdentifier], for principal: Principal) -> [Asset?] {
+    identifiers.map { asset($0, for: principal) }
+  }
+
   func assets(_ query: AssetQuery, for principal: Principal) -> AssetPage {
     let start = query.cursor.flatMap { Int($0) } ?? 0
     let end = min(start + 2, all.count)

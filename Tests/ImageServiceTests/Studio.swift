@@ -14,6 +14,7 @@ final class Studio: Sendable {
   struct Setting {
     var memoryBytes = 64 << 20
     var cacheBytes = 0
+    var pinnedBytes = 0
     var workers = 1
     var limits = ImageManager.Limits()
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -35,7 +36,7 @@ final class Studio: Sendable {
     var setting = Setting()
     change(&setting)
     budget = MemoryBudget(capacityBytes: setting.memoryBytes)
-    cache = FrameCache(capacityBytes: setting.cacheBytes)
+    cache = FrameCache(capacityBytes: setting.cacheBytes, pinnedCapacityBytes: setting.pinnedBytes)
     store = setting.store
     lane = RenderLane(label: "test.render", workers: setting.workers, budget: budget)
     let steps = JobSteps(

@@ -4,9 +4,15 @@ import PhotoModel
 
 extension Catalogue: AssetSource {
   package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
+    try assets(named: [identifier], for: principal)[0]
+  }
+
+  package func assets(
+    named identifiers: [LocalIdentifier], for principal: Principal
+  ) throws(AssetSourceError) -> [Asset?] {
     try read(for: principal) { db, part in
       let found: Statement
-      var arguments: StatementArguments = [identifier.rawValue]
+      var arguments: StatementArguments = []
       switch part {
       case .whole:
         found = try db.cachedStatement(
@@ -18,9 +24,9 @@ extension Catalogue: AssetSource {
             SELECT \(AssetRow.columns) FROM \(part.assets(by: .byIdentifier)) \(AssetRow.primaryFile)
             WHERE limitedAsset.localIdentifier = ? AND library = ?
             """)
-        arguments += [library]
+        arguments = [library]
       }
-      return try found.first(arguments, for: principal)
+      return try identifiers.map { try found.first([$0.rawValue] + arguments, for: principal) }
     }
   }
 

@@ -12,6 +12,17 @@ package final class WorkQueue: Sendable {
   private struct State {
     var running = 0
     var waiting: Deque<Work> = []
+    /// What runs while nothing else waits, and leaves a worker free.
+    var idle: Deque<Work> = []
+    var runningIdle = 0
+
+    /// What runs next on a worker that is free.
+    mutating func next(idleWorkers: Int) -> (work: Work, isIdle: Bool)? {
+      if let work = waiting.popFirst() { return (work, false) }
+      guard runningIdle < idleWorkers, let work = idle.popFirst() else { return nil }
+      runningIdle += 1
+      return (work, true)
+    }
   }
 
   private let workers: Int
@@ -44,26 +55,43 @@ package final class WorkQueue: Sendable {
       state.waiting.append(work)
       return (true, false)
     }
-    if decision.starts { start(work) }
+    if decision.starts { start(work, isIdle: false) }
     return decision.accepted
   }
 
-  /// How many work and how many wait now.
-  package var depth: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
+  /// Runs `work` on a worker when nothing waits that was submitted otherwise, and while one more worker is free for that,
+  /// where there is more than one. Its line has no limit.
+  package func submitIdle(_ work: @escaping Work) {
+    let next = state.withLock { state -> (work: Work, isIdle: Bool)? in
+      state.idle.append(work)
+      guard state.running < workers, let next = state.next(idleWorkers: idleWorkers) else { return nil }
+      state.running += 1
+      return next
+    }
+    if let next { start(next.work, isIdle: next.isIdle) }
+  }
 
-  private func start(_ work: @escaping Work) {
+  /// How many work and how many wait now.
+  package var depth: (running: Int, waiting: Int) {
+    state.withLock { ($0.running, $0.waiting.count + $0.idle.count) }
+  }
+
+  private var idleWorkers: Int { max(1, workers - 1) }
+
+  private func start(_ work: @escaping Work, isIdle: Bool) {
     queue.async { [self] in
-      var next: Work? = work
-      var isIdle = false
+      var next: (work: Work, isIdle: Bool)? = (work, isIdle)
+      var isLast = false
       while let current = next {
-        current()
-        (next, isIdle) = state.withLock { state in
-          if let waiting = state.waiting.popFirst() { return (waiting, false) }
+        current.work()
+        (next, isLast) = state.withLock { state in
+          if current.isIdle { state.runningIdle -= 1 }
+          if let next = state.next(idleWorkers: idleWorkers) { return (next, false) }
           state.running -= 1
           return (nil, state.running == 0)
         }
       }
-      if isIdle { whenIdle?() }
+      if isLast { whenIdle?() }
     }
   }
 }

@@ -74,6 +74,9 @@ package final class CachedFrame: Sendable {
     return true
   }
 
+  /// Whether it was asked for since the last `takeUse`.
+  var isUsed: Bool { used.load(ordering: .relaxed) }
+
   /// True once after each use.
   func takeUse() -> Bool { used.exchange(false, ordering: .relaxed) }
 

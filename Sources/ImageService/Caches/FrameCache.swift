@@ -77,6 +77,19 @@ package final class FrameCache: Sendable {
     return frame
   }
 
+  /// The frame for a key, if it is there, for one who does not ask for it to show it. Constant time.
+  func unusedFrame(for key: RenditionKey) -> CachedFrame? { withShard(of: key) { $0.frames[key] } }
+
+  /// What a key's frame takes, if it is here because it is pinned.
+  package func pinnedBytes(_ key: RenditionKey) -> Int? {
+    withShard(of: key) { shard in shard.pinned.contains(key) ? shard.frames[key]?.cost : nil }
+  }
+
+  /// How many pins there are, each as often as it was pinned. Linear; for tests.
+  package var pinCount: Int {
+    shards.reduce(0) { $0 + $1.shard.withLock { $0.pins.values.reduce(0, +) } }
+  }
+
   /// Keeps a frame, and lets go of what it takes the place of. `nil`: it is too large, or nothing may go for it.
   ///
   /// The frame must be final and complete, and made of a file that was unchanged afterwards.
@@ -101,11 +114,12 @@ package final class FrameCache: Sendable {
   package func trim() { _ = makeRoom(for: 0) }
 
   /// Keeps the frame of a key, now or when it comes, until it was unpinned as often: within `pinnedCapacityBytes`, beyond
-  /// which a pinned frame is as any other.
+  /// which a pinned frame is as any other. Whether it was used is told anew from then on.
   package func pin(_ key: RenditionKey) {
     withShard(of: key) { shard in
       shard.pins[key, default: 0] += 1
       guard !shard.pinned.contains(key), let frame = shard.frames[key], reservePinned(frame.cost) else { return }
+      _ = frame.takeUse()
       total.bytes.subtract(frame.cost, ordering: .relaxed)
       shard.pinned.insert(key)
     }

@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// What frames are prepared: target size, content mode and options, as one who asks for them says it. With the asset, that is
-/// what PhotoKit matches by.
+/// What frames are prepared: target size, content mode and options, as one who asks for them says it. With the asset,
+/// that is what PhotoKit matches by.
 package struct PreheatOptions: Sendable, Hashable {
   /// `nil`: what the asset needs.
   private let format: OutputFormat?

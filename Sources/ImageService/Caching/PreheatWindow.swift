@@ -1,12 +1,13 @@
-// The arithmetic of a preheat window: which positions of a list are worth preparing, in which order, and how well, by what is
-// visible and how it moved. It knows numbers alone, no assets and no frames, and the time is passed in.
+// The arithmetic of a preheat window: which positions of a list are worth preparing, in which order, and how well, by
+// what is visible and how it moved. It knows numbers alone, no assets and no frames, and the time is passed in.
 //
 //     at rest       visible, and the margin on both sides
-//     travelling    visible, half a second of travel more than the margin ahead, a quarter of it behind
+//     travelling    half a second of travel more than the margin ahead; behind a quarter is prepared, and the rest kept
 //     in a fling    of what is visible what will be for a moment longer, and only if that is nearly free
 //
-// A fling ends when the same range comes again, or when no move comes for about as long as two took. How much of the margin
-// is prepared follows from what became of it before: where frames beyond the visible ones went unseen, there are fewer.
+// A fling ends when the same range comes again, or when no move comes for about as long as two took. How much of the
+// margin is prepared follows from what became of it before: where frames beyond the visible ones went unseen, there
+// are fewer.
 
 /// What a caller sees of a list, how it got there, and what follows from that.
 package struct PreheatWindow: Sendable, Hashable {
@@ -51,8 +52,8 @@ package struct PreheatWindow: Sendable, Hashable {
     /// 1: towards the end; -1: towards the beginning; 0: at rest.
     package let direction: Int
 
-    /// The prepared positions, the most pressing first: what is visible, from the side that comes; then by distance, what
-    /// lies behind counting four times as far.
+    /// The prepared positions, the most pressing first: what is visible, from the side that comes; then by distance,
+    /// what lies behind counting four times as far.
     package var order: [Int] {
       func rank(_ position: Int) -> (Int, Int) {
         if visible.contains(position) { return (0, direction > 0 ? -position : position) }
@@ -159,9 +160,12 @@ package struct PreheatWindow: Sendable, Hashable {
     let settled = Int((Double(margin) * yield).rounded())
     let ahead = min(settled + Int(abs(speed) * rules.lookahead), margin * rules.widest)
     let behind = direction == 0 ? settled : settled / 4
-    let (before, after) = direction < 0 ? (ahead, behind) : (behind, ahead)
-    let range = max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
-    return Plan(range: range, prepared: range, visible: visible, quality: .high, direction: direction)
+    func around(_ behind: Int) -> Range<Int> {
+      let (before, after) = direction < 0 ? (ahead, behind) : (behind, ahead)
+      return max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
+    }
+    return Plan(
+      range: around(settled), prepared: around(behind), visible: visible, quality: .high, direction: direction)
   }
 
   private static func seconds(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) -> Double {

@@ -24,10 +24,10 @@ package final class JobSteps: Sendable {
 
   let caches: FrameCaches
   private let originals: OriginalStore
-  private let quick: WorkQueue
+  let quick: WorkQueue
   private let lane: RenderLane
   private let budget: MemoryBudget
-  private let maker: FrameMaker
+  let maker: FrameMaker
   let metrics: ImageMetrics
   private let logger: Logger
 
@@ -57,6 +57,11 @@ package final class JobSteps: Sendable {
       attempt(job, jobs) { () throws(ImageServiceError) in try look(job, jobs) }
     }
     if !isAccepted { fail(job, jobs, .queueFull) }
+  }
+
+  /// The same on a quick worker, at once.
+  func beginHere(_ job: RenderJob, in jobs: JobTable) {
+    attempt(job, jobs) { () throws(ImageServiceError) in try look(job, jobs) }
   }
 
   /// A job has one task more.
@@ -313,7 +318,14 @@ package final class JobSteps: Sendable {
 
   private func finish(_ job: RenderJob, _ jobs: JobTable, _ frame: ImageFrame) {
     metrics.delivered(frame)
-    for task in jobs.end(job) { task.finish(.final(frame)) }
+    let tasks = jobs.end(job)
+    // Who prepared it is told of whoever joined meanwhile.
+    if let cached = frame.cached, tasks.contains(where: { !$0.priority.isInteractive }),
+      tasks.contains(where: \.priority.isInteractive)
+    {
+      cached.use()
+    }
+    for task in tasks { task.finish(.final(frame)) }
   }
 
   private func fail(_ job: RenderJob, _ jobs: JobTable, _ error: ImageServiceError) {

@@ -22,6 +22,8 @@ package final class ImageTask: Sendable {
   package let created: ContinuousClock.Instant
   /// Whose job it waits for.
   let key: JobKey
+  /// The job was begun for it, and others joined, if any did. Set before anything is delivered.
+  let beganItsJob = Atomic<Bool>(false)
 
   /// Deliveries come from several threads, and reach the caller one at a time and in order without a lock held: whoever
   /// finds nobody delivering delivers until nothing is left.

@@ -89,6 +89,7 @@ final class JobTable: Sendable {
       request.deliveryMode = .highQualityFormat
       request.allowsSecondaryDegradedImage = false
       let job = RenderJob(key: key, asset: task.asset, request: request, created: task.created)
+      task.beganItsJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
       state.byContent[key.rendition.contentVersion, default: []].append(key)
       state.waitingCount += 1

@@ -1,13 +1,14 @@
 // The query of an image request becomes an ImageRequest here, or a 400 or 406 and nothing further.
 
 import HTTPCore
+import ImageService
 import PhotoModel
 
 /// What the query of `GET /v1/assets/{id}/image` says, before the asset is known.
 struct ImageQuery: Sendable {
   enum Format: String, CaseIterable { case auto, jpeg, png }
   enum Multipart: String, CaseIterable { case mixed, replace }
-  private enum ContentModeWord: String, CaseIterable { case aspectFit, aspectFill, `default` }
+  enum ContentModeWord: String, CaseIterable { case aspectFit, aspectFill, `default` }
 
   let format: Format
   let multipart: Multipart?
@@ -51,9 +52,35 @@ struct ImageQuery: Sendable {
       quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary)
   }
 
+  /// - Parameters:
+  ///   - request: everything but the format.
+  ///   - parameters: as the query of one picture would say them.
+  init(_ request: ImageRequest, format: Format, parameters: [String: String]) throws(Problem) {
+    if request.normalizedCropRect != nil && request.resizeMode != .exact {
+      throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
+    }
+    self.format = format
+    self.request = request
+    self.parameters = parameters
+    multipart = nil
+    version = nil
+    requestID = nil
+  }
+
   var deliveryMode: DeliveryMode { request.deliveryMode }
   /// Which version of an adjusted asset is meant.
   var imageVersion: ImageVersion { request.version }
+
+  /// What a caching manager prepares for it.
+  var preheatOptions: PreheatOptions {
+    let named: OutputFormat? =
+      switch format {
+      case .auto: nil
+      case .jpeg: .jpeg
+      case .png: .png
+      }
+    return PreheatOptions(request, format: named)
+  }
 
   /// The complete request for an asset: `auto` is decided by what the client accepts and what the asset needs.
   func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {
@@ -89,7 +116,7 @@ struct ImageQuery: Sendable {
     return text
   }
 
-  private static func targetSize(_ text: String?) throws(Problem) -> TargetSize {
+  static func targetSize(_ text: String?) throws(Problem) -> TargetSize {
     guard let text, text != "max" else { return .maximum }
     let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { side in
       side.utf8.allSatisfy(Text.isDigit) ? Int(side) : nil
@@ -103,15 +130,24 @@ struct ImageQuery: Sendable {
     return .size(PixelSize(width: width, height: height))
   }
 
-  private static func cropRect(_ text: String?) throws(Problem) -> UnitRect? {
+  static func cropRect(_ text: String?) throws(Problem) -> UnitRect? {
     guard let text else { return nil }
     let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-    if values.count == 4, let x = values[0], let y = values[1], let width = values[2], let height = values[3],
-      x >= 0, y >= 0, width > 0, height > 0, x + width <= 1 + 1e-9, y + height <= 1 + 1e-9
-    {
+    if values.count == 4, let x = values[0], let y = values[1], let width = values[2], let height = values[3] {
+      return try cropRect(x, y, width, height)
+    }
+    throw invalidCrop
+  }
+
+  static func cropRect(
+    _ x: Double, _ y: Double, _ width: Double, _ height: Double
+  ) throws(Problem) -> UnitRect {
+    if x >= 0, y >= 0, width > 0, height > 0, x + width <= 1 + 1e-9, y + height <= 1 + 1e-9 {
       return UnitRect(x: x, y: y, width: width, height: height)
     }
-    throw QueryReader.invalid(
-      "normalizedCropRect", "is x,y,width,height, each from 0 to 1, with an area and inside the unit square")
+    throw invalidCrop
   }
+
+  private static let invalidCrop = QueryReader.invalid(
+    "normalizedCropRect", "is x,y,width,height, each from 0 to 1, with an area and inside the unit square")
 }

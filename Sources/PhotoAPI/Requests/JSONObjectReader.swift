@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCore
+import PhotoModel
 
 /// A JSON value as a client sent it.
 indirect enum JSONValue: Decodable, Sendable, Hashable {
@@ -56,7 +57,7 @@ struct JSONObjectReader {
   init(_ members: [String: JSONValue]) { self.members = members }
 
   mutating func value(_ name: String) -> JSONValue? {
-    known.append(name)
+    if !known.contains(name) { known.append(name) }
     return members[name] == .null ? nil : members[name]
   }
 
@@ -84,6 +85,38 @@ struct JSONObjectReader {
     }
   }
 
+  /// One of the words of an enumeration.
+  mutating func word<Word: RawRepresentable & CaseIterable>(
+    _ name: String, default standard: Word
+  ) throws(Problem) -> Word where Word.RawValue == String {
+    guard let text = try text(name) else { return standard }
+    guard let word = Word(rawValue: text) else {
+      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+      throw QueryReader.invalid(name, "is one of \(words)")
+    }
+    return word
+  }
+
+  /// Another object, `{}` where it is not there.
+  mutating func object(_ name: String) throws(Problem) -> JSONObjectReader {
+    switch value(name) {
+    case nil: return JSONObjectReader([:])
+    case .object(let members): return JSONObjectReader(members)
+    default: throw QueryReader.invalid(name, "is an object")
+    }
+  }
+
+  /// The names of assets, of which there is at least one; `nil` if there is no such member.
+  mutating func identifiers(_ name: String, atMost limit: Int) throws(Problem) -> [LocalIdentifier]? {
+    guard value(name) != nil else { return nil }
+    guard let texts = try texts(name, atMost: limit), !texts.isEmpty else {
+      throw QueryReader.invalid(name, "is a list of 1 to \(limit) localIdentifiers")
+    }
+    var identifiers: [LocalIdentifier] = []
+    for text in texts { identifiers.append(try LocalIdentifier(parameter: text, name)) }
+    return identifiers
+  }
+
   /// A list of strings.
   mutating func texts(_ name: String, atMost limit: Int) throws(Problem) -> [String]? {
     guard let value = value(name) else { return nil }
@@ -101,9 +134,10 @@ struct JSONObjectReader {
   /// Refuses what was not read.
   func finish() throws(Problem) {
     guard let stranger = members.keys.filter({ !known.contains($0) }).min() else { return }
+    let names = known.isEmpty ? "none" : known.joined(separator: ", ")
     throw Problem(
       400, "unknown-parameter", "Unknown parameter",
-      detail: "There is no member of that name here; there are: \(known.joined(separator: ", ")).", parameter: stranger)
+      detail: "There is no member of that name here; there are: \(names).", parameter: stranger)
   }
 }
 

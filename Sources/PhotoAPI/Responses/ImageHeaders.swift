@@ -9,7 +9,7 @@ struct ImageHeaders: Sendable {
   private let isVersioned: Bool
   private let isNegotiated: Bool
   private let isPublic: Bool
-  private let key: RenditionKey
+  let key: RenditionKey
 
   /// - Parameter isPublic: whether anybody may be handed the frame by a cache that others share with the caller.
   init(asset: Asset, query: ImageQuery, request: ImageRequest, isPublic: Bool) {
@@ -33,6 +33,11 @@ struct ImageHeaders: Sendable {
   /// has it has what is current. `nil`: they name none, or any.
   func namedDerivation(_ head: RequestHead) -> Derivation? {
     let lists = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self).filter { $0 != "*" }
+    return derivation(namedIn: lists)
+  }
+
+  /// The same for lists of entity tags.
+  func derivation(namedIn lists: [String]) -> Derivation? {
     guard !lists.isEmpty else { return nil }
     return Derivation.all.first { derivation in
       let tag = key.entityTag(derivation)
@@ -74,6 +79,17 @@ struct ImageHeaders: Sendable {
       ("Image-Result", frame.result.fieldValue),
     ]
     if isFinal && !frame.result.isIncomplete { fields.append(("ETag", key.entityTag(frame.derivation))) }
+    return fields
+  }
+
+  /// The head of a part of an answer to many requests.
+  func batchPart(_ frame: ImageFrame, location: String) -> [(name: String, value: String)] {
+    let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
+    var fields = [
+      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)), ("Content-Location", location),
+    ]
+    if isFinal { fields.append(("ETag", key.entityTag(frame.derivation))) }
+    fields.append(("Image-Result", "status=200, " + frame.result.fieldValue))
     return fields
   }
 

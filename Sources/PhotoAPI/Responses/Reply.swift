@@ -16,8 +16,12 @@ struct Reply: Sendable {
     responder.start(head)
   }
 
-  /// - Parameter owner: what holds the memory of the pieces; kept until they have been sent.
-  func write(_ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil) { responder.write(pieces, owner: owner) }
+  /// - Parameters:
+  ///   - owner: what holds the memory of the pieces; kept until they have been sent.
+  ///   - whenRoom: called when little of what was written still waits.
+  func write(
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenRoom: (@Sendable () -> Void)? = nil
+  ) { responder.write(pieces, owner: owner, whenRoom: whenRoom) }
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 

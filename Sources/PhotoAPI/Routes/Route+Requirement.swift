@@ -19,6 +19,8 @@ extension Route {
     case collections, collection, collectionAssets, collectionChildren, transientCollections
     case fetchResults, fetchResult, fetchResultAssets
     case requests, request
+    case images
+    case cachingManagers, cachingManager, startCaching, stopCaching, stopCachingAllImages, window
   }
 
   package var kind: Kind {
@@ -44,6 +46,13 @@ extension Route {
     case .fetchResultAssets: .fetchResultAssets
     case .requests: .requests
     case .request: .request
+    case .images: .images
+    case .cachingManagers: .cachingManagers
+    case .cachingManager: .cachingManager
+    case .startCaching: .startCaching
+    case .stopCaching: .stopCaching
+    case .stopCachingAllImages: .stopCachingAllImages
+    case .window: .window
     }
   }
 
@@ -58,7 +67,8 @@ extension Route {
     case .metrics: .somebody
     case .signedURLs: .scope([.read])
     case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
-      .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets:
+      .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .images, .cachingManagers,
+      .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window:
       .scope([.read])
     // An administrator sees everybody's.
     case .requests, .request: .scope([.read, .admin])

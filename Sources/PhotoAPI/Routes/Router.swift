@@ -18,6 +18,13 @@ package enum Route: Sendable, Hashable {
   case fetchResultAssets(String)
   case requests
   case request(String)
+  case images
+  case cachingManagers
+  case cachingManager(String)
+  case startCaching(manager: String)
+  case stopCaching(manager: String)
+  case stopCachingAllImages(manager: String)
+  case window(manager: String)
 
   /// The resource of a path. `nil`: there is none.
   package init?(_ segments: [String]) {
@@ -48,6 +55,17 @@ package enum Route: Sendable, Hashable {
       self = .fetchResultAssets(segments[2])
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
+    case 2 where segments == ["v1", "images"]: self = .images
+    case 2 where segments == ["v1", "cachingManagers"]: self = .cachingManagers
+    case 3 where segments[0] == "v1" && segments[1] == "cachingManagers": self = .cachingManager(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "cachingManagers":
+      switch segments[3] {
+      case "startCaching": self = .startCaching(manager: segments[2])
+      case "stopCaching": self = .stopCaching(manager: segments[2])
+      case "stopCachingAllImages": self = .stopCachingAllImages(manager: segments[2])
+      case "window": self = .window(manager: segments[2])
+      default: return nil
+      }
     default: return nil
     }
   }
@@ -55,9 +73,13 @@ package enum Route: Sendable, Hashable {
   /// The methods that the resource knows, for `Allow`.
   package var methods: [HTTPMethod] {
     switch self {
-    case .request, .fetchResult: [.get, .head, .delete, .options]
+    case .request, .fetchResult, .cachingManager: [.get, .head, .delete, .options]
     case .session: [.post, .delete, .options]
-    case .fetchResults, .transientCollections, .signedURLs: [.post, .options]
+    case .fetchResults, .transientCollections, .signedURLs, .images, .startCaching, .stopCaching,
+      .stopCachingAllImages:
+      [.post, .options]
+    case .cachingManagers: [.get, .head, .post, .options]
+    case .window: [.put, .options]
     case .health, .readiness, .openAPI, .metrics, .authorization, .assets, .asset, .metadata, .image, .requests,
       .collections,
       .collection,

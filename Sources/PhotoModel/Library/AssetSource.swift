@@ -75,6 +75,12 @@ package protocol AssetSource: Sendable {
   /// The asset of that name, or `nil` where there is none that the principal may see. Logarithmic in the library's size.
   func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset?
 
+  /// The assets of some names, in their order, by one look into the library; `nil` where there is none that the principal
+  /// may see.
+  func assets(
+    named identifiers: [LocalIdentifier], for principal: Principal
+  ) throws(AssetSourceError) -> [Asset?]
+
   /// A page of assets, newest first, ties by identifier. Its cost does not depend on how far in it lies.
   func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage
 

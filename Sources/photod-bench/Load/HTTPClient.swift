@@ -21,6 +21,7 @@ final class HTTPClient {
   /// How much of a body of an error is kept.
   private static let problemBytes = 2048
 
+  private let host: String
   private let port: UInt16
   private let receiveBufferBytes: Int32?
   /// Reads no quicker than this, in small pieces, where it is set.
@@ -40,8 +41,11 @@ final class HTTPClient {
   private var kept: [UInt8] = []
   private var keepBytes = 0
 
-  /// - Parameter receiveBufferBytes: what the kernel may hold for a reader that lags.
-  init(port: UInt16, receiveBufferBytes: Int32? = nil) {
+  /// - Parameters:
+  ///   - host: an IPv4 address.
+  ///   - receiveBufferBytes: what the kernel may hold for a reader that lags.
+  init(port: UInt16, host: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) {
+    self.host = host
     self.port = port
     self.receiveBufferBytes = receiveBufferBytes
   }
@@ -60,6 +64,13 @@ final class HTTPClient {
 
   static func request(_ target: String, method: String = "GET", header: String = "") -> [UInt8] {
     Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\(header)\r\n".utf8)
+  }
+
+  /// A request with a JSON body.
+  static func request(_ target: String, method: String, json: String) -> [UInt8] {
+    request(
+      target, method: method, header: "Content-Type: application/json\r\nContent-Length: \(json.utf8.count)\r\n")
+      + Array(json.utf8)
   }
 
   // MARK: - Asking
@@ -282,7 +293,7 @@ final class HTTPClient {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    address.sin_addr.s_addr = inet_addr(host)
     let connected = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -20,5 +20,8 @@ struct Metrics {
   var memoryInUseBytes: Int? { bytes("photod_memory_in_use_bytes") }
   var frameCacheBytes: Int? { bytes("photod_frame_cache_bytes") }
 
+  /// 0 where there is none of that name.
+  subscript(_ name: String) -> Double { values[name] ?? 0 }
+
   private func bytes(_ name: String) -> Int? { values[name].map { Int($0) } }
 }

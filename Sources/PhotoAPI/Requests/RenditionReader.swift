@@ -1,0 +1,69 @@
+// What a JSON body says of the frames that are wanted: the same words as an image's query, with the same rules.
+
+import HTTPCore
+import PhotoModel
+
+struct RenditionReader {
+  private var request = ImageRequest()
+  private var format = ImageQuery.Format.auto
+  /// As an image's query says them.
+  private var parameters: [String: String] = [:]
+
+  /// `targetSize` and `contentMode`.
+  mutating func readSize(_ body: inout JSONObjectReader) throws(Problem) {
+    let targetSize = try body.text("targetSize")
+    request.targetSize = try ImageQuery.targetSize(targetSize)
+    parameters["targetSize"] = targetSize
+    let mode = try body.word("contentMode", default: ImageQuery.ContentModeWord.aspectFit)
+    request.contentMode = mode == .aspectFill ? .aspectFill : .aspectFit
+    try note("contentMode", &body)
+  }
+
+  /// Everything else.
+  ///
+  /// - Parameter deliveryModes: those that there are here.
+  mutating func readOptions(
+    _ body: inout JSONObjectReader, deliveryModes: [DeliveryMode] = DeliveryMode.allCases
+  ) throws(Problem) {
+    request.resizeMode = try body.word("resizeMode", default: .exact)
+    request.deliveryMode = try body.word("deliveryMode", default: .highQualityFormat)
+    guard deliveryModes.contains(request.deliveryMode) else {
+      throw QueryReader.invalid(
+        "deliveryMode", "is one of \(deliveryModes.map(\.rawValue).joined(separator: ", "))")
+    }
+    request.version = try body.word("version", default: .current)
+    format = try body.word("format", default: .auto)
+    request.colorSpace = try body.word("colorSpace", default: .preserve)
+    for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace"] { try note(name, &body) }
+    request.quality = try body.number("quality", in: 1...100)
+    parameters["quality"] = request.quality.map(String.init)
+    // Every original is here, so there is nothing to fetch and nothing to allow.
+    _ = try body.flag("networkAccessAllowed")
+    request.normalizedCropRect = try crop(&body)
+    parameters["normalizedCropRect"] = request.normalizedCropRect.map { "\($0.x),\($0.y),\($0.width),\($0.height)" }
+  }
+
+  func query() throws(Problem) -> ImageQuery { try ImageQuery(request, format: format, parameters: parameters) }
+
+  private mutating func note(_ name: String, _ body: inout JSONObjectReader) throws(Problem) {
+    parameters[name] = try body.text(name)
+  }
+
+  /// `x,y,width,height`, as in a query, or a rectangle as JSON has it.
+  private func crop(_ body: inout JSONObjectReader) throws(Problem) -> UnitRect? {
+    let name = "normalizedCropRect"
+    guard case .object(let members)? = body.value(name) else { return try ImageQuery.cropRect(body.text(name)) }
+    var sides: [Double] = []
+    for side in ["x", "y", "width", "height"] {
+      switch members[side] {
+      case .integer(let number): sides.append(Double(number))
+      case .number(let number): sides.append(number)
+      default: throw QueryReader.invalid(name, "is an object of the numbers x, y, width and height")
+      }
+    }
+    guard members.count == 4 else {
+      throw QueryReader.invalid(name, "is an object of the numbers x, y, width and height")
+    }
+    return try ImageQuery.cropRect(sides[0], sides[1], sides[2], sides[3])
+  }
+}

@@ -1,0 +1,21 @@
+import CoreMetrics
+
+/// What caching managers count.
+package struct CachingMetrics: Sendable {
+  private let preparedCounter: Counter
+  private let usedCounter: Counter
+  private let wastedCounter: Counter
+
+  package init(_ registry: MetricsRegistry) {
+    preparedCounter = registry.counter(
+      "photod_preheat_prepared_total", "Frames that caching managers brought into memory before they were asked for.")
+    usedCounter = registry.counter(
+      "photod_preheat_used_total", "Prepared frames that were asked for while they were kept.")
+    wastedCounter = registry.counter(
+      "photod_preheat_wasted_total", "Prepared frames that were dropped unseen.")
+  }
+
+  package func prepared() { preparedCounter.increment() }
+  package func used() { usedCounter.increment() }
+  package func wasted() { wastedCounter.increment() }
+}

@@ -1,0 +1,191 @@
+// Preheat windows while a finger scrolls, and a screen of thumbnails in one answer.
+
+import ArgumentParser
+import Foundation
+
+struct CachingBench: ParsableCommand {
+  enum Part: String, CaseIterable, ExpressibleByArgument {
+    case scroll, batch
+  }
+
+  enum Start: String, CaseIterable, ExpressibleByArgument {
+    /// All derivatives are there, and no frame.
+    case warm
+    /// Nothing is.
+    case cold
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "caching",
+    abstract:
+      "Scrolling through 10,000 photographs with and without preheat windows, and a batch beside single requests.")
+
+  @Option(help: "The photod binary.")
+  var photod: String
+
+  @Option(help: "Where the photographs and derivatives are kept from run to run: some 10 GB.")
+  var work = ".build/bench-caching"
+
+  @Option(help: "How many photographs.")
+  var assets = 10_000
+
+  @Option(
+    help: ArgumentHelp("What is measured: scroll, batch; may be given twice. Else both.", valueName: "part"))
+  var part: [Part] = []
+
+  @Option(help: ArgumentHelp("warm or cold; may be given twice. Else both.", valueName: "start"))
+  var start: [Start] = []
+
+  @Option(help: "Scrolling: the sides of the cells; may be given several times.")
+  var side = [100, 200, 400]
+
+  @Option(help: "Scrolling: traces whose name has this in it; may be given several times. Else all.")
+  var trace: [String] = []
+
+  @Option(help: "Scrolling: seconds of reading, and of steady scrolling.")
+  var seconds = 15.0
+
+  @Option(help: "Scrolling: how many flings, and how many jumps.")
+  var cycles = 6
+
+  @Option(help: "Scrolling: the window's margin.")
+  var margin = 40
+
+  @Option(help: "Batch: milliseconds of a round trip.")
+  var roundTrip = 20
+
+  @Option(help: "Batch: rounds.")
+  var rounds = 15
+
+  func run() throws {
+    try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
+    let library = try CachingLibrary(assets, in: work)
+    let data = try prepare(library)
+    print(
+      "# Preheat windows and batches\n\n\(try Machine.line())\n\n\(assets) photographs of 12 megapixels, "
+        + "\((Double(library.bytes) / Double(assets) / 1e6).text(2)) MB each.\n")
+    let parts = part.isEmpty ? Part.allCases : part
+    if parts.contains(.scroll) { try scroll(library, data) }
+    if parts.contains(.batch) {
+      try BatchContest(
+        binary: photod, library: library, data: data.warm, roundTripMilliseconds: roundTrip, rounds: rounds
+      ).print()
+    }
+  }
+
+  // MARK: What there is at the start
+
+  /// A data folder with all derivatives, and one with the catalogue alone.
+  private func prepare(_ library: CachingLibrary) throws -> (warm: String, cold: String) {
+    let (warm, cold) = ("\(work)/warm-\(assets)", "\(work)/cold-\(assets)")
+    let manager = FileManager.default
+    if manager.fileExists(atPath: cold) { return (warm, cold) }
+    try? manager.removeItem(atPath: warm)
+    do {
+      // One worker is kept free of what nobody waits for.
+      let daemon = try DaemonUnderTest(
+        binary: photod, library: library.path, data: warm,
+        settings: ["accessLog=false", "render.workers=\(ProcessInfo.processInfo.activeProcessorCount + 1)"])
+      try daemon.waitUntilIdle()
+    }
+    try manager.createDirectory(atPath: cold + ".new", withIntermediateDirectories: true)
+    for name in try manager.contentsOfDirectory(atPath: warm) where name != "cache" {
+      try manager.copyItem(atPath: "\(warm)/\(name)", toPath: "\(cold).new/\(name)")
+    }
+    try manager.moveItem(atPath: cold + ".new", toPath: cold)
+    return (warm, cold)
+  }
+
+  // MARK: Scrolling
+
+  private func scroll(_ library: CachingLibrary, _ data: (warm: String, cold: String)) throws {
+    print(
+      """
+      ## Scrolling
+
+      40 cells are visible, six connections ask for each cell when it becomes visible (`opportunistic`), and where there is \
+      a window it is told sixty times a second, with a margin of \(margin). Of flings and jumps those cells count that are \
+      visible at a stop, from the stop on; else each cell, from when it became visible. A frame is ready at once within \
+      16.7 ms, one frame of a display. Wasted: prepared frames that were dropped unseen.
+
+      """)
+    let table = Table(
+      [
+        "start", "side", "trace", "window", "cells", "final at once", "any at once", "final in 100 ms", "any in 100 ms",
+        "p50 ms", "p99 ms", "prepared", "wasted", "CPU s", "failed",
+      ], labels: 4)
+    let traces = ScrollTrace.all(of: assets, seconds: seconds, cycles: cycles).filter { candidate in
+      trace.isEmpty || trace.contains { candidate.name.contains($0) }
+    }
+    // A quality of its own for each turn, so that none finds what another has made.
+    var quality = 20 + Int(Date().timeIntervalSince1970) % 60
+    for start in start.isEmpty ? Start.allCases : start {
+      for side in side {
+        for trace in traces {
+          for hasWindow in [false, true] {
+            quality = quality % 98 + 1
+            try turn(start, side, trace, hasWindow, quality, library, data, table)
+          }
+        }
+      }
+    }
+    print("")
+  }
+
+  private func turn(
+    _ start: Start, _ side: Int, _ trace: ScrollTrace, _ hasWindow: Bool, _ quality: Int, _ library: CachingLibrary,
+    _ data: (warm: String, cold: String), _ table: Table
+  ) throws {
+    let folder = start == .warm ? data.warm : data.cold
+    var settings = ["accessLog=false", "cache.ladder=false", "cache.frameBytes=\(256 << 20)"]
+    if start == .cold {
+      try? FileManager.default.removeItem(atPath: folder + "/cache")
+      settings.append("cache.diskBytes=\(8 << 30)")
+    }
+    let daemon = try DaemonUnderTest(binary: photod, library: library.path, data: folder, settings: settings)
+    let (port, _) = try Load.parts(of: daemon.url)
+    let client = HTTPClient(port: port)
+    let byPath = try daemon.identifiersByPath()
+    let result = try Self.fetchResult(client)
+    let mode = "\"contentMode\": \"aspectFill\", \"options\": {\"quality\": \(quality)}"
+    let window = (
+      path: "/v1/cachingManagers/default/window",
+      members: "\"fetchResult\": \"\(result)\", \"margin\": \(margin), \"targetSize\": \"\(side)x\(side)\", \(mode)"
+    )
+    try daemon.waitUntilIdle()
+    let setting = ScrollClient.Setting(
+      port: port, identifiers: library.names.compactMap { byPath[$0] },
+      query: "targetSize=\(side)x\(side)&contentMode=aspectFill&quality=\(quality)&deliveryMode=opportunistic",
+      window: hasWindow ? window : nil)
+    guard setting.identifiers.count == library.names.count else { throw BenchError(description: "not all are there") }
+    var outcome: ScrollClient.Outcome?
+    let cpu = try daemon.cpuSeconds { outcome = ScrollClient(setting, trace).run() }
+    guard let outcome else { return }
+    _ = try client.ask(
+      HTTPClient.request("/v1/cachingManagers/default/stopCachingAllImages", method: "POST", json: "{}"))
+    let metrics = Metrics(client)
+    let (prepared, wasted) = (
+      metrics?["photod_preheat_prepared_total"] ?? 0, metrics?["photod_preheat_wasted_total"] ?? 0
+    )
+    func percent(_ share: Double) -> String { "\((share * 100).text(1))%" }
+    table.row(
+      [
+        start.rawValue, "\(side)", trace.name, hasWindow ? "yes" : "no", "\(outcome.cells.count)",
+        percent(outcome.share(within: 1.0 / 60, finalOnly: true)),
+        percent(outcome.share(within: 1.0 / 60, finalOnly: false)),
+        percent(outcome.share(within: 0.1, finalOnly: true)), percent(outcome.share(within: 0.1, finalOnly: false)),
+        outcome.waits.percentile(50).text(1), outcome.waits.percentile(99).text(1), "\(Int(prepared))",
+        prepared > 0 ? percent(wasted / prepared) : "–", cpu.text(1), "\(outcome.failures)",
+      ])
+  }
+
+  private static func fetchResult(_ client: HTTPClient) throws -> String {
+    struct Shape: Decodable {
+      let id: String
+    }
+    let body = #"{"sortDescriptors": "originalFilename"}"#
+    let answer = try client.ask(
+      HTTPClient.request("/v1/fetchResults", method: "POST", json: body), keepBytes: 4096)
+    return try JSONDecoder().decode(Shape.self, from: Data(answer.kept)).id
+  }
+}

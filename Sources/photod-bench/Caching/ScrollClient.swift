@@ -1,0 +1,185 @@
+import Foundation
+import PhotoModel
+import Synchronization
+
+/// A gallery that is scrolled: sixty times a second it looks what is visible, asks for cells that are new there on six
+/// connections, forgets those that have left before their turn came, and, if it has a window, says where it is.
+final class ScrollClient: Sendable {
+  struct Setting: Sendable {
+    let port: UInt16
+    /// By position.
+    let identifiers: [String]
+    /// What each image is asked with.
+    let query: String
+    /// The window's path and the members of its body beside `visible`; `nil`: there is none.
+    let window: (path: String, members: String)?
+  }
+
+  /// A cell's way, in seconds of the trace.
+  struct Cell: Sendable {
+    var visibleAt: Double
+    var degradedAt = Double.infinity
+    var finalAt = Double.infinity
+  }
+
+  private struct State {
+    var cells: [Int: Cell] = [:]
+    var visible = 0..<0
+    /// Positions that are to be asked for, the first to become visible first.
+    var wanted: [Int] = []
+    /// Cells that left, as they were then.
+    var past: [Cell] = []
+    /// Cells of stops, as they were a second later.
+    var judged: [Cell] = []
+    /// Stops that are to be judged: when, and what was visible.
+    var stops: [(at: Double, visible: Range<Int>)] = []
+    var isOver = false
+    var failures = 0
+  }
+
+  private static let connections = 6
+  private static let tick = 1.0 / 60
+
+  private let setting: Setting
+  private let trace: ScrollTrace
+  private let state = Mutex(State())
+  private let work = DispatchSemaphore(value: 0)
+  private let moved = DispatchSemaphore(value: 0)
+
+  init(_ setting: Setting, _ trace: ScrollTrace) {
+    self.setting = setting
+    self.trace = trace
+  }
+
+  /// What came of it.
+  struct Outcome: Sendable {
+    /// Cells that count: those that became visible after the first screen, or those of stops.
+    let cells: [Cell]
+    let failures: Int
+
+    /// The share of cells that had their final frame, or any, so soon.
+    func share(within seconds: Double, finalOnly: Bool) -> Double {
+      let ready = cells.count { min($0.finalAt, finalOnly ? .infinity : $0.degradedAt) - $0.visibleAt <= seconds }
+      return cells.isEmpty ? .nan : Double(ready) / Double(cells.count)
+    }
+
+    /// How long the final frames took that came, in milliseconds.
+    var waits: [Double] { cells.map { max(0, $0.finalAt - $0.visibleAt) * 1000 }.filter(\.isFinite) }
+  }
+
+  func run() -> Outcome {
+    let began = HTTPClient.now() + 1
+    @Sendable func now() -> Double { HTTPClient.now() - began }
+    let askers = Crew(Self.connections) { [self] _ in ask(now) }
+    let windows = Crew(1) { [self] _ in follow() }
+    // A screen at rest, before anything moves.
+    look(at: -1, trace.position(0))
+    var nextStop = 0
+    var next = began
+    while true {
+      pause(until: next)
+      next += Self.tick
+      let time = now()
+      if time >= trace.seconds { break }
+      let position = trace.position(time)
+      look(at: time, position)
+      if nextStop < trace.stops.count, time >= trace.stops[nextStop] {
+        nextStop += 1
+        state.withLock { $0.stops.append((time, position..<position + ScrollTrace.visible)) }
+      }
+    }
+    state.withLock { $0.isOver = true }
+    for _ in 0..<Self.connections { work.signal() }
+    moved.signal()
+    _ = askers.wait()
+    _ = windows.wait()
+    return state.withLock { state in
+      let present = state.cells.values
+      switch trace.judged {
+      case .eachCell:
+        let all = state.past + present
+        return Outcome(cells: all.filter { $0.visibleAt > 0 }, failures: state.failures)
+      case .stops: return Outcome(cells: state.judged, failures: state.failures)
+      }
+    }
+  }
+
+  /// What is visible now.
+  private func look(at time: Double, _ position: Int) {
+    let visible = position..<position + ScrollTrace.visible
+    let added = state.withLock { state -> Int in
+      judgeStop(&state, time)
+      guard visible != state.visible else { return 0 }
+      for old in state.visible where !visible.contains(old) {
+        if let cell = state.cells.removeValue(forKey: old) { state.past.append(cell) }
+      }
+      let new = visible.filter { !state.visible.contains($0) }
+      for position in new { state.cells[position] = Cell(visibleAt: time) }
+      state.wanted = state.wanted.filter(visible.contains) + new
+      state.visible = visible
+      return new.count
+    }
+    for _ in 0..<added { work.signal() }
+    moved.signal()
+  }
+
+  /// A stop's cells are judged when it has lasted for a second: those that were there before it as well.
+  private func judgeStop(_ state: inout State, _ time: Double) {
+    guard let stop = state.stops.first, time >= stop.at + 1 else { return }
+    state.stops.removeFirst()
+    for position in stop.visible {
+      guard var cell = state.cells[position] else { continue }
+      cell.visibleAt = stop.at
+      state.judged.append(cell)
+    }
+  }
+
+  // MARK: Images
+
+  private func ask(_ now: () -> Double) {
+    let client = HTTPClient(port: setting.port)
+    while true {
+      work.wait()
+      let (position, isOver) = state.withLock { state -> (Int?, Bool) in
+        (state.wanted.isEmpty || state.isOver ? nil : state.wanted.removeFirst(), state.isOver)
+      }
+      if isOver { return }
+      guard let position else { continue }
+      let asked = now()
+      let target = "/v1/assets/\(setting.identifiers[position])/image?\(setting.query)"
+      let answer = try? client.ask(HTTPClient.request(target))
+      state.withLock { state in
+        guard let answer, answer.status == 200 else { return state.failures += 1 }
+        if let degraded = answer.degraded { state.cells[position]?.degradedAt = asked + degraded.seconds }
+        if let final = answer.final { state.cells[position]?.finalAt = asked + final.seconds }
+      }
+    }
+  }
+
+  // MARK: The window
+
+  /// Says where it is, as often as that changes and the answer to the last is there; once more when it has come to
+  /// rest.
+  private func follow() {
+    guard let window = setting.window else { return }
+    let client = HTTPClient(port: setting.port)
+    var told = 0..<0
+    var isAtRest = true
+    while true {
+      moved.wait()
+      let (visible, isOver) = state.withLock { ($0.visible, $0.isOver) }
+      if isOver { return }
+      if visible == told && isAtRest { continue }
+      isAtRest = visible == told
+      told = visible
+      let body = "{\(window.members), \"visible\": [\(visible.lowerBound), \(visible.upperBound - 1)]}"
+      let answer = try? client.ask(HTTPClient.request(window.path, method: "PUT", json: body))
+      if answer?.status != 200 { state.withLock { $0.failures += 1 } }
+    }
+  }
+
+  private func pause(until time: Double) {
+    let left = time - HTTPClient.now()
+    if left > 0 { usleep(UInt32(left * 1e6)) }
+  }
+}

@@ -1,0 +1,58 @@
+/// What a finger does: which position is the first visible one, second by second.
+struct ScrollTrace: Sendable {
+  enum Judged: Sendable {
+    /// Each cell when it becomes visible.
+    case eachCell
+    /// What is visible when the list has come to a stop.
+    case stops
+  }
+
+  let name: String
+  let seconds: Double
+  let judged: Judged
+  /// The first visible position at a time.
+  let position: @Sendable (Double) -> Int
+  /// The times of stops.
+  let stops: [Double]
+
+  static let visible = 40
+  /// Cells in a row: a grid scrolls by rows.
+  private static let row = 5
+  private static let restSeconds = 1.5
+  private static let flingSpeed = 2000.0
+
+  /// Half a minute's reading, steady scrolling at 60 assets a second, flings with stops, and jumps to dates.
+  ///
+  /// - Parameter cycles: of flings, and of jumps.
+  static func all(of count: Int, seconds: Double, cycles: Int) -> [ScrollTrace] {
+    let last = count - visible
+    let cycle = 2 * restSeconds
+    // To the end of the list and back, again and again.
+    @Sendable func bounced(_ distance: Double) -> Double {
+      let turn = distance.truncatingRemainder(dividingBy: 2 * Double(last))
+      return turn < Double(last) ? turn : 2 * Double(last) - turn
+    }
+    var random = SplitMix(state: 11)
+    let dates = (0...cycles).map { _ in Int.random(in: 0..<last / row, using: &random) * row }
+    return [
+      ScrollTrace(
+        name: "slow read, 5/s", seconds: seconds, judged: .eachCell,
+        position: { min(last, 1000 + Int($0) * row) }, stops: []),
+      ScrollTrace(
+        name: "steady, 60/s", seconds: seconds, judged: .eachCell,
+        position: { min(last, 2000 + Int($0 * 60 / Double(row)) * row) }, stops: []),
+      ScrollTrace(
+        name: "flings, 2000/s", seconds: Double(cycles) * cycle, judged: .stops,
+        position: { time in
+          let whole = (time / cycle).rounded(.down)
+          let moved = min(time - whole * cycle, restSeconds)
+          return min(last, Int(bounced((whole * restSeconds + moved) * flingSpeed) / Double(row)) * row)
+        },
+        stops: (0..<cycles).map { Double($0) * cycle + restSeconds }),
+      ScrollTrace(
+        name: "jumps", seconds: Double(cycles) * restSeconds, judged: .stops,
+        position: { dates[min(cycles, Int($0 / restSeconds) + 1)] },
+        stops: (0..<cycles).map { Double($0) * restSeconds }),
+    ]
+  }
+}

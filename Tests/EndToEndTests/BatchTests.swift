@@ -1,0 +1,207 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `POST /v1/images`: many renditions in one answer.
+@Suite("Many renditions at once")
+struct BatchTests {
+  private static func picture(_ seed: Int) -> [UInt8] {
+    JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 6).pixels(width: 320, height: 240))
+  }
+
+  private static let shared: TestDaemon = {
+    do {
+      return try TestDaemon { files in
+        for i in 0..<12 { try files.put(picture(i), "p\(i).jpg") }
+        try files.put(Array(picture(3).prefix(900)), "broken.jpg")
+        try files.put(
+          PNGFile(.rgba(depth: 8)).encoded(Pixels.orientationCard(width: 40, height: 30)), "alpha.png")
+      }
+    } catch {
+      fatalError("no daemon: \(error)")
+    }
+  }()
+
+  private static func identifiers(_ range: Range<Int>) throws -> [String] {
+    try range.map { try shared.identifier("p\($0).jpg") }
+  }
+
+  private static func body(_ assets: [Any], _ rest: [String: Any] = ["targetSize": "64x64"]) throws -> String {
+    let object = rest.merging(["assets": assets]) { $1 }
+    return String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
+  }
+
+  private static func parts(_ assets: [Any], _ rest: [String: Any] = ["targetSize": "64x64"]) throws -> [Multipart.Part]
+  {
+    let answer = try shared.post("/v1/images", body(assets, rest))
+    #expect(answer.status == 200 && answer["Cache-Control"] == "no-store" && answer["ETag"] == nil)
+    #expect(answer["X-Content-Type-Options"] == "nosniff")
+    let multipart = try Multipart(answer)
+    #expect(multipart.type == "multipart/mixed")
+    for part in multipart.parts { #expect(part.fields["content-length"] == String(part.body.count)) }
+    return multipart.parts
+  }
+
+  /// The asset that a part names.
+  private static func asset(_ part: Multipart.Part) -> String {
+    let parts = (part.fields["content-location"] ?? "").split(separator: "/")
+    return parts.count > 2 ? String(parts[2]) : ""
+  }
+
+  private static func status(_ part: Multipart.Part) -> String {
+    String((part.fields["image-result"] ?? "").split(separator: ",").first ?? "")
+  }
+
+  @Test("each part is what its Content-Location gives alone, and carries the same entity tag")
+  func same() throws {
+    let identifiers = try Self.identifiers(0..<12)
+    for _ in 0..<2 {
+      let parts = try Self.parts(
+        identifiers, ["targetSize": "60x50", "contentMode": "aspectFill", "quality": 71, "colorSpace": "srgb"])
+      #expect(Set(parts.map(Self.asset)) == Set(identifiers) && parts.count == 12)
+      for part in parts {
+        let alone = try Self.shared.get(try #require(part.fields["content-location"]))
+        #expect(alone.body == part.body && alone["ETag"] == part.fields["etag"])
+        #expect(alone["Content-Type"] == part.fields["content-type"])
+        #expect(Self.status(part) == "status=200")
+        #expect(part.fields["image-result"]?.contains("degraded=?0") == true)
+      }
+    }
+    // The second time they came from memory, in the order in which they were asked for.
+    let again = try Self.parts(
+      identifiers.reversed(), ["targetSize": "60x50", "contentMode": "aspectFill", "quality": 71, "colorSpace": "srgb"])
+    #expect(again.map(Self.asset) == identifiers.reversed())
+    #expect(again.allSatisfy { $0.fields["image-result"]?.contains("source=memory") == true })
+  }
+
+  @Test("what is in memory comes before what has to be made")
+  func cachedFirst() throws {
+    let identifiers = try Self.identifiers(0..<12)
+    for i in [3, 7, 11] { _ = try Self.shared.get("/v1/assets/\(identifiers[i])/image?targetSize=61x61") }
+    let parts = try Self.parts(identifiers, ["targetSize": "61x61"])
+    #expect(parts.prefix(3).map(Self.asset) == [3, 7, 11].map { identifiers[$0] })
+    #expect(Set(parts.map(Self.asset)) == Set(identifiers))
+  }
+
+  @Test("what the client has comes as an empty 304; what it does not have, whole")
+  func notModified() throws {
+    let identifiers = try Self.identifiers(0..<3)
+    let tags = try Self.parts(identifiers, ["targetSize": "62x62"]).reduce(into: [String: String]()) {
+      $0[Self.asset($1)] = $1.fields["etag"]
+    }
+    let tag = try #require(tags[identifiers[0]])
+    for (ifNoneMatch, status) in [
+      (tag, "status=304"), ("W/\(tag)", "status=304"), ("\"x\", \(tag)", "status=304"), ("\"x\"", "status=200"),
+      (tags[identifiers[1]] ?? "", "status=200"), ("", "status=200"),
+    ] {
+      let parts = try Self.parts(
+        [["asset": identifiers[0], "ifNoneMatch": ifNoneMatch], identifiers[1]], ["targetSize": "62x62"])
+      let part = try #require(parts.first { Self.asset($0) == identifiers[0] })
+      #expect(Self.status(part) == status, "\(ifNoneMatch)")
+      #expect(part.fields["etag"] == tag && part.body.isEmpty == (status == "status=304"))
+    }
+    // The quickest that there is has no entity tag.
+    let quick = try Self.parts(
+      [["asset": identifiers[0], "ifNoneMatch": tag]], ["targetSize": "62x62", "deliveryMode": "fastFormat"])
+    #expect(quick[0].fields["etag"] == nil && Self.status(quick[0]) == "status=200" && !quick[0].body.isEmpty)
+  }
+
+  @Test("an asset that there is not, or that can't be shown, is a problem part among the others")
+  func problems() throws {
+    let good = try Self.identifiers(0..<2)
+    let parts = try Self.parts([good[0], "nobody", try Self.shared.identifier("broken.jpg"), good[1]])
+    let byAsset = Dictionary(uniqueKeysWithValues: parts.map { (Self.asset($0), $0) })
+    #expect(parts.count == 4)
+    for identifier in good { #expect(byAsset[identifier].map(Self.status) == "status=200") }
+    let missing = try #require(byAsset["nobody"])
+    #expect(Self.status(missing) == "status=404" && missing.fields["content-type"] == "application/problem+json")
+    let problem = try #require(try JSONSerialization.jsonObject(with: Data(missing.body)) as? [String: Any])
+    #expect(problem["type"] as? String == "/problems/asset-not-found" && problem["status"] as? Int == 404)
+  }
+
+  @Test("the same asset twice is two parts; format=auto gives each what it needs")
+  func twiceAndAlpha() throws {
+    let identifier = try Self.identifiers(0..<1)[0]
+    let twice = try Self.parts([identifier, identifier], ["targetSize": "63x63"])
+    #expect(twice.map(Self.asset) == [identifier, identifier] && twice[0].body == twice[1].body)
+    let alpha = try Self.parts([try Self.shared.identifier("alpha.png"), identifier])
+    #expect(Set(alpha.map { $0.fields["content-type"] }) == ["image/png", "image/jpeg"])
+  }
+
+  @Test(
+    "what is not right is refused by its name",
+    arguments: [
+      (#"{}"#, "assets"), (#"{"assets": []}"#, "assets"), (#"{"assets": "a"}"#, "assets"),
+      (#"{"assets": [1]}"#, "assets"),
+      (#"{"assets": [{}]}"#, "assets"), (#"{"assets": ["a/b"]}"#, "assets"),
+      (#"{"assets": [{"asset": "a", "etag": "x"}]}"#, "etag"),
+      (#"{"assets": [{"asset": "a", "ifNoneMatch": "*"}]}"#, "ifNoneMatch"),
+      (#"{"assets": ["a"], "targetSize": "0x1"}"#, "targetSize"), (#"{"assets": ["a"], "size": "1x1"}"#, "size"),
+      (#"{"assets": ["a"], "deliveryMode": "opportunistic"}"#, "deliveryMode"),
+      (#"{"assets": ["a"], "requestID": "x"}"#, "requestID"), (#"{"assets": ["a"], "quality": 101}"#, "quality"),
+      (#"{"assets": ["a"], "normalizedCropRect": {"x": 0}}"#, "normalizedCropRect"),
+      (#"{"assets": ["a"], "normalizedCropRect": "0,0,1,1", "resizeMode": "fast"}"#, "normalizedCropRect"),
+    ])
+  func refused(_ body: String, _ parameter: String) throws {
+    let answer = try Self.shared.post("/v1/images", body)
+    #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter, "\(body)")
+  }
+
+  @Test("at most 500, and nobody who is on another site")
+  func limits() throws {
+    let one = try Self.identifiers(0..<1)[0]
+    let many = try Self.shared.post("/v1/images", Self.body(Array(repeating: one, count: 501)))
+    #expect(many.status == 400 && many.json["parameter"] as? String == "assets")
+    #expect(try Self.parts(Array(repeating: one, count: 500)).count == 500)
+    let foreign = try Self.shared.post("/v1/images", Self.body([one]), ["Origin: https://evil.example"])
+    #expect(foreign.status == 403)
+    #expect(try Self.shared.post("/v1/images", Self.body([one]), type: "text/plain").status == 415)
+  }
+
+  @Test("one slow photo holds back nobody, and closing the connection cancels what is left")
+  func slow() throws {
+    let daemon = try TestDaemon(
+      { files in
+        for i in 0..<5 { try files.put(Self.picture(i), "p\(i).jpg") }
+        let pixels = Scene(seed: 9, grain: 8).pixels(width: 2400, height: 1800)
+        try files.put(JPEGFile { $0.isProgressive = true }.encoded(pixels), "slow.jpg")
+      }, arguments: ["--set", "render.workers=1", "--set", "cache.ladder=false"])
+    let quick = try (0..<5).map { try daemon.identifier("p\($0).jpg") }
+    let slow = try daemon.identifier("slow.jpg")
+    for identifier in quick.prefix(4) { _ = try daemon.get("/v1/assets/\(identifier)/image?targetSize=64x64") }
+    // The one worker has its hands full for longer than this test takes.
+    for i in 0..<30 {
+      Thread.detachNewThread {
+        _ = try? daemon.get("/v1/assets/\(slow)/image?targetSize=max&requestID=busy-\(i)", ["Cache-Control: no-cache"])
+      }
+    }
+    func names() throws -> [String] {
+      let requests = try #require(try daemon.get("/v1/requests").json["requests"] as? [[String: Any]])
+      return requests.compactMap { $0["requestID"] as? String }
+    }
+    while try names().count < 20 { usleep(2000) }
+    let connection = try daemon.connection()
+    let body = try Self.body([slow, quick[4]] + quick.prefix(4))
+    let request =
+      "POST /v1/images HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+      + "\(body.utf8.count)\r\n\r\n\(body)"
+    #expect(Glibc.send(connection, request, request.utf8.count, Int32(MSG_NOSIGNAL)) == request.utf8.count)
+    var received = ""
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while received.components(separatedBy: "status=200").count < 5 {
+      let count = recv(connection, &chunk, chunk.count, 0)
+      try #require(count > 0)
+      received += String(decoding: chunk[..<count], as: Unicode.ASCII.self)
+    }
+    #expect(!received.contains("/v1/assets/\(slow)/"))
+    let batch = try names().filter { !$0.hasPrefix("busy") && $0.contains(".") }
+    #expect(batch.count == 2)
+    close(connection)
+    while try names().contains(where: batch.contains) { usleep(2000) }
+    for i in 0..<30 { _ = try daemon.get("/v1/requests/busy-\(i)", method: "DELETE") }
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// Caching managers and their windows through HTTP.
+@Suite("Caching managers through HTTP")
+struct CachingTests {
+  private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for i in 0..<40 {
+          try files.put(
+            JPEGFile { _ in }.encoded(Scene(seed: i, grain: 6).pixels(width: 96, height: 72)),
+            String(format: "p%02d.jpg", i))
+        }
+      }, arguments: arguments)
+  }
+
+  private static let shared: TestDaemon = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  private static func manager(_ daemon: TestDaemon = shared, _ body: String = "{}") throws -> String {
+    let made = try daemon.post("/v1/cachingManagers", body)
+    #expect(made.status == 201)
+    let id = try #require(made.json["id"] as? String)
+    #expect(made["Location"] == "/v1/cachingManagers/\(id)")
+    return id
+  }
+
+  private static func list(_ identifiers: some Sequence<String>) -> String {
+    "[" + identifiers.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
+
+  /// A manager once it has nothing left to do.
+  private static func settled(_ id: String, _ daemon: TestDaemon = shared) throws -> [String: Any] {
+    while true {
+      let state = try daemon.get("/v1/cachingManagers/\(id)").json
+      if state["pending"] as? Int == 0 { return state }
+    }
+  }
+
+  private static func metric(_ name: String, _ daemon: TestDaemon = shared) throws -> Double? {
+    let text = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+    return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }.flatMap {
+      Double($0.dropFirst(name.count + 1))
+    }
+  }
+
+  @Test("what was started is a memory hit at the first request, counted as used, and let go of when stopped")
+  func start() throws {
+    let id = try Self.manager()
+    let identifiers = try (0..<3).map { try Self.shared.identifier(String(format: "p%02d.jpg", $0)) }
+    let body =
+      #"{"assets": \#(Self.list(identifiers + ["nobody"])), "targetSize": "40x40", "contentMode": "aspectFill"}"#
+    let started = try Self.shared.post("/v1/cachingManagers/\(id)/startCaching", body)
+    #expect(started.status == 200 && started.json["started"] as? Int == 3)
+    #expect(
+      started.json["missing"] as? [String] == ["nobody"] && (started.json["leftOut"] as? [String])?.isEmpty == true)
+    var state = try Self.settled(id)
+    #expect(state["ready"] as? Int == 3 && state["pinned"] as? Int == 3 && state["prepared"] as? Int == 3)
+    #expect(state["hitRate"] is NSNull && (state["bytes"] as? Int ?? 0) > 0)
+    let image = "/v1/assets/\(identifiers[0])/image?targetSize=40x40&contentMode=aspectFill"
+    #expect(try Self.shared.get(image).result("source") == "memory")
+    // The second one is a prepared answer.
+    #expect(try Self.shared.get(image).result("source") == "memory")
+    let stop = try Self.shared.post(
+      "/v1/cachingManagers/\(id)/stopCaching", #"{"assets": \#(Self.list(identifiers)), "targetSize": "40x40"}"#)
+    #expect(stop.json["stopped"] as? Int == 0, "another mode is something else")
+    let all = try Self.shared.post("/v1/cachingManagers/\(id)/stopCachingAllImages", "{}")
+    #expect(all.status == 200 && all.json["pinned"] as? Int == 0)
+    state = try Self.settled(id)
+    #expect(state["used"] as? Int == 1 && state["wasted"] as? Int == 2 && state["hitRate"] as? Double == 0.33)
+    #expect(try Self.shared.get("/v1/cachingManagers/\(id)", method: "DELETE").status == 204)
+    #expect(try Self.shared.get("/v1/cachingManagers/\(id)").status == 404)
+    #expect(try Self.metric("photod_preheat_wasted_total").map { $0 >= 2 } == true)
+  }
+
+  @Test("a window over a fetch result, a collection and a list", arguments: ["fetchResult", "collection", "assets"])
+  func window(_ kind: String) throws {
+    let id = try Self.manager()
+    let handle = try Self.shared.post("/v1/fetchResults", #"{"sortDescriptors": "originalFilename"}"#)
+    let result = try #require(handle.json["id"] as? String)
+    let identifiers = try (0..<40).map { try Self.shared.identifier(String(format: "p%02d.jpg", $0)) }
+    let library = try #require(
+      (try Self.shared.get("/v1/collections?type=smartAlbum&subtype=smartAlbumUserLibrary").json["collections"]
+        as? [[String: Any]])?.first?["localIdentifier"] as? String)
+    let list =
+      switch kind {
+      case "fetchResult": #""fetchResult": "\#(result)""#
+      case "collection": #""collection": "\#(library)""#
+      default: #""assets": \#(Self.list(identifiers))"#
+      }
+    let path = "/v1/cachingManagers/\(id)/window"
+    let rest = #""targetSize": "30x30", "options": {"quality": 60}"#
+    let put = try Self.shared.post(path, "{\(list), \"visible\": [10, 19], \"margin\": 4, \(rest)}", method: "PUT")
+    #expect(put.status == 200 && put.json["start"] as? Int == 6 && put.json["end"] as? Int == 23)
+    #expect(put.json["quality"] as? String == "high" && put.json["leftOut"] as? Int == 0)
+    #expect((put.json["ready"] as? Int ?? 0) + (put.json["pending"] as? Int ?? 0) == 18)
+    #expect(try Self.settled(id)["ready"] as? Int == 18)
+    if kind != "collection" {
+      let image = "/v1/assets/\(identifiers[6])/image?targetSize=30x30&quality=60"
+      #expect(try Self.shared.get(image).result("source") == "memory")
+    }
+    let again = try Self.shared.post(path, "{\(list), \"visible\": [10, 19], \"margin\": 4, \(rest)}", method: "PUT")
+    #expect(again.json["ready"] as? Int == 18)
+    let window = try #require(try Self.shared.get("/v1/cachingManagers/\(id)").json["window"] as? [String: Any])
+    #expect(window["start"] as? Int == 6 && window["ready"] as? Int == 18)
+  }
+
+  @Test("everyone has a manager of the name default")
+  func standard() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("p00.jpg")
+    #expect(try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int == 0)
+    _ = try daemon.post(
+      "/v1/cachingManagers/default/startCaching", #"{"assets": ["\#(identifier)"], "targetSize": "20x20"}"#)
+    #expect(try Self.settled("default", daemon)["ready"] as? Int == 1)
+    // Somebody else's is another.
+    let others = try daemon.get("/v1/cachingManagers/default", ["Via: 1.1 x"])
+    #expect(others.status == 200 && others.json["pinned"] as? Int == 0)
+    let all = try #require(try daemon.get("/v1/cachingManagers").json["cachingManagers"] as? [[String: Any]])
+    #expect(all.map { $0["id"] as? String } == ["default"])
+    #expect(try daemon.get("/v1/cachingManagers/default", method: "DELETE").status == 204)
+    #expect(try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int == 0)
+    #expect(try Self.metric("photod_pinned_frame_bytes", daemon) == 0)
+  }
+
+  @Test("limits are answered with 429, and what is left out is named")
+  func limits() throws {
+    let daemon = try Self.daemon(["--set", "caching.managersPerPrincipal=2", "--set", "caching.assets=3"])
+    let ids = try (0..<2).map { _ in try Self.manager(daemon) }
+    let third = try daemon.post("/v1/cachingManagers", "{}")
+    #expect(third.status == 429 && third["Retry-After"] != nil)
+    let assets = try (0..<5).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
+    let tooMany = try daemon.post("/v1/cachingManagers/\(ids[0])/startCaching", #"{"assets": \#(Self.list(assets))}"#)
+    #expect(tooMany.status == 400 && tooMany.json["parameter"] as? String == "assets")
+    for (part, leftOut) in [(assets[..<2], []), (assets[2...], Array(assets[3...]))] {
+      let started = try daemon.post(
+        "/v1/cachingManagers/\(ids[0])/startCaching", #"{"assets": \#(Self.list(part)), "targetSize": "20x20"}"#)
+      #expect(started.status == 200 && started.json["leftOut"] as? [String] == leftOut)
+    }
+    let lease = try daemon.post("/v1/cachingManagers", #"{"leaseSeconds": 301}"#)
+    #expect(lease.status == 400 && lease.json["parameter"] as? String == "leaseSeconds")
+  }
+
+  @Test(
+    "what is not right is refused by its name",
+    arguments: [
+      (#"{"visible": [0, 1]}"#, "fetchResult", 400), (#"{"assets": ["a"]}"#, "visible", 400),
+      (#"{"assets": ["a"], "collection": "b", "visible": [0, 1]}"#, "fetchResult", 400),
+      (#"{"assets": ["a"], "visible": [1, 0]}"#, "visible", 400),
+      (#"{"assets": ["a"], "visible": [-1, 0]}"#, "visible", 400),
+      (#"{"assets": ["a"], "visible": [0, 1000]}"#, "visible", 400),
+      (#"{"assets": ["a"], "visible": [0, 1], "margin": -1}"#, "margin", 400),
+      (#"{"assets": ["a"], "visible": [0, 1], "options": {"size": 1}}"#, "size", 400),
+      (#"{"assets": ["a"], "visible": [0, 1], "quality": 7}"#, "quality", 400),
+      (#"{"fetchResult": "x", "visible": [0, 1]}"#, "", 404), (#"{"collection": "x", "visible": [0, 1]}"#, "", 404),
+    ])
+  func refused(_ body: String, _ parameter: String, _ status: Int) throws {
+    let answer = try Self.shared.post("/v1/cachingManagers/default/window", body, method: "PUT")
+    #expect(answer.status == status && (answer.json["parameter"] as? String ?? "") == parameter, "\(body)")
+  }
+
+  @Test("managers that there are not")
+  func unknown() throws {
+    for (method, path) in [
+      ("GET", ""), ("DELETE", ""), ("POST", "/startCaching"), ("POST", "/stopCaching"),
+      ("POST", "/stopCachingAllImages"),
+      ("PUT", "/window"),
+    ] {
+      let body = #"{"assets": ["a"]\#(path == "/window" ? #", "visible": [0, 1]"# : "")}"#
+      let answer = try Self.shared.post(
+        "/v1/cachingManagers/nobody\(path)", path == "/stopCachingAllImages" ? "{}" : body, method: method)
+      #expect(
+        answer.status == 404 && answer.json["type"] as? String == "/problems/caching-manager-not-found", "\(path)")
+    }
+  }
+
+  @Test("a window follows the library: a picture that changed is prepared anew, one that went is let go of")
+  func changes() throws {
+    let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
+    let identifiers = try (0..<40).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
+    let body = #"{"assets": \#(Self.list(identifiers)), "visible": [0, 9], "margin": 0, "targetSize": "30x30"}"#
+    _ = try daemon.post("/v1/cachingManagers/default/window", body, method: "PUT")
+    #expect(try Self.settled("default", daemon)["prepared"] as? Int == 10)
+    try TestDaemon.Files(root: daemon.library).put(
+      JPEGFile { _ in }.encoded(Scene(seed: 99).pixels(width: 96, height: 72)), "p01.jpg")
+    try FileManager.default.removeItem(atPath: daemon.library + "/p02.jpg")
+    daemon.signal(SIGHUP)
+    while true {
+      let state = try Self.settled("default", daemon)
+      if state["prepared"] as? Int == 11, state["ready"] as? Int == 9 { break }
+    }
+    let image = try daemon.get("/v1/assets/\(identifiers[1])/image?targetSize=30x30")
+    #expect(image.result("source") == "memory")
+  }
+}

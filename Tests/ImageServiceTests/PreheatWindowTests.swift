@@ -1,0 +1,188 @@
+import ImageService
+import Testing
+
+/// Which positions of a list a window prepares, by what is visible and how it moved.
+@Suite("The arithmetic of preheat windows")
+struct PreheatWindowTests {
+  /// A row of moves: milliseconds since the one before, and what is visible then.
+  struct Case: CustomTestStringConvertible {
+    let testDescription: String
+    var count = 10_000
+    var margin = 40
+    let moves: [(after: Int, visible: Range<Int>)]
+    /// How long after the last move one looks.
+    var lookedAtAfter = 0
+    let range: Range<Int>
+    var prepared: Range<Int>?
+    var quality = PreheatWindow.Quality.high
+    var direction = 0
+  }
+
+  private static func steps(_ count: Int, of step: Int, every milliseconds: Int, from start: Int) -> [(Int, Range<Int>)]
+  {
+    (0..<count).map { (milliseconds, start + ($0 + 1) * step..<start + ($0 + 1) * step + 40) }
+  }
+
+  static let cases: [Case] = [
+    Case(testDescription: "at rest: the margin on both sides", moves: [(0, 100..<140)], range: 60..<180),
+    Case(testDescription: "the beginning of the list ends the margin", moves: [(0, 10..<50)], range: 0..<90),
+    Case(testDescription: "so does its end", count: 150, moves: [(0, 100..<140)], range: 60..<150),
+    Case(
+      testDescription: "what lies beyond the end is not there", count: 120, moves: [(0, 100..<140)], range: 60..<120),
+    Case(testDescription: "all of it beyond the end", count: 50, moves: [(0, 100..<140)], range: 10..<50),
+    Case(testDescription: "an empty list", count: 0, moves: [(0, 0..<40)], range: 0..<0),
+    Case(testDescription: "no margin", margin: 0, moves: [(0, 100..<140)], range: 100..<140),
+    Case(
+      testDescription: "no margin, and none ahead either", margin: 0,
+      moves: [(0, 100..<140)] + steps(3, of: 1, every: 16, from: 100), range: 103..<143, direction: 1),
+    Case(
+      testDescription: "scrolling at 60 a second: the margin and half a second more ahead, a quarter behind",
+      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100), range: 132..<282, prepared: 162..<282,
+      direction: 1),
+    Case(
+      testDescription: "the same towards the beginning",
+      moves: [(0, 500..<540)] + steps(12, of: -6, every: 100, from: 500), range: 358..<508, prepared: 358..<478,
+      direction: -1),
+    Case(
+      testDescription: "ahead is at most twice the margin",
+      moves: [(0, 100..<140)] + steps(12, of: 15, every: 100, from: 100), range: 240..<400, prepared: 270..<400,
+      direction: 1),
+    Case(
+      testDescription: "a fling at 2,000 a second prepares nothing: all of it will be gone",
+      moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100), range: 740..<780, prepared: 780..<780,
+      quality: .reduced, direction: 1),
+    Case(
+      testDescription: "a slower one, at 250 a second: what stays for a moment",
+      moves: [(0, 100..<140)] + steps(20, of: 5, every: 20, from: 100), range: 200..<240, prepared: 212..<240,
+      quality: .reduced, direction: 1),
+    Case(
+      testDescription: "and towards the beginning, from the other side",
+      moves: [(0, 500..<540)] + steps(20, of: -5, every: 20, from: 500), range: 400..<440, prepared: 400..<428,
+      quality: .reduced, direction: -1),
+    Case(
+      testDescription: "a fling's first move is one already, however long the rest before it was",
+      moves: [(0, 100..<140), (5000, 133..<173)], range: 133..<173, prepared: 149..<173, quality: .reduced,
+      direction: 1),
+    Case(
+      testDescription: "the same range again: the fling is over",
+      moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100) + [(16, 740..<780)], range: 700..<820),
+    Case(
+      testDescription: "no move for a while: it is over too",
+      moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100), lookedAtAfter: 51, range: 700..<820),
+    Case(
+      testDescription: "with moves every 100 ms the pause has to be twice that",
+      moves: [(0, 100..<140)] + steps(5, of: 200, every: 100, from: 100), lookedAtAfter: 199, range: 1100..<1140,
+      prepared: 1140..<1140, quality: .reduced, direction: 1),
+    Case(
+      testDescription: "and then it is over",
+      moves: [(0, 100..<140)] + steps(5, of: 200, every: 100, from: 100), lookedAtAfter: 200, range: 1060..<1180),
+    Case(
+      testDescription: "a jump to a date is not known from a fling at once",
+      moves: [(0, 100..<140), (3000, 7000..<7040)], range: 7000..<7040, prepared: 7040..<7040, quality: .reduced,
+      direction: 1),
+    Case(
+      testDescription: "but soon after", moves: [(0, 100..<140), (3000, 7000..<7040)], lookedAtAfter: 250,
+      range: 6960..<7080),
+    Case(
+      testDescription: "turned round: where it goes now counts",
+      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100) + [(100, 169..<209)], range: 114..<249,
+      prepared: 114..<219, direction: -1),
+    Case(
+      testDescription: "two moves at one moment are no fling", moves: [(0, 100..<140), (0, 101..<141)],
+      range: 61..<211, prepared: 91..<211, direction: 1),
+  ]
+
+  @Test("what is prepared", arguments: cases)
+  func plans(_ sample: Case) {
+    var window = PreheatWindow()
+    var now = ContinuousClock.now
+    for (after, visible) in sample.moves {
+      now += .milliseconds(after)
+      window.moved(to: visible, of: sample.count, margin: sample.margin, at: now)
+    }
+    let plan = window.plan(at: now + .milliseconds(sample.lookedAtAfter))
+    #expect(plan.range == sample.range)
+    #expect(plan.prepared == sample.prepared ?? sample.range)
+    #expect(plan.quality == sample.quality)
+    #expect(plan.direction == sample.direction)
+    #expect(Set(plan.order) == Set(plan.prepared) && plan.order.count == plan.prepared.count)
+  }
+
+  @Test("the order: what is visible, then by distance; in travel what lies ahead first")
+  func order() {
+    var window = PreheatWindow()
+    var now = ContinuousClock.now
+    window.moved(to: 100..<103, of: 1000, margin: 4, at: now)
+    #expect(window.plan(at: now).order == [100, 101, 102, 103, 99, 104, 98, 105, 97, 106, 96])
+    now += .milliseconds(100)
+    window.moved(to: 101..<104, of: 1000, margin: 8, at: now)
+    // At 10 a second, five more ahead and a quarter of the margin behind.
+    #expect(
+      window.plan(at: now).order
+        == [103, 102, 101, 104, 105, 106, 107, 100, 108, 109, 110, 111, 99, 112, 113, 114, 115, 116])
+    window.moved(to: 100..<103, of: 1000, margin: 2, at: now + .milliseconds(100))
+    #expect(window.plan(at: now + .milliseconds(100)).order == [100, 101, 102, 99, 98, 97, 96])
+  }
+
+  @Test("a margin that nobody looks at shrinks to nothing, and comes back when somebody does")
+  func yield() {
+    var window = PreheatWindow()
+    let now = ContinuousClock.now
+    window.moved(to: 1000..<1040, of: 10_000, margin: 40, at: now)
+    for _ in 0..<8 { window.left(wasSeen: false) }
+    #expect(window.plan(at: now).range.count == 40 + 2 * 24)
+    for _ in 0..<80 { window.left(wasSeen: false) }
+    #expect(window.plan(at: now).range == 1000..<1040)
+    for _ in 0..<8 { window.left(wasSeen: true) }
+    #expect(window.plan(at: now).range.count == 40 + 2 * 16)
+    for _ in 0..<80 { window.left(wasSeen: true) }
+    #expect(window.plan(at: now).range == 960..<1080)
+  }
+
+  @Test("a window says when its plan will be another, and is another then, and not before")
+  func settling() throws {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<300 {
+      var window = PreheatWindow()
+      var now = ContinuousClock.now
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        now += .milliseconds(Int.random(in: 0...300, using: &random))
+        let first = Int.random(in: 0..<1000, using: &random)
+        window.moved(to: first..<first + 40, of: 1000, margin: Int.random(in: 1...80), at: now)
+      }
+      let plan = window.plan(at: now)
+      guard let change = window.nextChange(after: now) else {
+        #expect(window.plan(at: now + .seconds(1000)) == plan && plan.direction == 0)
+        continue
+      }
+      #expect(window.plan(at: change - .nanoseconds(1)) == plan)
+      #expect(window.plan(at: change) != plan && window.nextChange(after: change) == nil)
+      #expect(window.plan(at: change).quality == .high && window.plan(at: change).direction == 0)
+    }
+  }
+
+  @Test("whatever the moves: within the list, what is visible first, never more than the margins allow")
+  func bounds() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<500 {
+      var window = PreheatWindow()
+      var now = ContinuousClock.now
+      for _ in 0..<Int.random(in: 1...10, using: &random) {
+        now += .milliseconds(Int.random(in: 0...400, using: &random))
+        let count = Int.random(in: 0...300, using: &random)
+        let first = Int.random(in: 0...400, using: &random)
+        let margin = Int.random(in: 0...60, using: &random)
+        let visible = first..<first + Int.random(in: 1...50, using: &random)
+        window.moved(to: visible, of: count, margin: margin, at: now)
+        if Bool.random(using: &random) { window.left(wasSeen: Bool.random(using: &random)) }
+        let plan = window.plan(at: now + .milliseconds(Int.random(in: 0...400, using: &random)))
+        #expect(plan.range.clamped(to: 0..<count) == plan.range)
+        #expect(plan.prepared.isEmpty || plan.prepared.clamped(to: plan.range) == plan.prepared)
+        #expect(plan.visible.allSatisfy(plan.range.contains))
+        #expect(plan.range.count <= plan.visible.count + 3 * margin)
+        let prepared = Set(plan.order.prefix { plan.visible.contains($0) })
+        #expect(prepared == Set(plan.visible.filter(plan.prepared.contains)))
+      }
+    }
+  }
+}
