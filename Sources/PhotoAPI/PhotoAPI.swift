@@ -65,6 +65,7 @@ package struct PhotoAPI: HTTPHandler {
   private let assets: AssetRoutes
   private let collections: CollectionRoutes
   private let fetchResults: FetchResultRoutes
+  private let fetchResultChanges: FetchResultChangeRoute
   private let metadata: MetadataRoute
   private let image: ImageRoute
   private let requests: RequestRoutes
@@ -100,6 +101,7 @@ package struct PhotoAPI: HTTPHandler {
     assets = AssetRoutes(fetching: fetching)
     collections = CollectionRoutes(fetching: fetching)
     fetchResults = FetchResultRoutes(fetching: fetching)
+    fetchResultChanges = FetchResultChangeRoute(fetching: fetching)
     metadata = MetadataRoute(library: library, originals: originals, limits: options.codec, logger: logger)
     image = ImageRoute(
       library: library, images: images, answers: answers.cache, origins: gatekeeper.origins,
@@ -227,6 +229,7 @@ package struct PhotoAPI: HTTPHandler {
       }
     case .fetchResultAssets(let id):
       try lookUp(reply) { () throws(Problem) in try fetchResults.assets(id, request, principal) }
+    case .fetchResultChanges(let id): try tellChanges(of: id, request, principal, reply)
     case .asset(let identifier):
       try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
     case .metadata(let identifier):
@@ -291,6 +294,21 @@ package struct PhotoAPI: HTTPHandler {
       let window = try caching.window(id, request, principal)
       guard window.isFree else { return reply.send(try caching.move(window, principal)) }
       try lookUp(reply, on: fetches) { () throws(Problem) in try caching.move(window, principal) }
+    }
+  }
+
+  private func tellChanges(
+    of id: String, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
+  ) throws(Problem) {
+    let end = fetching.end
+    try onLookupQueue(reply) { () throws(Problem) in
+      let answer = try fetchResultChanges.answer(id, request, mayReadAll: false, until: end, principal)
+      if let answer { return reply.send(answer) }
+      try onLookupQueue(reply, fetches) { () throws(Problem) in
+        let answer = try fetchResultChanges.answer(id, request, mayReadAll: true, until: end, principal)
+        guard let answer else { preconditionFailure("a list that may be read is read") }
+        reply.send(answer)
+      }
     }
   }
 

@@ -146,29 +146,32 @@ final class SyntheticLibrary {
 
   func insert(_ new: [SyntheticAsset]) throws {
     assets += new
-    try queue.write { db in
-      let asset = try db.makeStatement(
-        sql: """
-          INSERT INTO asset (id, localIdentifier, contentVersion, revision, mediaType, mediaSubtypes,
-            uniformTypeIdentifier, isRAW, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha,
-            duration, creationDate, creationDateSource, modificationDate, addedDate, latitude, longitude, isFavorite,
-            isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion)
-          VALUES (?, ?, 'v', 1, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """)
-      let file = try db.makeStatement(
-        sql: """
-          INSERT INTO file (asset, role, isPrimary, path, inode, size, modified) VALUES (?, 'photo', 1, ?, ?, 1, 1)
-          """)
-      for one in new {
-        try asset.execute(arguments: [
-          one.row, one.identifier, one.mediaType.number, one.mediaSubtypes, one.type, one.isRAW, one.filename,
-          one.fileSize, one.pixelWidth, one.pixelHeight, one.duration, one.creationDate, one.modificationDate,
-          one.addedDate, one.latitude, one.longitude, one.isFavorite, one.isHidden, one.hasAdjustments ? "{}" : nil,
-          one.burst, one.representsBurst, one.burstSelection, one.placeholder.map { Data($0) },
-          one.placeholder == nil ? nil : "v",
-        ])
-        try file.execute(arguments: [one.row, Data("\(one.row).jpg".utf8), one.row])
-      }
+    try queue.write { try Self.write(new, $0) }
+  }
+
+  /// Writes assets and their files into the tables.
+  static func write(_ new: [SyntheticAsset], revision: Int64 = 1, _ db: Database) throws {
+    let asset = try db.makeStatement(
+      sql: """
+        INSERT INTO asset (id, localIdentifier, contentVersion, revision, mediaType, mediaSubtypes,
+          uniformTypeIdentifier, isRAW, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha,
+          duration, creationDate, creationDateSource, modificationDate, addedDate, latitude, longitude, isFavorite,
+          isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion)
+        VALUES (?, ?, 'v', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    let file = try db.makeStatement(
+      sql: """
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified) VALUES (?, 'photo', 1, ?, ?, 1, 1)
+        """)
+    for one in new {
+      try asset.execute(arguments: [
+        one.row, one.identifier, revision, one.mediaType.number, one.mediaSubtypes, one.type, one.isRAW, one.filename,
+        one.fileSize, one.pixelWidth, one.pixelHeight, one.duration, one.creationDate, one.modificationDate,
+        one.addedDate, one.latitude, one.longitude, one.isFavorite, one.isHidden, one.hasAdjustments ? "{}" : nil,
+        one.burst, one.representsBurst, one.burstSelection, one.placeholder.map { Data($0) },
+        one.placeholder == nil ? nil : "v",
+      ])
+      try file.execute(arguments: [one.row, Data("\(one.row).jpg".utf8), one.row])
     }
   }
 

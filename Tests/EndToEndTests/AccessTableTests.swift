@@ -191,6 +191,7 @@ struct AccessTableTests {
         Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404)),
       ]
     case .fetchResultAssets: return [get("/v1/fetchResults/none/assets", reading(404))]
+    case .fetchResultChanges: return [get("/v1/fetchResults/none/changes", reading(404))]
     case .requests: return [get("/v1/requests", reading(200, admin: 200))]
     case .request:
       return [

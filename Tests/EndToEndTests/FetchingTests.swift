@@ -171,6 +171,106 @@ struct FetchingTests {
     #expect(try daemon.get(path, method: "DELETE").status == 404)
   }
 
+  /// Changes the library in one commit, as a writer does.
+  private static func change(_ daemon: TestDaemon, _ statements: String) throws {
+    try daemon.sql(
+      """
+      BEGIN; UPDATE library SET value = value + 1 WHERE key = 'token';
+      \(statements)
+      INSERT INTO change (token, time, objects, isPlaceOnly) SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
+      COMMIT;
+      """)
+  }
+
+  /// The list on a client's screen with changes applied; what came is looked up in the new list.
+  private static func applying(_ changes: TestDaemon.Answer, to old: [String], new: [String]) throws -> [String] {
+    let removed = try #require(changes.json["removedIndexes"] as? [Int])
+    let inserted = try #require(changes.json["insertedIndexes"] as? [Int])
+    let moves = try #require(changes.json["moves"] as? [[String: Int]])
+    var list = old.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
+    for index in inserted { list.insert("came", at: index) }
+    var rest = list.enumerated().filter { item in !moves.contains { $0["from"] == item.offset } }.map(\.element)[...]
+    return new.enumerated().map { index, name in
+      let from = moves.first { $0["to"] == index }?["from"]
+      let one = from.map { list[$0] } ?? rest.popFirst()
+      return one == "came" ? name : one ?? "none"
+    }
+  }
+
+  @Test("changes of a fetch result turn the list on screen into that of the handle that they name")
+  func changes() throws {
+    let daemon = try Self.daemon()
+    let made = try daemon.post("/v1/fetchResults", #"{"sortDescriptors": "creationDate"}"#)
+    let id = try #require(made.json["id"] as? String)
+    let old = Self.identifiers(try daemon.get("/v1/fetchResults/\(id)/assets"))
+    let same = try daemon.get("/v1/fetchResults/\(id)/changes")
+    #expect(same.status == 200 && same.json["hasIncrementalChanges"] as? Bool == true)
+    #expect((same.json["fetchResultAfterChanges"] as? [String: Any])?["id"] as? String == id)
+    try Self.change(
+      daemon,
+      """
+      DELETE FROM asset WHERE localIdentifier = '\(old[4])';
+      UPDATE asset SET isFavorite = 1 - isFavorite WHERE localIdentifier = '\(old[6])';
+      UPDATE asset SET creationDate = 4000000000000 WHERE localIdentifier = '\(old[2])';
+      UPDATE asset SET isHidden = 0 WHERE isHidden = 1;
+      """)
+    let changes = try daemon.get("/v1/fetchResults/\(id)/changes")
+    let after = try #require(changes.json["fetchResultAfterChanges"] as? [String: Any])
+    let name = try #require(after["id"] as? String)
+    #expect(name != id && after["count"] as? Int == 23 && after["leaseSeconds"] as? Int == 300)
+    let new = Self.identifiers(try daemon.get("/v1/fetchResults/\(name)/assets"))
+    #expect(new == Self.identifiers(try daemon.get("/v1/assets?sortDescriptors=creationDate&limit=1000")))
+    #expect(try Self.applying(changes, to: old, new: new) == new)
+    #expect(changes.json["removedIndexes"] as? [Int] == [4])
+    #expect((changes.json["insertedIndexes"] as? [Int])?.count == 2)
+    #expect((changes.json["changedIndexes"] as? [Int])?.count == 2, "one is a favourite, one has another date")
+    #expect((changes.json["moves"] as? [[String: Int]])?.map { $0["to"] } == [22])
+    // The same again, which a client may already have; the old one stays as it was.
+    #expect(try daemon.get("/v1/fetchResults/\(id)/changes").body == changes.body)
+    let tag = try #require(changes["ETag"])
+    #expect(try daemon.get("/v1/fetchResults/\(id)/changes", ["If-None-Match: \(tag)"]).status == 304)
+    let members = try daemon.get("/v1/fetchResults/\(id)/assets").json["assets"] as? [[String: Any]]
+    #expect(members?.compactMap { $0["localIdentifier"] as? String } == old && members?[4]["deleted"] as? Bool == true)
+    let none = try daemon.get("/v1/fetchResults/\(name)/changes").json
+    #expect((none["fetchResultAfterChanges"] as? [String: Any])?["id"] as? String == name)
+    #expect((none["changedIndexes"] as? [Int])?.isEmpty == true)
+    #expect(try daemon.get("/v1/fetchResults/nobody/changes").status == 404)
+  }
+
+  @Test("of an album that goes everything is removed; of a transient collection what was deleted")
+  func changesOfCollections() throws {
+    let daemon = try Self.daemon()
+    let album = Self.identifiers(try daemon.get("/v1/collections/album/assets"))
+    func handle(_ collection: String) throws -> String {
+      try #require(try daemon.post("/v1/fetchResults", "{\"collection\": \"\(collection)\"}").json["id"] as? String)
+    }
+    let transient = try daemon.post(
+      "/v1/transientCollections", "{\"assets\": [\"\(album[3])\", \"\(album[0])\", \"\(album[5])\"]}")
+    let some = try handle(try #require(transient.json["localIdentifier"] as? String))
+    let all = try handle("album")
+    try Self.change(daemon, "UPDATE member SET position = -1000 WHERE asset = 2;")
+    let moved = try daemon.get("/v1/fetchResults/\(all)/changes").json
+    #expect(
+      (moved["moves"] as? [[String: Int]]) == [["from": 7, "to": 0]] && (moved["changedIndexes"] as? [Int]) == [])
+    try Self.change(
+      daemon, "DELETE FROM collection WHERE id = 100; DELETE FROM asset WHERE localIdentifier = '\(album[0])';")
+    let gone = try daemon.get("/v1/fetchResults/\(all)/changes").json
+    #expect(gone["removedIndexes"] as? [Int] == Array(0..<8))
+    #expect((gone["fetchResultAfterChanges"] as? [String: Any])?["count"] as? Int == 0)
+    #expect(try daemon.get("/v1/fetchResults/\(some)/changes").json["removedIndexes"] as? [Int] == [1])
+  }
+
+  @Test("where handles are full, changes that need one more are 429, and others are told")
+  func changesWithoutRoom() throws {
+    let daemon = try Self.daemon(["--set", "fetchResults.handles=1"])
+    let id = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    #expect(try daemon.get("/v1/fetchResults/\(id)/changes").status == 200)
+    try Self.change(daemon, "UPDATE asset SET isFavorite = 1 - isFavorite;")
+    let refused = try daemon.get("/v1/fetchResults/\(id)/changes")
+    #expect(refused.status == 429 && refused.json["type"] as? String == "/problems/too-many-handles")
+    #expect(try daemon.get("/v1/fetchResults/\(id)").status == 200, "it stays")
+  }
+
   @Test("a fetch result of a collection, and a transient collection of fetch results and of assets")
   func transients() throws {
     let daemon = try Self.daemon()
@@ -213,7 +313,8 @@ struct FetchingTests {
     let name = try #require(
       try daemon.post("/v1/transientCollections", #"{"assets": []}"#).json["localIdentifier"] as? String)
     for path in [
-      "/v1/fetchResults/\(id)", "/v1/fetchResults/\(id)/assets?range=0-1", "/v1/collections/\(name)",
+      "/v1/fetchResults/\(id)", "/v1/fetchResults/\(id)/assets?range=0-1", "/v1/fetchResults/\(id)/changes",
+      "/v1/collections/\(name)",
       "/v1/collections/\(name)/assets",
     ] {
       #expect(try daemon.get(path).status == 200 && daemon.get(path, stranger).status == 404, "\(path)")
@@ -334,6 +435,7 @@ struct FetchingTests {
       ("/v1/collections/momentListYear.2024/collections", collections),
       ("/v1/collections/album", ["includeHiddenAssets", "includeAllBurstAssets"]),
       ("/v1/fetchResults/\(id)/assets", ["range", "indexOf", "fields"]), ("/v1/fetchResults/\(id)", []),
+      ("/v1/fetchResults/\(id)/changes", []),
     ] {
       for name in names {
         for value in try #require(Self.nonsense[name]) {

@@ -19,6 +19,10 @@ package protocol AssetFetching: AssetSource, CollectionSource {
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket]
   func scope(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> AssetScope?
+  func changes(
+    of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> FetchResultDelta?
   func members(_ rows: ArraySlice<UInt32>, for principal: Principal) throws(AssetSourceError) -> [FetchedMember]
   func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> UInt32?
   func rows(

@@ -83,20 +83,24 @@ extension Catalogue {
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
-    return try fetching(deadline, for: principal) { db, part in
-      let plan = FetchPlan(fetch, in: part)
-      let statement = FetchStatement(plan, columns: "asset.id", limit: min(limit + 1, fetch.fetchLimit ?? .max))
-      let cursor = try UInt32.fetchCursor(statement.prepared(db))
-      var rows: [UInt32] = []
-      if fetch.predicate == nil, let count = try Self.kept(fetch, part, db) {
-        rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
-      }
-      while let row = try cursor.next() {
-        guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
-        rows.append(row)
-      }
-      return (rows, try Self.token(db, part, for: principal))
+    try fetching(deadline, for: principal) { db, part in
+      (try Self.rows(fetch, part, atMost: limit, db), try Self.token(db, part, for: principal))
     }
+  }
+
+  static func rows(_ fetch: AssetFetch, _ part: LibraryPart, atMost limit: Int, _ db: Database) throws -> [UInt32] {
+    let statement = FetchStatement(
+      FetchPlan(fetch, in: part), columns: "asset.id", limit: min(limit + 1, fetch.fetchLimit ?? .max))
+    let cursor = try UInt32.fetchCursor(statement.prepared(db))
+    var rows: [UInt32] = []
+    if fetch.predicate == nil, let count = try kept(fetch, part, db) {
+      rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
+    }
+    while let row = try cursor.next() {
+      guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
+      rows.append(row)
+    }
+    return rows
   }
 
   /// How many assets are of each day, month or year (UTC), newest first.

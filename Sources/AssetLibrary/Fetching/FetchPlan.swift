@@ -54,7 +54,9 @@ struct FetchPlan {
   /// - Parameters:
   ///   - part: what of the library there is for whoever asks.
   ///   - isGrid: only what `gridByDate` holds is read of each row.
-  init(_ fetch: AssetFetch, in part: LibraryPart = .whole, isGrid: Bool = false) {
+  ///   - rows: looks at these alone, each by its number, whatever index there is; they are the first of `values`, as
+  ///     ``list(_:)`` writes them. Not for a fetch of a list of rows.
+  init(_ fetch: AssetFetch, in part: LibraryPart = .whole, isGrid: Bool = false, among rows: [UInt32]? = nil) {
     let predicate = fetch.predicate?.normalized
     var listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
@@ -92,7 +94,14 @@ struct FetchPlan {
     case .rows(let rows):
       if fetch.sort == nil { place = "listed.key" }
       path = Path(source: part.assets(in: "json_each(?) AS listed"), isShort: rows.count <= Self.shortList)
-      values.append(.text("[\(rows.map(String.init).joined(separator: ","))]"))
+      values.append(.text(Self.list(rows)))
+    }
+    if let rows {
+      precondition(!fetch.scope.isList)
+      path.index = nil
+      path.source = part.assets(in: "json_each(?) AS listed")
+      if fetch.scope.isAlbum { path.source += " CROSS JOIN member INDEXED BY memberByAsset ON member.asset = asset.id" }
+      values.insert(.text(Self.list(rows)), at: 0)
     }
     // Nothing is looked for outside of the index, not even whether a row is listed.
     if isGrid, part == .whole, path.index == .visibleByDate {
@@ -127,6 +136,9 @@ struct FetchPlan {
       && (predicate?.conjuncts ?? []).allSatisfy { Self.isServed($0, by: path.album, sorted: sorted) }
     isFree = !path.isShort && (!isServed || fetch.scope.isList)
   }
+
+  /// Row numbers as JSON, for `json_each`.
+  static func list(_ rows: [UInt32]) -> String { "[\(rows.map(String.init).joined(separator: ","))]" }
 
   /// The path along which a fetch of the library runs: the shortest that holds all of it.
   private static func path(

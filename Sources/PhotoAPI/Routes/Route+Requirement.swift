@@ -17,7 +17,7 @@ extension Route {
     case health, readiness, openAPI, metrics, authorization, session, signedURLs
     case assets, asset, metadata, image
     case collections, collection, collectionAssets, collectionChildren, transientCollections
-    case fetchResults, fetchResult, fetchResultAssets
+    case fetchResults, fetchResult, fetchResultAssets, fetchResultChanges
     case requests, request
     case images
     case cachingManagers, cachingManager, startCaching, stopCaching, stopCachingAllImages, window
@@ -44,6 +44,7 @@ extension Route {
     case .fetchResults: .fetchResults
     case .fetchResult: .fetchResult
     case .fetchResultAssets: .fetchResultAssets
+    case .fetchResultChanges: .fetchResultChanges
     case .requests: .requests
     case .request: .request
     case .images: .images
@@ -67,8 +68,8 @@ extension Route {
     case .metrics: .somebody
     case .signedURLs: .scope([.read])
     case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
-      .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .images, .cachingManagers,
-      .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window:
+      .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .fetchResultChanges, .images,
+      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window:
       .scope([.read])
     // An administrator sees everybody's.
     case .requests, .request: .scope([.read, .admin])

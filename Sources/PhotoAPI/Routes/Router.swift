@@ -16,6 +16,7 @@ package enum Route: Sendable, Hashable {
   case fetchResults
   case fetchResult(String)
   case fetchResultAssets(String)
+  case fetchResultChanges(String)
   case requests
   case request(String)
   case images
@@ -53,6 +54,8 @@ package enum Route: Sendable, Hashable {
     case 3 where segments[0] == "v1" && segments[1] == "fetchResults": self = .fetchResult(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "fetchResults" && segments[3] == "assets":
       self = .fetchResultAssets(segments[2])
+    case 4 where segments[0] == "v1" && segments[1] == "fetchResults" && segments[3] == "changes":
+      self = .fetchResultChanges(segments[2])
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     case 2 where segments == ["v1", "images"]: self = .images
@@ -83,7 +86,7 @@ package enum Route: Sendable, Hashable {
     case .health, .readiness, .openAPI, .metrics, .authorization, .assets, .asset, .metadata, .image, .requests,
       .collections,
       .collection,
-      .collectionAssets, .collectionChildren, .fetchResultAssets:
+      .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges:
       [.get, .head, .options]
     }
   }
