@@ -35,7 +35,7 @@ extension Timestamp {
     let fraction = try reader.fraction()
     let offset = try reader.offset()
     guard reader.isAtEnd else { throw reader.fault }
-    let seconds = Self.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second
+    let seconds = CivilDate.daysSince1970(year, month, day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second
     milliseconds = Int64(seconds * 1000 + fraction)
   }
 
@@ -44,7 +44,7 @@ extension Timestamp {
     precondition(Self.rfc3339Range.contains(self), "no year of four digits")
     let (seconds, rest) = Self.floorDivided(Int(milliseconds), by: 1000)
     let (days, second) = Self.floorDivided(seconds, by: 86_400)
-    let date = Self.date(days: days)
+    let date = CivilDate.date(ofDay: days)
     return "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
       + "T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))"
       + (rest == 0 ? "Z" : ".\(Self.padded(rest, 3))Z")
@@ -113,24 +113,6 @@ extension Timestamp {
     case 4, 6, 9, 11: 30
     default: 31
     }
-  }
-
-  /// Days since 1970-01-01. Years begin in March here, so that a leap day is a year's last.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
-    let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-    let century = floorDivided(marchYear, by: 100).quotient
-    return 365 * marchYear + floorDivided(marchYear, by: 4).quotient - century + floorDivided(century, by: 4).quotient
-      + (153 * marchMonth + 2) / 5 + day - 719_469
-  }
-
-  private static func date(days: Int) -> (year: Int, month: Int, day: Int) {
-    // The year by its mean length, and one less or more where that is wrong.
-    var year = floorDivided(days * 400, by: 146_097).quotient + 1970
-    if self.days(year: year, month: 1, day: 1) > days { year -= 1 }
-    if self.days(year: year + 1, month: 1, day: 1) <= days { year += 1 }
-    var month = 12
-    while month > 1, self.days(year: year, month: month, day: 1) > days { month -= 1 }
-    return (year, month, days - self.days(year: year, month: month, day: 1) + 1)
   }
 
   private static func floorDivided(_ value: Int, by divisor: Int) -> (quotient: Int, rest: Int) {

@@ -1,9 +1,10 @@
-/// A day of the Gregorian calendar by its number from 1970-01-01, and back.
-enum CivilDate {
-  static let millisecondsPerDay: Int64 = 86_400_000
+/// A day of the Gregorian calendar by its number from 1970-01-01, and back: exact for every year, also before year 1
+/// (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+package enum CivilDate {
+  package static let millisecondsPerDay: Int64 = 86_400_000
 
   /// A year is taken to begin in March, so that the day that not every year has is its last.
-  static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+  package static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
     let yearOfEra = year - era * 400
@@ -11,12 +12,12 @@ enum CivilDate {
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  static func month(ofDay days: Int) -> (year: Int, month: Int) {
+  package static func month(ofDay days: Int) -> (year: Int, month: Int) {
     let date = date(ofDay: days)
     return (date.year, date.month)
   }
 
-  static func date(ofDay days: Int) -> (year: Int, month: Int, day: Int) {
+  package static func date(ofDay days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
@@ -28,7 +29,7 @@ enum CivilDate {
   }
 
   /// Rounds down, also before 1970.
-  static func day(ofMilliseconds milliseconds: Int64) -> Int {
+  package static func day(ofMilliseconds milliseconds: Int64) -> Int {
     Int(
       (milliseconds - (milliseconds % millisecondsPerDay + millisecondsPerDay) % millisecondsPerDay)
         / millisecondsPerDay)
