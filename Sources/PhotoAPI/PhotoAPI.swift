@@ -3,7 +3,7 @@
 //     preparedAnswer -> AnswerCache
 //     handle -> Gatekeeper (host, site, who asks) -> Route -> Gatekeeper (may they?)
 //            -> AuthorizationRoutes | HealthRoutes | MetricsRoute | AssetRoutes | CollectionRoutes | FetchResultRoutes
-//             | MetadataRoute | ImageRoute | RequestRoutes -> Reply
+//             | MetadataRoute | ImageRoute | RequestRoutes | ChangeRoutes -> Reply
 //
 // Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
 
@@ -71,6 +71,8 @@ package struct PhotoAPI: HTTPHandler {
   private let requests: RequestRoutes
   private let batch: BatchRoute
   private let caching: CachingRoutes
+  private let changing: Changing
+  private let changes: ChangeRoutes
 
   /// - Parameters:
   ///   - access: who may come in.
@@ -82,7 +84,8 @@ package struct PhotoAPI: HTTPHandler {
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
   package init(
-    library: any AssetFetching, access: AccessRegistry, results: FetchResults, originals: OriginalStore,
+    library: any AssetFetching, changing: Changing, access: AccessRegistry, results: FetchResults,
+    originals: OriginalStore,
     images: ImageManager, caching managers: CachingManagers, lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, answers: FrameAnswers,
     metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
@@ -109,6 +112,8 @@ package struct PhotoAPI: HTTPHandler {
     requests = RequestRoutes(images: images)
     batch = BatchRoute(library: library, images: images, queue: batches, logger: logger)
     caching = CachingRoutes(managers: managers, fetching: fetching)
+    self.changing = changing
+    changes = ChangeRoutes(catalogue: changing.catalogue, lists: changing.lists, logger: logger)
   }
 
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
@@ -185,19 +190,19 @@ package struct PhotoAPI: HTTPHandler {
     default: break
     }
     guard let caller else { throw .unauthorized }
-    guard let condition = caller.condition else { return try dispatch(route, request, target, caller, reply) }
+    guard let condition = caller.condition else { return try dispatch(route, request, target, caller, peer, reply) }
     // A signed URL of somebody who sees only a part: it may have left that part since.
     try onLookupQueue(reply) { () throws(Problem) in
       let collection = try fetching.asking { library throws(AssetSourceError) in
         try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
       }
       guard collection != nil else { throw Problem(.revoked, .signature) }
-      try dispatch(route, request, target, caller, reply)
+      try dispatch(route, request, target, caller, peer, reply)
     }
   }
 
   private func dispatch(
-    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ caller: Caller, _ reply: Reply
+    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ caller: Caller, _ peer: Peer, _ reply: Reply
   ) throws(Problem) {
     let principal = caller.principal
     switch route {
@@ -234,6 +239,21 @@ package struct PhotoAPI: HTTPHandler {
       try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
     case .metadata(let identifier):
       try lookUp(reply) { () throws(Problem) in try metadata.answer(LocalIdentifier(identifier), request, principal) }
+    case .changes:
+      guard request.method == .post else {
+        return try lookUp(reply) { () throws(Problem) in try changes.history(request, principal) }
+      }
+      try lookUp(reply, on: changing.queue) { () throws(Problem) in try changes.perform(request, principal) }
+    case .changeStream:
+      try onLookupQueue(reply) { () throws(Problem) in
+        try changes.stream(request, principal, changing.streams, reply) { [gatekeeper] in
+          // It may have been revoked since.
+          guard case .caller(let now) = gatekeeper.identity(request.head, target, .changeStream, from: peer) else {
+            return false
+          }
+          return now.principal == principal
+        }
+      }
     case .requests: reply.send(try requests.list(request, principal))
     case .request(let requestID):
       reply.send(
@@ -336,6 +356,22 @@ package struct PhotoAPI: HTTPHandler {
       do throws(Problem) { try work() } catch { reply.send(error.response) }
     }
     if !isAccepted { throw Problem(ImageServiceError.queueFull) }
+  }
+}
+
+/// What changes the library, and tells of it.
+package struct Changing: Sendable {
+  let catalogue: Catalogue
+  let lists: ChangeLists
+  let streams: ChangeStreams
+  /// Where change lists are carried out, one after the other.
+  let queue: WorkQueue
+
+  package init(catalogue: Catalogue, lists: ChangeLists, streams: ChangeStreams, queue: WorkQueue) {
+    self.catalogue = catalogue
+    self.lists = lists
+    self.streams = streams
+    self.queue = queue
   }
 }
 

@@ -109,8 +109,21 @@ struct Composition: Sendable {
       metrics: CachingMetrics(metrics), width: max(2, cores), logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
     catalogue.feed.observe(WindowObserver(caching))
+    let streams = ChangeStreams(limits: settings.streams)
+    catalogue.feed.observe(streams)
+    let files = try LibraryFiles(
+      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
+      options: LibraryFiles.Options(), logger: Logger(label: "files"))
+    let changing = Changing(
+      catalogue: catalogue,
+      lists: ChangeLists(
+        catalogue: catalogue, files: files, timeZone: settings.timeZone, limits: settings.changes),
+      streams: streams,
+      // One writer at a time; scans' transactions come in between.
+      queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changeQueue, qos: .userInitiated))
     let api = PhotoAPI(
-      library: catalogue, access: access, results: results, originals: originals, images: images.manager,
+      library: catalogue, changing: changing, access: access, results: results, originals: originals,
+      images: images.manager,
       caching: caching, lookups: lookups,
       // One after the other: each may take a core for as long as its deadline lets it.
       fetches: WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated),
@@ -135,7 +148,8 @@ struct Composition: Sendable {
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
-      images: images, results: results, access: access, caching: caching)
+      images: images, results: results, access: access, caching: caching, streams: streams,
+      history: settings.history)
   }
 
   /// Who may come in.

@@ -6,6 +6,7 @@ import Dispatch
 import HTTPServer
 import ImageService
 import Logging
+import PhotoAPI
 import PhotoModel
 import Synchronization
 
@@ -29,6 +30,8 @@ final class Daemon: Sendable {
   private let libraryPath: String
   private let images: ImageWing
   private let results: FetchResults
+  private let streams: ChangeStreams
+  private let history: HistoryLimits
   private let access: AccessRegistry
   private let caching: CachingManagers
   private let logger = Logger(label: "photod")
@@ -41,7 +44,7 @@ final class Daemon: Sendable {
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
     drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults,
-    access: AccessRegistry, caching: CachingManagers
+    access: AccessRegistry, caching: CachingManagers, streams: ChangeStreams, history: HistoryLimits
   ) {
     self.server = server
     self.sockets = sockets
@@ -52,6 +55,8 @@ final class Daemon: Sendable {
     self.libraryPath = libraryPath
     self.images = images
     self.results = results
+    self.streams = streams
+    self.history = history
     self.access = access
     self.caching = caching
   }
@@ -81,12 +86,14 @@ final class Daemon: Sendable {
     ServiceManager.notify("READY=1")
     tick()
     scanQueue.async { [self] in scan() }
+    pruneRegularly()
     if scanInterval > 0 { scanRegularly() }
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
     ServiceManager.notify("STOPPING=1")
     stopScanning.raise()
     images.background.end()
+    streams.end()
     await withCheckedContinuation { continuation in
       server.drain(deadline: drainDeadline) { continuation.resume() }
     }
@@ -127,9 +134,10 @@ final class Daemon: Sendable {
   /// may come in, and requests may have taken longer than they may.
   private func tick() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
-    timer.setEventHandler { [catalogue, images, results, access, caching] in
+    timer.setEventHandler { [catalogue, streams, images, results, access, caching] in
       access.refresh()
       catalogue.noticeOtherWriters()
+      streams.tick()
       images.manager.expire()
       results.expire()
       caching.tick()
@@ -138,6 +146,25 @@ final class Daemon: Sendable {
     timer.activate()
     keep(Source(timer))
   }
+
+  /// Removes what is older than the history goes back, a little at a time.
+  private func pruneRegularly() {
+    let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "photod.history", qos: .utility))
+    timer.setEventHandler { [self] in
+      do {
+        let needed = results.oldestChangeToken(catalogue.tokens)
+        while try !stopScanning.isRaised && catalogue.pruneHistory(history, needed: needed) {}
+      } catch {
+        logger.error("the history could not be shortened", metadata: ["error": "\(error)"])
+      }
+    }
+    timer.schedule(deadline: .now() + Self.pruneInterval, repeating: Self.pruneInterval, leeway: .seconds(10))
+    timer.activate()
+    keep(Source(timer))
+  }
+
+  /// In seconds.
+  private static let pruneInterval = 300.0
 
   private func scanRegularly() {
     let timer = DispatchSource.makeTimerSource(queue: scanQueue)

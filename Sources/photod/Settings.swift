@@ -10,6 +10,7 @@ import HTTPServer
 import ImageCodec
 import ImageService
 import Logging
+import PhotoAPI
 import SystemPackage
 
 /// What is wrong with the settings, for the operator.
@@ -42,6 +43,10 @@ struct Settings: Sendable {
   var fetchResults: FetchResults.Limits
   var pinnedBytes: Int
   var caching: CachingLimits
+  var changes: ChangeLimits
+  var changeQueue: Int
+  var streams: ChangeStreams.Limits
+  var history: HistoryLimits
   var codec: CodecLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
@@ -86,6 +91,17 @@ struct Settings: Sendable {
     ("caching.assets", .int(4096)),
     ("caching.assetsInAll", .int(16_384)),
     ("caching.leaseSeconds", .int(300)),
+    ("changes.entries", .int(1000)),
+    ("changes.assets", .int(10_000)),
+    ("changes.titleBytes", .int(512)),
+    ("changes.folderDepth", .int(16)),
+    ("changes.members", .int(1_000_000)),
+    ("changes.queue", .int(256)),
+    ("changes.streams", .int(256)),
+    ("changes.heartbeatSeconds", .int(15)),
+    ("changes.objectsBehind", .int(10_000)),
+    ("history.days", .int(30)),
+    ("history.objects", .int(1_000_000)),
     ("limits.sourcePixels", .int(250_000_000)),
     ("limits.sourceSide", .int(65_500)),
     ("limits.jpegScans", .int(100)),
@@ -198,6 +214,20 @@ struct Settings: Sendable {
     caching.assets = try reader.number("caching.assets", in: 1...100_000)
     caching.assetsInAll = try reader.number("caching.assetsInAll", in: 1...10_000_000)
     caching.lease = .seconds(try reader.number("caching.leaseSeconds", in: 1...86_400))
+    changes = ChangeLimits()
+    changes.entries = try reader.number("changes.entries", in: 1...1_000_000)
+    changes.assetsAnEntry = try reader.number("changes.assets", in: 1...10_000_000)
+    changes.titleBytes = try reader.number("changes.titleBytes", in: 1...65_536)
+    changes.folderDepth = try reader.number("changes.folderDepth", in: 1...1000)
+    changes.members = try reader.number("changes.members", in: 1...100_000_000)
+    changeQueue = try reader.number("changes.queue", in: 1...1_000_000)
+    streams = ChangeStreams.Limits()
+    streams.streams = try reader.number("changes.streams", in: 0...1_000_000)
+    streams.heartbeat = .seconds(try reader.number("changes.heartbeatSeconds", in: 1...3600))
+    streams.objectsBehind = try reader.number("changes.objectsBehind", in: 1...1_000_000_000)
+    history = HistoryLimits()
+    history.days = try reader.number("history.days", in: 0...36_500)
+    history.objects = try reader.number("history.objects", in: 0...1_000_000_000)
     codec = CodecLimits(
       sourcePixels: try reader.number("limits.sourcePixels", in: 1...(1 << 40)),
       // libjpeg itself writes no more than 65,500 a side.

@@ -20,6 +20,8 @@ final class Studio: Sendable {
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var codec = CodecLimits()
     var store = FrameStore(nil)
+    /// Where originals are, if not in memory.
+    var originals: OriginalStore?
   }
 
   let originals = Originals()
@@ -40,7 +42,7 @@ final class Studio: Sendable {
     store = setting.store
     lane = RenderLane(label: "test.render", workers: setting.workers, budget: budget)
     let steps = JobSteps(
-      originals: originals.store, memory: cache, store: setting.store,
+      originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
       quick: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), lane: lane, budget: budget,
       limits: setting.codec, metrics: ImageMetrics(metrics), logger: setting.logger)
     let clock = clock

@@ -41,6 +41,13 @@ package struct CatalogueRestore {
       try copy.write { db in
         try db.execute(
           sql: "UPDATE library SET value = max(value, ?) + 1 WHERE key = 'token'", arguments: [token ?? 0])
+        // What came behind a token of before is not what the copy's history says.
+        guard try db.tableExists("changedObject") else { return }
+        for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
+        try db.execute(
+          sql: """
+            UPDATE library SET value = (SELECT value FROM library WHERE key = 'token') WHERE key = 'historyStart'
+            """)
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil

@@ -49,17 +49,31 @@ extension Catalogue {
 
   /// The token of the last change that a principal may know of, as clients get it.
   static func token(_ db: Database, _ part: LibraryPart, for principal: Principal) throws -> String {
-    let number =
-      switch (part, principal.may(.location)) {
-      case (.whole, true): "(SELECT value FROM library WHERE key = 'token')"
-      case (.whole, false):
-        """
-        max((SELECT value FROM library WHERE key = 'historyStart'),
-          coalesce((SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0 ORDER BY token DESC LIMIT 1), 0))
-        """
-      case (.limited, true): "(SELECT revision FROM limitedLibrary WHERE \(part.condition(on: "id")))"
-      case (.limited, false): "(SELECT placelessRevision FROM limitedLibrary WHERE \(part.condition(on: "id")))"
-      }
-    return try String.fetchOne(part.statement("SELECT changeToken(\(number))", db)) ?? ""
+    let token = try visibleToken(db, part, principal)
+    return try String.fetchOne(db.cachedStatement(sql: "SELECT changeToken(?)"), arguments: [token.number]) ?? ""
+  }
+
+  /// The token of the last change that a principal may know of; no older than what is known of at all, so that it can be asked
+  /// what came behind it.
+  static func visibleToken(_ db: Database, _ part: LibraryPart, _ principal: Principal) throws -> ChangeToken {
+    let last: Int64?
+    switch (part, principal.may(.location)) {
+    case (.whole, true): return try changeToken(db)
+    case (.whole, false):
+      last = try Int64.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0
+            ORDER BY token DESC LIMIT 1
+            """))
+    case (.limited(let library), let mayKnowPlaces):
+      last = try Int64.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT \(mayKnowPlaces ? "revision" : "placelessRevision") FROM limitedLibrary WHERE id = ?"),
+        arguments: [library])
+    }
+    let start = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'historyStart'"))
+    return ChangeToken(max(start ?? 0, last ?? 0))
   }
 }

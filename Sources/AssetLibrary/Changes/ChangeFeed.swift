@@ -3,16 +3,11 @@
 //     commit --changed--> [latest token] --queue--> observer, observer, ...
 
 import Dispatch
+import PhotoModel
 import Synchronization
 
-/// Is told of changes.
-package protocol ChangeObserver: AnyObject, Sendable {
-  /// The library is now in the state after this change. Called after the commit, on the feed's queue, with rising tokens; commits
-  /// that follow one another quickly are told of once, with the last token. Returns soon: what takes long is put
-  /// on a queue of its own.
-  func libraryDidChange(_ token: ChangeToken)
-}
-
+/// Tells observers of every commit, on its own queue, after the commit and with no lock held. Commits that follow one another
+/// quickly are told of once: whoever wants to know what changed asks the history, from the token that it knows on.
 package final class ChangeFeed: Sendable {
   private struct State {
     var latest: ChangeToken
@@ -44,10 +39,10 @@ package final class ChangeFeed: Sendable {
   }
 
   private func tell() {
-    let (token, observers) = state.withLock { state in
+    let observers = state.withLock { state in
       state.isTelling = false
-      return (state.latest, state.observers)
+      return state.observers
     }
-    for observer in observers { observer.libraryDidChange(token) }
+    for observer in observers { observer.libraryDidChange() }
   }
 }

@@ -57,6 +57,11 @@ package struct FetchResults: Sendable {
   ///   - after: what ``Catalogue/changes(of:mayReadAll:atMost:deadline:for:)`` gave.
   ///   - name: of `result`, which was asked about.
   /// - Returns: the name of the result after the changes, and that result.
+  /// The oldest state that somebody holds a list of; `nil`: nobody holds any.
+  package func oldestChangeToken(_ tokens: ChangeTokenText) -> ChangeToken? {
+    handles.values.compactMap { tokens.token(of: $0.changeToken) }.min()
+  }
+
   package func keep(
     _ after: FetchResult, after result: FetchResult, named name: String, owner: Principal
   ) throws(LeaseTable<FetchResult>.Refusal) -> (name: String, result: FetchResult) {

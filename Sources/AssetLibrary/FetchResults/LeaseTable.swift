@@ -81,6 +81,9 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     entries.withLock { Self.expire(&$0, instant) }
   }
 
+  /// Everything that is leased, whoever's it is.
+  package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
+
   package var count: Int { entries.withLock { $0.count } }
 
   private static func expire(_ entries: inout [String: Entry], _ instant: ContinuousClock.Instant) {

@@ -3,7 +3,7 @@
 package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
-  case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, origin, priority, range
+  case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, lastEventID, origin, priority, range
   case transferEncoding, via, cookie
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
@@ -27,6 +27,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .ifNoneMatch: "if-none-match"
     case .ifRange: "if-range"
     case .ifUnmodifiedSince: "if-unmodified-since"
+    case .lastEventID: "last-event-id"
     case .origin: "origin"
     case .priority: "priority"
     case .range: "range"
@@ -74,6 +75,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       switch bytes[range.lowerBound] | 0x20 {
       case UInt8(ascii: "i"): self = one(.ifNoneMatch)
       case UInt8(ascii: "c"): self = one(.cacheControl)
+      case UInt8(ascii: "l"): self = one(.lastEventID)
       default: self = one(.authorization)
       }
     case 14: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "s") ? one(.secFetchSite) : one(.contentLength)

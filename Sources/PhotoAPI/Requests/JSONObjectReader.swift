@@ -61,6 +61,10 @@ struct JSONObjectReader {
     return members[name] == .null ? nil : members[name]
   }
 
+  mutating func note(_ name: String) { known.append(name) }
+
+  func holds(_ name: String) -> Bool { members[name] != nil }
+
   mutating func text(_ name: String) throws(Problem) -> String? {
     switch value(name) {
     case nil: return nil

@@ -11,6 +11,8 @@ package struct Problem: Error, Sendable, Hashable {
   package var detail: String
   /// The request parameter at fault.
   package var parameter: String?
+  /// The entry of a list at fault, counted from 0.
+  package var index: Int?
   /// Header fields that belong to this answer, such as `Allow` and `Retry-After`.
   package var fields: [String: String] = [:]
 
@@ -45,6 +47,7 @@ struct ProblemJSON: Encodable {
   let status: Int
   let detail: String
   let parameter: String?
+  let index: Int?
 
   init(_ problem: Problem) {
     type = "/problems/\(problem.kind)"
@@ -52,5 +55,6 @@ struct ProblemJSON: Encodable {
     status = problem.status
     detail = problem.detail
     parameter = problem.parameter
+    index = problem.index
   }
 }

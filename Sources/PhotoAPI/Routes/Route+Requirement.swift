@@ -18,6 +18,7 @@ extension Route {
     case assets, asset, metadata, image
     case collections, collection, collectionAssets, collectionChildren, transientCollections
     case fetchResults, fetchResult, fetchResultAssets, fetchResultChanges
+    case changes, changeStream
     case requests, request
     case images
     case cachingManagers, cachingManager, startCaching, stopCaching, stopCachingAllImages, window
@@ -45,6 +46,8 @@ extension Route {
     case .fetchResult: .fetchResult
     case .fetchResultAssets: .fetchResultAssets
     case .fetchResultChanges: .fetchResultChanges
+    case .changes: .changes
+    case .changeStream: .changeStream
     case .requests: .requests
     case .request: .request
     case .images: .images
@@ -69,8 +72,9 @@ extension Route {
     case .signedURLs: .scope([.read])
     case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
       .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .fetchResultChanges, .images,
-      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window:
+      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .changeStream:
       .scope([.read])
+    case .changes: .scope(method == .post ? [.write] : [.read])
     // An administrator sees everybody's.
     case .requests, .request: .scope([.read, .admin])
     }

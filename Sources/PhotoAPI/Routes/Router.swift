@@ -17,6 +17,7 @@ package enum Route: Sendable, Hashable {
   case fetchResult(String)
   case fetchResultAssets(String)
   case fetchResultChanges(String)
+  case changes, changeStream
   case requests
   case request(String)
   case images
@@ -56,6 +57,8 @@ package enum Route: Sendable, Hashable {
       self = .fetchResultAssets(segments[2])
     case 4 where segments[0] == "v1" && segments[1] == "fetchResults" && segments[3] == "changes":
       self = .fetchResultChanges(segments[2])
+    case 2 where segments == ["v1", "changes"]: self = .changes
+    case 3 where segments == ["v1", "changes", "stream"]: self = .changeStream
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     case 2 where segments == ["v1", "images"]: self = .images
@@ -77,6 +80,7 @@ package enum Route: Sendable, Hashable {
   package var methods: [HTTPMethod] {
     switch self {
     case .request, .fetchResult, .cachingManager: [.get, .head, .delete, .options]
+    case .changes: [.get, .head, .post, .options]
     case .session: [.post, .delete, .options]
     case .fetchResults, .transientCollections, .signedURLs, .images, .startCaching, .stopCaching,
       .stopCachingAllImages:
@@ -86,7 +90,7 @@ package enum Route: Sendable, Hashable {
     case .health, .readiness, .openAPI, .metrics, .authorization, .assets, .asset, .metadata, .image, .requests,
       .collections,
       .collection,
-      .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges:
+      .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges, .changeStream:
       [.get, .head, .options]
     }
   }

@@ -66,6 +66,8 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
 /// How a creation date came to be known, from the surest to the least sure.
 package enum DateSource: String, Sendable, Hashable {
+  /// Somebody said so, whatever the file says.
+  case user
   /// The file names a date and its offset from UTC.
   case metadata
   /// The file names a date without an offset; the library's configured zone was assumed.

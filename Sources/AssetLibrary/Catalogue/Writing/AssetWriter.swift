@@ -189,8 +189,18 @@ struct AssetWriter {
     INSERT INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
     VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
+  /// What somebody said of an asset stands against what its file says.
   private static let assignment =
-    "UPDATE asset SET \(properties.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
+    "UPDATE asset SET \(properties.map { "\($0) = \(value(of: $0))" }.joined(separator: ", ")) WHERE id = ?"
+
+  private static func value(of property: String) -> String {
+    switch property {
+    case "creationDate", "creationDateSource":
+      "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
+    case "latitude", "longitude", "altitude": "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+    default: "?"
+    }
+  }
 
   private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
     [

@@ -43,11 +43,14 @@ struct BurstWriter {
   /// other ways stays what it is in its own, also the one that somebody picked.
   func isConcerned(by media: ProbedMedia, of asset: Int64) throws -> Bool {
     let row = try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT burstIdentifier, creationDate, cameraModel FROM asset WHERE id = ?"),
+      db.cachedStatement(
+        sql: "SELECT burstIdentifier, creationDate, cameraModel, creationDateSource FROM asset WHERE id = ?"),
       arguments: [asset])
     guard let row, let burst: String = row[0] else { return true }
     if let name = media.burst { return name != burst }
-    return media.date.moment.milliseconds != row[1] || media.cameraModel != row[2]
+    // The date that somebody gave it is no shutter's.
+    let isDated = media.date.moment.milliseconds == row[1] || row[3] == DateSource.user.rawValue
+    return !isDated || media.cameraModel != row[2]
   }
 
   /// An asset is about to go, or to be another picture.

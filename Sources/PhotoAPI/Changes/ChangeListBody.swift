@@ -1,0 +1,279 @@
+// POST /v1/changes: a JSON object becomes a list of change requests. Whatever is wrong with an entry's own words is found
+// here, and said with its index; what is wrong with what it names is the library's to find.
+
+import AssetLibrary
+import FoundationEssentials
+import HTTPCore
+import PhotoModel
+
+struct ChangeListBody: Sendable {
+  let requests: [ChangeRequest]
+
+  private static let mostAltitude = 1_000_000.0
+  private static let pathBytes = 4096
+
+  init(_ request: HTTPRequest, _ limits: ChangeLimits, for principal: Principal) throws(Problem) {
+    var body = try JSONObjectReader(request)
+    let value = body.value("changes")
+    try body.finish()
+    guard case .list(let entries) = value, entries.count <= limits.entries else {
+      throw QueryReader.invalid("changes", "is a list of at most \(limits.entries) change requests")
+    }
+    var requests: [ChangeRequest] = []
+    requests.reserveCapacity(entries.count)
+    for (index, entry) in entries.enumerated() {
+      do throws(Problem) {
+        guard case .object(let members) = entry else {
+          throw QueryReader.invalid("changes", "is a list of objects")
+        }
+        var reader = EntryReader(JSONObjectReader(members), limits)
+        requests.append(try reader.request(for: principal))
+      } catch {
+        throw error.at(index)
+      }
+    }
+    self.requests = requests
+  }
+
+  /// Reads one entry.
+  private struct EntryReader {
+    private var entry: JSONObjectReader
+    private let limits: ChangeLimits
+
+    init(_ entry: JSONObjectReader, _ limits: ChangeLimits) {
+      self.entry = entry
+      self.limits = limits
+    }
+
+    mutating func request(for principal: Principal) throws(Problem) -> ChangeRequest {
+      guard let type = try entry.text("type") else { throw QueryReader.invalid("type", "is missing") }
+      var placeholder: String?
+      var ifMatch: String?
+      let action: ChangeRequest.Action
+      switch type {
+      case "updateAsset":
+        ifMatch = try entry.text("ifMatch")
+        action = .updateAsset(try target("asset"), try assetUpdate(principal))
+      case "deleteAsset":
+        ifMatch = try entry.text("ifMatch")
+        action = .deleteAsset(try target("asset"))
+      case "restoreAsset":
+        placeholder = try newPlaceholder()
+        action = .restoreAsset(try identifier("asset"))
+      case "createAsset":
+        placeholder = try newPlaceholder()
+        action = try createAsset()
+      case "createAlbum", "createFolder":
+        placeholder = try newPlaceholder()
+        guard let title = try title() else { throw QueryReader.invalid("title", "is missing") }
+        let parent = entry.isNull("parent") ? nil : try optionalTarget("parent")
+        action = .createCollection(NewCollection(isFolder: type == "createFolder", title: title, parent: parent))
+      case "updateCollection":
+        ifMatch = try entry.text("ifMatch")
+        action = .updateCollection(try target("collection"), try collectionUpdate())
+      case "deleteCollection":
+        ifMatch = try entry.text("ifMatch")
+        action = .deleteCollection(try target("collection"))
+      case "addAssets", "removeAssets", "insertAssets", "moveAssets", "replaceAssets":
+        ifMatch = try entry.text("ifMatch")
+        action = try members(type)
+      case "setAdjustments", "revertAdjustments":
+        throw Problem(
+          422, "change-unsupported", "This change is not supported",
+          detail: "Adjustments can't be set or reverted yet; leave \(type) out.", parameter: "type")
+      default:
+        throw QueryReader.invalid(
+          "type",
+          "is one of updateAsset, deleteAsset, restoreAsset, createAsset, createAlbum, createFolder, updateCollection, "
+            + "deleteCollection, addAssets, removeAssets, insertAssets, moveAssets, replaceAssets")
+      }
+      try entry.finish()
+      return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
+    }
+
+    // MARK: Assets
+
+    private mutating func assetUpdate(_ principal: Principal) throws(Problem) -> AssetUpdate {
+      var update = AssetUpdate()
+      update.isFavorite = try optionalFlag("isFavorite")
+      update.isHidden = try optionalFlag("isHidden")
+      if entry.isNull("creationDate") { throw QueryReader.invalid("creationDate", "is a date") }
+      if let text = try entry.text("creationDate") {
+        do throws(MalformedRFC3339) {
+          update.creationDate = try Timestamp(rfc3339: text)
+        } catch {
+          throw QueryReader.invalid("creationDate", "is a date such as 2024-05-01T12:30:00Z")
+        }
+      }
+      if entry.has("location") {
+        guard principal.may(.location) else { throw .insufficientScope([.location]) }
+        update.location = .some(try location())
+      }
+      guard update != AssetUpdate() else {
+        throw QueryReader.invalid("type", "updateAsset has one of isFavorite, isHidden, creationDate, location")
+      }
+      return update
+    }
+
+    private mutating func location() throws(Problem) -> Location? {
+      if entry.isNull("location") { return nil }
+      guard case .object(let members) = entry.value("location") else {
+        throw QueryReader.invalid("location", "is an object with latitude and longitude, or null")
+      }
+      var place = JSONObjectReader(members)
+      func number(_ name: String, _ most: Double) throws(Problem) -> Double? {
+        let number: Double
+        switch place.value(name) {
+        case nil: return nil
+        case .integer(let value): number = Double(value)
+        case .number(let value): number = value
+        default: throw QueryReader.invalid("location", "has numbers")
+        }
+        guard number.magnitude <= most else {
+          throw QueryReader.invalid("location", "has a \(name) from \(Int(-most)) to \(Int(most))")
+        }
+        return number
+      }
+      let (latitude, longitude) = (try number("latitude", 90), try number("longitude", 180))
+      let altitude = try number("altitude", ChangeListBody.mostAltitude)
+      do throws(Problem) { try place.finish() } catch {
+        throw QueryReader.invalid("location", "has latitude, longitude and altitude alone")
+      }
+      guard let latitude, let longitude else {
+        throw QueryReader.invalid("location", "has a latitude and a longitude")
+      }
+      return Location(latitude: latitude, longitude: longitude, altitude: altitude)
+    }
+
+    private mutating func createAsset() throws(Problem) -> ChangeRequest.Action {
+      let path = try entry.text("path")
+      let upload = try entry.text("upload")
+      guard (path == nil) != (upload == nil) else {
+        throw QueryReader.invalid("path", "is a file in the library; or upload is what POST /v1/assets answered")
+      }
+      if let upload { return .useUpload(try LocalIdentifier(parameter: upload, "upload")) }
+      let bytes = Array((path ?? "").utf8)
+      guard (1...ChangeListBody.pathBytes).contains(bytes.count), bytes.first != UInt8(ascii: "/"), !bytes.contains(0)
+      else {
+        throw QueryReader.invalid(
+          "path", "is relative to the library's folder, of at most \(ChangeListBody.pathBytes) bytes")
+      }
+      return .createAsset(path: bytes)
+    }
+
+    // MARK: Collections
+
+    private mutating func collectionUpdate() throws(Problem) -> CollectionUpdate {
+      var update = CollectionUpdate()
+      update.title = try title()
+      if entry.has("keyAsset") {
+        update.keyAsset = .some(entry.isNull("keyAsset") ? nil : try optionalTarget("keyAsset"))
+      }
+      if entry.has("parent") {
+        update.parent = .some(entry.isNull("parent") ? nil : try optionalTarget("parent"))
+      }
+      guard update != CollectionUpdate() else {
+        throw QueryReader.invalid("type", "updateCollection has one of title, keyAsset, parent")
+      }
+      return update
+    }
+
+    private mutating func members(_ type: String) throws(Problem) -> ChangeRequest.Action {
+      let collection = try target("collection")
+      let limit = limits.assetsAnEntry
+      guard let names = try entry.texts("assets", atMost: limit) else {
+        throw QueryReader.invalid("assets", "is a list of at most \(limit) assets")
+      }
+      var assets: [ChangeTarget] = []
+      assets.reserveCapacity(names.count)
+      for name in names { assets.append(try Self.target(name, "assets")) }
+      switch type {
+      case "addAssets": return .addAssets(collection, assets)
+      case "removeAssets": return .removeAssets(collection, assets)
+      case "replaceAssets":
+        guard case .list(let values) = entry.value("indexes"), values.count == assets.count else {
+          throw QueryReader.invalid("indexes", "is a list of as many whole numbers as there are assets")
+        }
+        var indexes: [Int] = []
+        for value in values {
+          guard case .integer(let index) = value, index >= 0 else {
+            throw QueryReader.invalid("indexes", "is a list of whole numbers from 0")
+          }
+          indexes.append(index)
+        }
+        return .replaceAssets(collection, assets, indexes: indexes)
+      default:
+        guard let index = try entry.number("index", in: 0...limits.members) else {
+          throw QueryReader.invalid("index", "is missing")
+        }
+        return type == "insertAssets"
+          ? .insertAssets(collection, assets, index: index) : .moveAssets(collection, assets, index: index)
+      }
+    }
+
+    private mutating func title() throws(Problem) -> String? {
+      if entry.isNull("title") { throw QueryReader.invalid("title", "is a string") }
+      guard let title = try entry.text("title") else { return nil }
+      guard (1...limits.titleBytes).contains(title.utf8.count),
+        !title.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      else {
+        throw QueryReader.invalid("title", "has 1 to \(limits.titleBytes) bytes, and no control characters")
+      }
+      return title
+    }
+
+    // MARK: Names
+
+    private mutating func newPlaceholder() throws(Problem) -> String? {
+      guard let name = try entry.text("placeholder") else { return nil }
+      guard Self.isPlaceholder(name) else {
+        throw QueryReader.invalid("placeholder", "is a $ and 1 to 63 of A-Z, a-z, 0-9, -, . and _")
+      }
+      return name
+    }
+
+    private mutating func target(_ name: String) throws(Problem) -> ChangeTarget {
+      guard let target = try optionalTarget(name) else { throw QueryReader.invalid(name, "is missing") }
+      return target
+    }
+
+    private mutating func optionalTarget(_ name: String) throws(Problem) -> ChangeTarget? {
+      guard let text = try entry.text(name) else { return nil }
+      return try Self.target(text, name)
+    }
+
+    private mutating func identifier(_ name: String) throws(Problem) -> LocalIdentifier {
+      guard let text = try entry.text(name) else { throw QueryReader.invalid(name, "is missing") }
+      return try LocalIdentifier(parameter: text, name)
+    }
+
+    private mutating func optionalFlag(_ name: String) throws(Problem) -> Bool? {
+      if entry.isNull(name) { throw QueryReader.invalid(name, "is true or false") }
+      return entry.has(name) ? try entry.flag(name) : nil
+    }
+
+    private static func target(_ text: String, _ name: String) throws(Problem) -> ChangeTarget {
+      guard text.hasPrefix("$") else { return .existing(try LocalIdentifier(parameter: text, name)) }
+      guard isPlaceholder(text) else {
+        throw QueryReader.invalid(name, "is a localIdentifier, or a placeholder of an entry before this one")
+      }
+      return .placeholder(text)
+    }
+
+    private static func isPlaceholder(_ text: String) -> Bool {
+      guard text.hasPrefix("$"), text.utf8.count <= 64 else { return false }
+      return (try? LocalIdentifier(parameter: String(text.dropFirst()), "placeholder")) != nil
+    }
+  }
+}
+
+extension JSONObjectReader {
+  /// Whether there is a member of that name, be it null.
+  mutating func has(_ name: String) -> Bool {
+    note(name)
+    return holds(name)
+  }
+
+  /// Whether it is there and null.
+  mutating func isNull(_ name: String) -> Bool { has(name) && value(name) == nil }
+}

@@ -1,0 +1,126 @@
+// What change lists cost over HTTP: lists of so many entries, one after the other on one connection and from several at once,
+// each durable before it is answered. The catalogue is a copy of a synthetic one.
+
+import ArgumentParser
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+struct ChangesBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "changes", abstract: "Change lists a second, by the number of their entries, and how long one takes.")
+
+  @Option(help: "Where the photod to measure is.")
+  var photod: String
+
+  @Option(help: "How many assets the library has.")
+  var assets = 100_000
+
+  @Option(parsing: .upToNextOption, help: "Entries of a list.")
+  var entries = [1, 10, 100]
+
+  @Option(parsing: .upToNextOption, help: "Connections that send lists at once.")
+  var connections = [1, 8]
+
+  @Option(help: "Seconds of each measurement.")
+  var seconds = 5.0
+
+  @Option(help: "Where catalogues are kept between runs.")
+  var cache = ".build/bench-library"
+
+  func run() throws {
+    let catalogue = try SyntheticCatalogue(assets: assets, in: cache)
+    try TemporaryFolder.with { folder in
+      try FileManager.default.copyItem(atPath: catalogue.folder, toPath: folder + "/data")
+      try FileManager.default.createDirectory(atPath: folder + "/library", withIntermediateDirectories: true)
+      let server = try ServerProcess(
+        [
+          photod, "serve", "--library", folder + "/library", "--data", folder + "/data", "--listen", "127.0.0.1:0",
+          "--set", "scan.intervalSeconds=0", "--set", "accessLog=false", "--log-level", "critical",
+        ], speaksWhenReady: true)
+      guard let port = server.firstLine.split(separator: ":").last.flatMap({ UInt16($0.prefix { $0.isNumber }) }) else {
+        throw BenchError(description: "photod did not start: \(server.firstLine)")
+      }
+      print("Change lists over HTTP, \(assets) assets; \(Machine.cores)")
+      print("One fdatasync of four kilobytes on this disk: \(try Self.syncMilliseconds(folder).text(2)) ms\n")
+      let names = try Self.identifiers(port)
+      let table = Table(
+        ["entries", "connections", "lists/s", "entries/s", "p50 ms", "p99 ms", "CPU ms a list"], labels: 0)
+      for count in entries {
+        for connections in connections {
+          let cpu = try Accounting.cpuSeconds(of: server.identifier)
+          let times = try measure(count, connections, names, port)
+          let spent = try Accounting.cpuSeconds(of: server.identifier) - cpu
+          let rate = Double(times.count) / seconds
+          table.row([
+            "\(count)", "\(connections)", rate.text(0), (rate * Double(count)).text(0),
+            times.percentile(50).text(2), times.percentile(99).text(2), (spent * 1000 / Double(times.count)).text(2),
+          ])
+        }
+      }
+    }
+  }
+
+  /// The milliseconds of each list.
+  private func measure(_ count: Int, _ connections: Int, _ names: [String], _ port: UInt16) throws -> [Double] {
+    let found = Mutex<(times: [Double], failure: String?)>(([], nil))
+    let end = HTTPClient.now() + seconds
+    DispatchQueue.concurrentPerform(iterations: connections) { connection in
+      let client = HTTPClient(port: port)
+      var random = SplitMix(state: UInt64(connection + count * 100))
+      var times: [Double] = []
+      while HTTPClient.now() < end {
+        let list = (0..<count).map { _ in
+          let name = names[Int.random(in: names.indices, using: &random)]
+          // One of the two is a change, whatever was before.
+          return
+            "{\"type\":\"updateAsset\",\"asset\":\"\(name)\",\"creationDate\":\"2011-01-01T00:00:00.\(Int.random(in: 100...999, using: &random))Z\"}"
+        }
+        let body = "{\"changes\":[\(list.joined(separator: ","))]}"
+        let request =
+          HTTPClient.request(
+            "/v1/changes", method: "POST",
+            header: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n") + Array(body.utf8)
+        let start = HTTPClient.now()
+        do {
+          let answer = try client.ask(request)
+          guard answer.status == 200 else { throw BenchError(description: answer.outcome) }
+          times.append((HTTPClient.now() - start) * 1000)
+        } catch {
+          found.withLock { $0.failure = "\(error)" }
+          return
+        }
+      }
+      found.withLock { [times] in $0.times += times }
+    }
+    if let failure = found.withLock({ $0.failure }) { throw BenchError(description: failure) }
+    return found.withLock { $0.times }
+  }
+
+  /// A thousand assets from all over the library.
+  private static func identifiers(_ port: UInt16) throws -> [String] {
+    struct Page: Decodable {
+      struct Asset: Decodable { let localIdentifier: String }
+      let assets: [Asset]
+    }
+    let url = "http://127.0.0.1:\(port)/v1/assets?limit=1000&sortDescriptors=localIdentifier&fields=localIdentifier"
+    let page = try JSONDecoder().decode(Page.self, from: Data(Command(["curl", "-fsS", url]).text().utf8))
+    return page.assets.map(\.localIdentifier)
+  }
+
+  /// The median of a hundred.
+  private static func syncMilliseconds(_ folder: String) throws -> Double? {
+    let descriptor = open(folder + "/sync", O_CREAT | O_WRONLY, 0o600)
+    defer { close(descriptor) }
+    let block = [UInt8](repeating: 1, count: 4096)
+    return (0..<100).map { number in
+      let start = HTTPClient.now()
+      pwrite(descriptor, block, block.count, off_t(number * block.count))
+      fdatasync(descriptor)
+      return (HTTPClient.now() - start) * 1000
+    }.median
+  }
+}

@@ -1,0 +1,272 @@
+import AssetLibrary
+import Foundation
+import GRDB
+import ImageCodec
+import Logging
+import PhotoModel
+import Testing
+
+@Suite("The history of changes")
+struct ChangeHistoryTests {
+  private func changes(
+    _ catalogue: Catalogue, since token: String, _ filter: ChangeFilter = ChangeFilter(), limit: Int = 1000,
+    for principal: Principal = .local
+  ) throws -> LibraryChanges {
+    try catalogue.changes(since: token, filter, limit: limit, for: principal)
+  }
+
+  @Test("a scan's findings are told: what came, what is another picture now, what has another name, what went")
+  func scans() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a", "b", "c", "d"] { try library.put(smallJPEG + Array(name.utf8), "\(name).jpg") }
+    let catalogue = try library.catalogue()
+    let start = try catalogue.changeToken(for: .local)
+    try library.scan(catalogue)
+    let first = try changes(catalogue, since: start)
+    #expect(first.assets.inserted.count == 4 && first.assets.updated.isEmpty && first.assets.deleted.isEmpty)
+    let before = try catalogue.everything()
+    func identifier(_ name: String) throws -> LocalIdentifier { try #require(before[name]).localIdentifier }
+    try library.put(smallPNG, "b.jpg")
+    try FileManager.default.moveItem(atPath: library.root + "/c.jpg", toPath: library.root + "/e.jpg")
+    try FileManager.default.removeItem(atPath: library.root + "/d.jpg")
+    try library.put(smallJPEG + [1], "f.jpg")
+    try library.scan(catalogue)
+    let second = try changes(catalogue, since: first.changeToken)
+    let after = try catalogue.everything()
+    #expect(second.assets.inserted == [try #require(after["f.jpg"]).localIdentifier])
+    #expect(second.assets.deleted == [try identifier("d.jpg")])
+    #expect(
+      Set(second.assets.updated) == [
+        .init(localIdentifier: try identifier("b.jpg"), isContentChanged: true),
+        .init(localIdentifier: try identifier("c.jpg"), isContentChanged: false),
+      ])
+    // Over both, what came and went is nothing.
+    let both = try changes(catalogue, since: start)
+    #expect(Set(both.assets.inserted) == Set(after.values.map(\.localIdentifier)))
+    #expect(both.assets.updated.isEmpty && both.assets.deleted.isEmpty)
+    // A scan that finds nothing new, and one that finds what is no picture, are no changes.
+    try library.put([1, 2, 3], "g.jpg")
+    try library.scan(catalogue)
+    #expect(try catalogue.changeToken(for: .local) == second.changeToken)
+  }
+
+  @Test("pages end with a commit, and end")
+  func pages() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let start = try catalogue.changeToken(for: .local)
+    for number in 0..<7 {
+      try library.put(smallJPEG + [UInt8(number)], "\(number).jpg")
+      try library.scan(catalogue)
+    }
+    for limit in [1, 2, 3, 100] {
+      var since = start
+      var inserted: [LocalIdentifier] = []
+      var pages = 0
+      while true {
+        let page = try changes(catalogue, since: since, limit: limit)
+        inserted += page.assets.inserted
+        #expect(page.assets.inserted.count <= limit)
+        since = page.changeToken
+        pages += 1
+        if !page.hasMore { break }
+      }
+      #expect(Set(inserted).count == 7 && inserted.count == 7 && pages == (7 + limit - 1) / limit)
+    }
+  }
+
+  @Test("tokens tell nothing, and a foreign one is told from an old one")
+  func tokens() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let start = try catalogue.changeToken(for: .local)
+    try library.put(smallJPEG, "a.jpg")
+    try library.scan(catalogue)
+    let now = try catalogue.changeToken(for: .local)
+    #expect(start.utf8.count == 11 && now.utf8.count == 11 && start != now)
+    for token in Array(0..<2000).map({ ChangeToken(Int64($0)) }) + [ChangeToken(.max)] {
+      #expect(catalogue.tokens.token(of: catalogue.tokens.text(of: token)) == token)
+    }
+    let other = try TemporaryLibrary().catalogue()
+    for text in ["", "1", "AAAAAAAAAAA", "************", try other.changeToken(for: .local)] {
+      #expect(throws: ChangeHistoryError.malformedToken, "\(text)") { try changes(catalogue, since: text) }
+    }
+    let future = catalogue.tokens.text(of: ChangeToken(1000))
+    #expect(throws: ChangeHistoryError.malformedToken) { try changes(catalogue, since: future) }
+  }
+
+  @Test("what is older than the history goes is gone in small steps, and who asks for it is told")
+  func pruning() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    var tokens = [try catalogue.changeToken(for: .local)]
+    for number in 0..<5 {
+      try library.put(smallJPEG + [UInt8(number)], "\(number).jpg")
+      try library.scan(catalogue)
+      tokens.append(try catalogue.changeToken(for: .local))
+    }
+    try FileManager.default.removeItem(atPath: library.root + "/0.jpg")
+    try library.scan(catalogue)
+    tokens.append(try catalogue.changeToken(for: .local))
+    let generation = catalogue.generation
+    var limits = HistoryLimits()
+    #expect(try catalogue.pruneHistory(limits, needed: nil) == false)
+    for token in tokens { _ = try changes(catalogue, since: token) }
+    // By their number.
+    limits.objects = 3
+    while try catalogue.pruneHistory(limits, needed: nil) {}
+    for (index, token) in tokens.enumerated() {
+      if index >= 3 {
+        _ = try changes(catalogue, since: token)
+      } else {
+        #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: token) }
+      }
+    }
+    #expect(try changes(catalogue, since: tokens[3]).assets.deleted.isEmpty == false)
+    // By their age; the names of what is gone stay for who holds a list.
+    let later = Int64(Date().timeIntervalSince1970 * 1000) + 31 * 86_400_000
+    func names() throws -> Int? {
+      try DatabaseQueue(path: library.data + "/catalogue.sqlite").read {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM deletedAsset")
+      }
+    }
+    let needed = catalogue.tokens.token(of: tokens[4])
+    while try catalogue.pruneHistory(limits, needed: needed, now: later) {}
+    #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: tokens[5]) }
+    #expect(try changes(catalogue, since: tokens[6]).isEmpty)
+    #expect(try names() == 1)
+    try library.put(smallJPEG + [77], "7.jpg")
+    try library.scan(catalogue)
+    while try catalogue.pruneHistory(limits, needed: nil, now: later) {}
+    #expect(try names() == 0)
+    #expect(catalogue.generation == generation + 1, "nothing but the scan is a change")
+  }
+
+  @Test("what a user said of an asset stands against what its file says, after a rescan and a copy put back")
+  func userProperties() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let identifier = try #require(try catalogue.everything()["a.jpg"]).localIdentifier
+    let lists = try ChangeLists(library, catalogue)
+    let place = Location(latitude: 48.1, longitude: -11.5, altitude: 3)
+    _ = try lists.perform(
+      [
+        ChangeRequest(
+          .updateAsset(
+            .existing(identifier),
+            AssetUpdate(isFavorite: true, creationDate: Timestamp(milliseconds: 86_400_000), location: .some(place))))
+      ], for: .local)
+    func check(_ catalogue: Catalogue) throws {
+      let asset = try #require(try catalogue.asset(identifier, for: .local))
+      #expect(asset.creationDate.milliseconds == 86_400_000 && asset.creationDateSource == .user)
+      #expect(asset.location == place && asset.isFavorite)
+    }
+    try check(catalogue)
+    let version = try catalogue.asset(identifier, for: .local)?.contentVersion
+    try library.put(smallPNG, "a.jpg")
+    try library.scan(catalogue)
+    try check(catalogue)
+    #expect(try catalogue.asset(identifier, for: .local)?.contentVersion != version)
+    try library.scan(catalogue, timeZone: "Asia/Tokyo")
+    try check(catalogue)
+    let copy = library.data + "/copy.sqlite"
+    try catalogue.backUp(to: copy)
+    let restored = library.data + "/restored"
+    _ = try CatalogueRestore(dataFolder: restored).restore(from: copy)
+    try check(try Catalogue(dataFolder: restored))
+  }
+
+  @Test("a copy that was put back begins a history of its own")
+  func restoring() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let copy = library.data + "/copy.sqlite"
+    let tokens: [String]
+    do {
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      let atCopy = try catalogue.changeToken(for: .local)
+      try catalogue.backUp(to: copy)
+      try library.put(smallJPEG + [1], "b.jpg")
+      try library.scan(catalogue)
+      tokens = [atCopy, try catalogue.changeToken(for: .local)]
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    for token in tokens {
+      #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: token) }
+    }
+    let now = try catalogue.changeToken(for: .local)
+    #expect(try changes(catalogue, since: now).isEmpty)
+    try library.scan(catalogue)
+    #expect(try changes(catalogue, since: now).assets.inserted.count == 1)
+  }
+
+  @Test("who sees one album hears of what comes into it and goes from it, and of nothing else")
+  func limited() throws {
+    var dice = Dice(4)
+    let library = try SyntheticLibrary((1...8).map { SyntheticAsset(Int64($0), &dice) })
+    let lists = try library.changeLists()
+    let names = library.assets.map { ChangeTarget.existing(LocalIdentifier($0.identifier)) }
+    let made = try lists.perform(
+      [
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "A")), placeholder: "$a"),
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "B")), placeholder: "$b"),
+        ChangeRequest(.addAssets(.placeholder("$a"), Array(names[..<3]))),
+      ], for: .local)
+    let (a, b) = (try #require(made.created["$a"]), try #require(made.created["$b"]))
+    let guest = Principal(name: "guest", scopes: [.read, .write], visibility: .collections([a]))
+    let start = try library.token(guest)
+    let whole = try library.token()
+    func perform(_ requests: [ChangeRequest], _ principal: Principal = .local) throws {
+      _ = try lists.perform(requests, for: principal)
+    }
+    // Nothing of this is seen.
+    try perform([
+      ChangeRequest(.updateAsset(names[5], AssetUpdate(isFavorite: !library.assets[5].isFavorite))),
+      ChangeRequest(.addAssets(.existing(b), [names[6]])),
+    ])
+    #expect(try library.token(guest) == start)
+    #expect(try changes(library.catalogue, since: start, for: guest).isEmpty)
+    try perform([
+      ChangeRequest(.addAssets(.existing(a), [names[3]])), ChangeRequest(.removeAssets(.existing(a), [names[0]])),
+      ChangeRequest(.updateAsset(names[1], AssetUpdate(isFavorite: !library.assets[1].isFavorite))),
+    ])
+    for (told, scope) in [
+      (try changes(library.catalogue, since: start, for: guest), "the guest"),
+      (try changes(library.catalogue, since: whole, ChangeFilter(collection: a)), "who listens to the album"),
+    ] {
+      #expect(told.assets.inserted.map(\.rawValue) == [names[3].description], "\(scope)")
+      #expect(told.assets.deleted.map(\.rawValue) == [names[0].description], "\(scope)")
+      #expect(told.assets.updated.map(\.localIdentifier.rawValue) == [names[1].description], "\(scope)")
+      #expect(told.collections.updated.map(\.localIdentifier) == [a], "\(scope)")
+      #expect(told.collections.inserted.isEmpty && told.collections.deleted.isEmpty, "\(scope)")
+    }
+    // It changes what it sees, with what it sees, where it sees.
+    try perform([ChangeRequest(.moveAssets(.existing(a), [names[2]], index: 0))], guest)
+    for (request, reason) in [
+      (ChangeRequest(.addAssets(.existing(a), [names[5]])), ChangeListError.Reason.noSuchAsset(names[5].description)),
+      (ChangeRequest(.deleteCollection(.existing(b))), .noSuchCollection(b.rawValue)),
+      (ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "C"))), .outsideOfGrant),
+      (ChangeRequest(.createAsset(path: Array("1.jpg".utf8))), .forbidden),
+    ] {
+      do throws(ChangeListError) {
+        _ = try lists.perform([request], for: guest)
+        Issue.record("\(request) was done")
+      } catch {
+        #expect(error.reason == reason)
+      }
+    }
+  }
+}
+
+extension ChangeLists {
+  init(_ library: TemporaryLibrary, _ catalogue: Catalogue) throws {
+    let files = try LibraryFiles(
+      catalogue: catalogue, directory: library.root, timeZone: "UTC", limits: .init(),
+      options: LibraryFiles.Options(), logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    self.init(catalogue: catalogue, files: files, timeZone: "UTC", limits: ChangeLimits())
+  }
+}

@@ -1,0 +1,298 @@
+import Foundation
+import GRDB
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Change lists and what is heard of them, over sockets.
+@Suite("Changes")
+struct ChangeTests {
+  private typealias Object = [String: Any]
+
+  private static func daemon(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for number in 0..<count {
+          let picture = Pixels.orientationCard(width: 32 + number, height: 24)
+          try files.put(JPEGFile { _ in }.encoded(picture), "\(number).jpg")
+        }
+      }, launcher: "\(settings) exec \"$@\"")
+  }
+
+  private func perform(_ entries: String, _ daemon: TestDaemon) throws -> Object {
+    let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entries)]}")
+    #expect(answer.status == 200, "\(answer.json)")
+    return answer.json
+  }
+
+  @Test("one client changes, another hears of it: the same as the history says, under the same token")
+  func twoClients() throws {
+    let daemon = try Self.daemon()
+    let (a, b) = (try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg"))
+    let stream = try EventStream(daemon)
+    #expect(stream.status == 200 && stream.fields.contains("text/event-stream"))
+    let start = try #require(stream.begin())
+    let done = try perform(
+      """
+      {"type": "createFolder", "title": "F", "placeholder": "$f"},
+      {"type": "createAlbum", "title": "Ä", "parent": "$f", "placeholder": "$a"},
+      {"type": "addAssets", "collection": "$a", "assets": ["\(a)", "\(b)"]},
+      {"type": "moveAssets", "collection": "$a", "assets": ["\(b)"], "index": 0},
+      {"type": "updateCollection", "collection": "$a", "keyAsset": "\(a)", "title": "B"},
+      {"type": "updateAsset", "asset": "\(a)", "isFavorite": true, "creationDate": "2001-02-03T04:05:06Z",
+        "location": {"latitude": 1.5, "longitude": -2}}
+      """, daemon)
+    let created = try #require(done["created"] as? [String: String])
+    let album = try #require(created["$a"])
+    let event = try #require(stream.next())
+    #expect(event.name == "change" && event.id == done["changeToken"] as? String)
+    #expect(event.identifiers("assets", "updated") == [a])
+    #expect(Set(event.identifiers("collections", "inserted")) == Set(created.values))
+    let history = try daemon.get("/v1/changes?since=\(start)")
+    #expect(history.status == 200 && NSDictionary(dictionary: history.json) == NSDictionary(dictionary: event.json))
+    let asset = try daemon.get("/v1/assets/\(a)").json
+    #expect(asset["isFavorite"] as? Bool == true && asset["creationDate"] as? String == "2001-02-03T04:05:06Z")
+    #expect((asset["location"] as? Object)?["longitude"] as? Double == -2)
+    let members = try daemon.get("/v1/collections/\(album)/assets").json["assets"] as? [Object]
+    #expect(members?.compactMap { $0["localIdentifier"] as? String } == [b, a])
+    let collection = try daemon.get("/v1/collections/\(album)").json
+    #expect(collection["title"] as? String == "B" && collection["keyAssets"] as? [String] == [a])
+    let moment = try daemon.get("/v1/collections?type=moment").json["collections"] as? [Object]
+    #expect(moment?.contains { $0["startDate"] as? String == "2001-02-03T04:05:06Z" } == true, "moments follow")
+    // A lost update.
+    let revision = try #require(asset["revision"] as? String)
+    _ = try perform(
+      "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": true, \"ifMatch\": \"\(revision)\"}", daemon)
+    let late = try daemon.post(
+      "/v1/changes",
+      "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": false, \"ifMatch\": \"\(revision)\"}]}"
+    )
+    #expect(late.status == 412 && late.json["index"] as? Int == 0 && late.json["parameter"] as? String == "ifMatch")
+  }
+
+  @Test("whoever changes the folder is heard of too, and a client that comes back is told what it missed, once")
+  func resuming() throws {
+    let daemon = try Self.daemon()
+    var stream: EventStream? = try EventStream(daemon)
+    let start = try #require(stream?.begin())
+    let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 60, height: 40))
+    func scanned() throws {
+      #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
+    }
+    try Data(picture).write(to: URL(filePath: daemon.library + "/new.jpg"))
+    try scanned()
+    let event = try #require(stream?.next())
+    let new = try daemon.identifier("new.jpg")
+    #expect(event.identifiers("assets", "inserted") == [new])
+    // It goes, and misses something.
+    stream = nil
+    let album = try perform("{\"type\": \"createAlbum\", \"title\": \"A\", \"placeholder\": \"$a\"}", daemon)
+    try FileManager.default.removeItem(atPath: daemon.library + "/new.jpg")
+    try scanned()
+    let last = try #require(event.id)
+    stream = try EventStream(daemon, "?since=\(start)", ["Last-Event-ID: \(last)"])
+    #expect(stream?.begin() == last)
+    let missed = try #require(stream?.next())
+    #expect(missed.identifiers("assets", "deleted") == [new] && missed.identifiers("assets", "inserted").isEmpty)
+    #expect(
+      missed.identifiers("collections", "inserted") == Array((album["created"] as? [String: String] ?? [:]).values))
+    // From the beginning, what came and went is nothing.
+    let whole = try EventStream(daemon, "?since=\(start)")
+    #expect(whole.next()?.identifiers("assets", "deleted") == [])
+  }
+
+  @Test("a stream tells of what it was asked for and of nothing else")
+  func narrowed() throws {
+    let daemon = try Self.daemon()
+    let (a, b) = (try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg"))
+    let made = try perform("{\"type\": \"createAlbum\", \"title\": \"A\", \"placeholder\": \"$a\"}", daemon)
+    let album = try #require((made["created"] as? [String: String])?["$a"])
+    let ofCollections = try EventStream(daemon, "?types=collection")
+    let ofAlbum = try EventStream(daemon, "?types=asset&collection=\(album)")
+    _ = (ofCollections.begin(), ofAlbum.begin())
+    _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(b)\", \"isFavorite\": true}", daemon)
+    _ = try perform("{\"type\": \"addAssets\", \"collection\": \"\(album)\", \"assets\": [\"\(a)\"]}", daemon)
+    let first = try #require(ofCollections.next())
+    #expect(first.identifiers("collections", "updated") == [album] && first.identifiers("assets", "updated").isEmpty)
+    let second = try #require(ofAlbum.next())
+    #expect(second.identifiers("assets", "inserted") == [a] && second.identifiers("collections", "updated").isEmpty)
+    for (query, status, parameter) in [
+      ("types=photo", 400, "types"), ("collection=nothing", 404, "collection"), ("since=1", 400, "since"),
+      ("stranger=1", 400, "stranger"),
+    ] {
+      for path in ["/v1/changes/stream", "/v1/changes"] {
+        let joint = path == "/v1/changes" && parameter != "since" ? "&since=\(made["changeToken"] ?? "")" : ""
+        let answer = try daemon.get("\(path)?\(query)\(joint)")
+        #expect(answer.status == status && answer.json["parameter"] as? String == parameter, "\(path) \(query)")
+      }
+    }
+  }
+
+  @Test("a client that is too far behind is told to fetch anew, and hears of what comes then")
+  func reloading() throws {
+    let daemon = try Self.daemon(settings: "PHOTOD_CHANGES_OBJECTS_BEHIND=3")
+    let a = try daemon.identifier("0.jpg")
+    let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
+    for number in 0..<4 {
+      _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": \(number % 2 == 0)}", daemon)
+    }
+    let now = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
+    let stream = try EventStream(daemon, "?since=\(before)")
+    let reload = try #require(stream.next())
+    #expect(reload.name == "reload" && reload.id == now && reload.json["changeToken"] as? String == now)
+    _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": true}", daemon)
+    #expect(stream.next()?.name == "change")
+  }
+
+  @Test("an expired token is 410 by request, and a reload by stream")
+  func expiry() throws {
+    let daemon = try Self.daemon()
+    let a = try daemon.identifier("0.jpg")
+    let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
+    _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": true}", daemon)
+    try DatabaseQueue(path: daemon.data + "/catalogue.sqlite").write { db in
+      try db.execute(
+        sql: "UPDATE library SET value = (SELECT value FROM library WHERE key = 'token') WHERE key = 'historyStart'")
+    }
+    let answer = try daemon.get("/v1/changes?since=\(before)")
+    #expect(answer.status == 410 && answer.json["type"] as? String == "/problems/change-token-expired")
+    #expect(try EventStream(daemon, "?since=\(before)").next()?.name == "reload")
+    #expect(try daemon.get("/v1/changes").json["parameter"] as? String == "since")
+  }
+
+  @Test("streams are bounded in number, hold no worker, say that they are alive, and end with the daemon")
+  func streams() throws {
+    let daemon = try Self.daemon(
+      settings:
+        "PHOTOD_CHANGES_STREAMS=3 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1 PHOTOD_HTTP_IDLE_SECONDS=1 PHOTOD_HTTP_WRITE_SECONDS=1"
+    )
+    var streams = try (0..<3).map { _ in try EventStream(daemon) }
+    for stream in streams { _ = stream.begin() }
+    let refused = try daemon.get("/v1/changes/stream")
+    #expect(refused.status == 429 && refused.json["type"] as? String == "/problems/too-many-streams")
+    // Longer than any deadline of the server.
+    for _ in 0..<3 { for stream in streams { #expect(stream.beats()); _ = stream.next(untilEmpty: true) } }
+    #expect(try daemon.get("/v1/assets").status == 200)
+    streams.removeFirst().leave()
+    var accepted: EventStream?
+    for _ in 0..<10_000 where accepted?.status != 200 { accepted = try EventStream(daemon) }
+    #expect(accepted?.status == 200)
+    #expect(daemon.terminate() == 0)
+    for stream in streams { #expect(stream.next() == nil) }
+  }
+
+  @Test("a bad list is refused with the entry, the member and what to change; nothing of it is done")
+  func badLists() throws {
+    let daemon = try Self.daemon()
+    let a = try daemon.identifier("0.jpg")
+    let good = "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": true}"
+    let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
+    let smart = try #require(
+      (try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [Object])?.first?["localIdentifier"])
+    let cases: [(entry: String, status: Int, kind: String, parameter: String)] = [
+      ("{}", 400, "invalid-parameter", "type"),
+      ("{\"type\": \"paint\"}", 400, "invalid-parameter", "type"),
+      ("{\"type\": 1}", 400, "invalid-parameter", "type"),
+      ("1", 400, "invalid-parameter", "changes"),
+      ("{\"type\": \"updateAsset\", \"isFavorite\": true}", 400, "invalid-parameter", "asset"),
+      ("{\"type\": \"updateAsset\", \"asset\": \"\(a)\"}", 400, "invalid-parameter", "type"),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavourite\": true, \"isHidden\": true}", 400,
+        "unknown-parameter", "isFavourite"
+      ),
+      ("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": 1}", 400, "invalid-parameter", "isFavorite"),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": null}", 400, "invalid-parameter", "isFavorite"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"creationDate\": \"yesterday\"}", 400, "invalid-parameter",
+        "creationDate"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"creationDate\": null}", 400, "invalid-parameter",
+        "creationDate"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"location\": {\"latitude\": 90.1, \"longitude\": 0}}", 400,
+        "invalid-parameter", "location"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"location\": {\"latitude\": 1}}", 400, "invalid-parameter",
+        "location"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"location\": {\"latitude\": 1, \"longitude\": 1, \"name\": 1}}",
+        400, "invalid-parameter", "location"
+      ),
+      (
+        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"location\": \"here\"}", 400, "invalid-parameter", "location"
+      ),
+      ("{\"type\": \"updateAsset\", \"asset\": \"../a\", \"isHidden\": true}", 400, "invalid-parameter", "asset"),
+      ("{\"type\": \"updateAsset\", \"asset\": \"nothing\", \"isHidden\": true}", 404, "asset-not-found", "asset"),
+      ("{\"type\": \"updateAsset\", \"asset\": \"$x\", \"isHidden\": true}", 400, "invalid-parameter", "asset"),
+      ("{\"type\": \"createAlbum\"}", 400, "invalid-parameter", "title"),
+      ("{\"type\": \"createAlbum\", \"title\": \"\"}", 400, "invalid-parameter", "title"),
+      ("{\"type\": \"createAlbum\", \"title\": \"a\\nb\"}", 400, "invalid-parameter", "title"),
+      (
+        "{\"type\": \"createAlbum\", \"title\": \"\(String(repeating: "x", count: 513))\"}", 400, "invalid-parameter",
+        "title"
+      ),
+      (
+        "{\"type\": \"createAlbum\", \"title\": \"a\", \"placeholder\": \"a\"}", 400, "invalid-parameter", "placeholder"
+      ),
+      ("{\"type\": \"createAlbum\", \"title\": \"a\", \"parent\": \"nothing\"}", 404, "collection-not-found", "parent"),
+      (
+        "{\"type\": \"createAlbum\", \"title\": \"a\", \"parent\": \"\(smart)\"}", 409, "collection-not-editable",
+        "parent"
+      ),
+      (
+        "{\"type\": \"updateCollection\", \"collection\": \"\(smart)\", \"title\": \"a\"}", 409,
+        "collection-not-editable", "collection"
+      ),
+      (
+        "{\"type\": \"addAssets\", \"collection\": \"\(smart)\", \"assets\": [\"\(a)\"]}", 409,
+        "collection-not-editable", "collection"
+      ),
+      (
+        "{\"type\": \"addAssets\", \"collection\": \"nothing\", \"assets\": [\"\(a)\"]}", 404, "collection-not-found",
+        "collection"
+      ),
+      ("{\"type\": \"addAssets\", \"collection\": \"nothing\"}", 400, "invalid-parameter", "assets"),
+      ("{\"type\": \"insertAssets\", \"collection\": \"nothing\", \"assets\": []}", 400, "invalid-parameter", "index"),
+      (
+        "{\"type\": \"insertAssets\", \"collection\": \"nothing\", \"assets\": [], \"index\": -1}", 400,
+        "invalid-parameter", "index"
+      ),
+      (
+        "{\"type\": \"replaceAssets\", \"collection\": \"nothing\", \"assets\": [\"\(a)\"], \"indexes\": []}", 400,
+        "invalid-parameter", "indexes"
+      ),
+      ("{\"type\": \"createAsset\", \"path\": \"/etc/passwd\"}", 400, "invalid-parameter", "path"),
+      ("{\"type\": \"createAsset\"}", 400, "invalid-parameter", "path"),
+      ("{\"type\": \"setAdjustments\", \"asset\": \"\(a)\", \"adjustments\": {}}", 422, "change-unsupported", "type"),
+      ("{\"type\": \"revertAdjustments\", \"asset\": \"\(a)\"}", 422, "change-unsupported", "type"),
+    ]
+    for (entry, status, kind, parameter) in cases {
+      let answer = try daemon.post("/v1/changes", "{\"changes\": [\(good), \(entry)]}")
+      #expect(answer.status == status, "\(entry) \(answer.json)")
+      #expect(answer["Content-Type"] == "application/problem+json")
+      #expect(answer.json["type"] as? String == "/problems/\(kind)", "\(entry) \(answer.json)")
+      #expect(answer.json["parameter"] as? String == parameter, "\(entry) \(answer.json)")
+      #expect(answer.json["index"] as? Int == 1, "\(entry)")
+    }
+    for (body, type, status) in [
+      ("[]", "application/json", 400), ("{\"changes\": {}}", "application/json", 400),
+      ("{\"changes\": [], \"more\": 1}", "application/json", 400), ("{\"changes\": []}", "text/plain", 415),
+      ("{", "application/json", 400),
+      ("{\"changes\": [\(Array(repeating: good, count: 1001).joined(separator: ","))]}", "application/json", 400),
+    ] {
+      let answer = try daemon.post("/v1/changes", body, type: type)
+      #expect(answer.status == status && answer.json["index"] == nil, "\(body.prefix(40))")
+    }
+    #expect(try daemon.get("/v1/assets").json["changeToken"] as? String == before)
+    #expect(try daemon.get("/v1/assets/\(a)").json["isFavorite"] as? Bool == false)
+  }
+}
