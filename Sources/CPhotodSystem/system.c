@@ -15,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -116,6 +117,58 @@ int photod_file_system_of(int descriptor, photod_file_system_status *status) {
   status->identifier = 0;
   memcpy(&status->identifier, &s.f_fsid, sizeof s.f_fsid < 8 ? sizeof s.f_fsid : 8);
   status->type = s.f_type;
+  return 0;
+}
+
+int photod_mount_of(int descriptor, uint64_t *mount) {
+  *mount = 0;
+  struct statx s;
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &s) != 0) return errno == ENOSYS ? 0 : -1;
+  if (s.stx_mask & STATX_MNT_ID) *mount = s.stx_mnt_id;
+  return 0;
+}
+
+int photod_rename_exclusively(int from, const char *name, int to, const char *new_name) {
+  if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (linkat(from, name, to, new_name, 0) == 0) return unlinkat(from, name, 0);
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return -1;
+  struct stat s;
+  if (fstatat(to, new_name, &s, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  if (errno != ENOENT) return -1;
+  return renameat(from, name, to, new_name);
+}
+
+int photod_open_nameless(int directory) { return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644); }
+
+int photod_name_file(int descriptor, int directory, const char *name) {
+  // By way of /proc, for AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH (open(2), O_TMPFILE).
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
+}
+
+int photod_create_file(int directory, const char *name) {
+  return openat(directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0644);
+}
+
+int photod_open_subdirectory(int directory, const char *name) {
+  return openat(directory, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+}
+
+int photod_space_of(int descriptor, photod_space_status *status) {
+  struct statvfs s;
+  int result;
+  do {
+    result = fstatvfs(descriptor, &s);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) return -1;
+  if (__builtin_mul_overflow((int64_t)s.f_bavail, (int64_t)s.f_frsize, &status->available_bytes))
+    status->available_bytes = INT64_MAX;
+  status->is_read_only = (s.f_flag & ST_RDONLY) != 0;
   return 0;
 }
 

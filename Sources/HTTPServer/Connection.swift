@@ -47,6 +47,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private let handler: any HTTPHandler
   private let limits: ServerLimits
   private let peer: Peer
+  private let received: ByteBudget
   private let answers: ByteBudget
   private let closed: @Sendable () -> Void
 
@@ -65,6 +66,20 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   /// Producers that wait for `output` to run low.
   private var roomHandlers: [@Sendable () -> Void] = []
   private var account: Account?
+  /// The body that a handler takes in pieces, from the end of its head to the end of its answer.
+  private var stream: Stream?
+
+  /// A body on its way to a handler.
+  private struct Stream {
+    /// Who may read it. It holds the connection, so this breaks the circle.
+    weak var body: StreamedBody?
+    var buffer = BodyBuffer()
+    /// Who waits for the next piece.
+    var reader: (@Sendable (BodyRead) -> Void)?
+    /// The client waits for 100 (Continue).
+    var expectsContinue: Bool
+    let reservation: ByteBudget.Reservation
+  }
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
@@ -75,6 +90,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     self.loop = loop
     self.handler = handler
     self.limits = limits
+    self.received = received
     self.answers = answers
     self.closed = closed
     parser = RequestParser(limits: limits.parser, budget: received)
@@ -111,6 +127,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { receive() }
     } else if machine.phase == .lingering {
       discard()
+    } else if machine.phase == .holding {
+      // There may be more of the body before the end that is told of; and all of it stays in the kernel for now.
+      watch(watched & ~Self.idleEvents)
     } else {
       // While a request is answered, what comes after it stays in the kernel, and is not heard of again until then.
       if events & EPOLLIN.rawValue != 0 { watch(watched & ~EPOLLIN.rawValue) }
@@ -133,6 +152,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     case .none: break
     case .readNext: readNext()
     case .timeOut: refuse(.timedOut)
+    case .failBody: endBody(.failed(.timedOut))
     case .probe:
       output.append(ResponseWriter.continueResponse)
       flush()
@@ -153,6 +173,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     output.removeAll()
     letGoOfOwners()
     roomHandlers = []
+    endBody(.failed(.closed))
+    stream = nil
     responder?.connectionClosed()
     responder = nil
   }
@@ -195,22 +217,99 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       do throws(ParseError) {
         switch try parser.next() {
         case .needsInput: return
-        case .head(let expectsContinue):
-          _ = machine.handle(.bodyAnnounced, now: loop.now)
-          if expectsContinue {
-            output.append(ResponseWriter.continueResponse)
-            flush()
+        case .head(let head, let length, let expectsContinue):
+          if handler.takesBodyInPieces(head) {
+            parser.takeBodyInPieces()
+            try beginStream(head, length: length, expectsContinue: expectsContinue)
+          } else {
+            try parser.takeBodyWhole()
+            _ = machine.handle(.bodyAnnounced, now: loop.now)
+            if expectsContinue { sendContinue() }
           }
+        case .piece(let piece):
+          _ = machine.handle(.bodyReceived(piece.count), now: loop.now)
+          bodyReceived(piece)
+        case .bodyEnded:
+          _ = machine.handle(.bodyEnded, now: loop.now)
+          endBody(.end)
         case .request(let request):
           answer(request)
           left -= 1
           if left == 0, machine.isReading, parser.isInsideRequest { return rest() }
         }
       } catch {
-        _ = machine.handle(.refused, now: loop.now)
-        refuse(error)
+        if machine.phase == .streaming {
+          _ = machine.handle(.bodyFailed, now: loop.now)
+          endBody(.failed(.malformed(error)))
+        } else {
+          _ = machine.handle(.refused, now: loop.now)
+          refuse(error)
+        }
       }
     }
+  }
+
+  private func sendContinue() {
+    output.append(ResponseWriter.continueResponse)
+    flush()
+  }
+
+  // MARK: Bodies in pieces
+
+  /// Hands the head to the handler. Nothing more is read until that asks.
+  private func beginStream(_ head: RequestHead, length: Int?, expectsContinue: Bool) throws(ParseError) {
+    guard let reservation = received.reservation(of: limits.bodyWindowBytes + loop.scratch.count) else {
+      throw .overloaded
+    }
+    _ = machine.handle(.streamed(keepsAlive: head.keepsAlive, version: head.version), now: loop.now)
+    let name = loop.nextIdentifier()
+    if loop.keepsRecords {
+      account = Account(identifier: name, arrived: loop.wall, began: loop.now, head: head)
+    }
+    let responder = Responder(connection: self, loop: loop, isHead: head.method == .head, requestID: name)
+    let body = StreamedBody(length: length, connection: self, loop: loop)
+    self.responder = responder
+    stream = Stream(body: body, expectsContinue: expectsContinue, reservation: reservation)
+    handler.handle(head, body, from: peer, responder)
+  }
+
+  func readBody(_ reader: @escaping @Sendable (BodyRead) -> Void, for body: StreamedBody) {
+    dispatchPrecondition(condition: .onQueue(loop.queue))
+    guard stream?.body === body else { return reader(.failed(.closed)) }
+    precondition(stream?.reader == nil, "a body is read by one at a time")
+    if stream?.expectsContinue == true {
+      stream?.expectsContinue = false
+      // Whose body has begun to come does not wait (RFC 9110 §10.1.1).
+      if !parser.hasInput { sendContinue() }
+    }
+    // The client may have gone while it was told to go on.
+    guard stream != nil else { return reader(.failed(.closed)) }
+    stream?.reader = reader
+    serveReader()
+    guard machine.phase == .holding, let stream, stream.buffer.byteCount < limits.bodyWindowBytes else { return }
+    _ = machine.handle(.bodyWanted, now: loop.now)
+    watch(watched | Self.idleEvents)
+    parse()
+  }
+
+  private func bodyReceived(_ piece: [UInt8]) {
+    stream?.buffer.append(piece)
+    serveReader()
+    if let stream, stream.buffer.byteCount >= limits.bodyWindowBytes {
+      _ = machine.handle(.bodyHeld, now: loop.now)
+    }
+  }
+
+  private func endBody(_ end: BodyRead) {
+    stream?.buffer.end(end)
+    serveReader()
+  }
+
+  /// Not from here: a reader may read on at once, or answer, and would come back to this very place.
+  private func serveReader() {
+    guard let reader = stream?.reader, let read = stream?.buffer.next() else { return }
+    stream?.reader = nil
+    loop.queue.async { reader(read) }
   }
 
   /// Goes on after others had their turn. Until then nothing more is read, or it would pile up here.
@@ -328,13 +427,18 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   /// A responder went without an answer.
   func abandoned() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    guard machine.phase == .answering, !machine.hasBegunAnswer else { return }
+    guard isAnswering, !machine.hasBegunAnswer else { return }
     respondNow(handler.responseToAbandonment())
   }
 
   private func isCurrent(_ responder: Responder) -> Bool {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    return machine.phase == .answering && self.responder === responder
+    return isAnswering && self.responder === responder
+  }
+
+  /// Whether a handler has a request of which the answer is not complete.
+  private var isAnswering: Bool {
+    machine.phase == .answering || machine.phase == .holding || machine.phase == .streaming
   }
 
   private func refuse(_ error: ParseError) {
@@ -354,6 +458,11 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   private func sendHead(_ head: ResponseHead, _ framing: BodyFraming) {
     _ = machine.handle(.answerBegan, now: loop.now)
+    // What is still to come of a body is nobody's.
+    if let stream, !stream.buffer.hasEnded {
+      parser.discard()
+      endBody(.failed(.closed))
+    }
     loop.counters.answered(head.status, isPrepared: false)
     if loop.keepsRecords {
       account?.status = head.status.code
@@ -372,6 +481,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private func complete() {
     responder?.completed()
     responder = nil
+    endBody(.failed(.closed))
+    stream = nil
     roomHandlers = []
     let endsHere = framing == .untilClose
     framing = .whole

@@ -4,8 +4,10 @@
 //     waiting --bytes--> head --announced--> body --+
 //        |                 |                        |
 //        |                 +-------- request -------+--> answering --complete--> sending --sent--> waiting
-//        |                                                   ^                      |
-//        |                 refused, timed out ---------------+                      +--> lingering --> closed
+//        |                 |                                 ^                      |
+//        |                 | refused, timed out -------------+                      +--> lingering --> closed
+//        |                 |                                 |
+//        |                 +-streamed-> holding <---> streaming: ended, failed, answered early
 //        +-- drained, timed out, the client went --------------------------------------------------> closed
 
 import HTTPCore
@@ -18,6 +20,11 @@ struct ConnectionMachine {
     case head
     /// The head is complete, its body is not.
     case body
+    /// A handler has the head, and takes the body in pieces: it has not asked for any yet, or has not kept up. Nothing is
+    /// read.
+    case holding
+    /// The same, and the next piece is waited for.
+    case streaming
     /// A handler has the request. What it has answered so far may be on its way.
     case answering
     /// The answer is complete and its last bytes are on their way.
@@ -33,6 +40,17 @@ struct ConnectionMachine {
     case bodyAnnounced
     /// A whole request.
     case requested(keepsAlive: Bool, version: HTTPVersion)
+    /// A request whose body comes in pieces.
+    case streamed(keepsAlive: Bool, version: HTTPVersion)
+    /// There is room for more of the body.
+    case bodyWanted
+    /// There is none until somebody takes what is here.
+    case bodyHeld
+    /// So many bytes of the body came.
+    case bodyReceived(Int)
+    case bodyEnded
+    /// What comes is no body; whoever takes it is told.
+    case bodyFailed
     /// The message is none, and its sender is about to be told.
     case refused
     /// The client will send nothing more. It may still be reading.
@@ -57,6 +75,8 @@ struct ConnectionMachine {
     case readNext
     /// Tell the client that its time is over (408), and close.
     case timeOut
+    /// Tell whoever takes the body that no more of it comes: it came too slowly.
+    case failBody
     /// Find out with an interim response whether a client that has stopped sending is still there: one who is gone answers
     /// it with a reset.
     case probe
@@ -81,14 +101,17 @@ struct ConnectionMachine {
   /// Since when bytes wait for the client, and how many it has taken since.
   private var blockedSince: UInt64?
   private var takenSince = 0
+  /// Since when the rest of a body is waited for, and how much of it has come since.
+  private var streamingSince: UInt64 = 0
+  private var streamedSince = 0
 
   init(limits: ServerLimits, now: UInt64) {
     self.limits = limits
     deadline = now + limits.headerDeadline.nanoseconds
   }
 
-  /// Whether what arrives belongs to a request that nobody answers yet.
-  var isReading: Bool { phase == .waiting || phase == .head || phase == .body }
+  /// Whether what arrives belongs to a request that is not all here, and is to be read.
+  var isReading: Bool { phase == .waiting || phase == .head || phase == .body || phase == .streaming }
 
   /// The answer's end is the connection's, as for HTTP/1.0 without a length (RFC 9112 §6.3).
   mutating func endsWithThisAnswer() { keepsAlive = false }
@@ -106,10 +129,31 @@ struct ConnectionMachine {
       deadline = now + limits.bodyDeadline.nanoseconds
     case (.waiting, .requested(let keepsAlive, let version)), (.head, .requested(let keepsAlive, let version)),
       (.body, .requested(let keepsAlive, let version)):
-      requestCount += 1
-      self.version = version
-      self.keepsAlive = keepsAlive && requestCount < limits.requestsPerConnection && !isDraining
+      requestBegins(keepsAlive: keepsAlive, version)
       beginAnswering()
+    case (.waiting, .streamed(let keepsAlive, let version)), (.head, .streamed(let keepsAlive, let version)):
+      requestBegins(keepsAlive: keepsAlive, version)
+      beginAnswering()
+      phase = .holding
+
+    case (.holding, .bodyWanted):
+      phase = .streaming
+      streamingSince = now
+      streamedSince = 0
+      waitForBody(now: now)
+    case (.streaming, .bodyHeld):
+      phase = .holding
+      deadline = .max
+    case (.streaming, .bodyReceived(let count)):
+      streamedSince += count
+      waitForBody(now: now)
+    case (.streaming, .bodyEnded): beginAnswering()
+    case (.streaming, .bodyFailed): abandonBody()
+    // The answer does not wait for the rest of the body, so nobody can tell where the next request would begin.
+    case (.holding, .answerBegan), (.streaming, .answerBegan):
+      abandonBody()
+      hasBegunAnswer = true
+    case (.streaming, .peerFinished): return close()
     case (.waiting, .refused), (.head, .refused), (.body, .refused):
       keepsAlive = false
       wasRefused = true
@@ -153,15 +197,32 @@ struct ConnectionMachine {
         wasRefused = true
         beginAnswering()
         return .timeOut
-      case .waiting, .answering, .sending, .lingering, .closed: return close()
+      case .streaming:
+        abandonBody()
+        return .failBody
+      case .waiting, .holding, .answering, .sending, .lingering, .closed: return close()
       }
 
     // An interim response goes out while the body is still to come; and what nobody waits for any more, nobody heeds.
     case (_, .received), (_, .bodyAnnounced), (_, .requested), (_, .refused), (_, .answerBegan), (_, .answerCompleted),
-      (_, .sent), (_, .blocked):
+      (_, .sent), (_, .blocked), (_, .streamed), (_, .bodyWanted), (_, .bodyHeld), (_, .bodyReceived), (_, .bodyEnded),
+      (_, .bodyFailed), (.holding, .peerFinished):
       break
     }
     return .none
+  }
+
+  private mutating func requestBegins(keepsAlive: Bool, _ version: HTTPVersion) {
+    requestCount += 1
+    self.version = version
+    self.keepsAlive = keepsAlive && requestCount < limits.requestsPerConnection && !isDraining
+  }
+
+  /// The rest of a body is nobody's.
+  private mutating func abandonBody() {
+    keepsAlive = false
+    wasRefused = true
+    beginAnswering()
   }
 
   private mutating func beginAnswering() {
@@ -200,6 +261,15 @@ struct ConnectionMachine {
     guard limits.writeBytesPerSecond > 0, let blockedSince else { return }
     let earned = UInt64(Double(takenSince) / Double(limits.writeBytesPerSecond) * 1e9)
     deadline = min(deadline, blockedSince + limits.writeDeadline.nanoseconds + earned)
+  }
+
+  /// A body that is taken in pieces may be as long as it likes, but not as slow: something has to come within the body
+  /// deadline, and not less than so many bytes a second in the long run.
+  private mutating func waitForBody(now: UInt64) {
+    deadline = now + limits.bodyDeadline.nanoseconds
+    guard limits.bodyBytesPerSecond > 0 else { return }
+    let earned = UInt64(Double(streamedSince) / Double(limits.bodyBytesPerSecond) * 1e9)
+    deadline = min(deadline, streamingSince + limits.bodyDeadline.nanoseconds + earned)
   }
 
   private mutating func close() -> Action {

@@ -14,6 +14,16 @@ package protocol HTTPHandler: Sendable {
   /// is let go without an answer answers 500.
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder)
 
+  /// Whether the body of a request is taken in pieces; else it comes whole with the request, within
+  /// ``ParserLimits/bodyBytes``.
+  ///
+  /// Called on a connection's queue when the head is complete and announces a body. It decides by the head alone.
+  func takesBodyInPieces(_ head: RequestHead) -> Bool
+
+  /// Answers a request whose body comes in pieces. As for `handle`; an answer that begins before the body has ended is the
+  /// connection's last.
+  func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder)
+
   /// The answer to a message that is no request. The connection closes after it.
   func response(to error: ParseError) -> HTTPResponse
 
@@ -27,4 +37,6 @@ package protocol HTTPHandler: Sendable {
 
 extension HTTPHandler {
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? { nil }
+  package func takesBodyInPieces(_ head: RequestHead) -> Bool { false }
+  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {}
 }

@@ -19,8 +19,13 @@ package struct ServerLimits: Sendable {
   package var requestsPerConnection: Int
   /// From a connection's first byte of a head to its last.
   package var headerDeadline: Duration
-  /// From the end of the head to the end of the body.
+  /// From the end of the head to the end of the body. Of a body that is taken in pieces: without one byte of it coming.
   package var bodyDeadline: Duration
+  /// What a sender of such a body sends a second, in the long run and after that deadline; 0: any.
+  package var bodyBytesPerSecond: Int
+  /// Bytes of such a body that are held for a handler that does not keep up; then nothing more is read. Counted among
+  /// `receivedBytes` from its beginning, with what one read of the socket gives.
+  package var bodyWindowBytes: Int
   /// Between two requests.
   package var idleDeadline: Duration
   /// Without one byte of a waiting answer being taken.
@@ -40,6 +45,7 @@ package struct ServerLimits: Sendable {
     parser: ParserLimits = ParserLimits(), receivedBytes: Int = 32 << 20, answerBytes: Int = 16 << 20,
     connections: Int = 16_384, connectionsPerAddress: Int = 1024, requestsPerConnection: Int = 100_000,
     headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
+    bodyBytesPerSecond: Int = 1024, bodyWindowBytes: Int = 256 << 10,
     idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
     writeBytesPerSecond: Int = 1024, queuedBytes: Int = 8 << 20, lingerDeadline: Duration = .seconds(2),
     backlog: Int32 = 1024, accessLogBytes: Int = 4 << 20
@@ -52,6 +58,8 @@ package struct ServerLimits: Sendable {
     self.requestsPerConnection = requestsPerConnection
     self.headerDeadline = headerDeadline
     self.bodyDeadline = bodyDeadline
+    self.bodyBytesPerSecond = bodyBytesPerSecond
+    self.bodyWindowBytes = bodyWindowBytes
     self.idleDeadline = idleDeadline
     self.writeDeadline = writeDeadline
     self.writeBytesPerSecond = writeBytesPerSecond

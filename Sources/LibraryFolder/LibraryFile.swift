@@ -18,7 +18,8 @@ package final class LibraryFile: ByteSource {
   package var size: Int64 { identity.size }
   package var mayWait: Bool { false }
 
-  init(owning descriptor: Int32) throws(SystemError) {
+  /// Takes over a descriptor, and closes it also where this throws.
+  package init(owning descriptor: Int32) throws(SystemError) {
     var status = photod_file_status()
     guard photod_file_status_of(descriptor, &status) == 0 else {
       let code = errno

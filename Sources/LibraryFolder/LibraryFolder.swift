@@ -18,7 +18,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// An open library folder. It owns its descriptor.
 package final class LibraryFolder: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// Opens a folder. Throws ``SystemError``.
   package init(path: String) throws(SystemError) {

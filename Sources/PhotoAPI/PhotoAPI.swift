@@ -37,10 +37,12 @@ package struct PhotoAPI: HTTPHandler {
     package var codec: CodecLimits
     /// How long a fetch may take.
     package var fetchDeadline: Duration
+    /// What may be uploaded.
+    package var uploads: UploadLimits
 
     package init(
       allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool,
-      allowsPublic: Bool, codec: CodecLimits, fetchDeadline: Duration
+      allowsPublic: Bool, codec: CodecLimits, fetchDeadline: Duration, uploads: UploadLimits = UploadLimits()
     ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
@@ -50,6 +52,7 @@ package struct PhotoAPI: HTTPHandler {
       self.allowsPublic = allowsPublic
       self.codec = codec
       self.fetchDeadline = fetchDeadline
+      self.uploads = uploads
     }
   }
 
@@ -73,6 +76,8 @@ package struct PhotoAPI: HTTPHandler {
   private let caching: CachingRoutes
   private let changing: Changing
   private let changes: ChangeRoutes
+  private let uploads: UploadRoute
+  private let trash: TrashRoute
 
   /// - Parameters:
   ///   - access: who may come in.
@@ -83,12 +88,15 @@ package struct PhotoAPI: HTTPHandler {
   ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
   ///   - metrics: what is told at `/metrics`.
   ///   - scrapes: where that is put together.
+  ///   - files: what is uploaded goes there.
+  ///   - uploads: where it is written.
   package init(
     library: any AssetFetching, changing: Changing, access: AccessRegistry, results: FetchResults,
     originals: OriginalStore,
     images: ImageManager, caching managers: CachingManagers, lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, answers: FrameAnswers,
-    metrics: MetricsRegistry, scrapes: WorkQueue, options: Options, logger: Logger
+    metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue, options: Options,
+    logger: Logger
   ) {
     gatekeeper = Gatekeeper(
       allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins),
@@ -114,6 +122,8 @@ package struct PhotoAPI: HTTPHandler {
     caching = CachingRoutes(managers: managers, fetching: fetching)
     self.changing = changing
     changes = ChangeRoutes(catalogue: changing.catalogue, lists: changing.lists, logger: logger)
+    trash = TrashRoute(files: files, fetching: fetching)
+    self.uploads = UploadRoute(files: files, limits: options.uploads, queue: uploads, logger: logger)
   }
 
   package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
@@ -146,6 +156,23 @@ package struct PhotoAPI: HTTPHandler {
         return reply.send(HTTPResponse(204, [("Allow", route.allow)] + preflight))
       }
       try answer(route, request, target, identity, peer, reply)
+    } catch {
+      reply.send(error.response)
+    }
+  }
+
+  package func takesBodyInPieces(_ head: RequestHead) -> Bool { UploadRoute.takes(head) }
+
+  /// An upload. Who may not send one is told before the body is asked for.
+  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
+    let reply = Reply(responder: responder, standing: gatekeeper.origins.fields(for: head) + gatekeeper.vary)
+    let target = head.parsedTarget
+    do throws(Problem) {
+      try gatekeeper.check(head, target, from: peer)
+      let identity = gatekeeper.identity(head, target, .assets, from: peer)
+      let caller = try gatekeeper.admit(head, identity, Route.assets.requirement(head.method), from: peer)
+      guard let caller else { throw .unauthorized }
+      try uploads.receive(head, target, body, caller.principal, reply)
     } catch {
       reply.send(error.response)
     }
@@ -210,6 +237,8 @@ package struct PhotoAPI: HTTPHandler {
     case .signedURLs: try lookUp(reply) { () throws(Problem) in try authorization.sign(request, caller) }
     case .openAPI: reply.send(try health.openAPI(request))
     case .metrics: try metrics.answer(request, principal, reply)
+    case .assets where request.method == .post:
+      throw Problem(400, "malformed-request", "Bad Request", detail: "There is no body; an upload is the image itself.")
     case .assets: try list(in: nil, request, principal, reply)
     case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
     case .collections: try listCollections(in: nil, request, principal, reply)
@@ -254,6 +283,7 @@ package struct PhotoAPI: HTTPHandler {
           return now.principal == principal
         }
       }
+    case .trash: try lookUp(reply) { () throws(Problem) in try trash.list(request, principal) }
     case .requests: reply.send(try requests.list(request, principal))
     case .request(let requestID):
       reply.send(

@@ -5,6 +5,12 @@ enum HTTPTarget {
   private static let limits = ParserLimits(requestLineBytes: 200, headerBytes: 800, headerFields: 20, bodyBytes: 300)
 
   static func check(_ bytes: [UInt8]) {
+    check(bytes, inPieces: false)
+    check(bytes, inPieces: true)
+  }
+
+  private static func check(_ bytes: [UInt8], inPieces isInPieces: Bool) {
+    func outcome(of pieces: [ArraySlice<UInt8>]) -> [String] { self.outcome(of: pieces, inPieces: isInPieces) }
     let whole = outcome(of: [bytes[...]])
     let single = outcome(of: bytes.indices.map { bytes[$0...$0] })
     precondition(whole == single, "byte by byte: \(single), at once: \(whole)")
@@ -15,16 +21,20 @@ enum HTTPTarget {
     }
   }
 
-  /// What came out: one line an event, and the error that ended it.
-  private static func outcome(of pieces: [ArraySlice<UInt8>]) -> [String] {
+  /// What came out: one line an event, and the error that ended it. Pieces of a body are one line, however many they are.
+  private static func outcome(of pieces: [ArraySlice<UInt8>], inPieces isInPieces: Bool) -> [String] {
     var parser = RequestParser(limits: limits)
+    var body: [UInt8] = []
     var lines: [String] = []
     do throws(ParseError) {
       for piece in pieces {
         piece.withUnsafeBytes { parser.append($0) }
-        while let line = try event(of: &parser) { lines.append(line) }
+        while let line = try event(of: &parser, &body, inPieces: isInPieces) {
+          if !line.isEmpty { lines.append(line) }
+        }
         precondition(parser.bufferedBytes <= limits.headerBytes + limits.bodyBytes + piece.count)
       }
+      lines.append("\(body)")
       lines.append(parser.isInsideRequest ? "inside a request" : "between requests")
     } catch {
       lines.append("\(error), \(error.status.code)")
@@ -32,10 +42,21 @@ enum HTTPTarget {
     return lines
   }
 
-  private static func event(of parser: inout RequestParser) throws(ParseError) -> String? {
+  private static func event(
+    of parser: inout RequestParser, _ body: inout [UInt8], inPieces isInPieces: Bool
+  ) throws(ParseError) -> String? {
     switch try parser.next() {
     case .needsInput: return nil
-    case .head(let expectsContinue): return "head \(expectsContinue)"
+    case .head(let head, let length, let expectsContinue):
+      if isInPieces { parser.takeBodyInPieces() }
+      return "head \(head.target) \(length ?? -1) \(expectsContinue)"
+    case .piece(let piece):
+      precondition(isInPieces && !piece.isEmpty)
+      body += piece
+      return ""
+    case .bodyEnded:
+      defer { body = [] }
+      return "body \(body)"
     case .request(let request):
       precondition(request.body.count <= limits.bodyBytes)
       let host = request.head.values(of: .host)

@@ -41,6 +41,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
     FuzzTarget(name: "container") { fed($0, $1, ContainerTarget.check) },
     FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },
+    FuzzTarget(name: "multipart") { fed($0, $1, MultipartTarget.check) },
     FuzzTarget(name: "predicate") { fed($0, $1, PredicateTarget.check) },
   ]
 

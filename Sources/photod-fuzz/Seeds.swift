@@ -14,12 +14,23 @@ enum Seeds {
       ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("xmp", packets), ("iptc", resources), ("mpf", multiPictures),
       ("container", containers),
       ("http", requests),
+      ("multipart", forms),
       ("predicate", predicates),
     ] {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
       for (i, seed) in seeds.enumerated() { try Data(seed).write(to: URL(filePath: "\(place)/seed-\(i)")) }
     }
+  }
+
+  private static var forms: [[UInt8]] {
+    let head = "multipart/form-data; boundary=\"b b\"\n"
+    return [
+      "--b b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a \\\"b\\\".jpg\"\r\nContent-Type: image/jpeg\r\n\r\n"
+        + "\r\n--b\r\n--b bc\r\r\n--b b \t\r\n\r\n\r\n--b b--\r\nepilogue",
+      "preamble\r\n--b b\r\ncontent-disposition: form-data; filename*=UTF-8''%C3%A9\r\n\r\nx\r\n--b b--",
+      "--b b\r\nX\r\n\r\n", "--b b--",
+    ].map { Array((head + $0).utf8) }
   }
 
   private static var jpegs: [[UInt8]] {

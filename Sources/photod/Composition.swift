@@ -113,7 +113,7 @@ struct Composition: Sendable {
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
-      options: LibraryFiles.Options(), logger: Logger(label: "files"))
+      options: settings.files, logger: Logger(label: "files"))
     let changing = Changing(
       catalogue: catalogue,
       lists: ChangeLists(
@@ -131,11 +131,16 @@ struct Composition: Sendable {
       answers: answers, metrics: metrics,
       // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
+      files: files,
+      // As many at once as there may be, and no more: each waits for a disk.
+      uploads: WorkQueue(
+        label: "photod.upload", workers: min(settings.uploads.concurrent, 2 * cores),
+        limit: settings.uploads.concurrent, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
         maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous,
         allowsPublic: settings.cachePublic, codec: settings.codec,
-        fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds)),
+        fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds), uploads: settings.uploads),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.server, proxies: proxies,
@@ -149,7 +154,7 @@ struct Composition: Sendable {
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
       images: images, results: results, access: access, caching: caching, streams: streams,
-      history: settings.history)
+      history: settings.history, files: files)
   }
 
   /// Who may come in.

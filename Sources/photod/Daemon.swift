@@ -34,6 +34,7 @@ final class Daemon: Sendable {
   private let history: HistoryLimits
   private let access: AccessRegistry
   private let caching: CachingManagers
+  private let files: LibraryFiles
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
   private let stopScanning = StopFlag()
@@ -44,7 +45,8 @@ final class Daemon: Sendable {
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
     drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults,
-    access: AccessRegistry, caching: CachingManagers, streams: ChangeStreams, history: HistoryLimits
+    access: AccessRegistry, caching: CachingManagers, streams: ChangeStreams, history: HistoryLimits,
+    files: LibraryFiles
   ) {
     self.server = server
     self.sockets = sockets
@@ -59,6 +61,7 @@ final class Daemon: Sendable {
     self.history = history
     self.access = access
     self.caching = caching
+    self.files = files
   }
 
   /// Serves until SIGTERM or SIGINT, then finishes what is under way.
@@ -85,7 +88,11 @@ final class Daemon: Sendable {
     fflush(nil)
     ServiceManager.notify("READY=1")
     tick()
-    scanQueue.async { [self] in scan() }
+    scanQueue.async { [self] in
+      // Before the first scan: what is on its way to the trash or back would look as if it were gone, or new.
+      recover()
+      scan()
+    }
     pruneRegularly()
     if scanInterval > 0 { scanRegularly() }
     let name = await endings.first { _ in true } ?? SIGTERM
@@ -112,8 +119,27 @@ final class Daemon: Sendable {
 
   private func keep(_ source: Source) { sources.withLock { $0.append(source) } }
 
+  /// Puts right what a process before this one left half way.
+  private func recover() {
+    do {
+      try files.recover()
+    } catch {
+      logger.error("files that were being moved could not be put right", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// What is in the trash for too long goes.
+  private func purge() {
+    do {
+      try files.purge(stop: stopScanning)
+    } catch {
+      logger.error("the trash could not be purged", metadata: ["error": "\(error)"])
+    }
+  }
+
   private func scan() {
     guard !stopScanning.isRaised else { return }
+    defer { purge() }
     do {
       let progress = try scanner.scan(stop: stopScanning)
       let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0

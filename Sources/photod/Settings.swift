@@ -48,6 +48,8 @@ struct Settings: Sendable {
   var streams: ChangeStreams.Limits
   var history: HistoryLimits
   var codec: CodecLimits
+  var files: LibraryFiles.Options
+  var uploads: UploadLimits
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
   var scanQuietSeconds: Int
@@ -108,6 +110,13 @@ struct Settings: Sendable {
     ("limits.profileBytes", .int(8 << 20)),
     ("limits.headerSegments", .int(4096)),
     ("limits.colorTransformBytes", .int(16 << 20)),
+    ("readOnly", .bool(false)),
+    ("upload.template", .string(UploadTemplate.text)),
+    ("upload.bytes", .int(4 << 30)),
+    ("upload.files", .int(100)),
+    ("upload.concurrent", .int(16)),
+    ("upload.reserveBytes", .int(256 << 20)),
+    ("trash.days", .int(30)),
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
     ("scan.quietSeconds", .int(2)),
@@ -123,6 +132,8 @@ struct Settings: Sendable {
     ("http.answerBytes", .int(16 << 20)),
     ("http.headerSeconds", .int(15)),
     ("http.bodySeconds", .int(60)),
+    ("http.bodyBytesPerSecond", .int(1024)),
+    ("http.bodyWindowBytes", .int(256 << 10)),
     ("http.idleSeconds", .int(75)),
     ("http.writeSeconds", .int(30)),
     ("http.writeBytesPerSecond", .int(1024)),
@@ -236,6 +247,20 @@ struct Settings: Sendable {
       profileBytes: try reader.number("limits.profileBytes", in: 1...(1 << 30)),
       headerSegments: try reader.number("limits.headerSegments", in: 16...1_000_000),
       colorTransformBytes: try reader.number("limits.colorTransformBytes", in: 0...(1 << 40)))
+    files = LibraryFiles.Options()
+    files.isReadOnly = try reader.flag("readOnly")
+    files.trashDays = try reader.number("trash.days", in: 0...36_500)
+    files.reserveBytes = Int64(try reader.number("upload.reserveBytes", in: 0...(1 << 50)))
+    let template = try reader.text("upload.template")
+    do throws(UploadTemplate.Malformed) {
+      files.template = try UploadTemplate(template)
+    } catch {
+      throw SettingsError(description: "upload.template: \(error.reason)")
+    }
+    uploads = UploadLimits(
+      fileBytes: Int64(try reader.number("upload.bytes", in: 1...(1 << 50))),
+      files: try reader.number("upload.files", in: 1...100_000),
+      concurrent: try reader.number("upload.concurrent", in: 1...1000))
     scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
     scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
     scanQuietSeconds = try reader.number("scan.quietSeconds", in: 0...3600)
@@ -245,8 +270,10 @@ struct Settings: Sendable {
     server.parser.headerFields = try reader.number("http.headerFields", in: 4...10_000)
     server.parser.bodyBytes = try reader.number("http.bodyBytes", in: 0...(1 << 32))
     // One request has to fit, beside what its arrays are larger than it.
+    server.bodyWindowBytes = try reader.number("http.bodyWindowBytes", in: 65_536...(1 << 30))
     let oneRequest =
-      server.parser.bodyBytes + 2 * (server.parser.requestLineBytes + server.parser.headerBytes) + (256 << 10)
+      max(server.parser.bodyBytes, server.bodyWindowBytes) + 2
+      * (server.parser.requestLineBytes + server.parser.headerBytes) + (256 << 10)
     server.receivedBytes = try reader.number("http.receivedBytes", in: oneRequest...(1 << 40))
     // A page of a thousand assets has to fit, with room to spare.
     server.answerBytes = try reader.number("http.answerBytes", in: (4 << 20)...(1 << 40))
@@ -255,6 +282,7 @@ struct Settings: Sendable {
     server.requestsPerConnection = try reader.number("http.requestsPerConnection", in: 1...(1 << 40))
     server.headerDeadline = .seconds(try reader.number("http.headerSeconds", in: 1...86_400))
     server.bodyDeadline = .seconds(try reader.number("http.bodySeconds", in: 1...86_400))
+    server.bodyBytesPerSecond = try reader.number("http.bodyBytesPerSecond", in: 0...(1 << 40))
     server.idleDeadline = .seconds(try reader.number("http.idleSeconds", in: 1...86_400))
     server.writeDeadline = .seconds(try reader.number("http.writeSeconds", in: 1...86_400))
     server.writeBytesPerSecond = try reader.number("http.writeBytesPerSecond", in: 0...(1 << 40))

@@ -111,6 +111,17 @@ struct AccessTableTests {
     }
   }
 
+  /// Needs the scope `write`, and is answered with this to those who have it.
+  private static func writing(_ status: Int) -> (Who) -> Int {
+    { who in
+      switch who {
+      case .local, .write: status
+      case .forwarded, .read, .limited, .location, .admin, .signedImage, .signedAlbum: 403
+      case .anonymous, .expired, .revoked: 401
+      }
+    }
+  }
+
   private static func rows(of kind: Route.Kind, in world: World) -> [Row] {
     func get(_ target: String, _ answers: @escaping (Who) -> Int) -> Row {
       Row(method: "GET", target: target, answers: answers)
@@ -158,7 +169,12 @@ struct AccessTableTests {
           method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(other)"}"#,
           answers: reading(201, forwarded: 403, limited: 404)),
       ]
-    case .assets: return [get("/v1/assets", reading(200))]
+    case .assets:
+      return [
+        get("/v1/assets", reading(200)),
+        Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415)),
+      ]
+    case .trash: return [get("/v1/trash", writing(200))]
     case .asset:
       return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]
     case .metadata:

@@ -15,7 +15,7 @@ struct ContractTests {
     let document = try daemon.get("/openapi.json").json
     let identifier = try daemon.identifier("a.jpg")
     let paths = try #require(document["paths"] as? [String: Object])
-    #expect(paths.count == 31)
+    #expect(paths.count == 32)
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
@@ -82,7 +82,7 @@ struct ContractTests {
       ("AssetPage", "/v1/assets?count=true"), ("AssetColumns", "/v1/assets?layout=columns"),
       ("DateBuckets", "/v1/assets?layout=buckets"), ("CollectionPage", "/v1/collections"),
       ("Collection", "/v1/collections/\(year)"), ("FetchResult", "/v1/fetchResults/\(result)"),
-      ("CachingManager", "/v1/cachingManagers/default"),
+      ("TrashPage", "/v1/trash"), ("CachingManager", "/v1/cachingManagers/default"),
       ("FetchResultChanges", "/v1/fetchResults/\(result)/changes"),
     ] {
       let answer = try daemon.get(target).json

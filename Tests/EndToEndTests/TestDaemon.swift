@@ -87,6 +87,12 @@ final class TestDaemon: @unchecked Sendable {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+  /// Whether it went by SIGKILL. Waits until it has gone.
+  var wasKilled: Bool {
+    process.waitUntilExit()
+    return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+  }
+
   /// Ends it as an operator would; its exit status.
   func terminate() -> Int32 {
     process.terminate()

@@ -75,7 +75,7 @@ struct RequestParserTests {
   func expectation() throws {
     var parser = RequestParser(limits: Self.limits)
     Self.append("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", to: &parser)
-    guard case .head(let expectsContinue) = try parser.next() else {
+    guard case .head(_, _, let expectsContinue) = try parser.next() else {
       Issue.record("no head")
       return
     }
@@ -108,6 +108,51 @@ struct RequestParserTests {
     }
   }
 
+  /// Two requests, the first with its body in pieces: what came out, and how many pieces there were.
+  private static func streamed(_ pieces: [[UInt8]]) throws -> (text: String, pieces: Int) {
+    var parser = RequestParser(limits: limits)
+    var text = ""
+    var count = 0
+    for piece in pieces {
+      piece.withUnsafeBytes { parser.append($0) }
+      events: while true {
+        switch try parser.next() {
+        case .needsInput: break events
+        case .head(let head, let length, _):
+          text += "\(head.target) \(length ?? -1) "
+          parser.takeBodyInPieces()
+        case .piece(let piece):
+          text += String(decoding: piece, as: UTF8.self)
+          count += 1
+        case .bodyEnded: text += " ended "
+        case .request(let request): text += request.head.target
+        }
+      }
+    }
+    return (text, count)
+  }
+
+  @Test(
+    "a body in pieces is the same however it came, may be longer than one that is held, and what follows is the next one",
+    arguments: [
+      ("Content-Length: 600\r\n\r\n" + String(repeating: "ab", count: 300), 600),
+      (
+        "Transfer-Encoding: chunked\r\n\r\n12c\r\n" + String(repeating: "ab", count: 150) + "\r\n12c;x\r\n"
+          + String(repeating: "ab", count: 150) + "\r\n0\r\nX: y\r\n\r\n", -1
+      ),
+    ])
+  func inPieces(_ rest: String, _ length: Int) throws {
+    let bytes = Array((Self.head + rest + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n").utf8)
+    let body = String(repeating: "ab", count: 300)
+    let expected = "/ \(length) \(body) ended /next"
+    #expect(try Self.streamed([bytes]).text == expected)
+    for split in 1..<bytes.count {
+      #expect(try Self.streamed([Array(bytes[..<split]), Array(bytes[split...])]).text == expected, "\(split)")
+    }
+    let single = try Self.streamed(bytes.map { [$0] })
+    #expect(single.text == expected && single.pieces == 600)
+  }
+
   private static func append(_ text: String, to parser: inout RequestParser) {
     Array(text.utf8).withUnsafeBytes { parser.append($0) }
   }
@@ -121,6 +166,7 @@ struct RequestParserTests {
         switch try parser.next() {
         case .needsInput: break events
         case .head: continue
+        case .piece, .bodyEnded: Issue.record("nobody takes a body in pieces here")
         case .request(let request):
           let body = String(decoding: request.body, as: UTF8.self)
           requests.append("\(request.method.name) \(request.target.path) [\(body)] \(request.head.keepsAlive)")

@@ -9,9 +9,11 @@ struct ConnectionMachineTests {
   typealias Machine = ConnectionMachine
 
   static let limits = ServerLimits(
-    requestsPerConnection: 3, headerDeadline: .seconds(10), bodyDeadline: .seconds(20), idleDeadline: .seconds(30),
+    requestsPerConnection: 3, headerDeadline: .seconds(10), bodyDeadline: .seconds(20), bodyBytesPerSecond: 100,
+    idleDeadline: .seconds(30),
     writeDeadline: .seconds(5), writeBytesPerSecond: 100, lingerDeadline: .seconds(2))
 
+  static let streamed = Machine.Event.streamed(keepsAlive: true, version: .http11)
   static let request = Machine.Event.requested(keepsAlive: true, version: .http11)
 
   /// How each phase is reached from the beginning.
@@ -22,6 +24,8 @@ struct ConnectionMachineTests {
       case .waiting: []
       case .head: [.received]
       case .body: [.received, .bodyAnnounced]
+      case .holding: [.received, streamed]
+      case .streaming: [.received, streamed, .bodyWanted]
       case .answering: [.received, request]
       case .sending: [.received, request, .answerBegan, .answerCompleted]
       case .lingering: [.received, .refused, .answerBegan, .answerCompleted, .sent(1, all: true)]
@@ -45,6 +49,7 @@ struct ConnectionMachineTests {
     Row(from: .waiting, event: .received, to: .head),
     Row(from: .waiting, event: .bodyAnnounced, to: .body),
     Row(from: .waiting, event: request, to: .answering),
+    Row(from: .waiting, event: streamed, to: .holding),
     Row(from: .waiting, event: .refused, to: .answering),
     Row(from: .waiting, event: .peerFinished, to: .closed, action: .close),
     Row(from: .waiting, event: .drained, to: .closed, action: .close),
@@ -52,6 +57,7 @@ struct ConnectionMachineTests {
 
     Row(from: .head, event: .bodyAnnounced, to: .body),
     Row(from: .head, event: request, to: .answering),
+    Row(from: .head, event: streamed, to: .holding),
     Row(from: .head, event: .refused, to: .answering),
     Row(from: .head, event: .peerFinished, to: .closed, action: .close),
     Row(from: .head, event: .failed, to: .closed, action: .close),
@@ -60,6 +66,17 @@ struct ConnectionMachineTests {
     Row(from: .body, event: .refused, to: .answering),
     Row(from: .body, event: .peerFinished, to: .closed, action: .close),
     Row(from: .body, event: .failed, to: .closed, action: .close),
+
+    Row(from: .holding, event: .bodyWanted, to: .streaming),
+    Row(from: .holding, event: .answerBegan, to: .answering),
+    Row(from: .holding, event: .failed, to: .closed, action: .close),
+
+    Row(from: .streaming, event: .bodyHeld, to: .holding),
+    Row(from: .streaming, event: .bodyEnded, to: .answering),
+    Row(from: .streaming, event: .bodyFailed, to: .answering),
+    Row(from: .streaming, event: .answerBegan, to: .answering),
+    Row(from: .streaming, event: .peerFinished, to: .closed, action: .close),
+    Row(from: .streaming, event: .failed, to: .closed, action: .close),
 
     Row(from: .answering, event: .peerFinished, to: .answering, action: .probe),
     Row(from: .answering, event: .answerCompleted, to: .sending),
@@ -73,7 +90,8 @@ struct ConnectionMachineTests {
   ]
 
   static let events: [Machine.Event] = [
-    .received, .bodyAnnounced, request, .refused, .peerFinished, .answerBegan, .answerCompleted, .sent(1, all: false),
+    .received, .bodyAnnounced, request, streamed, .bodyWanted, .bodyHeld, .bodyReceived(1), .bodyEnded, .bodyFailed,
+    .refused, .peerFinished, .answerBegan, .answerCompleted, .sent(1, all: false),
     .sent(1, all: true), .blocked, .drained, .ticked, .failed,
   ]
 
@@ -96,7 +114,7 @@ struct ConnectionMachineTests {
     "who does not do in time what is waited for",
     arguments: [
       (.waiting, 10, .closed, .close), (.head, 10, .answering, .timeOut), (.body, 20, .answering, .timeOut),
-      (.lingering, 2, .closed, .close),
+      (.streaming, 20, .answering, .failBody), (.lingering, 2, .closed, .close),
     ] as [(Machine.Phase, Double, Machine.Phase, Machine.Action)])
   func deadlines(_ phase: Machine.Phase, _ seconds: Double, _ next: Machine.Phase, _ action: Machine.Action) {
     var machine = Self.machine(in: phase)
@@ -147,6 +165,44 @@ struct ConnectionMachineTests {
     #expect(machine.deadline == .max)
     _ = machine.handle(.blocked, now: Self.seconds(50))
     #expect(machine.deadline == Self.seconds(55))
+  }
+
+  @Test("a body in pieces may take as long as it likes, but not come to a halt, nor for ever trickle")
+  func slowSenders() {
+    var machine = Self.machine(in: .streaming)
+    #expect(machine.deadline == Self.seconds(20))
+    // 1,000 bytes earn ten seconds, counted from when they were waited for.
+    _ = machine.handle(.bodyReceived(1000), now: Self.seconds(15))
+    #expect(machine.deadline == Self.seconds(30))
+    _ = machine.handle(.bodyReceived(1), now: Self.seconds(29))
+    #expect(machine.handle(.ticked, now: Self.seconds(31)) == .failBody)
+    #expect(machine.phase == .answering && !machine.keepsAlive)
+    // One who is quick enough has twenty seconds from each byte.
+    machine = Self.machine(in: .streaming)
+    _ = machine.handle(.bodyReceived(1_000_000), now: Self.seconds(19))
+    #expect(machine.deadline == Self.seconds(39))
+    // While nobody takes what came, its sender is not waited for; then he starts anew.
+    _ = machine.handle(.bodyHeld, now: Self.seconds(20))
+    #expect(machine.deadline == .max)
+    _ = machine.handle(.bodyWanted, now: Self.seconds(500))
+    #expect(machine.deadline == Self.seconds(520))
+  }
+
+  @Test("a body that was read to its end leaves the connection open; an answer before that is the last")
+  func bodyInPieces() {
+    var machine = Self.machine(in: .streaming)
+    for event in [.bodyEnded, .answerBegan, .answerCompleted] as [Machine.Event] { _ = machine.handle(event, now: 0) }
+    #expect(machine.handle(.sent(1, all: true), now: 0) == .readNext && machine.keepsAlive)
+    for phase in [Machine.Phase.holding, .streaming] {
+      machine = Self.machine(in: phase)
+      for event in [.answerBegan, .answerCompleted] as [Machine.Event] { _ = machine.handle(event, now: 0) }
+      #expect(machine.handle(.sent(1, all: true), now: 0) == .linger && !machine.keepsAlive, "\(phase)")
+    }
+    machine = Self.machine(in: .streaming)
+    for event in [.drained, .bodyEnded, .answerBegan, .answerCompleted] as [Machine.Event] {
+      _ = machine.handle(event, now: 0)
+    }
+    #expect(machine.handle(.sent(1, all: true), now: 0) == .close)
   }
 
   @Test("a connection has so many requests, and says with the last that it is the last")

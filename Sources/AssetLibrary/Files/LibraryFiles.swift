@@ -15,6 +15,8 @@ package final class LibraryFiles: Sendable {
     package var trashDays = 30
     /// So much of the disk is left free by uploads.
     package var reserveBytes: Int64 = 256 << 20
+    /// Where uploads go.
+    package var template = UploadTemplate.standard
 
     package init() {}
   }
@@ -24,6 +26,7 @@ package final class LibraryFiles: Sendable {
   let root: LibraryFolder
   let options: Options
   let probe: FileProbe
+  let timeZone: TimeZone
   let logger: Logger
 
   /// - Parameters:
@@ -42,22 +45,14 @@ package final class LibraryFiles: Sendable {
     self.directory = directory
     self.options = options
     self.logger = logger
+    self.timeZone = zone
     probe = FileProbe(root: root, limits: limits, timeZone: zone)
   }
 
   /// Whether the library may only be read now: by the settings, or because its file system is mounted so.
-  package var isReadOnly: Bool { options.isReadOnly }
-
-  /// Writes the intents of changes and moves their files. Blocks for as long as the disk takes, and for as long as others
-  /// move files; not within a transaction.
-  ///
-  /// - Parameter principal: what it may not see is not there.
-  package func prepare(
-    _ changes: [FileChange], for principal: Principal
-  ) throws(FileChangeFailure) -> PreparedFileChanges {
-    throw FileChangeFailure(index: 0, reason: .readOnly)
+  package var isReadOnly: Bool {
+    if options.isReadOnly { return true }
+    let space = try? root.open([], isFolder: true).freeSpace()
+    return space?.isReadOnly ?? false
   }
-
-  /// Moves the files of changes that were prepared, and not committed, to where they were.
-  package func revert(_ changes: PreparedFileChanges) {}
 }

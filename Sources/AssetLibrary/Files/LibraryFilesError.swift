@@ -13,6 +13,8 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case noSuchFile([UInt8])
   /// What was sent, or what a path names, is no picture or video that photod knows: why not.
   case notMedia(String)
+  /// It is one, and damaged.
+  case damagedMedia(String)
   /// The disk is full, the quota used up, or what is free is less than the reserve.
   case insufficientStorage
   /// A call failed on this path below the library's root.

@@ -44,17 +44,7 @@ struct FileProbe: Sendable {
         return ProbedFile(path: file.path, identity: identity, finding: .unreadable("not a regular file"))
       }
       do throws(CodecError) {
-        // A picture over a limit is an asset all the same: whoever asks for it is told by name why it isn't shown.
-        let header = try MediaHeader.read(from: opened, limits: limits.headerAlone)
-        var media = media(header, identity, file.path)
-        do throws(ByteSourceError) {
-          media.fingerprint = try Fingerprint(of: opened)
-        } catch {
-          switch error {
-          case .readFailed(let code): throw .readFailed(code: code)
-          }
-        }
-        return ProbedFile(path: file.path, identity: identity, finding: .media(media))
+        return ProbedFile(path: file.path, identity: identity, finding: .media(try media(of: opened, at: file.path)))
       } catch {
         let isPassing = if case .readFailed = error { true } else { error == .outOfMemory }
         return ProbedFile(
@@ -63,6 +53,21 @@ struct FileProbe: Sendable {
     } catch {
       return ProbedFile(path: file.path, identity: .unknown, finding: .unreadable("\(error)"))
     }
+  }
+
+  /// What an open file says of itself.
+  func media(of file: LibraryFile, at path: [UInt8]) throws(CodecError) -> ProbedMedia {
+    // A picture over a limit is an asset all the same: whoever asks for it is told by name why it isn't shown.
+    let header = try MediaHeader.read(from: file, limits: limits.headerAlone)
+    var media = media(header, file.identity, path)
+    do throws(ByteSourceError) {
+      media.fingerprint = try Fingerprint(of: file)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+    return media
   }
 
   private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {

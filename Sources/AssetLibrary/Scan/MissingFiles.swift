@@ -1,5 +1,6 @@
 // What is known and was not met: at the end of a scan it goes, unless something else must be wrong.
 
+import LibraryFolder
 import PhotoModel
 
 /// Rows whose files a scan has not met, by their numbers alone: a library that is gone altogether is eight bytes a
@@ -30,15 +31,23 @@ extension LibraryScanner {
         return .tooMuchMissing(missing: all, known: count, limitPercent: maximumRemovalPercent)
       }
     }
+    var removed = 0
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
-      let ids = Array(missing[start..<min(start + Self.pageSize, missing.count)])
+      // A row may have been given to another file since it was passed, as an upload's, or one that came from the trash.
+      let ids = try catalogue.knownFiles(Array(missing[start..<min(start + Self.pageSize, missing.count)]))
+        .filter { !isInItsPlace($0, probe.root) }.map(\.id)
+      removed += ids.count
       // What went with them and is still there stays their asset's.
       let companions = try catalogue.companions(ofMissing: ids).map {
         WalkedFile(path: $0.path, identity: $0.identity, changed: $0.identity.modified)
       }
       try catalogue.remove(ids, companions: probe.probe(companions))
     }
-    progress.removed = missing.count
+    progress.removed = removed
     return nil
+  }
+
+  private func isInItsPlace(_ file: KnownFile, _ root: LibraryFolder) -> Bool {
+    file.path.first != 0 && (try? root.open(file.path).identity) == file.identity
   }
 }

@@ -35,6 +35,33 @@ int photod_file_status_of(int descriptor, photod_file_status *status);
 // The same of an entry of a directory; a symbolic link is told of itself.
 int photod_file_status_at(int directory, const char *name, photod_file_status *status);
 
+// Which mount an open file is on (statx(2), STATX_MNT_ID): two of one device may be another's. 0 where the kernel does not
+// tell; -1 with errno on failure.
+int photod_mount_of(int descriptor, uint64_t *mount);
+
+// Renames an entry of one directory to one of another, never in place of what stands there: errno EEXIST. renameat2(2),
+// RENAME_NOREPLACE; where the file system does not know that, a link and an unlink; where it has no links either, a look
+// and a rename.
+int photod_rename_exclusively(int from, const char *name, int to, const char *new_name);
+
+// A file without a name in the directory's file system, to be written and read (open(2), O_TMPFILE). errno EOPNOTSUPP,
+// EISDIR or EINVAL where it has none.
+int photod_open_nameless(int directory);
+// Gives such a file a name, never in place of what stands there: errno EEXIST.
+int photod_name_file(int descriptor, int directory, const char *name);
+// A new file, to be written and read; errno EEXIST where there is one.
+int photod_create_file(int directory, const char *name);
+// A directory in a directory, and no link to one.
+int photod_open_subdirectory(int directory, const char *name);
+
+typedef struct {
+  // Of what this user may write.
+  int64_t available_bytes;
+  bool is_read_only;
+} photod_space_status;
+
+int photod_space_of(int descriptor, photod_space_status *status);
+
 typedef struct {
   // statfs(2): f_fsid, both its words, and f_type.
   uint64_t identifier;

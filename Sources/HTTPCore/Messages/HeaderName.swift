@@ -4,7 +4,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
   case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, lastEventID, origin, priority, range
-  case transferEncoding, via, cookie
+  case transferEncoding, via, cookie, contentDisposition
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
 
@@ -34,6 +34,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .transferEncoding: "transfer-encoding"
     case .via: "via"
     case .cookie: "cookie"
+    case .contentDisposition: "content-disposition"
     case .accessControlRequestHeaders: "access-control-request-headers"
     case .accessControlRequestMethod: "access-control-request-method"
     case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
@@ -87,7 +88,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       case UInt8(ascii: "t"): self = one(.transferEncoding)
       default: self = one(.xForwardedProto)
       }
-    case 19: self = one(.ifUnmodifiedSince)
+    case 19:
+      self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "c") ? one(.contentDisposition) : one(.ifUnmodifiedSince)
     case 29...38:
       self = named(.accessControlRequestMethod, .accessControlRequestHeaders, .accessControlRequestPrivateNetwork)
       if range.count != text.utf8CodeUnitCount { self = .other }

@@ -18,8 +18,12 @@
 package enum ParserEvent: Sendable {
   /// More bytes are needed.
   case needsInput
-  /// The head is complete and announces a body; `expectsContinue` if the client waits for 100 (RFC 9110 §10.1.1).
-  case head(expectsContinue: Bool)
+  /// The head is complete and announces a body, of so many bytes where it says so; `expectsContinue` if the client waits
+  /// for 100 (RFC 9110 §10.1.1). The caller now says how it takes the body; the next event is of that.
+  case head(RequestHead, length: Int?, expectsContinue: Bool)
+  /// Of a body that is taken in pieces, with its framing taken off: one of them, and its end.
+  case piece([UInt8])
+  case bodyEnded
   /// The request is complete. The parser is ready for the next one.
   case request(HTTPRequest)
 }
@@ -28,6 +32,8 @@ package struct RequestParser: Sendable {
   private enum State: Sendable {
     case requestLine
     case fields
+    /// A body is announced; nobody has said how it is to be taken.
+    case announced(length: Int?)
     case fixedBody(remaining: Int)
     case chunkSize
     case chunkData(remaining: Int)
@@ -69,6 +75,8 @@ package struct RequestParser: Sendable {
   private var body: [UInt8] = []
   private var bodyReservation: ByteBudget.Reservation?
   private var chunkOverhead = 0
+  /// The body is given out as it comes, and neither held nor limited here.
+  private var isInPieces = false
 
   /// - Parameter budget: what requests are taken from; `nil`: they are not counted.
   package init(limits: ParserLimits, budget: ByteBudget? = nil) {
@@ -81,6 +89,9 @@ package struct RequestParser: Sendable {
     if case .requestLine = state { return position < input.count }
     return true
   }
+
+  /// Whether anything that came is not consumed.
+  package var hasInput: Bool { position < input.count }
 
   /// Bytes that are held and not consumed.
   package var bufferedBytes: Int { input.count - position }
@@ -126,32 +137,29 @@ package struct RequestParser: Sendable {
           continue
         }
         if let event = try headIsComplete() { return event }
+      case .announced: try takeBodyWhole()
       case .fixedBody(let remaining):
         let taken = min(remaining, bufferedBytes)
-        take(taken)
-        if taken < remaining {
-          state = .fixedBody(remaining: remaining - taken)
-          return try needsInput()
-        }
+        state = .fixedBody(remaining: remaining - taken)
+        if let piece = take(taken) { return .piece(piece) }
+        if taken < remaining { return try needsInput() }
         return try finishBody()
       case .chunkSize:
         guard let line = try line(limit: 256, else: .malformedChunk) else { return try needsInput() }
         let size = try Self.chunkSize(input.span, line)
-        if body.count + size > limits.bodyBytes { throw .bodyTooLarge(limit: limits.bodyBytes) }
+        if !isInPieces && body.count + size > limits.bodyBytes { throw .bodyTooLarge(limit: limits.bodyBytes) }
         // Many small chunks with long extensions would make us read far more than a body may hold.
         chunkOverhead = max(0, chunkOverhead + line.count - 16 - 2 * size)
         if chunkOverhead > Self.chunkOverheadBytes { throw .malformedChunk }
-        try makeRoom(for: body.count + size)
+        if !isInPieces { try makeRoom(for: body.count + size) }
         lineBytes = 0
         state = size == 0 ? .trailers : .chunkData(remaining: size)
       case .chunkData(let remaining):
         let taken = min(remaining, bufferedBytes)
-        take(taken)
-        if taken < remaining {
-          state = .chunkData(remaining: remaining - taken)
-          return try needsInput()
-        }
-        state = .chunkEnd
+        let piece = take(taken)
+        state = taken < remaining ? .chunkData(remaining: remaining - taken) : .chunkEnd
+        if let piece { return .piece(piece) }
+        if taken < remaining { return try needsInput() }
       case .chunkEnd:
         guard let line = try line(limit: 0, else: .malformedChunk) else { return try needsInput() }
         if !line.isEmpty { throw .malformedChunk }
@@ -354,18 +362,17 @@ package struct RequestParser: Sendable {
       if !lengths.isEmpty { throw .contentLengthWithTransferEncoding }
       if version == .http10 { throw .transferEncodingInHTTP10 }
       guard codings.count == 1, codings[0].lowercased() == "chunked" else { throw .unknownTransferEncoding }
-      expectBody(of: head, .chunkSize)
-      return .head(expectsContinue: expectsContinue)
+      expectBody(of: head, .announced(length: nil))
+      return .head(head, length: nil, expectsContinue: expectsContinue)
     }
     if lengths.count > 1 { throw .repeatedContentLength }
     guard let digits = lengths.first else { return finish(head) }
     guard !digits.isEmpty, digits.utf8.allSatisfy(Text.isDigit) else { throw .malformedContentLength }
     // A number too large for Int is a body too large for anyone.
-    guard let length = Int(digits), length <= limits.bodyBytes else { throw .bodyTooLarge(limit: limits.bodyBytes) }
+    guard let length = Int(digits) else { throw .bodyTooLarge(limit: limits.bodyBytes) }
     if length == 0 { return finish(head) }
-    try makeRoom(for: length)
-    expectBody(of: head, .fixedBody(remaining: length))
-    return .head(expectsContinue: expectsContinue)
+    expectBody(of: head, .announced(length: length))
+    return .head(head, length: length, expectsContinue: expectsContinue)
   }
 
   private func checkHost(_ head: RequestHead) throws(ParseError) {
@@ -404,9 +411,34 @@ package struct RequestParser: Sendable {
     return size
   }
 
-  private mutating func take(_ count: Int) {
-    body.append(contentsOf: input[position..<position + count])
+  /// The body that was announced comes with its request, within what one may hold. So it does where nobody says anything.
+  package mutating func takeBodyWhole() throws(ParseError) {
+    guard case .announced(let length) = state else { return }
+    guard let length else {
+      state = .chunkSize
+      return
+    }
+    guard length <= limits.bodyBytes else { throw .bodyTooLarge(limit: limits.bodyBytes) }
+    try makeRoom(for: length)
+    state = .fixedBody(remaining: length)
+  }
+
+  /// The body that was announced is given out as it comes. How much of it there may be is the caller's to say.
+  package mutating func takeBodyInPieces() {
+    guard case .announced(let length) = state else { return }
+    isInPieces = true
+    state = length.map { .fixedBody(remaining: $0) } ?? .chunkSize
+  }
+
+  /// Consumes so much of the body. What is to be given out, if it is taken so.
+  private mutating func take(_ count: Int) -> [UInt8]? {
+    let range = position..<position + count
     position += count
+    guard isInPieces else {
+      body.append(contentsOf: input[range])
+      return nil
+    }
+    return count > 0 ? Array(input[range]) : nil
   }
 
   /// The head keeps the bytes that it is made of; what came after them is all that is still needed here.
@@ -427,7 +459,10 @@ package struct RequestParser: Sendable {
     // Set when the body was announced; there is no way here around that.
     guard let head else { preconditionFailure("a body without a head") }
     self.head = nil
-    return finish(head)
+    let event = finish(head)
+    if !isInPieces { return event }
+    isInPieces = false
+    return .bodyEnded
   }
 
   private mutating func finish(_ head: RequestHead) -> ParserEvent {

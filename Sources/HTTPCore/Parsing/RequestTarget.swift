@@ -136,7 +136,8 @@ package struct RequestTarget: Sendable, Hashable {
     return segments
   }
 
-  private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
+  /// Percent-decoded (RFC 3986 §2.1); `nil` where that is no UTF-8.
+  static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     var rest = text.utf8.makeIterator()

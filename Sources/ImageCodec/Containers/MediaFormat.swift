@@ -25,6 +25,16 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// What a file's name ends in, without the dot.
+  package var fileEnding: String {
+    switch self {
+    case .jpeg: "jpg"
+    case .quickTime: "mov"
+    case .mpeg4: "mp4"
+    default: rawValue.lowercased()
+    }
+  }
+
   /// As Apple's platforms name it.
   package var uniformTypeIdentifier: String {
     switch self {

@@ -34,6 +34,11 @@ package struct Problem: Error, Sendable, Hashable {
   var body: [UInt8] { JSONBody.encode(ProblemJSON(self)) }
 
   var response: HTTPResponse {
+    response(body: body)
+  }
+
+  /// The same with a body that says more.
+  func response(body: [UInt8]) -> HTTPResponse {
     var all = [("Content-Type", Self.mediaType), ("Cache-Control", "no-store")]
     all += fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     return HTTPResponse(HTTPStatus(status), all, body: body)

@@ -19,7 +19,7 @@ extension Route {
     case collections, collection, collectionAssets, collectionChildren, transientCollections
     case fetchResults, fetchResult, fetchResultAssets, fetchResultChanges
     case changes, changeStream
-    case requests, request
+    case requests, request, trash
     case images
     case cachingManagers, cachingManager, startCaching, stopCaching, stopCachingAllImages, window
   }
@@ -48,6 +48,7 @@ extension Route {
     case .fetchResultChanges: .fetchResultChanges
     case .changes: .changes
     case .changeStream: .changeStream
+    case .trash: .trash
     case .requests: .requests
     case .request: .request
     case .images: .images
@@ -70,6 +71,8 @@ extension Route {
     // Who may read them is more than a scope where there are no tokens: see `MetricsRoute`.
     case .metrics: .somebody
     case .signedURLs: .scope([.read])
+    case .assets where method == .post: .scope([.write])
+    case .trash: .scope([.write])
     case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
       .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .fetchResultChanges, .images,
       .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .changeStream:

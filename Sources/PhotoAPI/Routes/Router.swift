@@ -18,6 +18,7 @@ package enum Route: Sendable, Hashable {
   case fetchResultAssets(String)
   case fetchResultChanges(String)
   case changes, changeStream
+  case trash
   case requests
   case request(String)
   case images
@@ -59,6 +60,7 @@ package enum Route: Sendable, Hashable {
       self = .fetchResultChanges(segments[2])
     case 2 where segments == ["v1", "changes"]: self = .changes
     case 3 where segments == ["v1", "changes", "stream"]: self = .changeStream
+    case 2 where segments == ["v1", "trash"]: self = .trash
     case 2 where segments == ["v1", "requests"]: self = .requests
     case 3 where segments[0] == "v1" && segments[1] == "requests": self = .request(segments[2])
     case 2 where segments == ["v1", "images"]: self = .images
@@ -85,9 +87,9 @@ package enum Route: Sendable, Hashable {
     case .fetchResults, .transientCollections, .signedURLs, .images, .startCaching, .stopCaching,
       .stopCachingAllImages:
       [.post, .options]
-    case .cachingManagers: [.get, .head, .post, .options]
+    case .cachingManagers, .assets: [.get, .head, .post, .options]
     case .window: [.put, .options]
-    case .health, .readiness, .openAPI, .metrics, .authorization, .assets, .asset, .metadata, .image, .requests,
+    case .health, .readiness, .openAPI, .metrics, .authorization, .asset, .trash, .metadata, .image, .requests,
       .collections,
       .collection,
       .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges, .changeStream:

@@ -15,11 +15,11 @@ import PhotoModel
 struct AssetWriter {
   let db: Database
   /// Of the change that the transaction is.
-  private let token: Int64
+  let token: Int64
   /// Ready to be given the identities of files.
   private let pixels: HMAC<SHA256>
   private let now = Int64(Date().timeIntervalSince1970 * 1000)
-  private var bursts: BurstWriter
+  var bursts: BurstWriter
 
   init(_ db: Database, token: Int64) throws {
     self.db = db

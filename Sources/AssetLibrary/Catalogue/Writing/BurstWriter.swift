@@ -39,6 +39,15 @@ struct BurstWriter {
     }
   }
 
+  /// A picture is there again that was of a burst; it is of none until those are regrouped.
+  mutating func cameBack(_ asset: Int64, burst: String?, _ path: [UInt8]) {
+    if let burst {
+      named.insert(burst)
+    } else {
+      unnamed.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+    }
+  }
+
   /// Whether an asset that is to be this picture from now on may belong to another burst then. One that only changed in
   /// other ways stays what it is in its own, also the one that somebody picked.
   func isConcerned(by media: ProbedMedia, of asset: Int64) throws -> Bool {

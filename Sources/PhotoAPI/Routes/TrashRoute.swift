@@ -1,0 +1,54 @@
+import AssetLibrary
+import HTTPCore
+import PhotoModel
+
+/// `GET /v1/trash`: what was deleted and can come back.
+struct TrashRoute: Sendable {
+  let files: LibraryFiles
+  let fetching: Fetching
+
+  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    struct Shape: Encodable {
+      struct Item: Encodable {
+        let localIdentifier: String
+        let deletedDate: String
+        let purgeDate: String
+        let originalFilename: String
+        let mediaType: String
+        let fileSize: Int64
+
+        init(_ asset: TrashedAsset) {
+          localIdentifier = asset.identifier.rawValue
+          deletedDate = RFC3339Time.string(millisecondsSince1970: asset.deletedDate.milliseconds)
+          purgeDate = RFC3339Time.string(millisecondsSince1970: asset.purgeDate.milliseconds)
+          originalFilename = asset.originalFilename
+          mediaType = asset.mediaType.rawValue
+          fileSize = asset.fileSize
+        }
+      }
+
+      let assets: [Item]
+      let next: String?
+
+      private enum Key: String, CodingKey { case assets, next }
+
+      // `next` is null on the last page.
+      func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Key.self)
+        try object.encode(assets, forKey: .assets)
+        try object.encode(next, forKey: .next)
+      }
+    }
+    var query = try QueryReader(request.target)
+    let limit = try query.number("limit", in: 1...1000) ?? 100
+    let cursor = query.text("cursor")
+    try query.finish()
+    let page = try fetching.asking { _ throws(AssetSourceError) in
+      try files.trashed(after: cursor, limit: limit, for: principal)
+    }
+    let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\($0)" }
+    return HTTPResponse(
+      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
+      body: JSONBody.encode(Shape(assets: page.assets.map(Shape.Item.init), next: next)))
+  }
+}

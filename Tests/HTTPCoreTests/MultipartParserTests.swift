@@ -1,0 +1,137 @@
+import HTTPCore
+import Testing
+
+@Suite("multipart/form-data")
+struct MultipartParserTests {
+  struct Part: Equatable, CustomStringConvertible {
+    var filename: String?
+    var body: String
+    var description: String { "\(filename ?? "-"): \(body.debugDescription)" }
+  }
+
+  static func parts(_ pieces: [[UInt8]], boundary: String = "b") throws -> [Part] {
+    var parser = try MultipartParser(boundary: boundary)
+    var parts: [Part] = []
+    var isOpen = false
+    for piece in pieces {
+      parser.append(piece)
+      parsing: while true {
+        switch try parser.next() {
+        case .needsInput: break parsing
+        case .part(let part):
+          #expect(!isOpen)
+          isOpen = true
+          parts.append(Part(filename: part.filename ?? part.name.map { "name " + $0 }, body: ""))
+        case .piece(let piece):
+          #expect(isOpen && !piece.isEmpty)
+          parts[parts.count - 1].body += String(decoding: piece, as: UTF8.self)
+        case .partEnded: isOpen = false
+        case .ended: #expect(!isOpen)
+        }
+      }
+    }
+    try parser.finish()
+    return parts
+  }
+
+  struct Good: CustomTestStringConvertible, Sendable {
+    let name: String
+    let body: String
+    let parts: [Part]
+    var boundary = "b"
+    var testDescription: String { name }
+
+    init(_ name: String, _ body: String, _ parts: [(String?, String)], boundary: String = "b") {
+      self.name = name
+      self.body = body
+      self.parts = parts.map { Part(filename: $0.0, body: $0.1) }
+      self.boundary = boundary
+    }
+  }
+
+  static let disposition = "Content-Disposition: form-data; name=\"f\"; filename="
+
+  static let good = [
+    Good("one file", "--b\r\n\(disposition)\"a.jpg\"\r\n\r\nxyz\r\n--b--\r\n", [("a.jpg", "xyz")]),
+    Good("no line end behind the last delimiter", "--b\r\n\(disposition)a\r\n\r\nx\r\n--b--", [("a", "x")]),
+    Good("an empty file", "--b\r\n\(disposition)\"\"\r\n\r\n\r\n--b--", [("", "")]),
+    Good(
+      "two, with a preamble and an epilogue",
+      "hello\r\n--b\r\n\(disposition)a\r\n\r\n1\r\n--b\r\n\(disposition)b\r\n\r\n2\r\n--b--\r\n--b\r\nno part",
+      [("a", "1"), ("b", "2")]),
+    Good("white space behind a boundary", "--b \t\r\n\(disposition)a\r\n\r\n1\r\n--b--", [("a", "1")]),
+    Good(
+      "what begins like a delimiter", "--b\r\n\(disposition)a\r\n\r\n\r\n--\r\r\n-\r\n--a\r\n\r\n--b--",
+      [("a", "\r\n--\r\r\n-\r\n--a\r\n")]),
+    Good(
+      "a boundary with spaces and a long one", "--it's a: b\r\n\(disposition)a\r\n\r\n1\r\n--it's a: b--", [("a", "1")],
+      boundary: "it's a: b"),
+    Good("a part without fields", "--b\r\n\r\nx\r\n--b--", [(nil, "x")]),
+    Good("no part", "--b--", []),
+    Good(
+      "other fields, in any case, and a field that is none of files",
+      "--b\r\nX-Y: z\r\nCONTENT-disposition:form-data;name=f\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--",
+      [("name f", "x")]),
+    Good(
+      "names: quotes, backslashes, semicolons, other scripts",
+      "--b\r\n\(disposition)\"C:\\dir\\a \\\"b\\\"; c.jpg\"\r\n\r\n1\r\n--b\r\n\(disposition)\"\u{E9}.jpg\"\r\n\r\n2\r\n--b\r\n"
+        + "\(disposition)plain; filename*=UTF-8''%E2%82%AC.jpg\r\n\r\n3\r\n--b--",
+      [("C:\\dir\\a \"b\"; c.jpg", "1"), ("\u{E9}.jpg", "2"), ("\u{20AC}.jpg", "3")]),
+  ]
+
+  @Test("good bodies, split at every byte", arguments: good)
+  func goodBodies(_ row: Good) throws {
+    let bytes = Array(row.body.utf8)
+    for split in 0...bytes.count {
+      #expect(
+        try Self.parts([Array(bytes[..<split]), Array(bytes[split...])], boundary: row.boundary) == row.parts,
+        "\(split)")
+    }
+    // Characters may come apart, files not: whole bytes are compared where there are any.
+    if bytes.allSatisfy({ $0 < 0x80 }) {
+      #expect(try Self.parts(bytes.map { [$0] }, boundary: row.boundary) == row.parts)
+    }
+  }
+
+  static let bad: [(String, MultipartError)] = [
+    ("", .incomplete), ("--b", .incomplete), ("--b\r\n\(disposition)a\r\n\r\nxyz", .incomplete),
+    ("--b\r\n\(disposition)a\r\n\r\nxyz\r\n--b", .incomplete), ("--b-", .incomplete), ("--b-x", .malformed),
+    ("--bx\r\n", .malformed), ("--b\r\nno field\r\n\r\nx\r\n--b--", .malformed), ("--b\nX: y\r\n", .malformed),
+    ("--b\r\nX: y\n\r\n", .malformed), ("--b\r\n: y\r\n\r\n", .malformed), ("--b\r\nX: a\0b\r\n\r\n", .malformed),
+    ("--b\r\nContent-Disposition: attachment; filename=a\r\n\r\n", .malformed),
+    ("--b\r\n\(disposition)a\r\n\r\nxyz\r\n--bc\r\n", .malformed),
+    ("--b" + String(repeating: " ", count: 300) + "\r\n\r\n", .malformed),
+    ("--b\r\nX: " + String(repeating: "y", count: 20_000), .headTooLarge(limit: 16_384)),
+    (String(repeating: "y", count: 20_000) + "\r\n--b--", .headTooLarge(limit: 16_384)),
+  ]
+
+  @Test("bad bodies", arguments: bad)
+  func badBodies(_ body: String, _ error: MultipartError) {
+    let bytes = Array(body.utf8)
+    for split in stride(from: 0, through: bytes.count, by: 1 + bytes.count / 200) {
+      #expect(throws: error, "\(split)") { try Self.parts([Array(bytes[..<split]), Array(bytes[split...])]) }
+    }
+  }
+
+  @Test("a part of which the delimiter does not end as one has not ended")
+  func unended() throws {
+    var parser = try MultipartParser(boundary: "b")
+    parser.append(Array("--b\r\n\r\nx\r\n--b?".utf8))
+    var ended = false
+    #expect(throws: MultipartError.malformed) {
+      while true { if try parser.next() == .partEnded { ended = true } }
+    }
+    #expect(!ended)
+  }
+
+  @Test("boundaries")
+  func boundaries() throws {
+    #expect(try MultipartParser.boundary(of: "multipart/form-data; boundary=abc") == "abc")
+    #expect(try MultipartParser.boundary(of: "Multipart/Form-Data; charset=x; Boundary=\"a b\"") == "a b")
+    #expect(try MultipartParser.boundary(of: "image/jpeg") == nil)
+    #expect(throws: MultipartError.malformedBoundary) { try MultipartParser.boundary(of: "multipart/form-data") }
+    for boundary in ["", "a ", "a\u{E9}", "a<b", String(repeating: "a", count: 71)] {
+      #expect(throws: MultipartError.malformedBoundary, "\(boundary)") { try MultipartParser(boundary: boundary) }
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import HTTPCore
+import HTTPServer
+import Synchronization
+import Testing
+
+@Suite("Bodies in pieces, over real sockets")
+struct StreamedBodyTests {
+  /// Reads what is posted to /stream, a piece whenever the test lets it, and answers with how much there was.
+  private final class Reader: HTTPHandler {
+    private struct State {
+      var total = 0
+      var allowed = Int.max
+      var waiting: [@Sendable () -> Void] = []
+      var failures: [BodyFailure] = []
+    }
+
+    private let state = Mutex(State())
+    private let refusesAbove: Int
+
+    init(refusingAbove refusesAbove: Int = .max) { self.refusesAbove = refusesAbove }
+
+    /// Pieces that are read from now on; then the reader falls behind.
+    func allow(_ pieces: Int) {
+      let waiting = state.withLock { state in
+        state.allowed = pieces
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for next in waiting { next() }
+    }
+
+    var total: Int { state.withLock { $0.total } }
+    var failures: [BodyFailure] { state.withLock { $0.failures } }
+
+    func takesBodyInPieces(_ head: RequestHead) -> Bool { head.target == "/stream" }
+
+    func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
+      if let length = body.length, length > refusesAbove { return responder.send(HTTPResponse(413)) }
+      next(body, 0, responder)
+    }
+
+    private func next(_ body: StreamedBody, _ sum: Int, _ responder: Responder) {
+      let mayRead = state.withLock { state in
+        if state.allowed > 0 {
+          state.allowed -= state.allowed == .max ? 0 : 1
+          return true
+        }
+        state.waiting.append { [self] in next(body, sum, responder) }
+        return false
+      }
+      guard mayRead else { return }
+      body.read { [self] read in
+        switch read {
+        case .piece(let piece):
+          state.withLock { $0.total += piece.count }
+          if sum + piece.count > refusesAbove { return responder.send(HTTPResponse(413)) }
+          next(body, sum + piece.count, responder)
+        case .end: responder.send(HTTPResponse(.ok, body: Array("\(sum) bytes".utf8)))
+        case .failed(let failure):
+          state.withLock { $0.failures.append(failure) }
+          switch failure {
+          case .malformed(let error): responder.send(HTTPResponse(error.status))
+          case .timedOut: responder.send(HTTPResponse(408))
+          case .closed: break
+          }
+        }
+      }
+    }
+
+    func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+      responder.send(HTTPResponse(.ok, body: Array("whole \(request.body.count)".utf8)))
+    }
+    func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+  }
+
+  private static func head(_ fields: String, path: String = "/stream") -> String {
+    "POST \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"
+  }
+
+  @Test("a body far larger than what may be held goes through, and the connection with it to the next request")
+  func large() async throws {
+    let reader = Reader()
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    let size = 40 << 20
+    let piece = String(repeating: "x", count: 1 << 20)
+    client.send(Self.head("Content-Length: \(size)"))
+    for _ in 0..<40 { client.send(piece) }
+    client.send(Self.head("Content-Length: 3", path: "/other") + "abc")
+    #expect(client.read(until: "\(size) bytes") != nil)
+    #expect(client.read(until: "whole 3") != nil)
+    try server.probe()
+    #expect(server.server.statistics.receivedBytes == 0)
+  }
+
+  @Test("chunks too, with what was sent behind them")
+  func chunked() throws {
+    let server = try TestServer(handler: Reader())
+    let client = try TestClient(port: server.port)
+    var message = Self.head("Transfer-Encoding: chunked")
+    for _ in 0..<3000 { message += "3\r\nabc\r\n" }
+    client.send(message + "0\r\n\r\n" + Self.head("Content-Length: 0"))
+    #expect(client.read(until: "9000 bytes") != nil)
+    #expect(client.read(until: "whole 0") != nil, "a request without a body is whole")
+  }
+
+  @Test("a reader that falls behind stops the client, and holds no more than its window")
+  func backPressure() throws {
+    let reader = Reader()
+    reader.allow(1)
+    let server = try TestServer(limits: ServerLimits(bodyWindowBytes: 128 << 10), handler: reader)
+    let client = try TestClient(port: server.port)
+    _ = fcntl(client.descriptor, F_SETFL, fcntl(client.descriptor, F_GETFL) | O_NONBLOCK)
+    let size = 64 << 20
+    client.send(Self.head("Content-Length: \(size)"))
+    let piece = [UInt8](repeating: 120, count: 1 << 20)
+    var sent = 0
+    // Until the sockets' buffers are full, and stay so.
+    for _ in 0..<50 {
+      while true {
+        let count = Glibc.send(client.descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
+        if count <= 0 { break }
+        sent += count
+      }
+      try server.probe()
+    }
+    #expect(sent < size / 2)
+    #expect(reader.total <= 64 << 10)
+    #expect(server.server.statistics.receivedBytes == (128 + 64) << 10)
+    // No deadline runs while it is we who are slow.
+    try server.pass(seconds: 1000)
+    reader.allow(.max)
+    _ = fcntl(client.descriptor, F_SETFL, fcntl(client.descriptor, F_GETFL) & ~O_NONBLOCK)
+    while sent < size {
+      let count = Glibc.send(client.descriptor, piece, min(piece.count, size - sent), Int32(MSG_NOSIGNAL))
+      try #require(count > 0)
+      sent += count
+    }
+    #expect(client.read(until: "\(size) bytes") != nil)
+  }
+
+  @Test("one who waits for 100 gets it when the body is asked for, and an answer alone when it is not")
+  func expectation() throws {
+    let reader = Reader(refusingAbove: 1000)
+    reader.allow(0)
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Content-Length: 3\r\nExpect: 100-continue"))
+    try server.probe()
+    reader.allow(.max)
+    #expect(client.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    client.send("abc")
+    #expect(client.read(until: "3 bytes")?.hasPrefix("HTTP/1.1 200 ") == true)
+    let other = try TestClient(port: server.port)
+    other.send(Self.head("Content-Length: 1001\r\nExpect: 100-continue"))
+    let answer = try #require(other.readToEnd())
+    #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"))
+    // One that sends at once is not told to.
+    let hasty = try TestClient(port: server.port)
+    hasty.send(Self.head("Content-Length: 3\r\nExpect: 100-continue") + "abc")
+    #expect(hasty.read(until: "3 bytes")?.hasPrefix("HTTP/1.1 200 ") == true)
+  }
+
+  @Test("an answer in the middle of a body is read by its client, and ends the connection")
+  func refusedInTheMiddle() throws {
+    let reader = Reader(refusingAbove: 1000)
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Transfer-Encoding: chunked") + "fff\r\n" + String(repeating: "x", count: 4095) + "\r\n")
+    let answer = try #require(client.readToEnd())
+    #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"))
+    try server.probe()
+    #expect(server.server.statistics.receivedBytes == 0)
+  }
+
+  @Test("a slow sender is told so; one that is slow and steady is not")
+  func slow() throws {
+    let reader = Reader()
+    let server = try TestServer(limits: ServerLimits(bodyBytesPerSecond: 10), handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Content-Length: 6000"))
+    // A hundred bytes a second: ten minutes in all.
+    for _ in 0..<20 {
+      client.send(String(repeating: "x", count: 200))
+      try server.pass(seconds: 20)
+    }
+    for _ in 0..<100 where reader.total < 4000 { try server.probe() }
+    #expect(reader.total == 4000 && reader.failures.isEmpty)
+    // And now a byte now and then.
+    for _ in 0..<12 where reader.failures.isEmpty {
+      client.send("x")
+      try server.pass(seconds: 50)
+    }
+    #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 408 ") == true)
+    #expect(reader.failures == [.timedOut])
+  }
+
+  @Test("a body that comes to a halt is one too")
+  func halt() throws {
+    let reader = Reader()
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Content-Length: 10") + "12345")
+    try server.pass(seconds: 59)
+    #expect(reader.failures.isEmpty)
+    try server.pass(seconds: 2)
+    #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 408 ") == true)
+  }
+
+  @Test("a client that goes in the middle is noticed", arguments: [true, false])
+  func gone(_ isHalf: Bool) throws {
+    let reader = Reader()
+    let server = try TestServer(handler: reader)
+    var client: TestClient? = try TestClient(port: server.port)
+    client?.send(Self.head("Content-Length: 10") + "12345")
+    try server.probe()
+    if isHalf { client?.finishSending() } else { client = nil }
+    while reader.failures.isEmpty { try server.probe() }
+    #expect(reader.failures == [.closed] && reader.total == 5)
+    try server.probe()
+    #expect(server.server.statistics.receivedBytes == 0)
+  }
+
+  @Test("what is no chunk ends the body, and the answer says so")
+  func malformed() throws {
+    let reader = Reader()
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Transfer-Encoding: chunked") + "3\r\nabc\r\nxyz\r\n")
+    #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 400 ") == true)
+    #expect(reader.failures == [.malformed(.malformedChunk)])
+  }
+
+  @Test("a client that finishes sending behind its body still gets its answer, however late it is read")
+  func finished() throws {
+    let reader = Reader()
+    reader.allow(0)
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    client.send(Self.head("Content-Length: 5") + "12345")
+    client.finishSending()
+    try server.probe()
+    reader.allow(.max)
+    #expect(client.readToEnd()?.contains("5 bytes") == true)
+  }
+
+  @Test("bodies in pieces are bounded together, and one too many is refused")
+  func bounded() throws {
+    let reader = Reader()
+    reader.allow(0)
+    let limits = ServerLimits(receivedBytes: 1 << 20, bodyWindowBytes: 192 << 10)
+    let server = try TestServer(limits: limits, handler: reader)
+    let clients = try (0..<4).map { _ in
+      let client = try TestClient(port: server.port)
+      client.send(Self.head("Content-Length: 5"))
+      return client
+    }
+    try server.probe()
+    let fifth = try TestClient(port: server.port)
+    fifth.send(Self.head("Content-Length: 5"))
+    #expect(fifth.readToEnd()?.hasPrefix("HTTP/1.1 503 ") == true)
+    #expect(clients.count == 4)
+  }
+}
