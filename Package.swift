@@ -161,7 +161,9 @@ let package = Package(
     tests("MediaMetadataTests", ["MediaMetadata", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     tests(
       "AssetLibraryTests",
-      ["AssetLibrary", "PhotoPredicate", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging]),
+      [
+        "AssetLibrary", "LibraryFolder", "PhotoPredicate", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging,
+      ]),
     tests(
       "ImageServiceTests",
       [

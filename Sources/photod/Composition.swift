@@ -148,13 +148,16 @@ struct Composition: Sendable {
       accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBytes) : nil,
       logger: Logger(label: "http"))
     MetricsSetup.register(server, limits: settings.server, in: metrics)
-    return Daemon(
+    let daemon = Daemon(
       server: server,
       sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
       drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
       images: images, results: results, access: access, caching: caching, streams: streams,
       history: settings.history, files: files)
+    if settings.watchesLibrary { daemon.watch(settings.watch) }
+    MetricsSetup.register(watching: { [weak daemon] in daemon?.watchStatistics }, in: metrics)
+    return daemon
   }
 
   /// Who may come in.

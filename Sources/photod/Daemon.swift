@@ -37,6 +37,8 @@ final class Daemon: Sendable {
   private let files: LibraryFiles
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
+  /// `nil`: the library is only scanned.
+  private let watcher = Mutex<LibraryWatcher?>(nil)
   private let stopScanning = StopFlag()
   private let hasScanned = Atomic<Bool>(false)
   /// Sources live as long as they are held.
@@ -104,6 +106,7 @@ final class Daemon: Sendable {
     await withCheckedContinuation { continuation in
       server.drain(deadline: drainDeadline) { continuation.resume() }
     }
+    watcher.withLock { $0.take() }?.end()
     // What a scan has begun to write, it finishes.
     await withCheckedContinuation { continuation in scanQueue.async { continuation.resume() } }
     await images.close()
@@ -137,23 +140,50 @@ final class Daemon: Sendable {
     }
   }
 
+  /// How the watcher stands; `nil` where nothing is watched.
+  var watchStatistics: WatchStatistics? { watcher.withLock { $0 }?.statistics }
+
+  /// Watches the library too, from its first scan on. To be called before `run`.
+  func watch(_ options: LibraryWatcher.Options) {
+    do {
+      let made = try LibraryWatcher(
+        scanner: scanner, scanQueue: scanQueue, options: options, stop: stopScanning, logger: Logger(label: "watch"),
+        scanned: { [weak self] in self?.scanned($0, "scanned what changed") },
+        wantsEverything: { [weak self] in self?.scan() })
+      watcher.withLock { $0 = made }
+    } catch {
+      logger.warning(
+        "the library is not watched; changes are found by the scans at intervals", metadata: ["error": "\(error)"])
+    }
+  }
+
   private func scan() {
     guard !stopScanning.isRaised else { return }
     defer { purge() }
     do {
-      let progress = try scanner.scan(stop: stopScanning)
-      let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
+      let progress =
+        if let watcher = watcher.withLock({ $0 }) {
+          try watcher.scanEverything()
+        } else {
+          try scanner.scan(stop: stopScanning)
+        }
       // The first scan of this run may find nothing new, and what was begun before it still be undone.
-      if hasNews || hasScanned.exchange(true, ordering: .relaxed) == false { images.background.start() }
-      logger.log(
-        level: hasNews ? .info : .debug, "scanned",
-        metadata: [
-          "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
-          "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
-        ])
+      let isFirst = !hasScanned.exchange(true, ordering: .relaxed)
+      scanned(progress, "scanned", startsBackground: isFirst)
     } catch {
       logger.error("the scan failed", metadata: ["error": "\(error)"])
     }
+  }
+
+  private func scanned(_ progress: ScanProgress, _ what: Logger.Message, startsBackground: Bool = false) {
+    let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
+    if hasNews || startsBackground { images.background.start() }
+    logger.log(
+      level: hasNews ? .info : .debug, what,
+      metadata: [
+        "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
+        "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
+      ])
   }
 
   /// What is looked at once a second: `photod scan` may change the catalogue while we serve from it and `photod token` who

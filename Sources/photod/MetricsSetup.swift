@@ -1,3 +1,4 @@
+import AssetLibrary
 import DiskCache
 import HTTPServer
 import ImageService
@@ -108,5 +109,28 @@ enum MetricsSetup {
     registry.gauge(
       "photod_disk_cache_off", "1 while nothing can be kept on disk: full, read-only, broken, or another's.",
       read: { disk.statistics.isOff || disk.statistics.isQuiet ? 1 : 0 })
+  }
+
+  /// - Parameter statistics: `nil` while nothing is watched.
+  static func register(
+    watching statistics: @escaping @Sendable () -> WatchStatistics?, in registry: MetricsRegistry
+  ) {
+    registry.gauge(
+      "photod_watch_folders", "Folders of the library that are watched.", read: { Double(statistics()?.folders ?? 0) })
+    registry.gauge(
+      "photod_watch_unwatched_folders",
+      "Folders that the last scan came by and that can't be watched: watch.folders, or the kernel's own limit.",
+      read: { Double(statistics()?.unwatchedFolders ?? 0) })
+    registry.gauge(
+      "photod_watch_waiting_paths", "Paths that something happened to and that are not scanned yet.",
+      read: { Double(statistics()?.waitingPaths ?? 0) })
+    registry.counter(
+      "photod_watch_events_total", "What the kernel told of the library's folders.",
+      read: { Double(statistics()?.events ?? 0) })
+    registry.counter(
+      "photod_watch_overflows_total", "How often the kernel had more to tell than it keeps: all was scanned then.",
+      read: { Double(statistics()?.overflows ?? 0) })
+    registry.counter(
+      "photod_watch_scans_total", "Scans of what something happened to.", read: { Double(statistics()?.scans ?? 0) })
   }
 }

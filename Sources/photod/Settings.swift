@@ -53,6 +53,8 @@ struct Settings: Sendable {
   var scanInterval: Int
   var scanMaximumRemovalPercent: Int
   var scanQuietSeconds: Int
+  var watchesLibrary: Bool
+  var watch: LibraryWatcher.Options
   var server: ServerLimits
   var drainSeconds: Int
   var loops: Int
@@ -120,6 +122,9 @@ struct Settings: Sendable {
     ("scan.intervalSeconds", .int(60)),
     ("scan.maximumRemovalPercent", .int(50)),
     ("scan.quietSeconds", .int(2)),
+    ("watch.enabled", .bool(true)),
+    ("watch.folders", .int(0)),
+    ("watch.delayMilliseconds", .int(100)),
     ("http.loops", .int(0)),
     ("http.connections", .int(16_384)),
     ("http.connectionsPerAddress", .int(1024)),
@@ -264,6 +269,10 @@ struct Settings: Sendable {
     scanInterval = try reader.number("scan.intervalSeconds", in: 0...31_536_000)
     scanMaximumRemovalPercent = try reader.number("scan.maximumRemovalPercent", in: 0...100)
     scanQuietSeconds = try reader.number("scan.quietSeconds", in: 0...3600)
+    watchesLibrary = try reader.flag("watch.enabled")
+    watch = LibraryWatcher.Options()
+    watch.folders = try reader.number("watch.folders", in: 0...(1 << 30))
+    watch.delay = .milliseconds(try reader.number("watch.delayMilliseconds", in: 10...10_000))
     server = ServerLimits()
     server.parser.requestLineBytes = try reader.number("http.requestLineBytes", in: 64...1_048_576)
     server.parser.headerBytes = try reader.number("http.headerBytes", in: 256...1_048_576)

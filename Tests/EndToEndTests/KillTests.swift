@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PhotoFixtures
 import Testing
 
@@ -12,19 +11,6 @@ import Testing
 struct KillTests {
   private static let kills = 40
   private static let files = 300
-
-  /// A sequence of numbers that is the same in each run (Steele, Lea, Flood: SplitMix64).
-  private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
 
   /// A scan in a process of its own. It says nothing on its standard output, whose end tells that it has gone.
   private final class Scan {
@@ -54,42 +40,6 @@ struct KillTests {
     }
   }
 
-  private struct State {
-    /// By inode: names change, and so do contents.
-    var identifiers: [Int64: String] = [:]
-    var paths: Set<String> = []
-  }
-
-  /// What the catalogue holds, if it is sound.
-  private func state(_ data: String, _ comment: String) throws -> State {
-    // A kill may come before there is a table.
-    let queue = try DatabaseQueue(path: data + "/catalogue.sqlite")
-    defer { try? queue.close() }
-    return try queue.read { db in
-      #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"], "\(comment)")
-      #expect(try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").isEmpty, "\(comment)")
-      guard try db.tableExists("counter"), try db.tableExists("file") else { return State() }
-      let wrong = try Int.fetchOne(
-        db,
-        sql: """
-          SELECT count(*) FROM counter WHERE value <> (
-            SELECT count(*) FROM asset WHERE asset.listing = counter.listing AND asset.counted >> counter.bit & 1)
-          """)
-      #expect(wrong == 0, "\(comment): counters")
-      #expect(
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM asset WHERE id NOT IN (SELECT asset FROM file WHERE isPrimary)")
-          == 0, "\(comment): assets without a file")
-      var state = State()
-      for row in try Row.fetchAll(
-        db, sql: "SELECT inode, CAST(path AS TEXT), localIdentifier FROM file JOIN asset ON asset.id = file.asset")
-      {
-        #expect(state.identifiers.updateValue(row[2], forKey: row[0]) == nil, "\(comment): \(row[1] as String) twice")
-        state.paths.insert(row[1])
-      }
-      return state
-    }
-  }
-
   @Test("forty kills at moments of chance: the catalogue is sound after each, and the next scan completes it")
   func kills() throws {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
@@ -97,7 +47,7 @@ struct KillTests {
     defer { try? FileManager.default.removeItem(atPath: base) }
     let (library, data) = (base + "/library", base + "/data")
     let files = TestDaemon.Files(root: library)
-    var numbers = Numbers(state: 6)
+    var numbers = SplitMix(state: 6)
     var names: [String] = []
     var count = 0
     let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
@@ -162,14 +112,14 @@ struct KillTests {
       killed += 1
       if killed % 3 == 0 { try change() }
       guard FileManager.default.fileExists(atPath: data + "/catalogue.sqlite") else { continue }
-      let state = try state(data, "kill \(killed)")
+      let state = try SoundCatalogue(data, "kill \(killed)")
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
     #expect(killed == Self.kills)
     print("killed \(killed) scans; \(ended) ended before their moment came")
 
     #expect(try Scan(library, data).end() == 0)
-    let last = try state(data, "at the end")
+    let last = try SoundCatalogue(data, "at the end")
     #expect(last.paths == Set(names) && last.identifiers.count == names.count)
     var kept = 0
     for name in names {

@@ -107,8 +107,10 @@ final class TestDaemon: @unchecked Sendable {
     return tests.appending(path: "photod").path
   }()
 
-  /// Files that a test has just put there are whole.
-  static let environment = ProcessInfo.processInfo.environment.merging(["PHOTOD_SCAN_QUIET_SECONDS": "0"]) { $1 }
+  /// Files that a test has just put there are whole, and what it does to them is seen when it says so.
+  static let environment = ProcessInfo.processInfo.environment.merging([
+    "PHOTOD_SCAN_QUIET_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
+  ]) { $1 }
 
   static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> (
     status: Int32, output: String, error: String

@@ -133,9 +133,9 @@ extension LibraryScanner {
       case .file(let file):
         if row?.identity == file.identity {
           try state.add(file, known: row)
-        } else {
+        } else if try !written.holdsBack(file, known: row, order, self, root) {
           if let row { try others.add(of: row) }
-          if try !written.holdsBack(file, known: row, order, self, root) { try state.add(file, known: row) }
+          try state.add(file, known: row)
         }
       case .unreadable(_, let reason): state.add(unreadable: path, reason, known: row)
       case .unreadableFolder: break
@@ -163,7 +163,7 @@ extension LibraryScanner {
       logger.warning(
         "a disk is not here; what is known of it is kept", metadata: ["path": "\(display(mount.path))"])
     }
-    var outcome = ScanOutcome(progress: state.progress, again: written.again)
+    var outcome = ScanOutcome(progress: state.progress, again: written.again, isWalked: true)
     // A disk that came or went meanwhile took its files along.
     guard mounts.isUnchanged(since: before, walk.mounts, directory: directory) else {
       if !missing.ids.isEmpty { outcome.refusal = .mountsChanged }
@@ -176,6 +176,14 @@ extension LibraryScanner {
       state.progress.kept += missing.ids.count - small.count
       if order.looksAgain { outcome.again += try kept(missing.ids, except: small) }
       missing.ids = small
+    }
+    if !missing.ids.isEmpty, let arrivals = order.arrivals?() {
+      let arriving = try arriving(among: missing.ids, arrivals, root)
+      state.progress.kept += arriving.count
+      // Also one that lost its name to another, by the name that stands for none: where nobody finds it, it goes then.
+      outcome.again += arriving.map { ($0.path, 0) }
+      let ids = Set(arriving.map(\.id))
+      missing.ids.removeAll { ids.contains($0) }
     }
     if !isWhole, !missing.ids.isEmpty {
       // A library that looks empty is no less suspicious for having been told of it.
@@ -206,12 +214,28 @@ extension LibraryScanner {
     return count > 0 ? .libraryIsEmpty(path: directory, known: count) : nil
   }
 
+  /// Missing files that are on their way to another name, or may be.
+  private func arriving(
+    among missing: [Int64], _ arrivals: Arrivals, _ root: LibraryFolder
+  ) throws(AssetSourceError) -> [KnownFile] {
+    if arrivals.files.isEmpty && !arrivals.areMore { return [] }
+    let top = try? root.open([], isFolder: true)
+    let inodes = Set(arrivals.files.compactMap { try? top?.entry($0).identity.inode })
+    var arriving: [KnownFile] = []
+    for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
+      arriving += try catalogue.knownFiles(Array(missing[start..<min(start + Self.pageSize, missing.count)])).filter {
+        arrivals.areMore || inodes.contains($0.identity.inode)
+      }
+    }
+    return arriving
+  }
+
   /// Where those of the missing files were that are kept for now.
   private func kept(
     _ missing: [Int64], except small: [Int64]
   ) throws(AssetSourceError) -> [(path: [UInt8], after: Int64)] {
     let small = Set(small)
-    return try catalogue.knownFiles(missing.filter { !small.contains($0) }).filter { $0.path.first != 0 }.map {
+    return try catalogue.knownFiles(missing.filter { !small.contains($0) }).map {
       ($0.path, Int64(quiet / .nanoseconds(1)))
     }
   }

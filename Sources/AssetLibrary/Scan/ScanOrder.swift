@@ -15,9 +15,18 @@ struct ScanOrder: Sendable {
   /// Files that were removed in the same way a little while ago.
   var removedBefore = 0
   var observer: (any WalkObserver)?
+  /// Asked before anything is removed: what has come under its name since the scan began, and may be what is missing.
+  var arrivals: (@Sendable () -> Arrivals)?
   var stop: StopFlag
 
   init(stop: StopFlag) { self.stop = stop }
+}
+
+/// What has another name than before, and was not looked at yet.
+struct Arrivals: Sendable {
+  var files: [[UInt8]] = []
+  /// There are folders too, or more than anybody wants to look at.
+  var areMore = false
 }
 
 /// What came of it.
@@ -27,6 +36,8 @@ struct ScanOutcome: Sendable {
   var refusal: AssetLibraryError?
   /// Paths that are to be looked at again, each after so many nanoseconds.
   var again: [(path: [UInt8], after: Int64)] = []
+  /// The walk came to its end.
+  var isWalked = false
   /// The whole scope was looked at, and what was to be removed was.
   var isComplete = false
 }

@@ -81,3 +81,6 @@ uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, ui
 
 // A zlib stream that inflates to so many zeros.
 uint8_t *fixture_deflate_zeros(size_t count, size_t *length);
+
+// Gives two files or folders each other's names: renameat2(2), RENAME_EXCHANGE.
+bool fixture_exchange_names(const char *one, const char *other);

@@ -1,0 +1,110 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// Another client: it listens to the daemon's changes, or looks every millisecond what was committed, and notes when it
+/// knows of which asset.
+final class ChangeListener: Sendable {
+  private struct State {
+    var told: [String: Double] = [:]
+    var events = 0
+  }
+
+  /// As GET /v1/changes/stream sends it, as far as it matters here.
+  private struct Event: Decodable {
+    struct Assets: Decodable { let inserted: [String] }
+
+    let assets: Assets
+  }
+
+  private let state = Mutex(State())
+  private let arrived = DispatchSemaphore(value: 0)
+  private let curl: Curl?
+  private let isEnded = Atomic<Bool>(false)
+
+  /// `@unchecked Sendable` because it is started before, and only ended after, anybody else knows it.
+  private struct Curl: @unchecked Sendable { let process: Process }
+
+  init(url: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["curl", "-fsSN", url + "/v1/changes/stream"]
+    let output = Pipe()
+    process.standardOutput = output
+    curl = Curl(process: process)
+    try process.run()
+    let handle = output.fileHandleForReading
+    // The first bytes say that it is listening.
+    guard !handle.availableData.isEmpty else { throw BenchError(description: "there is no stream of changes") }
+    Thread.detachNewThread { [self] in
+      var rest = Data()
+      while case let more = handle.availableData, !more.isEmpty {
+        let now = HTTPClient.now()
+        rest += more
+        while let end = rest.firstIndex(of: 0x0A) {
+          hear(rest[rest.startIndex..<end], now)
+          rest = Data(rest[rest.index(after: end)...])
+        }
+      }
+    }
+  }
+
+  /// Reads the catalogue itself, in this process.
+  init(catalogue: String) throws {
+    curl = nil
+    var configuration = Configuration()
+    configuration.readonly = true
+    let queue = try DatabaseQueue(path: catalogue, configuration: configuration)
+    let first = try queue.read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM asset") ?? 0 }
+    Thread.detachNewThread { [self] in
+      var last = first
+      while !isEnded.load(ordering: .relaxed) {
+        let rows =
+          (try? queue.read {
+            try Row.fetchAll(
+              $0, sql: "SELECT id, localIdentifier FROM asset WHERE id > ? ORDER BY id", arguments: [last])
+          }) ?? []
+        let now = HTTPClient.now()
+        if let row = rows.last {
+          last = row[0]
+          state.withLock { state in for row in rows { state.told[row[1]] = now } }
+          arrived.signal()
+        }
+        usleep(1000)
+      }
+    }
+  }
+
+  func end() {
+    isEnded.store(true, ordering: .relaxed)
+    curl?.process.terminate()
+  }
+
+  /// How many assets it was told of.
+  var count: Int { state.withLock { $0.told.count } }
+
+  /// When it was told of each, by their identifiers.
+  var told: [String: Double] { state.withLock { $0.told } }
+
+  /// Waits until it has been told of so many.
+  func wait(for count: Int, seconds: Double = 120) throws {
+    let end = HTTPClient.now() + seconds
+    while self.count < count {
+      guard HTTPClient.now() < end else {
+        throw BenchError(description: "told of \(self.count) of \(count) assets in \(Int(seconds)) s")
+      }
+      _ = arrived.wait(timeout: .now() + 1)
+    }
+  }
+
+  private func hear(_ line: Data, _ now: Double) {
+    guard line.starts(with: Data("data: ".utf8)),
+      let event = try? JSONDecoder().decode(Event.self, from: line.dropFirst(6))
+    else { return }
+    state.withLock { state in
+      state.events += 1
+      for identifier in event.assets.inserted where state.told[identifier] == nil { state.told[identifier] = now }
+    }
+    arrived.signal()
+  }
+}

@@ -1,0 +1,132 @@
+import AssetLibrary
+import Dispatch
+import Foundation
+import ImageCodec
+import Logging
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A library of a test's own that is watched, by a clock that stands still until somebody asks what is due.
+final class WatchedLibrary {
+  let library: TemporaryLibrary
+  let catalogue: Catalogue
+  let watcher: LibraryWatcher
+  private let time: Time
+  /// What the scans of what was told have done.
+  private let scans: Scans
+
+  private final class Time: Sendable { let now = Atomic<Int64>(0) }
+
+  private final class Scans: Sendable {
+    let done = Mutex<[ScanProgress]>([])
+    let everything = Atomic<Int>(0)
+    let watcher = Mutex<Weak?>(nil)
+
+    struct Weak: Sendable { weak var watcher: LibraryWatcher? }
+  }
+
+  var root: String { library.root }
+  /// Scans of everything that the watcher asked for.
+  var rescans: Int { scans.everything.load(ordering: .relaxed) }
+
+  init(
+    _ options: LibraryWatcher.Options = LibraryWatcher.Options(), quiet: Duration = .zero, removal: Int = 50,
+    surroundings: LibrarySurroundings = .system, clock: WatchClock? = nil, in library: TemporaryLibrary? = nil,
+    _ fill: (TemporaryLibrary) throws -> Void = { _ in }
+  ) throws {
+    let library = try library ?? TemporaryLibrary()
+    self.library = library
+    try fill(library)
+    catalogue = try library.catalogue()
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let scanner = try LibraryScanner(
+      catalogue: catalogue, directory: library.root, timeZone: "UTC", maximumRemovalPercent: removal, quiet: quiet,
+      limits: CodecLimits(), surroundings: surroundings, logger: logger)
+    let (time, scans) = (Time(), Scans())
+    self.time = time
+    self.scans = scans
+    let queue = DispatchQueue(label: "photod.scan")
+    watcher = try LibraryWatcher(
+      scanner: scanner, scanQueue: queue, options: options,
+      clock: clock ?? .manual { time.now.load(ordering: .relaxed) }, logger: logger,
+      scanned: { progress in scans.done.withLock { $0.append(progress) } },
+      wantsEverything: {
+        scans.everything.add(1, ordering: .relaxed)
+        // A refusal is for the log.
+        _ = try? scans.watcher.withLock { $0?.watcher }?.scanEverything()
+      })
+    scans.watcher.withLock { $0 = Scans.Weak(watcher: watcher) }
+    _ = try queue.sync { [watcher] in try watcher.scanEverything() }
+  }
+
+  deinit { watcher.end() }
+
+  var now: Int64 { time.now.load(ordering: .relaxed) }
+
+  func advance(_ duration: Duration) { time.now.add(Int64(duration / .nanoseconds(1)), ordering: .relaxed) }
+
+  /// Lets everything happen that is due, also what is due later.
+  ///
+  /// - Parameter duration: no more than what is due within it.
+  /// - Returns: what the scans of what was told did.
+  @discardableResult
+  func settle(for duration: Duration? = nil) -> [ScanProgress] {
+    scans.done.withLock { $0 = [] }
+    let end = duration.map { now + Int64($0 / .nanoseconds(1)) } ?? .max
+    watcher.catchUp(until: end) { [time] due in
+      if due > time.now.load(ordering: .relaxed) { time.now.store(due, ordering: .relaxed) }
+    }
+    if duration != nil { time.now.store(end, ordering: .relaxed) }
+    return scans.done.withLock { $0 }
+  }
+
+  /// The identifiers of everything, by path.
+  func identifiers() throws -> [String: LocalIdentifier] {
+    try catalogue.everything().mapValues(\.localIdentifier)
+  }
+
+  /// Holds the catalogue against the folder, and against what a scan of everything would still do: nothing but look at those
+  /// photographs once more that can't be read, as every scan does.
+  func expectNothingLeft(_ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func differences() throws -> [String] {
+      var found: [String] = []
+      _ = try CatalogueCheck(catalogue: catalogue, directory: root).run { found.append($0.line) }
+      return found
+    }
+    let found = try differences()
+    let left = try library.scan(catalogue)
+    #expect(try found == differences(), "\(comment)", sourceLocation: sourceLocation)
+    #expect(
+      left.probed <= found.count && left.moved + left.removed == 0, "\(comment): \(left)",
+      sourceLocation: sourceLocation)
+  }
+
+  // MARK: What people do
+
+  func put(_ bytes: [UInt8], _ path: String) throws { try library.put(bytes, path) }
+
+  func move(_ from: String, _ to: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(rename(at(from), at(to)) == 0, "\(from) to \(to)", sourceLocation: sourceLocation)
+  }
+
+  /// Below the root, or beside it.
+  func at(_ path: String) -> String { path.hasPrefix("/") ? path : root + "/" + path }
+
+  /// Beside the library, on the same disk.
+  var outside: String { library.data }
+
+  func write(_ bytes: [UInt8], _ path: String, _ flags: Int32) {
+    let descriptor = open(at(path), O_WRONLY | flags, 0o600)
+    #expect(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+    close(descriptor)
+  }
+}
+
+/// A picture that is like no other.
+func picture(_ number: Int) -> [UInt8] { smallJPEG + Array("\(number)".utf8) }

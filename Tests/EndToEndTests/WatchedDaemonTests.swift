@@ -1,0 +1,148 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `photod serve` over a library that others change.
+@Suite("A library that is watched", .serialized)
+struct WatchedDaemonTests {
+  private static let watching = ["--set", "watch.enabled=true", "--set", "scan.intervalSeconds=0"]
+  private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
+
+  /// The assets' paths and identifiers, once they are what they should be: the daemon sees it in its own time.
+  private func assets(
+    of daemon: TestDaemon, _ isExpected: ([String: String]) -> Bool
+  ) throws -> [String: String] {
+    var found: [String: String] = [:]
+    for _ in 0..<100_000 {
+      let assets = try #require(try daemon.get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
+      found = Dictionary(
+        uniqueKeysWithValues: assets.compactMap { asset in
+          (asset["relativePath"] as? String).flatMap { path in (asset["localIdentifier"] as? String).map { (path, $0) }
+          }
+        })
+      if isExpected(found) { return found }
+    }
+    Issue.record("still \(found.keys.sorted())")
+    return found
+  }
+
+  @Test("what is copied, renamed and removed is seen without a scan of everything")
+  func follows() throws {
+    let daemon = try TestDaemon({ try $0.put(Self.picture, "a.jpg") }, arguments: Self.watching)
+    let files = TestDaemon.Files(root: daemon.library)
+    // Its first scan has to have been here.
+    while try !daemon.get("/metrics").body.contains(Array("photod_watch_folders 1\n".utf8)) {}
+    let before = try assets(of: daemon) { $0.count == 1 }
+    try files.put(Self.picture + [1], "new/folder/b.jpg")
+    let copied = try assets(of: daemon) { $0.count == 2 }
+    #expect(Set(copied.keys) == ["a.jpg", "new/folder/b.jpg"])
+    #expect(rename(daemon.library + "/a.jpg", daemon.library + "/new/c.jpg") == 0)
+    let renamed = try assets(of: daemon) { $0["new/c.jpg"] != nil }
+    #expect(renamed["new/c.jpg"] == before["a.jpg"] && renamed.count == 2)
+    try FileManager.default.removeItem(atPath: daemon.library + "/new/folder")
+    #expect(try Array(assets(of: daemon) { $0.count == 1 }.keys) == ["new/c.jpg"])
+    let metrics = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+    #expect(metrics.contains("photod_watch_overflows_total 0\n") && metrics.contains("photod_watch_folders 2\n"))
+    #expect(metrics.contains("photod_watch_unwatched_folders 0\n"))
+  }
+
+  /// A daemon that may be killed, over a library that stays.
+  private final class Served {
+    let process = Process()
+    private let output = Pipe()
+
+    init(_ library: String, _ data: String) throws {
+      process.executableURL = URL(filePath: TestDaemon.binary)
+      process.arguments =
+        [
+          "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
+          "watch.delayMilliseconds=10",
+        ]
+        + watching
+      process.environment = TestDaemon.environment
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      var line = Data()
+      while !line.contains(UInt8(ascii: "\n")) {
+        let more = output.fileHandleForReading.availableData
+        if more.isEmpty { break }
+        line += more
+      }
+    }
+
+    /// Lets it work for so long at most, and kills it.
+    func kill(after milliseconds: Int) {
+      var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: 0, revents: 0)
+      poll(&watched, 1, Int32(milliseconds))
+      Glibc.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      #expect(process.terminationReason == .uncaughtSignal)
+    }
+  }
+
+  @Test("thirty kills while it follows what happens: the catalogue is sound after each, and whole after the next scan")
+  func kills() throws {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
+    let base = String(cString: try #require(mkdtemp(&template)))
+    defer { try? FileManager.default.removeItem(atPath: base) }
+    let (library, data) = (base + "/library", base + "/data")
+    let files = TestDaemon.Files(root: library)
+    var numbers = SplitMix(state: 9)
+    var names: [String] = []
+    var count = 0
+    func add() throws {
+      count += 1
+      names.append("\(count % 5)/\(count).jpg")
+      try files.put(Self.picture + Array("\(count)".utf8), names[names.count - 1])
+    }
+    for _ in 0..<100 { try add() }
+    try FileManager.default.createDirectory(atPath: base + "/gone", withIntermediateDirectories: true)
+    #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
+    var seen: [Int64: String] = [:]
+    var halves = 0
+    for round in 0..<30 {
+      let served = try Served(library, data)
+      let before = try SoundCatalogue(data, "before \(round)").paths
+      // Half are renamed, half are overwritten; some go and some come.
+      for index in names.indices where Int.random(in: 0..<3, using: &numbers) > 0 {
+        let name = names[index]
+        let number = try #require(Int(name.split(separator: "/")[1].prefix { $0.isNumber }))
+        if number % 2 == 0 {
+          names[index] = "\(numbers.next() % 5)/\(number)-\(numbers.next() % 1000).jpg"
+          #expect(rename("\(library)/\(name)", "\(library)/\(names[index])") == 0)
+        } else {
+          let handle = try #require(FileHandle(forWritingAtPath: "\(library)/\(name)"))
+          try handle.truncate(atOffset: 0)
+          handle.write(Data(Self.picture + Array("\(name) \(numbers.next())".utf8)))
+          try handle.close()
+        }
+      }
+      for _ in 0..<3 {
+        let name = names.remove(at: Int.random(in: names.indices, using: &numbers))
+        #expect(rename("\(library)/\(name)", "\(base)/gone/\(numbers.next())") == 0)
+        try add()
+      }
+      served.kill(after: Int.random(in: 0..<200, using: &numbers))
+      let state = try SoundCatalogue(data, "kill \(round)")
+      if state.paths != before && state.paths != Set(names) { halves += 1 }
+      for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
+    }
+    print("thirty kills, \(halves) of them between two steps of what was to be done")
+    #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
+    let last = try SoundCatalogue(data, "at the end")
+    #expect(last.paths == Set(names))
+    for name in names {
+      var status = stat()
+      #expect(stat("\(library)/\(name)", &status) == 0)
+      let inode = Int64(bitPattern: UInt64(status.st_ino))
+      if let before = seen[inode] { #expect(last.identifiers[inode] == before, "\(name)") }
+    }
+    let check = try TestDaemon.run(["check", "--library", library, "--data", data])
+    #expect(check.status == 0 && check.output.hasSuffix("no difference\n"), "\(check.output)")
+  }
+}
