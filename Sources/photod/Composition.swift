@@ -108,9 +108,10 @@ struct Composition: Sendable {
       library: catalogue, images: images.manager, cache: cache, lookups: lookups, limits: settings.caching,
       metrics: CachingMetrics(metrics), width: max(2, cores), logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
-    catalogue.feed.observe(WindowObserver(caching))
+    catalogue.feed.observe(caching)
     let streams = ChangeStreams(limits: settings.streams)
     catalogue.feed.observe(streams)
+    catalogue.feed.observe(caching)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: settings.files, logger: Logger(label: "files"))

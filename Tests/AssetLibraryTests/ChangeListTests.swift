@@ -32,7 +32,7 @@ struct ChangeListTests {
     var dice = Dice(seed)
     let library = try library(24, seed: seed)
     let lists = try library.changeLists()
-    var states = [(try library.token(), try ChangeModel(library))]
+    var states: [(token: String, model: ChangeModel)] = [(try library.token(), try ChangeModel(library))]
     for round in 0..<60 {
       var model = states[states.count - 1].1
       let requests = dice.changeList(model, mayFail: round % 3 == 0)

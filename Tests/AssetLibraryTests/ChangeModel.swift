@@ -172,6 +172,10 @@ extension ChangeModel {
   }
 }
 
+private func target(_ name: String) -> ChangeTarget {
+  name.hasPrefix("$") ? .placeholder(name) : .existing(LocalIdentifier(name))
+}
+
 extension Dice {
   /// A change list, of which some entries may be such that it is refused.
   mutating func changeList(_ model: ChangeModel, mayFail: Bool) -> [ChangeRequest] {
@@ -189,10 +193,6 @@ extension Dice {
       requests.append(request)
     }
     return requests
-  }
-
-  private func target(_ name: String) -> ChangeTarget {
-    name.hasPrefix("$") ? .placeholder(name) : .existing(LocalIdentifier(name))
   }
 
   private mutating func changeRequest(_ model: ChangeModel, _ created: inout Int) -> ChangeRequest {

@@ -208,6 +208,13 @@ struct AccessTableTests {
       ]
     case .fetchResultAssets: return [get("/v1/fetchResults/none/assets", reading(404))]
     case .fetchResultChanges: return [get("/v1/fetchResults/none/changes", reading(404))]
+    // What is wrong is said after it is known who asks; a stream that began would not end.
+    case .changes:
+      return [
+        get("/v1/changes?since=none", reading(400)),
+        Row(method: "POST", target: "/v1/changes", body: "{}", answers: writing(400)),
+      ]
+    case .changeStream: return [get("/v1/changes/stream?since=none", reading(400))]
     case .requests: return [get("/v1/requests", reading(200, admin: 200))]
     case .request:
       return [

@@ -12,9 +12,13 @@ import Testing
 struct ChangeKillTests {
   private static let entries = 5
   /// Each step, and how often a list comes by it.
-  static let steps: [(step: String, isDone: Bool)] =
-    [("filesMoved:1", false)] + (1...entries).map { ("entryWritten:\($0)", false) }
-    + [("written:1", false), ("committed:1", true)]
+  static let steps: [(step: String, isDone: Bool)] = {
+    var steps = [(step: "filesMoved:1", isDone: false)]
+    for entry in 1...entries { steps.append((step: "entryWritten:\(entry)", isDone: false)) }
+    steps.append((step: "written:1", isDone: false))
+    steps.append((step: "committed:1", isDone: true))
+    return steps
+  }()
 
   private struct State: Equatable {
     var collections: [String] = []
@@ -25,7 +29,8 @@ struct ChangeKillTests {
 
     init(_ data: String) throws {
       let queue = try DatabaseQueue(path: data + "/catalogue.sqlite")
-      (collections, members, assets, token, changes) = try queue.read { db in
+      (collections, members, assets, token, changes) = try queue.read {
+        db -> ([String], [String], [String], Int, Int) in
         #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
         #expect(try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil)
         return (
@@ -43,8 +48,8 @@ struct ChangeKillTests {
     }
   }
 
-  @Test("between every two steps", arguments: steps.indices)
-  func kill(_ index: Int) throws {
+  @Test("between every two steps", arguments: ChangeKillTests.steps.indices)
+  func killed(_ index: Int) throws {
     let (step, isDone) = Self.steps[index]
     let daemon = try TestDaemon(
       { files in

@@ -13,7 +13,7 @@ import PhotoModel
 import Telemetry
 
 /// `@unchecked Sendable` because all that changes is touched on `queue` alone, which its methods assert.
-package final class CachingManagers: @unchecked Sendable {
+package final class CachingManagers: ChangeObserver, @unchecked Sendable {
   package enum Failure: Error, Sendable, Equatable {
     case tooManyManagers(limit: Int)
     case library(AssetSourceError)

@@ -117,6 +117,9 @@ extension Problem {
       return Problem(
         415, "format-unsupported", "The format is not supported",
         detail: "The file is no picture or video that can be an asset: \(reason).", parameter: "path")
+    case .damagedMedia(let reason):
+      return Problem(
+        422, "undecodable", "Undecodable", detail: "The file can't be an asset: \(reason).", parameter: "path")
     case .insufficientStorage: return .insufficientStorage
     case .failed:
       return Problem(

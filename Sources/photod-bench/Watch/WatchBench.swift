@@ -211,9 +211,10 @@ struct WatchBench: ParsableCommand {
 }
 
 extension Table {
-  fileprivate func row(_ files: String, _ how: String, _ milliseconds: [Double]) {
+  fileprivate func row(_ files: String, _ how: String, _ until: String, _ milliseconds: [Double]) {
     row([
-      files, how, milliseconds.percentile(50).text(0), milliseconds.percentile(99).text(0), milliseconds.max().text(0),
+      files, how, until, milliseconds.percentile(50).text(0), milliseconds.percentile(99).text(0),
+      milliseconds.max().text(0),
     ])
   }
 }

@@ -91,6 +91,7 @@ package struct ChangeLists: Sendable {
     let changes = requests.enumerated().compactMap { index, request in
       request.action.fileChange.map { (index: index, change: $0) }
     }
+    if changes.isEmpty { return PreparedFileChanges(steps: [], turn: nil) }
     do throws(FileChangeFailure) {
       return try files.prepare(changes.map(\.change), for: principal)
     } catch {
