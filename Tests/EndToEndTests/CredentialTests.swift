@@ -211,6 +211,28 @@ struct CredentialTests {
     #expect(try source(admin) == "original" && source(reader) == "memory")
   }
 
+  @Test("a request is its maker's, and an administrator's who sees everything; to others it is none")
+  func requests() throws {
+    let (daemon, inside, outside) = try Self.daemon()
+    let tokens = try [
+      ("read", []), ("read", []), ("admin", []), ("read,admin", ["--limit-to", "album"]),
+    ].map { try daemon.makeToken($0.0, $0.1) }
+    for (asset, name) in [(inside, "near"), (outside, "far")] {
+      let target = "/v1/assets/\(asset)/image?targetSize=20x20&requestID=\(name)"
+      #expect(try daemon.get(target, [TestDaemon.bearer(tokens[0])]).status == 200)
+      for (secret, status) in zip(tokens, [200, 404, 200, 404]) {
+        #expect(try daemon.get("/v1/requests/\(name)", [TestDaemon.bearer(secret)]).status == status)
+      }
+      for secret in [tokens[1], tokens[3]] {
+        #expect(try daemon.ask("DELETE", "/v1/requests/\(name)", [TestDaemon.bearer(secret)]).status == 404)
+      }
+    }
+    // What a session makes is its token's.
+    let signedIn = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(tokens[0])"}"#)
+    let cookie = try #require(signedIn["Set-Cookie"]?.split(separator: ";").first)
+    #expect(try daemon.get("/v1/requests/far", ["Cookie: \(cookie)"]).status == 200)
+  }
+
   // MARK: Sessions
 
   @Test("a browser signs in, and its cookie is good for pages of this site alone, until it signs out")
