@@ -177,7 +177,7 @@ extension LibraryScanner {
       if order.looksAgain { outcome.again += try kept(missing.ids, except: small) }
       missing.ids = small
     }
-    if !missing.ids.isEmpty, let arrivals = order.arrivals?() {
+    if !missing.ids.isEmpty, let arrivals = order.arrivals {
       let arriving = try arriving(among: missing.ids, arrivals, root)
       state.progress.kept += arriving.count
       // Also one that lost its name to another, by the name that stands for none: where nobody finds it, it goes then.
@@ -216,15 +216,18 @@ extension LibraryScanner {
 
   /// Missing files that are on their way to another name, or may be.
   private func arriving(
-    among missing: [Int64], _ arrivals: Arrivals, _ root: LibraryFolder
+    among missing: [Int64], _ arrivals: () -> Arrivals, _ root: LibraryFolder
   ) throws(AssetSourceError) -> [KnownFile] {
-    if arrivals.files.isEmpty && !arrivals.areMore { return [] }
+    let told = arrivals()
     let top = try? root.open([], isFolder: true)
-    let inodes = Set(arrivals.files.compactMap { try? top?.entry($0).identity.inode })
+    let inodes = told.areMore ? [] : Set(told.files.compactMap { try? top?.entry($0).identity.inode })
+    // What went on to a third name while it was looked for has been told by now.
+    let mayBeAny = told.areMore || arrivals().count != told.count
+    if inodes.isEmpty && !mayBeAny { return [] }
     var arriving: [KnownFile] = []
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
       arriving += try catalogue.knownFiles(Array(missing[start..<min(start + Self.pageSize, missing.count)])).filter {
-        arrivals.areMore || inodes.contains($0.identity.inode)
+        mayBeAny || inodes.contains($0.identity.inode)
       }
     }
     return arriving

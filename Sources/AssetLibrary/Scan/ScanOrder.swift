@@ -27,6 +27,8 @@ struct Arrivals: Sendable {
   var files: [[UInt8]] = []
   /// There are folders too, or more than anybody wants to look at.
   var areMore = false
+  /// Another number: more has come since.
+  var count = 0
 }
 
 /// What came of it.

@@ -310,10 +310,11 @@ extension LibraryWatcher {
   /// What came under a new name meanwhile.
   private func arrivals() -> Arrivals {
     drain()
-    let told = state.withLock { $0.gathering.arrivals }
+    let (told, count) = state.withLock { ($0.gathering.arrivals, $0.arrivals) }
     let files = told.filter { !$0.value.contains(.folder) }
     return Arrivals(
-      files: Array(files.keys.prefix(Self.arrivals)), areMore: files.count < told.count || files.count > Self.arrivals)
+      files: Array(files.keys.prefix(Self.arrivals)), areMore: files.count < told.count || files.count > Self.arrivals,
+      count: count)
   }
 
   /// Logs something once until everything was scanned.

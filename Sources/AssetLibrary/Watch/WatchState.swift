@@ -27,6 +27,8 @@ struct WatchState {
   /// Since the last scan something got or lost its name; or a folder did.
   private var haveNamesChanged = false
   private var haveFoldersChanged = false
+  /// How often something came under a name that it had not before.
+  private(set) var arrivals = 0
   var statistics = WatchStatistics()
   /// Scans of everything, counted.
   private var scan: UInt32 = 0
@@ -160,6 +162,7 @@ struct WatchState {
       haveNamesChanged = true
       if isFolder { haveFoldersChanged = true }
     }
+    if told.contains(.arrived) { arrivals += 1 }
     gathering.note(path, told, now: now)
   }
 
