@@ -440,26 +440,35 @@ struct CachingManagerTests {
       guard var manager = managers[id] else { return }
       defer { managers[id] = manager }
       guard let last = manager.moves.last else { return }
-      let speed = speed(manager.moves, now)
+      let speed = speed(manager, now)
       let visible = last.visible
       func around(_ before: Int, _ after: Int) -> Set<Int> {
         Set(max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)).subtracting(deleted)
       }
-      // What is there already stays, by whatever it came.
-      let there = manager.held.union(manager.started)
       if abs(speed) * 0.25 > Double(visible.count) {
         let gone = min(visible.count, Int(abs(speed) * 0.05))
         let wanted = around(0, 0).intersection(speed > 0 ? visible.dropFirst(gone) : visible.dropLast(gone))
-        manager.refused = manager.refused.intersection(visible).union(wanted.subtracting(made).subtracting(there))
-        manager.held = there.intersection(visible).union(wanted.intersection(made).subtracting(manager.refused))
+        manager.refused.formIntersection(visible)
+        manager.refused.formUnion(wanted.subtracting(made).subtracting(manager.held))
+        manager.held.formIntersection(visible)
+        manager.held.formUnion(wanted.intersection(made).subtracting(manager.refused))
       } else {
         let ahead = min(last.margin + Int(abs(speed) * 0.5), 2 * last.margin)
         let behind = speed == 0 ? last.margin : last.margin / 4
         let wanted = speed < 0 ? around(ahead, behind) : around(behind, ahead)
         let range = speed < 0 ? around(ahead, last.margin) : around(last.margin, ahead)
-        manager.held = there.intersection(range).union(wanted)
+        manager.held = manager.held.intersection(range).union(wanted)
         manager.refused = manager.refused.intersection(range).subtracting(wanted)
       }
+    }
+
+    /// What the window was refused in a fling it has by this, too.
+    mutating func start(_ chosen: [Int], _ id: String) {
+      var manager = managers[id, default: .init()]
+      manager.started.formUnion(Set(chosen).subtracting(deleted))
+      manager.held.formUnion(manager.refused.intersection(chosen))
+      manager.refused.subtract(chosen)
+      managers[id] = manager
     }
 
     mutating func lookAtAll(_ now: ContinuousClock.Instant) {
@@ -498,7 +507,7 @@ struct CachingManagerTests {
           let chosen = (0..<Int.random(in: 1...6, using: &random)).map { _ in Int.random(in: 0..<60, using: &random) }
           log.append("\(id.prefix(4)) starts \(chosen)")
           _ = try studio.start(chosen, id: id)
-          model.managers[id, default: .init()].started.formUnion(chosen.filter { !model.deleted.contains($0) })
+          model.start(chosen, id)
         case 6:
           let chosen = (0..<30).map { _ in Int.random(in: 0..<60, using: &random) }
           log.append("\(id.prefix(4)) stops \(chosen)")

@@ -217,7 +217,7 @@ final class CachingManager {
     func want(_ position: Int, rank: Int, isPrepared: Bool) {
       guard wanted.count < room, let asset = window.assets[position] ?? nil, asset.hasPreparedPictures else { return }
       let name = Name(asset: asset.localIdentifier, options: window.options)
-      guard wanted[name] == nil, isPrepared || entries[name] != nil else { return }
+      guard wanted[name] == nil, isPrepared || entries[name]?.isInWindow == true else { return }
       wanted[name] = Wish(
         asset: asset, rank: rank, isAhead: !plan.visible.contains(position), isPrepared: isPrepared)
     }

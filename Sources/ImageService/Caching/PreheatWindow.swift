@@ -110,13 +110,13 @@ package struct PreheatWindow: Sendable, Hashable {
     if Double(step) * lastSpeed < 0 { samples = [previous] }
     let memory = rules.memory
     samples.removeAll { Self.seconds(from: $0.at, to: now) > memory }
-    // After a rest, the move itself took no longer than moves do.
-    if samples.isEmpty {
-      samples = [Sample(position: previous.position, at: max(previous.at, now - .seconds(rules.longestStep)))]
+    if let first = samples.first {
+      let elapsed = max(rules.shortestStep, Self.seconds(from: first.at, to: now))
+      lastSpeed = Double(sample.position - first.position) / elapsed
+    } else {
+      // After a rest, the move itself took no longer than moves do.
+      lastSpeed = Double(step) / rules.longestStep
     }
-    let first = samples[0]
-    let elapsed = max(rules.shortestStep, min(Self.seconds(from: first.at, to: now), rules.memory))
-    lastSpeed = Double(sample.position - first.position) / elapsed
     samples.append(sample)
     let interval = Self.seconds(from: previous.at, to: now)
     settledAt =
