@@ -45,11 +45,11 @@ package struct FetchSortDescriptors: Sendable, Hashable {
       guard descriptors.count < limits.sortKeys else {
         throw lexer.fault(at: token.range, .atMost(limits.sortKeys, of: "keys to sort by"))
       }
-      guard case .name(let name) = token.kind, let key = schema.key(named: name) else {
+      // To one who may not know places their keys are none.
+      guard case .name(let name) = token.kind, let key = schema.key(named: name),
+        !key.needsLocationScope || principal.may(.location)
+      else {
         throw lexer.fault(at: token.range, .key(names))
-      }
-      guard !key.needsLocationScope || principal.may(.location) else {
-        throw lexer.fault(at: token.range, .keyWithoutPlaces(names))
       }
       guard !descriptors.contains(where: { $0.key == key }) else {
         let used = descriptors.map(\.key.name)

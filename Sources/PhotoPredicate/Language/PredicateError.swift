@@ -18,8 +18,6 @@ package enum Expectation: Sendable, Hashable {
   case comparison
   /// One of the keys that the caller may use.
   case key([String])
-  /// The same, where a key needs the scope `location`, which the caller has not.
-  case keyWithoutPlaces([String])
   /// A value of a key's type.
   case value(of: PropertyKey, orNil: Bool)
   /// A list of such, in braces.
@@ -54,7 +52,6 @@ extension Expectation: CustomStringConvertible {
     case .oneOf(let words): Self.listed(words)
     case .comparison: "a comparison (a key or a value first), NOT or ("
     case .key(let names): "a key (\(Self.listed(names)))"
-    case .keyWithoutPlaces(let names): "a key that needs no location scope (\(Self.listed(names)))"
     case .value(let key, let orNil): Self.value(of: key) + (orNil ? ", or nil" : "")
     case .list(let key): "{ and values in braces: \(Self.value(of: key))"
     case .bits: "a number or a name"

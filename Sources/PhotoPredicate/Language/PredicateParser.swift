@@ -398,7 +398,7 @@ struct PredicateParser {
     case .beyondIntegers(let number): kind = .beyondIntegers(number)
     case .string(let text): kind = .string(text)
     case .name(let name):
-      if let key = try key(named: name) {
+      if let key = key(named: name) {
         try advance()
         return .operand(.subject(PredicateComparison.Subject(key), start.range))
       }
@@ -412,13 +412,9 @@ struct PredicateParser {
     return .operand(.literal(Literal(kind: kind, range: start.range)))
   }
 
-  /// The key of that name, if there is one; an error where the caller may not know it.
-  private func key(named name: String) throws(PredicateError) -> PropertyKey? {
-    guard let key = schema.key(named: name) else { return nil }
-    guard !key.needsLocationScope || principal.may(.location) else {
-      throw unexpected(.keyWithoutPlaces(schema.names(for: principal)))
-    }
-    return key
+  /// The key of that name, if there is one. To one who may not know places theirs are none.
+  private func key(named name: String) -> PropertyKey? {
+    schema.key(named: name).flatMap { !$0.needsLocationScope || principal.may(.location) ? $0 : nil }
   }
 
   private mutating func enclosed(_ place: Place) throws(PredicateError) -> Parsed {
