@@ -96,6 +96,7 @@ final class Daemon: Sendable {
       scan()
     }
     pruneRegularly()
+    tidyHourly()
     if scanInterval > 0 { scanRegularly() }
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
@@ -215,6 +216,21 @@ final class Daemon: Sendable {
       }
     }
     timer.schedule(deadline: .now() + Self.pruneInterval, repeating: Self.pruneInterval, leeway: .seconds(10))
+    timer.activate()
+    keep(Source(timer))
+  }
+
+  /// Limited libraries that nobody uses any more go.
+  private func tidyHourly() {
+    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+    timer.setEventHandler { [catalogue, logger] in
+      do {
+        try catalogue.tidyLimitedLibraries()
+      } catch {
+        logger.error("limited libraries can't be tidied up", metadata: ["error": "\(error)"])
+      }
+    }
+    timer.schedule(deadline: .now() + 60, repeating: 3600, leeway: .seconds(60))
     timer.activate()
     keep(Source(timer))
   }

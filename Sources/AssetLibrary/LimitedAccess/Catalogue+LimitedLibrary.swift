@@ -11,7 +11,7 @@ extension Catalogue {
 
   /// Reads what there is for a principal.
   ///
-  /// The first read with a set of granted collections writes: it takes about ten microseconds for each asset in them.
+  /// The first read with a set of granted collections writes a row for each asset in them.
   func read<Value>(
     for principal: Principal, _ body: (Database, LibraryPart) throws -> Value
   ) throws(AssetSourceError) -> Value {
@@ -57,7 +57,9 @@ extension Catalogue {
 
   /// Notes which limited libraries were used since the last call, and gives up those that were not for thirty days. To be
   /// called now and then, once a day or oftener.
-  package func tidyLimitedLibraries(now: Timestamp) throws(AssetSourceError) {
+  package func tidyLimitedLibraries(
+    now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+  ) throws(AssetSourceError) {
     let used = limitedUse.take()
     let limit = now.milliseconds - Self.limitedLibraryDays * CivilDate.millisecondsPerDay
     let isNeeded = try read { db in

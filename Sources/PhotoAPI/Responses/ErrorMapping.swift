@@ -69,10 +69,12 @@ extension Problem {
           "It was not answered within fetch.deadlineMilliseconds; ask for less, or by a key that has an index: dates, "
           + "media types, favourites, albums.",
         fields: ["Retry-After": "5"])
-    case .tooManyAssets(let limit):
+    case .tooManyAssets:
+      // How much room there is would tell how many assets others hold.
       self.init(
         429, "too-many-handles", "Too many of these",
-        detail: "There is room for \(limit) more assets in fetch results; end some that you no longer need, or ask for "
+        detail:
+          "There is no room for so many assets in fetch results now; end some that you no longer need, or ask for "
           + "less, as with fetchLimit.",
         fields: ["Retry-After": "60"])
     case .noSuchAsset(let identifier):

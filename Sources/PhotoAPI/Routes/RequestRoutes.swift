@@ -12,14 +12,13 @@ struct RequestRoutes: Sendable {
     struct Shape: Encodable {
       let requests: [RequestJSON]
     }
-    return answer(
-      Shape(
-        requests: images.activeRequests(owner: principal.seesAllRequests ? nil : principal.name).map(RequestJSON.init)))
+    let owner = principal.seesEverybodys ? nil : principal.name
+    return answer(Shape(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
   }
 
   func one(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard let state = images.request(requestID, owner: principal.name, orAnybodys: principal.seesAllRequests) else {
+    guard let state = images.request(requestID, owner: principal.name, orAnybodys: principal.seesEverybodys) else {
       throw .requestNotFound
     }
     return answer(RequestJSON(state))
@@ -27,7 +26,7 @@ struct RequestRoutes: Sendable {
 
   func cancel(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard images.cancelRequest(requestID, owner: principal.name, orAnybodys: principal.seesAllRequests) else {
+    guard images.cancelRequest(requestID, owner: principal.name, orAnybodys: principal.seesEverybodys) else {
       throw .requestNotFound
     }
     return HTTPResponse(204, [("Cache-Control", "no-store")])
@@ -40,8 +39,8 @@ struct RequestRoutes: Sendable {
 }
 
 extension Principal {
-  /// An administrator does. One who is limited would be told of assets that don't exist for it.
-  fileprivate var seesAllRequests: Bool { may(.admin) && visibility == .everything }
+  /// Whether others' requests are shown to it. They tell of assets, so it takes more than the scope.
+  fileprivate var seesEverybodys: Bool { may(.admin) && visibility == .everything }
 }
 
 /// A request as `GET /v1/requests` shows it.

@@ -83,6 +83,7 @@ private final class Reads {
         try catalogue.dateBuckets(all, by: unit, deadline: nil, for: .local).count
       }
     }
+    try limited(identifiers)
     report.residentBytesAfter = Self.residentBytes
     try handle(all, identifiers)
   }
@@ -141,6 +142,45 @@ private final class Reads {
     }
     try measure("page of 100, a moment") { random in
       try page(moments.randomElement(using: &random)?.localIdentifier)
+    }
+  }
+
+  /// What one reads who may see the first album and nothing else: half of the library.
+  private func limited(_ identifiers: [LocalIdentifier]) throws {
+    let album = LocalIdentifier(String(format: "album%017d", 0))
+    let principal = Principal(name: "limited", scopes: [.read], visibility: .collections([album]))
+    // Of a run before.
+    try catalogue.tidyLimitedLibraries(now: Timestamp(milliseconds: .max))
+    let began = ContinuousClock.now
+    let count = try catalogue.count(AssetFetch(), deadline: nil, for: principal)
+    let first = (ContinuousClock.now - began) / .microseconds(1)
+    report.reads.append(
+      LibraryReads.Report.Read(
+        name: "limited: the first read, an asset", microseconds: [first / Double(max(1, count))], found: 1))
+    var cursor: String?
+    for fetch in [SmartAlbum.userLibrary, .favorites, .recentlyAdded] {
+      var all = AssetFetch()
+      all.scope = fetch == .userLibrary ? .library : .smartAlbum(fetch)
+      try measure("limited: page of 100, \(fetch.rawValue)") { _ in
+        let page = try catalogue.assets(all, FetchPageRequest(limit: 100, cursor: cursor), for: principal)
+        // From page to page through the library.
+        if fetch == .userLibrary { cursor = page.nextCursor }
+        return page.assets.count
+      }
+      cursor = nil
+    }
+    try measure("limited: count") { _ in try catalogue.count(AssetFetch(), deadline: nil, for: principal) }
+    try measure("limited: list of albums and smart albums", of: 100) { _ in
+      try catalogue.collections(CollectionQuery(), for: principal).collections.count
+    }
+    let seen = try Set(identifiers.filter { try catalogue.asset($0, for: principal) != nil })
+    for (name, names) in [
+      ("inside", Array(seen)), ("outside", identifiers.filter { !seen.contains($0) }),
+      ("that never was", identifiers.map { LocalIdentifier(String($0.rawValue.reversed())) }),
+    ] {
+      try measure("limited: an asset \(name)") { random in
+        try catalogue.asset(names.randomElement(using: &random) ?? LocalIdentifier(""), for: principal) == nil ? 0 : 1
+      }
     }
   }
 

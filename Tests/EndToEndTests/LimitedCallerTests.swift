@@ -1,0 +1,202 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// What one who comes with a limited token is answered: of what is outside, the same as of what never was, byte for byte.
+@Suite("A limited caller")
+struct LimitedCallerTests {
+  private struct World {
+    let daemon: TestDaemon
+    let inside: String
+    let outside: String
+    let full: String
+    let limited: String
+
+    init() throws {
+      daemon = try TestDaemon { files in
+        for (name, height) in [("in", 48), ("out", 32), ("also-in", 40)] {
+          let exif = EXIFBlock {
+            $0.dateTimeOriginal = "2024:05:06 07:08:09"
+            ($0.latitude, $0.longitude) = (1.5, 2.5)
+          }
+          try files.put(
+            JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: height)), "\(name).jpg")
+        }
+      }
+      _ = try daemon.assetsWithPlaceholders()
+      inside = try daemon.identifier("in.jpg")
+      outside = try daemon.identifier("out.jpg")
+      try daemon.makeAlbum("mine", title: "Mine", ["in.jpg", "also-in.jpg"])
+      try daemon.makeAlbum("album-zzzz", title: "Zzzz", ["out.jpg", "in.jpg"])
+      full = TestDaemon.bearer(try daemon.token(["create", "--scope", "read,admin", "--name", "full"]))
+      limited = TestDaemon.bearer(try daemon.makeToken("read,admin", ["--limit-to", "Mine", "--name", "limited"]))
+    }
+  }
+
+  /// All that an answer says but who is answered when.
+  private func words(_ answer: TestDaemon.Answer, without name: String) -> String {
+    let fields = answer.fields.filter { !["date", "x-request-id", "server-timing", "image-result"].contains($0.key) }
+      .sorted { $0.key < $1.key }
+    return "\(answer.status) \(fields) \(String(decoding: answer.body, as: UTF8.self))".replacing(name, with: "NAME")
+  }
+
+  @Test("asks for what is outside and for what never was, and is told the same by every resource")
+  func same() throws {
+    let world = try World()
+    // As long as the names that there are.
+    let never = String(repeating: "z", count: world.outside.count)
+    func told(_ asset: String, _ collection: String) throws -> [String] {
+      var words: [String] = []
+      func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws {
+        let answer = try world.daemon.ask(method, target, [world.limited] + fields, body: body)
+        words.append(
+          "\(method) \(target) \(body ?? ""): ".replacing(asset, with: "NAME").replacing(collection, with: "NAME")
+            + self.words(answer, without: asset).replacing(collection, with: "NAME"))
+      }
+      for method in ["GET", "HEAD"] {
+        for path in [
+          "", "/metadata", "/image", "/image?targetSize=20x20", "/image?v=none", "/image?deliveryMode=fastFormat",
+        ] {
+          try ask(method, "/v1/assets/\(asset)\(path)")
+          try ask(method, "/v1/assets/\(asset)\(path)", ["If-None-Match: *"])
+          try ask(method, "/v1/assets/\(asset)\(path)", ["If-Match: \"x\""])
+          try ask(method, "/v1/assets/\(asset)\(path)", ["Range: bytes=0-9"])
+        }
+        for path in [
+          "", "/assets", "/collections", "/assets?layout=columns", "/assets?layout=buckets", "/assets?count=true",
+        ] {
+          try ask(method, "/v1/collections/\(collection)\(path)")
+        }
+        for filter in ["localIdentifier%20%3D%3D%20'\(asset)'", "localIdentifier%20IN%20%7B'\(asset)'%7D"] {
+          for rest in ["", "&count=true", "&layout=columns", "&layout=buckets", "&includeHiddenAssets=true"] {
+            try ask(method, "/v1/assets?predicate=\(filter)\(rest)")
+          }
+        }
+      }
+      try ask("POST", "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)", "\#(asset)"]}"#)
+      try ask("POST", "/v1/fetchResults", body: #"{"collection": "\#(collection)"}"#)
+      try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/assets/\#(asset)/image"}"#)
+      for path in ["startCaching", "stopCaching"] {
+        try ask(
+          "POST", "/v1/cachingManagers/default/\(path)", body: #"{"assets": ["\#(asset)"], "targetSize": "20x20"}"#)
+      }
+      try ask(
+        "PUT", "/v1/cachingManagers/default/window",
+        body: #"{"assets": ["\#(asset)"], "visible": [0, 0], "targetSize": "20x20"}"#)
+      try ask("GET", "/v1/cachingManagers/default")
+      try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/collections/\#(collection)"}"#)
+      let handle = try #require(
+        try world.daemon.post("/v1/fetchResults", "{}", [world.limited]).json["id"] as? String)
+      let index = try world.daemon.get("/v1/fetchResults/\(handle)/assets?indexOf=\(asset)", [world.limited])
+      words.append(self.words(index, without: asset))
+      return words
+    }
+    // The daemon has a full picture of it ready, for others.
+    for _ in 0..<3 { _ = try world.daemon.get("/v1/assets/\(world.outside)/image?targetSize=20x20", [world.full]) }
+    let (outside, nothing) = (try told(world.outside, "album-zzzz"), try told(never, "album-yyyy"))
+    #expect(outside.count > 80)
+    for (one, other) in zip(outside, nothing) { #expect(one == other) }
+  }
+
+  @Test("finds no trace of what is outside in any list, count or state")
+  func lists() throws {
+    let world = try World()
+    let daemon = world.daemon
+    for target in [
+      "/v1/assets", "/v1/assets?count=true", "/v1/assets?layout=columns",
+      "/v1/assets?sortDescriptors=originalFilename&limit=1",
+      "/v1/collections", "/v1/collections?type=moment", "/v1/collections?type=smartAlbum", "/v1/collections/mine",
+      "/v1/collections/mine/assets",
+    ] {
+      var next: String? = target
+      while let page = next {
+        let answer = try daemon.get(page, [world.limited])
+        #expect(answer.status == 200)
+        let text = String(decoding: answer.raw, as: UTF8.self)
+        for word in [world.outside, "out.jpg", "Zzzz", "album-zzzz"] { #expect(!text.contains(word), "\(page)") }
+        next = answer.json["next"] as? String
+      }
+    }
+    #expect(try daemon.get("/v1/assets?count=true", [world.limited]).json["count"] as? Int == 2)
+    let scan = try daemon.get("/readyz", [world.limited]).json["firstScan"] as? [String: Any]
+    #expect(scan?["indexed"] as? Int == 2)
+    let moments = try daemon.get("/v1/collections?type=moment", [world.limited]).json["collections"] as? [[String: Any]]
+    #expect(moments?.map { $0["estimatedAssetCount"] as? Int } == [2])
+    // What others change outside moves nothing.
+    let lists = ["/v1/assets", "/v1/collections", "/v1/assets?layout=columns", "/v1/assets/\(world.inside)"]
+    func tags(_ caller: String) throws -> [String?] { try lists.map { try daemon.get($0, [caller])["ETag"] } }
+    let (before, whole) = (try tags(world.limited), try tags(world.full))
+    try daemon.script(
+      "catalogue.sqlite",
+      """
+      BEGIN;
+      UPDATE library SET value = value + 1 WHERE key = 'token';
+      UPDATE asset SET isFavorite = 1 WHERE localIdentifier = '\(world.outside)';
+      INSERT INTO change SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
+      COMMIT;
+      """)
+    try daemon.until("the change is seen") { try tags(world.full)[0] != whole[0] }
+    #expect(try tags(world.limited) == before)
+  }
+
+  @Test("is shown a picture that is ready for others once it is let in, and no more when it is not")
+  func cached() throws {
+    let world = try World()
+    let image = "/v1/assets/\(world.outside)/image?targetSize=20x20"
+    func status(_ fields: [String] = []) throws -> Int { try world.daemon.get(image, [world.limited] + fields).status }
+    let ready = try world.daemon.get(image, [world.full])
+    let tag = "If-None-Match: \(try #require(ready["ETag"]))"
+    for _ in 0..<3 { #expect(try world.daemon.get(image, [world.full, tag]).status == 304) }
+    for _ in 0..<3 { #expect(try status() == 404 && status([tag]) == 404) }
+    func change(_ statement: String) throws {
+      try world.daemon.script(
+        "catalogue.sqlite",
+        "BEGIN; UPDATE library SET value = value + 1 WHERE key = 'token'; \(statement) COMMIT;")
+    }
+    let album = "(SELECT id FROM collection WHERE localIdentifier = 'mine')"
+    let asset = "(SELECT id FROM asset WHERE localIdentifier = '\(world.outside)')"
+    try change("INSERT INTO member SELECT \(album), 9, id, creationDate, listing FROM asset WHERE id = \(asset);")
+    try world.daemon.until("it is let in") { try status() == 200 }
+    for _ in 0..<3 { #expect(try status() == 200 && status([tag]) == 304) }
+    try change("DELETE FROM member WHERE collection = \(album) AND asset = \(asset);")
+    try world.daemon.until("it is let in no more") { try status() == 404 }
+    #expect(try status([tag]) == 404 && world.daemon.get(image, [world.full]).status == 200)
+  }
+
+  @Test("owns what it makes: to others it is what never was, to an administrator who sees everything it is there")
+  func ownership() throws {
+    let world = try World()
+    let daemon = world.daemon
+    let stranger = TestDaemon.bearer(try daemon.makeToken("read", ["--name", "stranger"]))
+    let handle = try #require(try daemon.post("/v1/fetchResults", "{}", [world.limited]).json["id"] as? String)
+    let list = try #require(
+      try daemon.post("/v1/transientCollections", #"{"assets": ["\#(world.inside)"]}"#, [world.limited])
+        .json["localIdentifier"] as? String)
+    // 128 bits in base64url.
+    #expect(handle.utf8.count == 22 && list.utf8.count == 22)
+    _ = try daemon.get("/v1/assets/\(world.inside)/image?targetSize=21x21&requestID=zreq1", [world.limited])
+    _ = try daemon.get("/v1/assets/\(world.outside)/image?targetSize=22x22&requestID=zreq2", [world.full])
+    let named = try daemon.get("/v1/assets/\(world.inside)/image?targetSize=23x23", [world.limited])
+    let request = try #require(named["X-Request-Id"] ?? named.result("request-id"))
+    #expect(request.replacing("\"", with: "").utf8.count == 32)
+    for (paths, methods) in [
+      (["/v1/fetchResults/NAME", "/v1/fetchResults/NAME/assets"], ["GET", "HEAD", "DELETE"]),
+      (["/v1/collections/NAME", "/v1/collections/NAME/assets"], ["GET", "HEAD"]),
+      (["/v1/requests/NAME"], ["GET", "HEAD", "DELETE"]),
+    ] {
+      let name = paths[0].contains("Results") ? handle : paths[0].contains("requests") ? "zreq1" : list
+      for path in paths {
+        for method in methods {
+          let other = try daemon.ask(method, path.replacing("NAME", with: name), [stranger])
+          let never = try daemon.ask(method, path.replacing("NAME", with: "zzzzzzzzzzzzzzzzzzzzzz"), [stranger])
+          #expect(words(other, without: name) == words(never, without: "zzzzzzzzzzzzzzzzzzzzzz"), "\(method) \(path)")
+          #expect(other.status == 404 || other.status == 405)
+        }
+      }
+      #expect(try daemon.get(paths[0].replacing("NAME", with: name), [world.limited]).status == 200)
+    }
+    #expect(try daemon.get("/v1/requests/zreq1", [world.full]).status == 200, "it sees everybody's")
+    #expect(try daemon.get("/v1/requests/zreq2", [world.limited]).status == 404, "its scope tells of no other's assets")
+    #expect(try daemon.ask("DELETE", "/v1/fetchResults/\(handle)", [world.limited]).status == 204)
+  }
+}
