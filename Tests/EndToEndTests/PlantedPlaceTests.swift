@@ -1,0 +1,418 @@
+import Foundation
+import HTTPCore
+import PhotoAPI
+import PhotoFixtures
+import Testing
+
+/// Places are planted in files of each kind, in every spelling that programs write them in; then every resource is asked, in
+/// every form, by everybody who may not know places, and whatever comes back is searched for all of them. A new kind of
+/// resource has to say in `ask(_:of:as:)` how it is asked, or the tests do not compile.
+@Suite("Places")
+struct PlantedPlaceTests {
+  /// Who asks. The last two may know places: by what is found in their answers it is known that the search finds.
+  enum Who: String, CaseIterable {
+    case forwarded, anonymous, read, limited, write, admin, readAdmin, session, signedImage, signedAlbum, local
+    case location, limitedLocation
+
+    var mayKnowPlaces: Bool { [.local, .location, .limitedLocation].contains(self) }
+    /// Where there are no tokens.
+    var isUnguarded: Bool { self == .forwarded || self == .local }
+  }
+
+  @Test("are in no answer to one who may not know them, in whatever form it is asked and however they are spelt")
+  func search() throws {
+    let worlds = [true: try World(isGuarded: false), false: try World(isGuarded: true)]
+    var answers: [(label: String, bytes: [UInt8])] = []
+    for who in Who.allCases {
+      let world = try #require(worlds[who.isUnguarded])
+      var (good, all) = (0, 0)
+      for kind in Route.Kind.allCases {
+        for (label, answer) in try Self.ask(kind, of: world, as: who) {
+          #expect(answer.status < 500, "\(who.rawValue): \(label): \(answer.status)")
+          all += 1
+          if answer.status < 300 { good += 1 }
+          answers.append(("\(who.rawValue): \(label)", answer.raw))
+        }
+      }
+      if [.forwarded, .read, .readAdmin, .session, .location].contains(who) { #expect(good > 200, "\(who) \(good)") }
+      if who == .limited || who == .limitedLocation { #expect(good > 100, "\(who) \(good)") }
+      print("places: \(who.rawValue) asked \(all) times, \(good) with success")
+    }
+    let files = try Planted.files().map { (label: "file \($0.name)", bytes: $0.bytes) }
+    let result = try Search(answers + files)
+    print("places: \(answers.count) answers and \(result.bytes) bytes searched for \(result.spellings) spellings")
+
+    let betrayed = result.found.filter { label, _ in
+      Who.allCases.contains { !$0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
+    }
+    #expect(betrayed.isEmpty, "\(betrayed.prefix(5))")
+    #expect(result.strangers.isEmpty, "\(result.strangers.prefix(5))")
+    #expect(result.answers == answers.count + files.count && answers.count > 4000)
+
+    // It finds, where there is something: in every file that was planted, of every kind of spelling, and in answers.
+    for file in files { #expect((result.found[file.label]?.count ?? 0) > 2, "\(file.label)") }
+    let inFiles = Set(result.found.filter { $0.key.hasPrefix("file ") }.values.flatMap { $0 })
+    for spelling in [
+      "latitude, degrees", "longitude, degrees", "latitude, degrees and minutes (,)",
+      "latitude, packed rationals, little-endian",
+      "longitude, packed rationals, big-endian", "latitude, double, little-endian, -1",
+      "longitude, double, big-endian, 1",
+      "longitude, E7 twice, little-endian, 1", "Quaxwellington", "Pierelbow, UTF-16LE", "longitude, E7",
+    ] { #expect(inFiles.contains(spelling), "\(spelling) is planted") }
+    let allowed = result.found.filter { label, _ in
+      Who.allCases.contains { $0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
+    }
+    let inAnswers = Set(allowed.values.flatMap { $0 })
+    #expect(
+      ["latitude, degrees", "longitude, degrees", "Quaxwellington", "Ruritanzealand"].allSatisfy(inAnswers.contains))
+    for who in Who.allCases where who.mayKnowPlaces {
+      #expect(allowed.keys.contains { $0.hasPrefix(who.rawValue) && $0.contains("/metadata") }, "\(who)")
+      #expect(allowed.keys.contains { $0.hasPrefix(who.rawValue) && $0.contains("/v1/assets?") }, "\(who)")
+    }
+  }
+
+  @Test("a key of a place is to one who may not know places what no key is")
+  func keys() throws {
+    let world = try World(isGuarded: true)
+    let secret = TestDaemon.bearer(try #require(world.secrets[.read]))
+    for target in [
+      "/v1/assets?predicate=KEY%20%3E%200", "/v1/assets?sortDescriptors=-KEY",
+      "/v1/assets?layout=columns&sortDescriptors=KEY",
+      "/v1/collections/album/assets?predicate=KEY%20%3D%3D%20nil",
+    ] {
+      func said(_ key: String) throws -> String {
+        let answer = try world.daemon.get(target.replacing("KEY", with: key), [secret])
+        #expect(answer.status == 400)
+        return String(decoding: answer.body, as: UTF8.self).replacing(key, with: "KEY")
+      }
+      let nothing = try said("zatitude")
+      #expect(try said("latitude") == nothing)
+      #expect(try said("longitude").count == nothing.count)
+      #expect(!nothing.contains("itude"))
+      #expect(
+        try world.daemon.get(
+          target.replacing("KEY", with: "latitude"), [TestDaemon.bearer(try #require(world.secrets[.location]))]
+        ).status == 200)
+    }
+  }
+
+  @Test("moments that end where the place changes are for those alone who may know places")
+  func moments() throws {
+    let world = try World(isGuarded: true)
+    func moments(_ who: Who) throws -> [[String: Any]] {
+      let answer = try world.daemon.get(
+        "/v1/collections?type=moment&limit=1000", [TestDaemon.bearer(try #require(world.secrets[who]))])
+      return try #require(answer.json["collections"] as? [[String: Any]])
+    }
+    for (blind, seeing) in [(Who.read, Who.location), (.limited, .limitedLocation)] {
+      let (fewer, more) = (try moments(blind), try moments(seeing))
+      #expect(more.count > fewer.count, "one of them is made of two places")
+      let names = more.compactMap { $0["localIdentifier"] as? String }
+      #expect(Set(names).isDisjoint(with: fewer.compactMap { $0["localIdentifier"] as? String }))
+      for name in names {
+        for path in [
+          "/v1/collections/\(name)", "/v1/collections/\(name)/assets", "/v1/collections/\(name)/collections",
+        ] {
+          let answer = try world.daemon.get(path, [TestDaemon.bearer(try #require(world.secrets[blind]))])
+          let never = try world.daemon.get(
+            path.replacing(name, with: "never"), [TestDaemon.bearer(try #require(world.secrets[blind]))])
+          #expect(answer.status == 404 && answer.body == never.body, "\(path)")
+        }
+      }
+    }
+  }
+
+  @Test("a change of nothing but a place is none to one who may not know places")
+  func changes() throws {
+    let world = try World(isGuarded: true)
+    let identifier = try #require(world.assets.first)
+    func state(_ who: Who) throws -> [String?] {
+      let secret = TestDaemon.bearer(try #require(world.secrets[who]))
+      let list = try world.daemon.get("/v1/assets", [secret])
+      let one = try world.daemon.get("/v1/assets/\(identifier)", [secret])
+      let handle = try world.daemon.post("/v1/fetchResults", "{}", [secret])
+      return [
+        list["ETag"], list.json["changeToken"] as? String, one["ETag"], one.json["revision"] as? String,
+        one["Last-Modified"], handle.json["changeToken"] as? String,
+        try world.daemon.get("/v1/assets?layout=columns", [secret])["ETag"],
+      ]
+    }
+    // Once there are placeholders of all that can have one, nothing else changes.
+    let secret = TestDaemon.bearer(try #require(world.secrets[.read]))
+    try world.daemon.until("there are placeholders") {
+      let assets = try world.daemon.get("/v1/assets?limit=1000", [secret]).json["assets"] as? [[String: Any]] ?? []
+      return assets.allSatisfy { asset in
+        let type = asset["uniformTypeIdentifier"] as? String
+        return !["public.jpeg", "public.png"].contains(type) || asset["placeholder"] is String
+      }
+    }
+    let callers: [Who] = [.read, .limited, .location, .limitedLocation]
+    let before = try callers.map(state)
+    try world.daemon.script(
+      "catalogue.sqlite",
+      """
+      BEGIN;
+      UPDATE library SET value = value + 1 WHERE key = 'token';
+      UPDATE asset SET latitude = latitude + 1 WHERE localIdentifier = '\(identifier)';
+      INSERT INTO change SELECT value, 0, 1, 1 FROM library WHERE key = 'token';
+      COMMIT;
+      """)
+    try world.daemon.until("the change is seen") { try state(.location) != before[2] }
+    let after = try callers.map(state)
+    #expect(after[0] == before[0] && after[1] == before[1])
+    for index in [2, 3] {
+      for (place, pair) in zip(after[index], before[index]).enumerated() where place != 4 {
+        #expect(pair.0 != pair.1, "\(callers[index]) \(place)")
+      }
+    }
+  }
+}
+
+extension PlantedPlaceTests {
+  /// A daemon over the planted files, of which an album holds all but one.
+  struct World {
+    static let album = "album"
+
+    let daemon: TestDaemon
+    var assets: [String] = []
+    var secrets: [Who: String] = [:]
+    var signatures: [Who: String] = [:]
+
+    init(isGuarded: Bool) throws {
+      let files = try Planted.files()
+      daemon = try TestDaemon(
+        { folder in for file in files { try folder.put(file.bytes, file.name) } },
+        arguments: isGuarded ? [] : ["--allow-anonymous"])
+      assets = try files.map { try daemon.identifier($0.name) }
+      try daemon.makeAlbum(Self.album, title: "Journey", files.dropLast().map(\.name))
+      guard isGuarded else { return }
+      secrets[.write] = try daemon.token(["create", "--scope", "write"])
+      secrets[.admin] = try daemon.token(["create", "--scope", "admin"])
+      secrets[.readAdmin] = try daemon.token(["create", "--scope", "read,admin"])
+      secrets[.location] = try daemon.token(["create", "--scope", "read,location"])
+      secrets[.limited] = try daemon.token(["create", "--limit-to", "Journey"])
+      secrets[.limitedLocation] = try daemon.token(["create", "--scope", "read,location", "--limit-to", "Journey"])
+      let read = try daemon.makeToken()
+      secrets[.read] = read
+      for (who, path) in [
+        (Who.signedImage, "/v1/assets/\(assets[0])/image"), (.signedAlbum, "/v1/collections/\(Self.album)"),
+      ] {
+        // By one who may know places: what it signs shows none.
+        let issuer = try #require(secrets[.location])
+        let answer = try daemon.ask(
+          "POST", "/v1/signedURLs", [TestDaemon.bearer(issuer)], body: #"{"path": "\#(path)"}"#)
+        signatures[who] = String(try #require(answer.json["url"] as? String).dropFirst(path.count + 1))
+      }
+      let session = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(read)"}"#)
+      secrets[.session] = session["Set-Cookie"]?.split(separator: ";").first.map(String.init)
+    }
+
+    func ask(
+      _ method: String, _ target: String, as who: Who, _ fields: [String] = [], body: String? = nil
+    ) throws -> TestDaemon.Answer {
+      var (target, fields) = (target, fields)
+      if who == .forwarded { fields.append("X-Forwarded-For: 203.0.113.9") }
+      if let secret = secrets[who] { fields.append(who == .session ? "Cookie: \(secret)" : TestDaemon.bearer(secret)) }
+      if let signature = signatures[who] { target += (target.contains("?") ? "&" : "?") + signature }
+      return try daemon.ask(method, target, fields, body: body)
+    }
+  }
+
+  typealias Labelled = (label: String, answer: TestDaemon.Answer)
+
+  /// Every form that a resource is asked in.
+  private static func ask(_ kind: Route.Kind, of world: World, as who: Who) throws -> [Labelled] {
+    var found: [Labelled] = []
+    @discardableResult
+    func ask(
+      _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil
+    ) throws -> TestDaemon.Answer {
+      let answer = try world.ask(method, target, as: who, fields, body: body)
+      found.append(("\(method) \(target) \(fields.joined(separator: " ")) \(body ?? "")", answer))
+      return answer
+    }
+    /// As it is, its head alone, and again by its entity tag; packed, where it is text.
+    func get(_ target: String) throws {
+      let answer = try ask("GET", target)
+      if kind != .image { try ask("GET", target, ["Accept-Encoding: gzip"]) }
+      guard found.count % 4 == 0 else { return }
+      try ask("HEAD", target)
+      if let tag = answer["ETag"] { try ask("GET", target, ["If-None-Match: \(tag)"]) }
+    }
+    func create(_ target: String, _ body: String, _ name: String) throws -> String {
+      try ask("POST", target, body: body).json[name] as? String ?? "none"
+    }
+    let keys = [
+      "localIdentifier", "creationDate", "originalFilename", "latitude", "longitude", "altitude", "location",
+      "fileSize",
+    ]
+    let all = "[" + world.assets.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+    switch kind {
+    case .health: try get("/healthz")
+    case .readiness: try get("/readyz")
+    case .openAPI: try get("/openapi.json")
+    case .metrics: try get("/metrics")
+    case .authorization: try get("/v1/authorization")
+    case .session:
+      try ask("POST", "/v1/session", body: #"{"token": "\#(world.secrets[.read] ?? "none")"}"#)
+      try ask("POST", "/v1/session", body: #"{"token": "none"}"#)
+    case .signedURLs:
+      for asset in world.assets {
+        try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/assets/\#(asset)/image?targetSize=20x20"}"#)
+      }
+    case .assets:
+      try list("/v1/assets", get, keys)
+    case .collectionAssets:
+      try list("/v1/collections/\(World.album)/assets", get, keys)
+      for moment in try names(world, who, "/v1/collections?type=moment&limit=1000") {
+        try get("/v1/collections/\(moment)/assets")
+      }
+    case .asset: for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)") }
+    case .metadata: for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }
+    case .image:
+      for asset in world.assets + ["none"] {
+        let image = "/v1/assets/\(asset)/image"
+        for query in [
+          "", "?targetSize=32x32", "?targetSize=160x120", "?targetSize=160x120&deliveryMode=fastFormat",
+          "?deliveryMode=fastFormat", "?targetSize=8x8&resizeMode=fast", "?format=png&targetSize=40x40",
+          "?format=jpeg&quality=100", "?resizeMode=none", "?version=original", "?version=unadjusted&targetSize=24x24",
+          "?colorSpace=srgb&targetSize=24x24", "?contentMode=aspectFill&targetSize=30x20",
+          "?normalizedCropRect=0,0,0.5,0.5", "?deliveryMode=opportunistic&multipart=mixed",
+          "?deliveryMode=opportunistic&multipart=replace&targetSize=20x20", "?v=none", "?location=true",
+        ] { try get(image + query) }
+        try ask("GET", image, ["Range: bytes=0-99"])
+      }
+    case .collections:
+      for query in [
+        "", "?type=album", "?type=smartAlbum", "?type=folder&subtype=momentListYear",
+        "?type=folder&subtype=momentListCluster",
+        "?type=moment&limit=1000", "?type=moment&limit=1", "?predicate=title%20!%3D%20nil", "?sortDescriptors=-title",
+        "?predicate=localizedLocationNames%20!%3D%20nil", "?sortDescriptors=location",
+      ] { try get("/v1/collections" + query) }
+    case .collection:
+      for name in try names(world, who, "/v1/collections") + names(world, who, "/v1/collections?type=moment&limit=1000")
+        + ["none"]
+      {
+        try get("/v1/collections/\(name)")
+      }
+    case .collectionChildren:
+      for list in try names(world, who, "/v1/collections?type=folder&subtype=momentListYear")
+        + names(world, who, "/v1/collections?type=folder&subtype=momentListCluster") + ["none"]
+      { try get("/v1/collections/\(list)/collections") }
+    case .transientCollections:
+      let name = try create(
+        "/v1/transientCollections", #"{"assets": ["\#(world.assets[0])"], "title": "mine"}"#, "localIdentifier")
+      try get("/v1/collections/\(name)")
+      try get("/v1/collections/\(name)/assets")
+      try ask("POST", "/v1/transientCollections", body: #"{"assets": ["none"]}"#)
+    case .fetchResults:
+      for body in [
+        "{}", #"{"collection": "album"}"#, #"{"sortDescriptors": "latitude"}"#, #"{"predicate": "longitude < 0"}"#,
+        #"{"predicate": "location == nil"}"#,
+      ] { try ask("POST", "/v1/fetchResults", body: body) }
+    case .fetchResult:
+      let id = try create("/v1/fetchResults", "{}", "id")
+      try get("/v1/fetchResults/\(id)")
+      try ask("DELETE", "/v1/fetchResults/\(id)")
+      try get("/v1/fetchResults/\(id)")
+    case .fetchResultAssets:
+      let id = try create("/v1/fetchResults", #"{"collection": "album", "sortDescriptors": "creationDate"}"#, "id")
+      for query in [
+        "?range=0-99", "?range=0-0&fields=location", "?range=0-9&fields=location,revision",
+        "?indexOf=\(world.assets[0])",
+      ] {
+        try get("/v1/fetchResults/\(id)/assets\(query)")
+      }
+    case .requests: try get("/v1/requests")
+    case .request:
+      for asset in world.assets {
+        try ask("GET", "/v1/assets/\(asset)/image?targetSize=21x21&requestID=\(who.rawValue)")
+        try get("/v1/requests/\(who.rawValue)")
+      }
+      try ask("DELETE", "/v1/requests/\(who.rawValue)")
+    case .images:
+      for options in [
+        #""targetSize": "24x24""#, #""deliveryMode": "fastFormat""#, #""format": "png", "targetSize": "30x30""#,
+      ] {
+        try ask("POST", "/v1/images", body: "{\"assets\": \(all), \(options)}")
+      }
+    case .cachingManagers: try get("/v1/cachingManagers")
+    case .cachingManager:
+      let id = try create("/v1/cachingManagers", "{}", "id")
+      try get("/v1/cachingManagers/\(id)")
+      try ask("DELETE", "/v1/cachingManagers/\(id)")
+      try get("/v1/cachingManagers/default")
+    case .startCaching, .stopCaching, .stopCachingAllImages:
+      try ask(
+        "POST", "/v1/cachingManagers/default/\(kind.rawValue)",
+        body: kind == .stopCachingAllImages ? "{}" : "{\"assets\": \(all), \"targetSize\": \"25x25\"}")
+    case .window:
+      try ask(
+        "PUT", "/v1/cachingManagers/default/window",
+        body: "{\"assets\": \(all), \"visible\": [0, 3], \"targetSize\": \"26x26\"}")
+    }
+    return found
+  }
+
+  private static func list(
+    _ path: String, _ get: (String) throws -> Void, _ keys: [String]
+  ) throws {
+    for query in [
+      "?limit=1000", "?limit=1", "?limit=1000&count=true", "?layout=columns", "?layout=buckets",
+      "?layout=buckets&by=month",
+      "?includeHiddenAssets=true&includeAllBurstAssets=true", "?predicate=latitude%20%3C%200",
+      "?predicate=longitude%20%3D%3D%20nil",
+      "?predicate=location%20!%3D%20nil", "?predicate=altitude%20%3E%200%20AND%20isFavorite%20%3D%3D%20NO",
+      "?cursor=none",
+      "?fields=none",
+    ] { try get(path + query) }
+    for key in keys {
+      try get(path + "?limit=1000&fields=\(key)")
+      try get(path + "?limit=1000&sortDescriptors=\(key)")
+      try get(path + "?limit=1&sortDescriptors=-\(key),localIdentifier")
+      try get(path + "?layout=columns&sortDescriptors=\(key)")
+    }
+  }
+
+  private static func names(_ world: World, _ who: Who, _ target: String) throws -> [String] {
+    let answer = try world.ask("GET", target, as: who)
+    return (answer.json["collections"] as? [[String: Any]])?.compactMap { $0["localIdentifier"] as? String } ?? []
+  }
+
+  /// What scripts/search-places says.
+  struct Search {
+    let answers: Int
+    let bytes: Int
+    let spellings: Int
+    let found: [String: [String]]
+    let strangers: [String]
+
+    init(_ entries: [(label: String, bytes: [UInt8])]) throws {
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+      let input = FileManager.default.temporaryDirectory.appending(path: "photod-places-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: input) }
+      var lines = Data()
+      for entry in entries {
+        lines += try JSONEncoder().encode(["label": entry.label, "bytes": Data(entry.bytes).base64EncodedString()])
+        lines.append(UInt8(ascii: "\n"))
+      }
+      try lines.write(to: input)
+      let process = Process()
+      process.executableURL = root.appending(path: "scripts/search-places")
+      let output = Pipe()
+      process.standardInput = try FileHandle(forReadingFrom: input)
+      process.standardOutput = output
+      try process.run()
+      let data = output.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      try #require(process.terminationStatus == 0)
+      let result = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+      answers = try #require(result["answers"] as? Int)
+      bytes = try #require(result["bytes"] as? Int)
+      spellings = try #require(result["spellings"] as? Int)
+      found = try #require(result["found"] as? [String: [String]])
+      strangers = try #require(result["strangers"] as? [String])
+    }
+  }
+}
