@@ -287,7 +287,9 @@ struct TrashTests {
     let files = try library.files(catalogue)
 
     // On its way to the trash the scan takes it for gone; brought back it is what it was.
+    // Without the turn, for which a scan would wait.
     var prepared = try files.prepare([.delete(a)], for: .local)
+    prepared.end()
     try library.scan(catalogue)
     files.revert(prepared)
     #expect(try Self.lasting(catalogue, "asset") == kept)
@@ -295,6 +297,7 @@ struct TrashTests {
 
     try files.perform([.delete(a)])
     prepared = try files.prepare([.restore(a)], for: .local)
+    prepared.end()
     // On its way back it looks like a new one.
     try library.scan(catalogue)
     #expect(try catalogue.everything().count == 3)

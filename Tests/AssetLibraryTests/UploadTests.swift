@@ -163,12 +163,13 @@ struct UploadTests {
     let files = try library.files(catalogue) { $0.reserveBytes = 0 }
     let large = smallJPEG + [UInt8](repeating: 1, count: 400 << 10)
     #expect(throws: LibraryFilesError.insufficientStorage) { try files.upload(large, "a.jpg") }
-    let unannounced = try files.receive(length: nil)
+    var unannounced: IncomingFile? = try files.receive(length: nil)
     #expect(throws: LibraryFilesError.insufficientStorage) {
       for start in stride(from: 0, to: large.count, by: 65_536) {
-        try unannounced.write(Array(large[start..<min(start + 65_536, large.count)]))
+        try unannounced?.write(Array(large[start..<min(start + 65_536, large.count)]))
       }
     }
+    unannounced = nil
     let careful = try library.files(catalogue) { $0.reserveBytes = 1 << 20 }
     #expect(throws: LibraryFilesError.insufficientStorage) { try careful.upload(smallJPEG, "a.jpg") }
     #expect(library.allFiles.isEmpty)

@@ -1,4 +1,5 @@
 import LibraryFolder
+import PhotoModel
 import Synchronization
 
 #if canImport(Glibc)
@@ -22,6 +23,15 @@ final class FilesTurn: Sendable {
       }
     }
     held = Mutex(descriptor)
+  }
+
+  /// For a scan, which keeps it for one batch. Whoever holds it waits for no scan.
+  convenience init(scanningInto catalogue: Catalogue) throws(AssetSourceError) {
+    do throws(SystemError) {
+      try self.init(dataFolder: catalogue.dataFolder)
+    } catch {
+      throw .catalogueFailed("files.lock: \(error)")
+    }
   }
 
   func end() {

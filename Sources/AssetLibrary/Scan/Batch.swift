@@ -119,6 +119,9 @@ extension LibraryScanner {
     state.moves = []
     let waiting = state.waiting
     guard !waiting.isEmpty || !state.found.isEmpty else { return }
+    // What is on its way to the trash, or from an upload to the catalogue, is not met halfway.
+    let turn = try FilesTurn(scanningInto: catalogue)
+    defer { turn.end() }
     var found = state.found + probe.probe(waiting)
     for index in state.found.count..<found.count { try state.recognize(&found[index]) }
     for file in found {

@@ -33,6 +33,8 @@ extension LibraryScanner {
     }
     var removed = 0
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
+      let turn = try FilesTurn(scanningInto: catalogue)
+      defer { turn.end() }
       // A row may have been given to another file since it was passed, as an upload's, or one that came from the trash.
       let ids = try catalogue.knownFiles(Array(missing[start..<min(start + Self.pageSize, missing.count)]))
         .filter { !isInItsPlace($0, probe.root) }.map(\.id)
