@@ -259,7 +259,9 @@ struct ChangeListTests {
     _ = try lists.perform(
       [
         ChangeRequest(
-          .updateAsset(target, AssetUpdate(isHidden: true, location: .some(Location(latitude: 5, longitude: 4)))))
+          .updateAsset(
+            target,
+            AssetUpdate(isHidden: !library.assets[0].isHidden, location: .some(Location(latitude: 5, longitude: 4)))))
       ], for: .local)
     #expect(try library.catalogue.changes(since: known, limit: 10, for: Self.placeless).assets.updated.isEmpty == false)
   }

@@ -115,7 +115,7 @@ struct FetchResultTests {
     fetch.includesHidden = true
     fetch.includesAllBurstAssets = true
     let (rows, token) = try library.catalogue.rows(fetch, atMost: 1000, deadline: nil, for: .local)
-    #expect(rows.count == 60 && library.catalogue.tokens.token(of: token) == ChangeToken(0))
+    #expect(rows.count == 60 && library.catalogue.tokens.token(of: token) == ChangeToken(1))
     let before = try identifiers(rows, library)
     let gone = try #require(library.assets.firstIndex { $0.row == Int64(rows[7]) })
     let changed = try #require(library.assets.firstIndex { $0.row == Int64(rows[20]) })

@@ -151,6 +151,8 @@ final class SyntheticLibrary {
 
   /// Writes assets and their files into the tables.
   static func write(_ new: [SyntheticAsset], revision: Int64 = 1, _ db: Database) throws {
+    // Nothing has a revision that is yet to come.
+    try db.execute(sql: "UPDATE library SET value = max(value, ?) WHERE key = 'token'", arguments: [revision])
     let asset = try db.makeStatement(
       sql: """
         INSERT INTO asset (id, localIdentifier, contentVersion, revision, mediaType, mediaSubtypes,

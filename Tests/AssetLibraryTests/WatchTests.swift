@@ -167,7 +167,7 @@ struct WatchTests {
     }
     try watched.expectNothingLeft()
     // And it goes on being watched, wherever it is now.
-    for folder in Set(after.keys.map { ($0 as NSString).deletingLastPathComponent }) {
+    for folder in Set(after.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") }) {
       try watched.put(picture(77), (folder.isEmpty ? "" : folder + "/") + "later.jpg")
     }
     watched.settle()

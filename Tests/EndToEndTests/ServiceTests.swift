@@ -133,7 +133,7 @@ struct ServiceTests {
 
   @Test("methods that a resource does not know", arguments: ["POST", "DELETE", "PUT", "PATCH", "BREW"])
   func methods(_ method: String) throws {
-    let answer = try Self.shared.get("/v1/assets", method: method)
+    let answer = try Self.shared.get("/openapi.json", method: method)
     #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD, OPTIONS")
   }
 
@@ -166,7 +166,8 @@ struct ServiceTests {
   func receivedBytes() throws {
     let daemon = try TestDaemon(arguments: ["--set", "http.receivedBytes=1392640"])
     let request =
-      "POST /v1/assets HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1048576\r\n\r\n"
+      "POST /v1/fetchResults HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      + "Expect: 100-continue\r\nContent-Length: 1048576\r\n\r\n"
     let first = try daemon.connection()
     defer { close(first) }
     send(first, request, request.utf8.count, 0)

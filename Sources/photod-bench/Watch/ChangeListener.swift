@@ -67,7 +67,7 @@ final class ChangeListener: Sendable {
         let now = HTTPClient.now()
         if let row = rows.last {
           last = row[0]
-          state.withLock { state in for row in rows { state.told[row[1]] = now } }
+          state.withLock { state in for row in rows { state.told[row[1] as String] = now } }
           arrived.signal()
         }
         usleep(1000)

@@ -39,12 +39,16 @@ struct WatchBench: ParsableCommand {
   private func measureFiles(in folder: String) throws {
     let library = try TemporaryFolder.library(in: folder + "/files", width: 400, height: 300)
     let daemon = try DaemonUnderTest(binary: photod, library: library, data: folder + "/files-data")
-    let listeners = [
-      ("the commit", try ChangeListener(catalogue: folder + "/files-data/catalogue.sqlite")),
-      ("the event", try ChangeListener(url: daemon.url)),
-    ]
-    defer { for (_, listener) in listeners { listener.end() } }
-    func wait(for count: Int) throws { for (_, listener) in listeners { try listener.wait(for: count) } }
+    let commits = try ChangeListener(catalogue: folder + "/files-data/catalogue.sqlite")
+    let events = try ChangeListener(url: daemon.url)
+    defer {
+      commits.end()
+      events.end()
+    }
+    func wait(for count: Int) throws {
+      try commits.wait(for: count)
+      try events.wait(for: count)
+    }
     let kinds = Self.kinds()
     // The first tells that its folder is watched by now.
     _ = try Self.put(kinds[0].bytes, 0, library + "/first.jpg")
@@ -69,13 +73,14 @@ struct WatchBench: ParsableCommand {
     let identifiers = try daemon.identifiersByPath()
     print("From the last byte to the commit, and to the event in another client, in milliseconds\n")
     let table = Table(["files", "how", "until", "p50", "p99", "longest"], labels: 3)
-    for (until, listener) in listeners {
-      let told = listener.told
+    for (until, told) in [("the commit", commits.told), ("the event", events.told)] {
       func taken(_ how: String, _ isOfKind: (Int) -> Bool = { _ in true }) -> [Double] {
         (0..<files).filter(isOfKind).compactMap { number in
           let name = "\(how)-\(number).\(kinds[number % kinds.count].ending)"
-          guard let closed = closed[name], let told = identifiers[name].flatMap({ told[$0] }) else { return nil }
-          return (told - closed) * 1000
+          guard let end = closed[name], let identifier = identifiers[name], let heard = told[identifier] else {
+            return nil
+          }
+          return (heard - end) * 1000
         }
       }
       for (index, kind) in kinds.enumerated() {
