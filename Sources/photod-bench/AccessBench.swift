@@ -9,7 +9,8 @@ import PhotoFixtures
 
 struct AccessBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "access", abstract: "CPU of a cached frame without a token, with a full and a limited one, and signed in.")
+    commandName: "access",
+    abstract: "CPU of a cached frame without a token, with a full and a limited one, and signed in.")
 
   @Option(help: "How often each contestant has its turn.")
   var rounds = 7
@@ -36,11 +37,13 @@ struct AccessBench: ParsableCommand {
     let openURL = "\(open.url)/v1/assets/\(try open.onlyAsset())/\(image)"
     let path = "/v1/assets/\(try guarded.onlyAsset())/\(image)"
     let credentials = try credentials(of: guarded, data: folder + "/guarded", library: library, path: path)
-    let padding = String(repeating: "x", count: credentials.full.utf8.count + "Authorization: Bearer ".count - "X-Padding: ".count)
+    let padding = String(
+      repeating: "x", count: credentials.full.utf8.count + "Authorization: Bearer ".count - "X-Padding: ".count)
     let guardedURL = guarded.url + path
     let contestants = [
       LoadedContestant(name: "no tokens", url: openURL, process: open.identifier),
-      LoadedContestant(name: "no tokens, as long", url: openURL, fields: ["X-Padding: \(padding)"], process: open.identifier),
+      LoadedContestant(
+        name: "no tokens, as long", url: openURL, fields: ["X-Padding: \(padding)"], process: open.identifier),
       LoadedContestant(
         name: "a token for everything", url: guardedURL, fields: ["Authorization: Bearer \(credentials.full)"],
         process: guarded.identifier),

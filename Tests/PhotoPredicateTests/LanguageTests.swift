@@ -131,7 +131,7 @@ struct LanguageTests {
       ("creationDate,-creationDate", 14, "a key (localIdentifier, modificationDate", "creationDate"),
       ("favorite,isFavorite", 9, "a key (", "isFavorite"),
       (",creationDate", 0, "a key (", ","), ("+creationDate", 0, "a key (", "+"),
-      ("creationDate,latitude", 13, "a key that needs no", "latitude"), ("'a'", 0, "a key (", "'a'"),
+      ("creationDate,latitude", 13, "a key (localIdentifier", "latitude"), ("'a'", 0, "a key (", "'a'"),
       ("and", 0, "a key (", "and"),
     ])
   func unsorted(_ text: String, _ offset: Int, _ expected: String, _ found: String) {

@@ -49,13 +49,13 @@ struct Batch {
       return
     }
     // The file is new here, but it may be an old one under another name.
-    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID)
-    where candidate.id != known?.id && !claimedIDs.contains(candidate.id) {
-      guard try hasLeft(candidate) else { continue }
-      moves.append((candidate, file.path))
-      claimedIDs.insert(candidate.id)
+    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
+      // This scan may have met it under another name already, from which it has gone on since.
+      let pending = moves.firstIndex { $0.file.id == candidate.id }
+      guard try hasLeft(candidate, pending.map { moves[$0].to } ?? candidate.path) else { continue }
+      if let pending { moves[pending].to = file.path } else { moves.append((candidate, file.path)) }
+      if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
-      progress.moved += 1
       if readsAll { waiting.append(file) }
       return
     }
@@ -74,7 +74,8 @@ struct Batch {
     for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
     where !claimedIDs.contains(candidate.id) {
       let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
-      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try hasLeft(candidate) else { continue }
+      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try hasLeft(candidate, candidate.path)
+      else { continue }
       file.formerRow = candidate.id
       claimedIDs.insert(candidate.id)
       progress.moved += 1
@@ -97,12 +98,14 @@ struct Batch {
 
   /// Whether a known file is no longer where it was: its name is gone, or is now the name of another known file, as
   /// when names are exchanged or counted up. A name with new content is an edited file, and stays the asset that it was.
-  private func hasLeft(_ file: KnownFile) throws(AssetSourceError) -> Bool {
-    if file.path.first == 0 { return true }
-    if keeps(file.path) { return false }
+  ///
+  /// - Parameter path: where it was last.
+  private func hasLeft(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
+    if path.first == 0 { return true }
+    if keeps(path) { return false }
     let now: FileIdentity
     do throws(SystemError) {
-      now = try root.open(file.path).identity
+      now = try root.open(path).identity
     } catch {
       // What can't be looked at has not left.
       return error.code == ENOENT || error.code == ENOTDIR
