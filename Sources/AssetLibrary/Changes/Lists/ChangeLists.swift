@@ -35,6 +35,8 @@ package struct ChangeLists: Sendable {
   ) throws(ChangeListError) -> ChangeOutcome {
     try examine(requests, principal)
     let prepared = try prepare(requests, principal)
+    // Behind the commit others may move files again.
+    defer { prepared.end() }
     fault(.filesMoved)
     var performed: Result<ChangeOutcome, ChangeListError>?
     do throws(AssetSourceError) {
