@@ -62,7 +62,9 @@ extension Catalogue {
         result.stands(at: changeToken)
         return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
       }
-      if isInStep, let step = try step(result.list.rows, fetch, touched, since: token, for: principal, db) {
+      if isInStep, PlaceSearch.pays(touched: touched.count, fetch, old: result.count),
+        let step = try step(result.list.rows, fetch, touched, since: token, for: principal, db)
+      {
         rows = step.rows
         marked = step.touched
       } else {

@@ -35,6 +35,17 @@ struct PlaceSearch {
   private static let costOfOne = 16
   private static let fewest = 1000
 
+  /// How many assets are looked for one by one, before reading the list costs less. A list that takes a look at every asset is
+  /// read as seldom as can be.
+  private static func limit(_ fetch: AssetFetch, old count: Int) -> Int {
+    max(fewest, fetch.isFree ? count : count / costOfOne)
+  }
+
+  /// Whether so many touched assets may be looked up, to find those that the fetch gives, before reading the list costs less.
+  static func pays(touched count: Int, _ fetch: AssetFetch, old: Int) -> Bool {
+    fetch.isFree || count <= limit(fetch, old: old)
+  }
+
   init(
     _ fetch: AssetFetch, _ old: [UInt32], touched: [UInt32], for principal: Principal, _ db: Database
   ) throws {
@@ -44,7 +55,7 @@ struct PlaceSearch {
     statement = try FetchStatement(
       plan, columns: "asset.id, \(AssetRow.revision(for: principal))", limit: nil
     ).prepared(db)
-    limit = max(Self.fewest, fetch.isFree ? old.count : old.count / Self.costOfOne)
+    limit = Self.limit(fetch, old: old.count)
     let isTouched = TouchedRows(touched.map { ($0, false) })
     var former: [UInt32: Int] = [:]
     kept.reserveCapacity(old.count)

@@ -97,36 +97,16 @@ extension Problem {
     }
   }
 
+  /// With the member of the entry that it is about.
   private static func problem(_ error: LibraryFilesError) -> Problem {
+    if case .catalogue(let error) = error { return problem(error) }
+    var problem = Problem(error)
     switch error {
-    case .readOnly: return .libraryReadOnly
-    case .noSuchAsset(let identifier):
-      return Problem(
-        404, "asset-not-found", "No such asset", detail: "There is no asset \(identifier.rawValue.prefix(64)).",
-        parameter: "asset")
-    case .notInTrash(let identifier):
-      return Problem(
-        404, "not-in-trash", "Not in the trash",
-        detail: "There is no asset \(identifier.rawValue.prefix(64)) in the trash; it may have been purged.",
-        parameter: "asset")
-    case .noSuchFile:
-      return Problem(
-        404, "file-not-found", "No such file", detail: "There is no such file in the library's folder.",
-        parameter: "path")
-    case .notMedia(let reason):
-      return Problem(
-        415, "format-unsupported", "The format is not supported",
-        detail: "The file is no picture or video that can be an asset: \(reason).", parameter: "path")
-    case .damagedMedia(let reason):
-      return Problem(
-        422, "undecodable", "Undecodable", detail: "The file can't be an asset: \(reason).", parameter: "path")
-    case .insufficientStorage: return .insufficientStorage
-    case .failed:
-      return Problem(
-        500, "file-not-changed", "A file could not be moved",
-        detail: "The file system refused; nothing has changed, and the daemon's log says why.")
-    case .catalogue(let error): return problem(error)
+    case .noSuchAsset, .notInTrash: problem.parameter = "asset"
+    case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
+    case .readOnly, .insufficientStorage, .failed, .catalogue: break
     }
+    return problem
   }
 
   private static func problem(_ error: AssetSourceError) -> Problem {
