@@ -201,12 +201,15 @@ struct CachingManagerTests {
     await studio.untilQuiet()
     #expect(studio.pinned() == Set(15..<35))
     studio.advance(by: .seconds(5))
-    _ = try studio.move(21..<31)
+    _ = try studio.move(27..<37)
     studio.advance(by: .seconds(1))
     await studio.untilQuiet()
-    #expect(studio.pinned() == Set(16..<36))
+    // What is there is kept as far again as the margin goes.
+    let moved = try #require(try studio.managers.status("default", for: CachingStudio.owner)?.window)
+    #expect(moved.range == 22..<42 && moved.ready == 20 && moved.leftOut == 0)
+    #expect(studio.pinned() == Set(17..<42))
     let lookups = studio.library.lookups
-    _ = try studio.move(21..<31)
+    _ = try studio.move(27..<37)
     // What is known is not asked for again.
     #expect(studio.library.lookups == lookups)
     _ = try studio.managers.stopAll(id: "default", for: CachingStudio.owner)
@@ -412,53 +415,55 @@ struct CachingManagerTests {
     var made: Set<Int> = []
     var deleted: Set<Int> = []
 
-    /// Positions a second, by the moves of the last 150 ms in the same direction.
+    /// Positions a second, by the moves of the last 150 ms in the same direction, and how many it may have been.
     private func speed(
       _ moves: [(at: ContinuousClock.Instant, visible: Range<Int>, margin: Int)], _ now: ContinuousClock.Instant
-    ) -> Double {
-      guard moves.count >= 2, let last = moves.last else { return 0 }
+    ) -> (likely: Double, fastest: Double) {
+      guard moves.count >= 2, let last = moves.last else { return (0, 0) }
       let before = moves[moves.count - 2]
       let step = last.visible.lowerBound - before.visible.lowerBound
-      if step == 0 { return 0 }
+      if step == 0 { return (0, 0) }
       func seconds(_ from: ContinuousClock.Instant, _ to: ContinuousClock.Instant) -> Double {
         from.duration(to: to) / .seconds(1)
       }
       let pause = min(max(2 * seconds(before.at, last.at), 0.05), 0.25)
-      if now >= last.at + .seconds(pause) { return 0 }
+      if now >= last.at + .seconds(pause) { return (0, 0) }
       var base = moves.count - 1
       while base > 0, seconds(moves[base - 1].at, last.at) <= 0.15,
         (moves[base].visible.lowerBound - moves[base - 1].visible.lowerBound).signum() == step.signum()
       { base -= 1 }
       if base == moves.count - 1 {
-        return Double(step) / max(1.0 / 60, min(0.1, seconds(before.at, last.at)))
+        return (Double(step) / 0.1, Double(step) * 60)
       }
-      return Double(last.visible.lowerBound - moves[base].visible.lowerBound)
+      let speed =
+        Double(last.visible.lowerBound - moves[base].visible.lowerBound)
         / max(1.0 / 60, seconds(moves[base].at, last.at))
+      return (speed, speed)
     }
 
     mutating func look(_ id: String, at now: ContinuousClock.Instant) {
       guard var manager = managers[id] else { return }
       defer { managers[id] = manager }
       guard let last = manager.moves.last else { return }
-      let speed = speed(manager.moves, now)
+      let (speed, fastest) = speed(manager.moves, now)
       let visible = last.visible
       func around(_ before: Int, _ after: Int) -> Set<Int> {
         Set(max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)).subtracting(deleted)
       }
+      let kept = around(2 * last.margin, 2 * last.margin)
       if abs(speed) * 0.25 > Double(visible.count) {
-        let gone = min(visible.count, Int(abs(speed) * 0.05))
+        let gone = min(visible.count, Int(abs(fastest) * 0.05))
         let wanted = around(0, 0).intersection(speed > 0 ? visible.dropFirst(gone) : visible.dropLast(gone))
-        manager.refused.formIntersection(visible)
+        manager.refused.formIntersection(kept)
         manager.refused.formUnion(wanted.subtracting(made).subtracting(manager.held))
-        manager.held.formIntersection(visible)
+        manager.held.formIntersection(kept)
         manager.held.formUnion(wanted.intersection(made).subtracting(manager.refused))
       } else {
         let ahead = min(last.margin + Int(abs(speed) * 0.5), 2 * last.margin)
         let behind = speed == 0 ? last.margin : last.margin / 4
         let wanted = speed < 0 ? around(ahead, behind) : around(behind, ahead)
-        let range = speed < 0 ? around(ahead, last.margin) : around(last.margin, ahead)
-        manager.held = manager.held.intersection(range).union(wanted)
-        manager.refused = manager.refused.intersection(range).subtracting(wanted)
+        manager.held = manager.held.intersection(kept).union(wanted)
+        manager.refused = manager.refused.intersection(kept).subtracting(wanted)
       }
     }
 

@@ -14,6 +14,7 @@ struct PreheatWindowTests {
     var lookedAtAfter = 0
     let range: Range<Int>
     var prepared: Range<Int>?
+    var kept: Range<Int>?
     var quality = PreheatWindow.Quality.high
     var direction = 0
   }
@@ -37,20 +38,20 @@ struct PreheatWindowTests {
       moves: [(0, 100..<140)] + steps(3, of: 1, every: 16, from: 100), range: 103..<143, direction: 1),
     Case(
       testDescription: "scrolling at 60 a second: the margin and half a second more ahead, a quarter behind",
-      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100), range: 132..<282, prepared: 162..<282,
+      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100), range: 162..<282, kept: 92..<292,
       direction: 1),
     Case(
       testDescription: "the same towards the beginning",
-      moves: [(0, 500..<540)] + steps(12, of: -6, every: 100, from: 500), range: 358..<508, prepared: 358..<478,
+      moves: [(0, 500..<540)] + steps(12, of: -6, every: 100, from: 500), range: 358..<478, kept: 348..<548,
       direction: -1),
     Case(
       testDescription: "ahead is at most twice the margin",
-      moves: [(0, 100..<140)] + steps(12, of: 15, every: 100, from: 100), range: 240..<400, prepared: 270..<400,
+      moves: [(0, 100..<140)] + steps(12, of: 15, every: 100, from: 100), range: 270..<400, kept: 200..<400,
       direction: 1),
     Case(
       testDescription: "a fling at 2,000 a second prepares nothing: all of it will be gone",
       moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100), range: 740..<780, prepared: 780..<780,
-      quality: .reduced, direction: 1),
+      kept: 660..<860, quality: .reduced, direction: 1),
     Case(
       testDescription: "a slower one, at 250 a second: what stays for a moment",
       moves: [(0, 100..<140)] + steps(20, of: 5, every: 20, from: 100), range: 200..<240, prepared: 212..<240,
@@ -60,8 +61,9 @@ struct PreheatWindowTests {
       moves: [(0, 500..<540)] + steps(20, of: -5, every: 20, from: 500), range: 400..<440, prepared: 400..<428,
       quality: .reduced, direction: -1),
     Case(
-      testDescription: "a fling's first move is one already, however long the rest before it was",
-      moves: [(0, 100..<140), (5000, 133..<173)], range: 133..<173, prepared: 149..<173, quality: .reduced,
+      testDescription:
+        "a fling's first move is one already, however long the rest before it was; how fast, nobody knows",
+      moves: [(0, 100..<140), (5000, 133..<173)], range: 133..<173, prepared: 173..<173, quality: .reduced,
       direction: 1),
     Case(
       testDescription: "the same range again: the fling is over",
@@ -85,11 +87,11 @@ struct PreheatWindowTests {
       range: 6960..<7080),
     Case(
       testDescription: "turned round: where it goes now counts",
-      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100) + [(100, 169..<209)], range: 114..<249,
-      prepared: 114..<219, direction: -1),
+      moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100) + [(100, 169..<209)], range: 114..<219,
+      direction: -1),
     Case(
       testDescription: "two moves at one moment are no fling", moves: [(0, 100..<140), (0, 101..<141)],
-      range: 61..<211, prepared: 91..<211, direction: 1),
+      range: 91..<211, direction: 1),
   ]
 
   @Test("what is prepared", arguments: cases)
@@ -103,6 +105,7 @@ struct PreheatWindowTests {
     let plan = window.plan(at: now + .milliseconds(sample.lookedAtAfter))
     #expect(plan.range == sample.range)
     #expect(plan.prepared == sample.prepared ?? sample.range)
+    if let kept = sample.kept { #expect(plan.kept == kept) }
     #expect(plan.quality == sample.quality)
     #expect(plan.direction == sample.direction)
     #expect(Set(plan.order) == Set(plan.prepared) && plan.order.count == plan.prepared.count)
@@ -129,14 +132,93 @@ struct PreheatWindowTests {
     var window = PreheatWindow()
     let now = ContinuousClock.now
     window.moved(to: 1000..<1040, of: 10_000, margin: 40, at: now)
-    for _ in 0..<8 { window.left(wasSeen: false) }
+    for _ in 0..<8 { window.left(.ahead, wasSeen: false) }
     #expect(window.plan(at: now).range.count == 40 + 2 * 24)
-    for _ in 0..<80 { window.left(wasSeen: false) }
+    for _ in 0..<80 { window.left(.ahead, wasSeen: false) }
     #expect(window.plan(at: now).range == 1000..<1040)
-    for _ in 0..<8 { window.left(wasSeen: true) }
+    for _ in 0..<8 { window.left(.ahead, wasSeen: true) }
     #expect(window.plan(at: now).range.count == 40 + 2 * 16)
-    for _ in 0..<80 { window.left(wasSeen: true) }
+    for _ in 0..<80 { window.left(.ahead, wasSeen: true) }
     #expect(window.plan(at: now).range == 960..<1080)
+  }
+
+  @Test("what lies in the way and what lies behind are told apart, also at rest", arguments: [1, -1])
+  func sides(heading: Int) {
+    var window = PreheatWindow()
+    let now = ContinuousClock.now
+    window.moved(to: 5000..<5040, of: 10_000, margin: 40, at: now)
+    #expect(window.plan(at: now).side(of: 4999) == .ahead && window.plan(at: now).side(of: 5040) == .ahead)
+    let first = 5000 + heading
+    for _ in 0..<2 { window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now) }
+    for _ in 0..<80 { window.left(.behind, wasSeen: false) }
+    let plan = window.plan(at: now)
+    #expect(plan.direction == 0 && plan.side(of: first) == nil)
+    #expect(plan.range == (heading > 0 ? first..<first + 80 : first - 40..<first + 40))
+    #expect(plan.side(of: first + 40) == (heading > 0 ? .ahead : .behind))
+    #expect(plan.side(of: first - 1) == (heading > 0 ? .behind : .ahead))
+    for _ in 0..<80 { window.left(.ahead, wasSeen: false) }
+    #expect(window.plan(at: now).range == first..<first + 40)
+  }
+
+  @Test("whoever scrolls by rows, resting between them, leaves nothing unseen that was prepared")
+  func rows() {
+    var window = PreheatWindow()
+    var now = ContinuousClock.now
+    var prepared = Set<Int>()
+    var first = 2000
+    func look() {
+      let plan = window.plan(at: now)
+      let gone = prepared.filter { !plan.kept.contains($0) }
+      #expect(gone.allSatisfy { $0 < first })
+      prepared.subtract(gone)
+      prepared.formUnion(plan.prepared)
+    }
+    for _ in 0..<200 {
+      // A row every 83 ms, and the same range again each 60th of a second.
+      for tick in 0..<5 {
+        window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now)
+        look()
+        now += .microseconds(16_667)
+        if tick == 4 { first += 5 }
+      }
+    }
+    #expect(prepared.contains(first + 40 + 39 - 5))
+  }
+
+  @Test("in a rest that lasts for longer than the ones before, all of the margin is prepared")
+  func longRest() throws {
+    var window = PreheatWindow()
+    var now = ContinuousClock.now
+    func rest(at first: Int, seconds: Int) {
+      window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now)
+      window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now)
+      #expect(window.plan(at: now).range == first..<first + 40)
+      now += .seconds(seconds)
+    }
+    window.moved(to: 0..<40, of: 10_000, margin: 40, at: now)
+    for side in [PreheatWindow.Side.ahead, .behind] {
+      for _ in 0..<200 { window.left(side, wasSeen: false) }
+    }
+    now += .milliseconds(1500)
+    // Short ones, each as long as the one before.
+    for stop in 1...5 {
+      rest(at: stop * 1000, seconds: 1)
+      #expect(window.plan(at: now).range == stop * 1000..<stop * 1000 + 40)
+    }
+    rest(at: 6000, seconds: 2)
+    #expect(window.plan(at: now - .nanoseconds(1)).range == 6000..<6040)
+    #expect(window.nextChange(after: now - .nanoseconds(1)) == now)
+    #expect(window.plan(at: now).range == 5960..<6080 && window.nextChange(after: now) == nil)
+    now += .seconds(1)
+    // Rests of three seconds are the custom now: the next must be of six.
+    rest(at: 7000, seconds: 5)
+    #expect(window.plan(at: now).range == 7000..<7040 && window.nextChange(after: now) == now + .seconds(1))
+    now += .seconds(1)
+    #expect(window.plan(at: now).range == 6960..<7080)
+    // However long they are, one of ten is long enough.
+    now += .seconds(1000)
+    rest(at: 8000, seconds: 10)
+    #expect(window.plan(at: now).range == 7960..<8080)
   }
 
   @Test("a window says when its plan will be another, and is another then, and not before")
@@ -174,11 +256,14 @@ struct PreheatWindowTests {
         let margin = Int.random(in: 0...60, using: &random)
         let visible = first..<first + Int.random(in: 1...50, using: &random)
         window.moved(to: visible, of: count, margin: margin, at: now)
-        if Bool.random(using: &random) { window.left(wasSeen: Bool.random(using: &random)) }
+        if Bool.random(using: &random) {
+          window.left(Bool.random(using: &random) ? .ahead : .behind, wasSeen: Bool.random(using: &random))
+        }
         let plan = window.plan(at: now + .milliseconds(Int.random(in: 0...400, using: &random)))
         #expect(plan.range.clamped(to: 0..<count) == plan.range)
         #expect(plan.prepared.isEmpty || plan.prepared.clamped(to: plan.range) == plan.prepared)
-        #expect(plan.visible.allSatisfy(plan.range.contains))
+        #expect(plan.visible.allSatisfy(plan.range.contains) && plan.range.allSatisfy(plan.kept.contains))
+        #expect(plan.kept.clamped(to: 0..<count) == plan.kept && plan.kept.count <= plan.visible.count + 4 * margin)
         #expect(plan.range.count <= plan.visible.count + 3 * margin)
         let prepared = Set(plan.order.prefix { plan.visible.contains($0) })
         #expect(prepared == Set(plan.visible.filter(plan.prepared.contains)))

@@ -140,19 +140,18 @@ package final class FrameCache: Sendable {
 
   /// Keeps a frame of a pinned key beside all others. `nil`: it is not pinned, or there is no room left.
   private func storePinned(_ frame: ImageFrame, for key: RenditionKey) -> CachedFrame? {
-    guard pinnedCapacityBytes > 0, withShard(of: key, { $0.pins[key] != nil && $0.frames[key] == nil }),
-      reservePinned(CachedFrame.cost(of: frame))
-    else { return nil }
+    guard pinnedCapacityBytes > 0, withShard(of: key, { $0.pins[key] != nil && $0.frames[key] == nil }) else {
+      return nil
+    }
     let new = CachedFrame(frame, key: key, total: total)
+    // Counted where it comes in, so that what is pinned and what is counted are one at any moment.
     let isKept = withShard(of: key) { shard in
-      guard shard.pins[key] != nil, shard.frames[key] == nil else { return false }
+      guard shard.pins[key] != nil, shard.frames[key] == nil, reservePinned(new.cost) else { return false }
       shard.frames[key] = new
       shard.pinned.insert(key)
       return true
     }
-    if isKept { return new }
-    pinnedTotal.bytes.subtract(new.cost, ordering: .relaxed)
-    return nil
+    return isKept ? new : nil
   }
 
   private func reservePinned(_ bytes: Int) -> Bool {

@@ -39,8 +39,8 @@ final class CachingManager {
     var isInWindow = false
     /// Its place in line: the lowest first.
     var rank = 0
-    /// It was first wanted beyond what was visible.
-    var isAhead = false
+    /// Where beyond what was visible it was first wanted.
+    var side: PreheatWindow.Side?
     /// Only what is nearly free is done for it.
     var isReduced = false
     var isUsed = false
@@ -119,7 +119,7 @@ final class CachingManager {
   /// Begins to keep an asset's frame ready. False: it has as many as it may.
   func start(_ asset: Asset, _ options: PreheatOptions) -> Bool {
     let name = Name(asset: asset.localIdentifier, options: options)
-    guard entries[name] != nil || add(name, asset, isAhead: false) else { return false }
+    guard entries[name] != nil || add(name, asset, nil) else { return false }
     change(name) { entry in
       if !entry.isStarted { startedCount += 1 }
       entry.isStarted = true
@@ -168,14 +168,21 @@ final class CachingManager {
     return window.arithmetic.plan(at: now).order.prefix(tools.mostAssets).filter { window.assets[$0] == nil }
   }
 
+  /// The positions of the window's list that are looked up, as far as they matter still, and those that are to be.
+  func positionsInSight(at now: ContinuousClock.Instant) -> [Int] {
+    guard let window else { return [] }
+    let plan = window.arithmetic.plan(at: now)
+    return plan.kept.filter { window.assets[$0] != nil || plan.range.contains($0) }
+  }
+
   /// Brings the entries into line with the window as it is now.
   func plan(at now: ContinuousClock.Instant) {
     guard var window else { return }
     let plan = window.arithmetic.plan(at: now)
     window.plan = plan
     // What is far from there is forgotten; it may be another by the time that one comes back.
-    if window.assets.count > 2 * plan.range.count {
-      window.assets = window.assets.filter { plan.range.contains($0.key) }
+    if window.assets.count > 2 * plan.kept.count {
+      window.assets = window.assets.filter { plan.kept.contains($0.key) }
     }
     self.window = window
     let wanted = wishes(of: window, plan)
@@ -185,7 +192,7 @@ final class CachingManager {
     }
     let isReduced = plan.quality == .reduced || !allowsHighQuality
     for (name, wish) in wanted.sorted(by: { $0.value.rank < $1.value.rank }) {
-      guard entries[name] != nil || add(name, wish.asset, isAhead: wish.isAhead) else { continue }
+      guard entries[name] != nil || add(name, wish.asset, wish.side) else { continue }
       update(name, wish.asset)
       change(name) { entry in
         entry.isInWindow = true
@@ -205,7 +212,7 @@ final class CachingManager {
   private struct Wish {
     let asset: Asset
     let rank: Int
-    let isAhead: Bool
+    let side: PreheatWindow.Side?
     /// Else it is kept if it is there, and not begun.
     let isPrepared: Bool
   }
@@ -219,23 +226,25 @@ final class CachingManager {
       let name = Name(asset: asset.localIdentifier, options: window.options)
       guard wanted[name] == nil, isPrepared || entries[name]?.isInWindow == true else { return }
       wanted[name] = Wish(
-        asset: asset, rank: rank, isAhead: !plan.visible.contains(position), isPrepared: isPrepared)
+        asset: asset, rank: rank, side: plan.side(of: position), isPrepared: isPrepared)
     }
     for (rank, position) in plan.order.enumerated() {
       want(position, rank: plan.visible.contains(position) ? rank : Self.marginRank + rank, isPrepared: true)
     }
-    for position in plan.range where !plan.prepared.contains(position) {
+    // What is kept without need gives way to what is needed.
+    let kept = hasLeftOut ? plan.range : plan.kept
+    for position in kept where !plan.prepared.contains(position) {
       want(position, rank: Self.marginRank, isPrepared: false)
     }
     return wanted
   }
 
   /// False: there are as many as there may be.
-  private func add(_ name: Name, _ asset: Asset, isAhead: Bool) -> Bool {
+  private func add(_ name: Name, _ asset: Asset, _ side: PreheatWindow.Side?) -> Bool {
     guard entries.count < tools.mostAssets, tools.tally.entries < tools.mostInAll else { return false }
     tools.tally.entries += 1
     entries[name] = Entry(
-      asset: asset, key: RenditionKey(asset, name.options.request(for: asset)), isAhead: isAhead)
+      asset: asset, key: RenditionKey(asset, name.options.request(for: asset)), side: side)
     return true
   }
 
@@ -378,7 +387,7 @@ final class CachingManager {
         wasted += 1
         tools.metrics.wasted()
       }
-      if entry.isAhead { window?.arithmetic.left(wasSeen: entry.isUsed) }
+      if let side = entry.side { window?.arithmetic.left(side, wasSeen: entry.isUsed) }
     }
     tools.cache.unpin(entry.key)
   }

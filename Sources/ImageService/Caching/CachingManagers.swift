@@ -245,7 +245,7 @@ package final class CachingManagers: ChangeObserver, @unchecked Sendable {
     time(manager)
   }
 
-  /// Sees to it that the window is planned anew when its travel has settled.
+  /// Sees to it that the window is planned anew when its travel has settled, and when a rest has become a long one.
   private func time(_ manager: CachingManager) {
     let now = now()
     guard let change = manager.window?.arithmetic.nextChange(after: now) else { return }
@@ -264,11 +264,13 @@ package final class CachingManagers: ChangeObserver, @unchecked Sendable {
   private func settle(_ manager: CachingManager) {
     let now = now()
     guard let window = manager.window else { return }
-    if window.arithmetic.nextChange(after: now) != nil { return time(manager) }
     let missing = manager.missingPositions(at: now)
     guard !missing.isEmpty else {
-      manager.plan(at: now)
-      return thereMayBeRoom()
+      if window.arithmetic.plan(at: now) != window.plan {
+        manager.plan(at: now)
+        thereMayBeRoom()
+      }
+      return time(manager)
     }
     let generation = library.generation
     let isAccepted = lookups.submit { [self, name = name(of: manager), source = window.source] in
@@ -308,7 +310,7 @@ package final class CachingManagers: ChangeObserver, @unchecked Sendable {
     manager.isRefreshing = true
     manager.isStale = false
     let identifiers = Array(Set(manager.entries.keys.map(\.asset)))
-    let positions = manager.window.map { $0.arithmetic.plan(at: now()).range.map { $0 } } ?? []
+    let positions = manager.positionsInSight(at: now())
     let isAccepted = lookups.submit {
       [self, name = name(of: manager), owner = manager.owner, source = manager.window?.source] in
       let found = logging { () throws(Failure) in

@@ -57,9 +57,12 @@ extension CachingManager {
   }
 
   var windowStatus: WindowStatus? {
-    guard let plan = window?.plan else { return nil }
+    guard let window, let plan = window.plan else { return nil }
     var status = WindowStatus(range: plan.range, quality: allowsHighQuality ? plan.quality : .reduced)
-    for entry in entries.values where entry.isInWindow {
+    for position in plan.range {
+      guard let asset = window.assets[position] ?? nil,
+        let entry = entries[Name(asset: asset.localIdentifier, options: window.options)], entry.isInWindow
+      else { continue }
       switch entry.stage {
       case .waiting, .preparing: status.pending += 1
       case .ready: status.ready += 1

@@ -46,7 +46,10 @@ struct CachingBench: ParsableCommand {
   var seconds = 15.0
 
   @Option(help: "Scrolling: how many flings, and how many jumps.")
-  var cycles = 6
+  var cycles = 12
+
+  @Option(help: "Scrolling: how long the stops last between flings and jumps, in seconds; at least 1.1.")
+  var rest = 1.5
 
   @Option(help: "Scrolling: the window's margin.")
   var margin = 40
@@ -114,17 +117,14 @@ struct CachingBench: ParsableCommand {
         "start", "side", "trace", "window", "cells", "final at once", "any at once", "final in 100 ms", "any in 100 ms",
         "p50 ms", "p99 ms", "prepared", "wasted", "CPU s", "failed",
       ], labels: 4)
-    let traces = ScrollTrace.all(of: assets, seconds: seconds, cycles: cycles).filter { candidate in
+    let traces = ScrollTrace.all(of: assets, seconds: seconds, cycles: cycles, rest: rest).filter { candidate in
       trace.isEmpty || trace.contains { candidate.name.contains($0) }
     }
-    // A quality of its own for each turn, so that none finds what another has made.
-    var quality = 20 + Int(Date().timeIntervalSince1970) % 60
     for start in start.isEmpty ? Start.allCases : start {
       for side in side {
         for trace in traces {
           for hasWindow in [false, true] {
-            quality = quality % 98 + 1
-            try turn(start, side, trace, hasWindow, quality, library, data, table)
+            try turn(start, side, trace, hasWindow, library, data, table)
           }
         }
       }
@@ -133,21 +133,18 @@ struct CachingBench: ParsableCommand {
   }
 
   private func turn(
-    _ start: Start, _ side: Int, _ trace: ScrollTrace, _ hasWindow: Bool, _ quality: Int, _ library: CachingLibrary,
+    _ start: Start, _ side: Int, _ trace: ScrollTrace, _ hasWindow: Bool, _ library: CachingLibrary,
     _ data: (warm: String, cold: String), _ table: Table
   ) throws {
-    let folder = start == .warm ? data.warm : data.cold
-    var settings = ["accessLog=false", "cache.ladder=false", "cache.frameBytes=\(256 << 20)"]
-    if start == .cold {
-      try? FileManager.default.removeItem(atPath: folder + "/cache")
-      settings.append("cache.diskBytes=\(8 << 30)")
-    }
+    let folder = try Self.copied(start == .warm ? data.warm : data.cold, to: "\(work)/turn-\(assets)")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let settings = ["accessLog=false", "cache.ladder=false", "cache.frameBytes=\(256 << 20)"]
     let daemon = try DaemonUnderTest(binary: photod, library: library.path, data: folder, settings: settings)
     let (port, _) = try Load.parts(of: daemon.url)
     let client = HTTPClient(port: port)
     let byPath = try daemon.identifiersByPath()
     let result = try Self.fetchResult(client)
-    let mode = "\"contentMode\": \"aspectFill\", \"options\": {\"quality\": \(quality)}"
+    let mode = "\"contentMode\": \"aspectFill\""
     let window = (
       path: "/v1/cachingManagers/default/window",
       members: "\"fetchResult\": \"\(result)\", \"margin\": \(margin), \"targetSize\": \"\(side)x\(side)\", \(mode)"
@@ -155,7 +152,7 @@ struct CachingBench: ParsableCommand {
     try daemon.waitUntilIdle()
     let setting = ScrollClient.Setting(
       port: port, identifiers: library.names.compactMap { byPath[$0] },
-      query: "targetSize=\(side)x\(side)&contentMode=aspectFill&quality=\(quality)&deliveryMode=opportunistic",
+      query: "targetSize=\(side)x\(side)&contentMode=aspectFill&deliveryMode=opportunistic",
       window: hasWindow ? window : nil)
     guard setting.identifiers.count == library.names.count else { throw BenchError(description: "not all are there") }
     var outcome: ScrollClient.Outcome?
@@ -177,6 +174,18 @@ struct CachingBench: ParsableCommand {
         outcome.waits.percentile(50).text(1), outcome.waits.percentile(99).text(1), "\(Int(prepared))",
         prepared > 0 ? percent(wasted / prepared) : "–", cpu.text(1), "\(outcome.failures)",
       ])
+  }
+
+  /// A data folder of the turn's own, so that none finds what another has made. Pictures are never changed in place, so
+  /// links will do for them; databases are.
+  private static func copied(_ original: String, to copy: String) throws -> String {
+    try? FileManager.default.removeItem(atPath: copy)
+    try Command(["cp", "-al", original, copy]).run()
+    for name in try FileManager.default.subpathsOfDirectory(atPath: copy) where name.contains(".sqlite") {
+      try FileManager.default.removeItem(atPath: "\(copy)/\(name)")
+      try FileManager.default.copyItem(atPath: "\(original)/\(name)", toPath: "\(copy)/\(name)")
+    }
+    return copy
   }
 
   private static func fetchResult(_ client: HTTPClient) throws -> String {

@@ -18,15 +18,17 @@ struct ScrollTrace: Sendable {
   static let visible = 40
   /// Cells in a row: a grid scrolls by rows.
   private static let row = 5
-  private static let restSeconds = 1.5
+  private static let flingSeconds = 1.5
   private static let flingSpeed = 2000.0
 
   /// Half a minute's reading, steady scrolling at 60 assets a second, flings with stops, and jumps to dates.
   ///
-  /// - Parameter cycles: of flings, and of jumps.
-  static func all(of count: Int, seconds: Double, cycles: Int) -> [ScrollTrace] {
+  /// - Parameters:
+  ///   - cycles: of flings, and of jumps.
+  ///   - rest: how long each stop lasts, in seconds.
+  static func all(of count: Int, seconds: Double, cycles: Int, rest: Double) -> [ScrollTrace] {
     let last = count - visible
-    let cycle = 2 * restSeconds
+    let cycle = flingSeconds + rest
     // To the end of the list and back, again and again.
     @Sendable func bounced(_ distance: Double) -> Double {
       let turn = distance.truncatingRemainder(dividingBy: 2 * Double(last))
@@ -45,14 +47,14 @@ struct ScrollTrace: Sendable {
         name: "flings, 2000/s", seconds: Double(cycles) * cycle, judged: .stops,
         position: { time in
           let whole = (time / cycle).rounded(.down)
-          let moved = min(time - whole * cycle, restSeconds)
-          return min(last, Int(bounced((whole * restSeconds + moved) * flingSpeed) / Double(row)) * row)
+          let moved = min(time - whole * cycle, flingSeconds)
+          return min(last, Int(bounced((whole * flingSeconds + moved) * flingSpeed) / Double(row)) * row)
         },
-        stops: (0..<cycles).map { Double($0) * cycle + restSeconds }),
+        stops: (0..<cycles).map { Double($0) * cycle + flingSeconds }),
       ScrollTrace(
-        name: "jumps", seconds: Double(cycles) * restSeconds, judged: .stops,
-        position: { dates[min(cycles, Int($0 / restSeconds) + 1)] },
-        stops: (0..<cycles).map { Double($0) * restSeconds }),
+        name: "jumps", seconds: Double(cycles) * rest, judged: .stops,
+        position: { dates[min(cycles, Int($0 / rest) + 1)] },
+        stops: (0..<cycles).map { Double($0) * rest }),
     ]
   }
 }
