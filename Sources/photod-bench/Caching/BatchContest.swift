@@ -1,5 +1,5 @@
 // A screen of thumbnails as so many requests on six connections, and as one batch, over a network of its own: two
-// network namespaces with a wire between them that takes its time (tc netem). It takes root.
+// network namespaces with a wire between them that takes its time. It takes root.
 
 import ArgumentParser
 import Foundation
@@ -11,7 +11,7 @@ struct BatchContest {
   private static let frames = 100
   static let side = 200
   /// Some 8 KB a frame.
-  static let quality = 80
+  static let quality = 91
 
   let binary: String
   let library: CachingLibrary
@@ -20,8 +20,9 @@ struct BatchContest {
   let rounds: Int
 
   func print() throws {
-    defer { Self.removeNetwork() }
-    try makeNetwork()
+    let wire = try DelayedWire(
+      Self.space, near: Self.server, far: Self.client, oneWay: Double(roundTripMilliseconds) / 2000)
+    defer { withExtendedLifetime(wire) {} }
     let daemon = try DaemonUnderTest(
       binary: binary, library: library.path, data: data, listen: "\(Self.server):0",
       settings: ["accessLog=false", "allowAnonymous=true", "cache.ladder=false"])
@@ -52,28 +53,6 @@ struct BatchContest {
     Swift.print(
       "\nOne batch is \((found.singles.median / found.batches.median).text(1)) times as quick; on a new connection "
         + "\((found.singles.median / found.freshBatches.median).text(1)) times.\n")
-  }
-
-  private static func removeNetwork() {
-    for line in ["ip netns del \(space)", "ip link del photod-b0"] {
-      _ = try? Command(line.split(separator: " ").map(String.init)).usage(hiding: 2)
-    }
-  }
-
-  private func makeNetwork() throws {
-    Self.removeNetwork()
-    let delay = "\(Double(roundTripMilliseconds) / 2)ms"
-    let inside = "ip netns exec \(Self.space)"
-    for line in [
-      "ip netns add \(Self.space)", "ip link add photod-b0 mtu 1500 type veth peer name photod-b1 mtu 1500",
-      "ip link set photod-b1 netns \(Self.space)", "ip addr add \(Self.server)/24 dev photod-b0",
-      "\(inside) ip addr add \(Self.client)/24 dev photod-b1",
-      // Packets as they would go over a wire, and not 64 KiB at once.
-      "ip link set photod-b0 gso_max_segs 1", "\(inside) ip link set photod-b1 gso_max_segs 1",
-      "ip link set photod-b0 up", "\(inside) ip link set photod-b1 up",
-      "tc qdisc add dev photod-b0 root netem delay \(delay) limit 10000",
-      "\(inside) tc qdisc add dev photod-b1 root netem delay \(delay) limit 10000",
-    ] { try Command(line.split(separator: " ").map(String.init)).run() }
   }
 }
 
