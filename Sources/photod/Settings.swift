@@ -156,14 +156,32 @@ struct Settings: Sendable {
   ///   - file: the file named by `--config`; else the one that `PHOTOD_CONFIG` names; else none.
   ///   - flags: keys and values from the command line, the values as text.
   static func load(file: String?, flags: [String: String]) async throws -> Settings {
+    try Settings(try await reader(file: file, flags: flags))
+  }
+
+  /// What all sources together say, by key, in the order of ``defaults``. Throws as ``load(file:flags:)`` does.
+  static func values(file: String?, flags: [String: String]) async throws -> [(key: String, text: String)] {
+    let reader = try await reader(file: file, flags: flags)
+    _ = try Settings(reader)
+    return try defaults.map { key, value in
+      let text =
+        switch value {
+        case .int: String(try reader.number(key, in: .min ... .max))
+        case .bool: String(try reader.flag(key))
+        case .stringArray: try reader.list(key).joined(separator: ",")
+        default: try reader.text(key)
+        }
+      return (key, text)
+    }
+  }
+
+  private static func reader(file: String?, flags: [String: String]) async throws -> Reader {
     for key in flags.keys where !defaults.contains(where: { $0.key == key }) {
       throw SettingsError(description: "\(key) is not a setting; config/photod.json lists them")
     }
     var providers: [any ConfigProvider] = [
-      EnvironmentVariablesProvider(
-        environmentVariables: Dictionary(uniqueKeysWithValues: flags.map { (environmentName($0.key), $0.value) })
-      ).prefixKeys(with: "photod"),
-      EnvironmentVariablesProvider().prefixKeys(with: "photod"),
+      variables(Dictionary(uniqueKeysWithValues: flags.map { (environmentName($0.key), $0.value) })),
+      variables(ProcessInfo.processInfo.environment),
     ]
     if let file = file ?? ProcessInfo.processInfo.environment["PHOTOD_CONFIG"] {
       try rejectUnknownKeys(in: file)
@@ -171,21 +189,34 @@ struct Settings: Sendable {
     }
     let values = defaults.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue($0.value, isSecret: false)) }
     providers.append(InMemoryProvider(name: "defaults", values: Dictionary(uniqueKeysWithValues: values)))
-    return try Settings(Reader(config: ConfigReader(providers: providers)))
+    return Reader(config: ConfigReader(providers: providers))
   }
 
-  /// `scan.intervalSeconds` is PHOTOD_SCAN_INTERVAL_SECONDS.
-  static func environmentName(_ key: String) -> String {
-    var name = "PHOTOD_"
-    for character in key {
-      if character == "." {
-        name += "_"
-      } else {
-        if character.isUppercase { name += "_" }
-        name += character.uppercased()
-      }
+  /// Looks keys up by ``environmentName(_:)``. The provider has a way of its own to tell the words of a key apart, so it is
+  /// given one word at a time.
+  private static func variables(_ variables: [String: String]) -> some ConfigProvider {
+    EnvironmentVariablesProvider(environmentVariables: variables).mapKeys { key in
+      AbsoluteConfigKey(["photod"] + key.components.flatMap(words), context: key.context)
     }
-    return name
+  }
+
+  /// `scan.intervalSeconds` is PHOTOD_SCAN_INTERVAL_SECONDS, and `access.signedURLSeconds` PHOTOD_ACCESS_SIGNED_URL_SECONDS.
+  static func environmentName(_ key: String) -> String {
+    (["photod"] + key.split(separator: ".").flatMap { words(String($0)) }).joined(separator: "_").uppercased()
+  }
+
+  /// The words of a name, in lower case. One begins at a capital behind another letter, and at the last of several
+  /// capitals where a small letter follows.
+  private static func words(_ name: String) -> [String] {
+    let letters = Array(name)
+    var words: [String] = []
+    for (index, letter) in letters.enumerated() {
+      let isAfterCapital = index > 0 && letters[index - 1].isUppercase
+      let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isLowercase
+      if index == 0 || letter.isUppercase && (!isAfterCapital || isBeforeSmall) { words.append("") }
+      words[words.count - 1] += letter.lowercased()
+    }
+    return words
   }
 
   private init(_ reader: Reader) throws {

@@ -112,13 +112,15 @@ final class TestDaemon: @unchecked Sendable {
     "PHOTOD_SCAN_QUIET_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
   ]) { $1 }
 
-  static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> (
+  /// - Parameter isBare: without the settings that tests have in the environment.
+  static func run(_ arguments: [String], environment: [String: String] = [:], isBare: Bool = false) throws -> (
     status: Int32, output: String, error: String
   ) {
     let process = Process()
     process.executableURL = URL(filePath: binary)
     process.arguments = arguments
-    process.environment = Self.environment.merging(environment) { $1 }
+    let inherited = isBare ? Self.environment.filter { !$0.key.hasPrefix("PHOTOD_") } : Self.environment
+    process.environment = inherited.merging(environment) { $1 }
     let (output, error) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = error

@@ -26,6 +26,25 @@ struct CommonOptions: ParsableArguments {
 
   /// The settings, with these options and `more` above everything else.
   func settings(_ more: [String: String?] = [:]) async throws -> Settings {
+    let flags = try flags(more)
+    do {
+      return try await Settings.load(file: config, flags: flags)
+    } catch let error as SettingsError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  /// The same as text, by key.
+  func values() async throws -> [(key: String, text: String)] {
+    let flags = try flags([:])
+    do {
+      return try await Settings.values(file: config, flags: flags)
+    } catch let error as SettingsError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  private func flags(_ more: [String: String?]) throws -> [String: String] {
     var flags: [String: String] = [:]
     for assignment in assignments {
       let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -36,11 +55,7 @@ struct CommonOptions: ParsableArguments {
     flags["data"] = data ?? flags["data"]
     flags["logLevel"] = logLevel ?? flags["logLevel"]
     for (key, value) in more { flags[key] = value ?? flags[key] }
-    do {
-      return try await Settings.load(file: config, flags: flags)
-    } catch let error as SettingsError {
-      throw ValidationError(error.description)
-    }
+    return flags
   }
 }
 

@@ -4,17 +4,23 @@ import Foundation
 
 struct ShowSettings: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "settings", abstract: "Print every setting's key, default and environment variable, as JSON.")
+    commandName: "settings",
+    abstract: "Print every setting's key, environment variable, default and value, as JSON.")
+
+  @OptionGroup var options: CommonOptions
 
   func run() async throws {
     struct Entry: Encodable {
       let key: String
       let environment: String
       let `default`: String
+      /// By all sources together.
+      let value: String
     }
-    let entries = Settings.defaults.map { setting in
+    let entries = zip(Settings.defaults, try await options.values()).map { setting, value in
       Entry(
-        key: setting.key, environment: Settings.environmentName(setting.key), default: Self.text(setting.value))
+        key: setting.key, environment: Settings.environmentName(setting.key), default: Self.text(setting.value),
+        value: value.text)
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
