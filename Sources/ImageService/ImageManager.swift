@@ -117,7 +117,9 @@ package final class ImageManager: Sendable {
   /// The caller has no more use for the picture. Work that nobody else waits for stops soon.
   ///
   /// The task's last delivery is `.failed(.cancelled)`, unless it has had its last.
-  package func cancel(_ task: ImageTask) { end(task, .cancelled) }
+  /// - Returns: whether a render was stopped by it.
+  @discardableResult
+  package func cancel(_ task: ImageTask) -> Bool { end(task, .cancelled) }
 
   /// Cancels an active request by its name. False: there is none of that name.
   ///
@@ -148,7 +150,7 @@ package final class ImageManager: Sendable {
 
   /// Ends what has taken longer than it may. To be called about once a second.
   package func expire() {
-    for task in requests.tasks(createdBefore: now() - deadline) { end(task, .deadlineExceeded) }
+    for task in requests.tasks(createdBefore: now() - deadline) { _ = end(task, .deadlineExceeded) }
   }
 
   /// Lets go of frames that are over the bound, after something was attached to one of them.
@@ -157,9 +159,13 @@ package final class ImageManager: Sendable {
   /// Jobs whose render has not begun.
   package var waitingJobCount: Int { jobs.waitingCount }
 
-  private func end(_ task: ImageTask, _ error: ImageServiceError) {
-    leave(task)
+  /// Whether a render was stopped by it.
+  private func end(_ task: ImageTask, _ error: ImageServiceError) -> Bool {
+    let left = jobs.leave(task)
+    steps.left(left)
     task.finish(.failed(error))
+    if case .givenUp(_, isRendering: true) = left { return true }
+    return false
   }
 
   func leave(_ task: ImageTask) { steps.left(jobs.leave(task)) }

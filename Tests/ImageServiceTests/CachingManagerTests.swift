@@ -1,10 +1,13 @@
 import ImageService
+import PhotoFixtures
 import PhotoModel
 import Testing
 
 /// What caching managers keep ready, for whom, and for how long.
 @Suite("Caching managers", .serialized)
 struct CachingManagerTests {
+  /// Larger than what is read of a file to know what it is.
+  private static let photograph = JPEGFile { $0.quality = 98 }.encoded(Scene(seed: 5).pixels(width: 1200, height: 900))
   private static let other = Principal(name: "other", scopes: [.read])
 
   // MARK: startCaching, stopCaching
@@ -375,11 +378,49 @@ struct CachingManagerTests {
     }
     #expect(try studio.stop([0, 1]) == 2)
     #expect(studio.studio.cache.pinCount == 0)
+    // Neither had begun.
+    #expect(try studio.managers.status("default", for: CachingStudio.owner)?.givenUp == 0)
     studio.studio.openRenderLane()
     #expect(await journal.lines(1) == ["final"])
     await studio.studio.untilIdle()
     #expect(studio.studio.cache.pinCount == 0 && studio.studio.cache.pinnedByteCount == 0)
     #expect(studio.studio.budget.bytesInUse == 0)
+  }
+
+  @Test("a render that is stopped half-way is counted as given up; one that somebody waits for is not")
+  func stoppedHalfway() async throws {
+    let studio = CachingStudio()
+    func counts() throws -> [Int] {
+      let status = try #require(try studio.managers.status("default", for: CachingStudio.owner))
+      return [status.prepared, status.wasted, status.givenUp]
+    }
+    /// Until a render reads its original.
+    func begin(_ index: Int) async throws {
+      studio.library.restore(index, from: studio.studio.originals.add(Self.photograph, named: "p\(index)"))
+      studio.studio.shutRenderLane()
+      _ = try studio.start([index])
+      await studio.studio.untilQueued(1)
+      studio.studio.originals.stop()
+      studio.studio.openRenderLane()
+      await studio.studio.originals.readerStopped()
+    }
+    try await begin(0)
+    #expect(try studio.stop([0]) == 1)
+    #expect(try counts() == [0, 0, 1])
+    studio.studio.originals.goOn()
+    await studio.studio.untilIdle()
+    try await begin(1)
+    let asset = try #require(studio.library[1])
+    let journal = Journal()
+    _ = studio.studio.request(asset, CachingStudio.options().request(for: asset)) { delivery in
+      if case .final = delivery { journal.note("final") }
+    }
+    #expect(try studio.stop([1]) == 1)
+    studio.studio.originals.goOn()
+    #expect(await journal.lines(1) == ["final"])
+    #expect(try counts() == [0, 0, 1])
+    let exposition = String(decoding: studio.studio.metrics.exposition(), as: UTF8.self)
+    #expect(exposition.contains("photod_preheat_given_up_total 1"))
   }
 
   @Test("preparations are in no list of requests, and have no deadline")

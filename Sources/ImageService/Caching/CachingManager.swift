@@ -79,6 +79,7 @@ final class CachingManager {
   private(set) var prepared = 0
   private(set) var used = 0
   private(set) var wasted = 0
+  private(set) var givenUp = 0
   /// Those that wait, the first of them last; some may wait no more.
   private var line: [Name] = []
   private var isLineOld = false
@@ -380,7 +381,11 @@ final class CachingManager {
   private func release(_ entry: Entry) {
     switch entry.stage {
     case .waiting, .leftOut: return
-    case .preparing(let preparation): tools.images.giveUp(preparation)
+    case .preparing(let preparation):
+      if tools.images.giveUp(preparation) {
+        givenUp += 1
+        tools.metrics.gaveUp()
+      }
     case .ready(_, let wasMade):
       guard wasMade else { break }
       if !entry.isUsed {

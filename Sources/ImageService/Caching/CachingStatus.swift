@@ -18,6 +18,8 @@ package struct CachingStatus: Sendable, Hashable {
   /// Of these, those that were asked for while it kept them, and those that it dropped unseen.
   package internal(set) var used = 0
   package internal(set) var wasted = 0
+  /// Renders that were stopped half-way, for nobody wanted the frame any more; none of the prepared.
+  package internal(set) var givenUp = 0
   package internal(set) var window: WindowStatus?
 
   /// The share of those that were asked for, of all whose lot is known; `nil`: of none it is.
@@ -52,6 +54,7 @@ extension CachingManager {
     status.prepared = prepared
     status.used = used
     status.wasted = wasted
+    status.givenUp = givenUp
     status.window = windowStatus
     return status
   }

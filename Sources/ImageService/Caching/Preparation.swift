@@ -79,7 +79,12 @@ extension ImageManager {
   }
 
   /// Nobody needs it any more. What nobody else waits for stops soon.
-  package func giveUp(_ preparation: Preparation) { if let task = preparation.giveUp() { cancel(task) } }
+  ///
+  /// - Returns: whether that was a render which had begun: it comes to nothing.
+  package func giveUp(_ preparation: Preparation) -> Bool {
+    guard let task = preparation.giveUp() else { return false }
+    return cancel(task)
+  }
 
   /// On a quick worker.
   private func begin(
@@ -101,7 +106,7 @@ extension ImageManager {
     }
     let joined = jobs.join(task)
     // Given up between two lines: it is as if it had been a moment later.
-    if !preparation.began(task) { cancel(task) }
+    if !preparation.began(task) { _ = cancel(task) }
     switch joined {
     case .refused: task.finish(.failed(.queueFull))
     case .began(let job):

@@ -76,8 +76,8 @@ package final class JobSteps: Sendable {
   func left(_ left: JobTable.Left) {
     switch left {
     case .staying(let ticket?, let priority): lane.setPriority(priority, of: ticket)
-    case .givenUp(let ticket?): lane.withdraw(ticket)
-    case .staying(nil, _), .givenUp(nil), .wasNotThere: break
+    case .givenUp(let ticket?, _): lane.withdraw(ticket)
+    case .staying(nil, _), .givenUp(nil, _), .wasNotThere: break
     }
   }
 

@@ -101,7 +101,7 @@ final class JobTable: Sendable {
     /// It presses less, or as much as before, by those who stay.
     case staying(RenderLane.Ticket?, ImagePriority)
     /// It was the last: the job's flag is raised, and it is out of the table. It may still be in line.
-    case givenUp(RenderLane.Ticket?)
+    case givenUp(RenderLane.Ticket?, isRendering: Bool)
     case wasNotThere
   }
 
@@ -113,7 +113,8 @@ final class JobTable: Sendable {
       guard let record = state.records[key] else { return .wasNotThere }
       guard record.tasks.isEmpty else { return .staying(record.ticket, record.priority) }
       record.job.stop.raise()
-      return .givenUp(state.remove(key)?.ticket)
+      _ = state.remove(key)
+      return .givenUp(record.ticket, isRendering: record.stage == .rendering)
     }
   }
 

@@ -267,7 +267,7 @@ private struct StatusJSON: Encodable {
 
   private enum Key: String, CodingKey {
     case id, leaseSeconds, allowsCachingHighQualityImages, pinned, ready, pending, leftOut, bytes, prepared, used,
-      wasted
+      wasted, givenUp
     case hitRate, window
   }
 
@@ -281,6 +281,7 @@ private struct StatusJSON: Encodable {
     for (key, value) in [
       (Key.pinned, status.pinned), (.ready, status.ready), (.pending, status.pending), (.leftOut, status.leftOut),
       (.bytes, status.bytes), (.prepared, status.prepared), (.used, status.used), (.wasted, status.wasted),
+      (.givenUp, status.givenUp),
     ] { try object.encode(value, forKey: key) }
     // Two digits say all that it means.
     try object.encode(status.hitRate.map { ($0 * 100).rounded() / 100 }, forKey: .hitRate)
