@@ -205,4 +205,23 @@ struct BatchTests {
     while try names().contains(where: batch.contains) { usleep(2000) }
     for i in 0..<30 { _ = try daemon.get("/v1/requests/busy-\(i)", method: "DELETE") }
   }
+
+  @Test(
+    "what a client accepts is what the parts are; who takes no such answer gets none",
+    arguments: [
+      ("image/*", 200), ("image/png", 200), ("multipart/mixed", 200), ("*/*", 200),
+      ("image/jpeg, multipart/*;q=0.1", 200),
+      ("application/json", 406), ("multipart/mixed;q=0, */*", 406), ("multipart/*;q=0, image/*", 406),
+    ])
+  func accept(_ accept: String, _ status: Int) throws {
+    let identifier = try Self.shared.identifier("p0.jpg")
+    let answer = try Self.shared.post(
+      "/v1/images", #"{"assets": ["\#(identifier)"], "targetSize": "20x20"}"#, ["Accept: \(accept)"])
+    #expect(
+      answer.status == status
+        && (answer["Content-Type"] ?? "").hasPrefix(status == 200 ? "multipart" : "application/problem"))
+    if accept == "image/png" {
+      #expect(String(decoding: answer.body, as: UTF8.self).contains("Content-Type: image/png"))
+    }
+  }
 }

@@ -108,6 +108,70 @@ struct CachingTests {
     #expect(window["start"] as? Int == 6 && window["ready"] as? Int == 18)
   }
 
+  @Test(
+    "what was started is a hit however it is asked for",
+    arguments: [
+      "contentMode=aspectFill&targetSize=44x44", "deliveryMode=opportunistic", "deliveryMode=fastFormat",
+      "deliveryMode=opportunistic&allowSecondaryDegradedImage=true&multipart=replace", "quality=82", "format=jpeg",
+      "resizeMode=exact&deliveryMode=highQualityFormat&version=current&format=auto&colorSpace=preserve",
+      "normalizedCropRect=0,0,1,1", "networkAccessAllowed=true&requestID=mine", "v=",
+    ])
+  func hits(_ query: String) throws {
+    let id = try Self.manager()
+    let identifier = try Self.shared.identifier("p30.jpg")
+    _ = try Self.shared.post(
+      "/v1/cachingManagers/\(id)/startCaching",
+      #"{"assets": ["\#(identifier)"], "targetSize": "44x44", "contentMode": "aspectFill"}"#)
+    #expect(try Self.settled(id)["ready"] as? Int == 1)
+    let version = try #require(try Self.shared.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
+    let asked = query == "v=" ? query + version : query
+    let size = asked.contains("targetSize") ? "" : "targetSize=44x44&contentMode=aspectFill&"
+    let answer = try Self.shared.get("/v1/assets/\(identifier)/image?\(size)\(asked)")
+    #expect(answer.status == 200)
+    #expect(
+      (answer["Image-Result"] ?? String(decoding: answer.body, as: UTF8.self)).contains("source=memory"), "\(asked)")
+  }
+
+  @Test("what is started with options is stopped with the same ones, put however one likes")
+  func options() throws {
+    let id = try Self.manager()
+    let identifier = try Self.shared.identifier("p31.jpg")
+    func call(_ name: String, _ options: String) throws -> [String: Any] {
+      let body = #"{"assets": ["\#(identifier)"], "targetSize": "44x44", "options": \#(options)}"#
+      let answer = try Self.shared.post("/v1/cachingManagers/\(id)/\(name)", body)
+      #expect(answer.status == 200, "\(options): \(answer.json)")
+      return answer.json
+    }
+    for (started, stopped, count) in [
+      ("{}", #"{"quality": 82}"#, 1), (#"{"normalizedCropRect": "0,0,1,1"}"#, "{}", 1),
+      (#"{"deliveryMode": "opportunistic", "allowSecondaryDegradedImage": true}"#, "{}", 1),
+      (#"{"format": "png", "quality": 10}"#, #"{"format": "png"}"#, 1), ("{}", #"{"quality": 81}"#, 0),
+      ("{}", #"{"resizeMode": "fast"}"#, 0), ("{}", #"{"format": "png"}"#, 0),
+    ] {
+      #expect(try call("startCaching", started)["started"] as? Int == 1)
+      #expect(try call("stopCaching", stopped)["stopped"] as? Int == count, "\(started), \(stopped)")
+      _ = try Self.shared.post("/v1/cachingManagers/\(id)/stopCachingAllImages", "{}")
+    }
+  }
+
+  @Test("of nothing nothing is started, stopped or shown")
+  func nothing() throws {
+    let id = try Self.manager()
+    for (name, member) in [("startCaching", "started"), ("stopCaching", "stopped")] {
+      let answer = try Self.shared.post("/v1/cachingManagers/\(id)/\(name)", #"{"assets": []}"#)
+      #expect(answer.status == 200 && answer.json[member] as? Int == 0)
+      #expect(try Self.shared.post("/v1/cachingManagers/\(id)/\(name)", "{}").json["parameter"] as? String == "assets")
+    }
+    let window = try Self.shared.post(
+      "/v1/cachingManagers/\(id)/window", #"{"assets": [], "visible": [0, 9]}"#, method: "PUT")
+    #expect(window.status == 200 && window.json["start"] as? Int == 0 && window.json["end"] as? Int == -1)
+    let identifier = try Self.shared.identifier("p00.jpg")
+    let beyond = try Self.shared.post(
+      "/v1/cachingManagers/\(id)/window",
+      #"{"assets": ["\#(identifier)"], "visible": [500, 509], "targetSize": "20x20"}"#, method: "PUT")
+    #expect(beyond.status == 200)
+  }
+
   @Test("everyone has a manager of the name default")
   func standard() throws {
     let daemon = try Self.daemon()

@@ -49,6 +49,13 @@ package struct Accept: Sendable {
     return ranges.contains { $0.quality > 0 && $0.type == names[0] && $0.subtype == names[1] }
   }
 
+  /// Whether a media type is named, alone or with its family, with q=0.
+  package func refuses(_ mediaType: String) -> Bool {
+    let names = mediaType.split(separator: "/")
+    return quality(of: mediaType) == 0
+      && ranges.contains { $0.quality == 0 && $0.type == names[0] && ($0.subtype == names[1] || $0.subtype == "*") }
+  }
+
   /// Whether any type of a family is named, as by `image/*` or `image/webp`.
   package func namesFamily(_ type: String) -> Bool {
     ranges.contains { $0.quality > 0 && $0.type == type }

@@ -1,3 +1,4 @@
+import ImageCodec
 import PhotoModel
 
 /// What frames are prepared: target size, content mode and options, as one who asks for them says it. With the asset,
@@ -14,6 +15,9 @@ package struct PreheatOptions: Sendable, Hashable {
     request.deliveryMode = .highQualityFormat
     request.allowsSecondaryDegradedImage = false
     request.format = format ?? .jpeg
+    // What says a default is what says nothing.
+    if request.normalizedCropRect == UnitRect(x: 0, y: 0, width: 1, height: 1) { request.normalizedCropRect = nil }
+    request.quality = format == .png ? nil : request.quality ?? JPEGEncoder.defaultQuality
     self.request = request
     self.format = format
   }

@@ -110,12 +110,9 @@ struct JSONObjectReader {
     }
   }
 
-  /// The names of assets, of which there is at least one; `nil` if there is no such member.
+  /// The names of assets, which may be none; `nil` if there is no such member.
   mutating func identifiers(_ name: String, atMost limit: Int) throws(Problem) -> [LocalIdentifier]? {
-    guard value(name) != nil else { return nil }
-    guard let texts = try texts(name, atMost: limit), !texts.isEmpty else {
-      throw QueryReader.invalid(name, "is a list of 1 to \(limit) localIdentifiers")
-    }
+    guard let texts = try texts(name, atMost: limit) else { return nil }
     var identifiers: [LocalIdentifier] = []
     for text in texts { identifiers.append(try LocalIdentifier(parameter: text, name)) }
     return identifiers

@@ -39,6 +39,8 @@ struct RenditionReader {
     parameters["quality"] = request.quality.map(String.init)
     // Every original is here, so there is nothing to fetch and nothing to allow.
     _ = try body.flag("networkAccessAllowed")
+    // What comes before the final frame is nothing to prepare.
+    if deliveryModes.contains(.opportunistic) { _ = try body.flag("allowSecondaryDegradedImage") }
     request.normalizedCropRect = try crop(&body)
     parameters["normalizedCropRect"] = request.normalizedCropRect.map { "\($0.x),\($0.y),\($0.width),\($0.height)" }
   }

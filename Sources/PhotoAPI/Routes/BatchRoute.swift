@@ -34,6 +34,8 @@ struct BatchRoute: Sendable {
     try body.finish()
     guard let wanted else { throw Self.invalidAssets }
     let query = try reader.query()
+    let accept = Accept(request.head.value(of: .accept))
+    guard Self.isAcceptable(accept) else { throw Self.notAcceptable }
     let assets: [Asset?]
     do throws(AssetSourceError) {
       assets = try library.assets(named: wanted.map(\.identifier), for: principal)
@@ -41,7 +43,6 @@ struct BatchRoute: Sendable {
       logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
       throw Problem(error)
     }
-    let accept = Accept(request.head.value(of: .accept))
     let entries = zip(wanted, assets).enumerated().map { index, pair in
       entry(index, pair.0, pair.1, query, accept, reply)
     }
@@ -74,6 +75,18 @@ struct BatchRoute: Sendable {
       return problem(error)
     }
   }
+
+  /// The answer has one form, and Accept mostly speaks of the pictures in it: it is refused by one who says so, and by one
+  /// who takes neither.
+  private static func isAcceptable(_ accept: Accept) -> Bool {
+    if accept.refuses("multipart/mixed") { return false }
+    return accept.namesFamily("multipart")
+      || (["multipart/mixed"] + OutputFormat.allCases.map(\.mediaType)).contains { accept.quality(of: $0) > 0 }
+  }
+
+  private static let notAcceptable = Problem(
+    406, "not-acceptable", "Not acceptable",
+    detail: "The answer is multipart/mixed with a picture in each part, and the request's Accept allows no such thing.")
 
   /// Where the same frame is to be had alone.
   private static func location(_ identifier: LocalIdentifier, _ query: ImageQuery) -> String {

@@ -106,7 +106,7 @@ struct CachingRoutes: Sendable {
     let options = try Self.options(&body)
     try body.finish()
     guard let identifiers else {
-      throw QueryReader.invalid("assets", "is a list of 1 to \(managers.limits.assets) localIdentifiers")
+      throw QueryReader.invalid("assets", "is a list of at most \(managers.limits.assets) localIdentifiers")
     }
     return (identifiers, options)
   }
