@@ -104,14 +104,16 @@ struct Composition: Sendable {
     let results = FetchResults(limits: settings.fetchResults)
     let lookups = WorkQueue(
       label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated)
+    // One after the other: each may take a core for as long as its deadline lets it.
+    let fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated)
     let caching = CachingManagers(
-      library: catalogue, images: images.manager, cache: cache, lookups: lookups, limits: settings.caching,
-      metrics: CachingMetrics(metrics), width: max(2, cores), logger: Logger(label: "caching"))
+      library: catalogue, images: images.manager, cache: cache, lookups: lookups, fetches: fetches,
+      limits: settings.caching, metrics: CachingMetrics(metrics), width: max(2, cores),
+      logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
     catalogue.feed.observe(caching)
     let streams = ChangeStreams(limits: settings.streams)
     catalogue.feed.observe(streams)
-    catalogue.feed.observe(caching)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: settings.files, logger: Logger(label: "files"))
@@ -125,9 +127,7 @@ struct Composition: Sendable {
     let api = PhotoAPI(
       library: catalogue, changing: changing, access: access, results: results, originals: originals,
       images: images.manager,
-      caching: caching, lookups: lookups,
-      // One after the other: each may take a core for as long as its deadline lets it.
-      fetches: WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated),
+      caching: caching, lookups: lookups, fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       answers: answers, metrics: metrics,
       // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.

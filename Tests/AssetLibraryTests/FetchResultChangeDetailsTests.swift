@@ -106,9 +106,36 @@ struct FetchResultChangeDetailsTests {
       #expect(details.removedIndexes.count == old.count - kept.count, "\(comment)")
       #expect(details.insertedIndexes.count == new.count - kept.count, "\(comment)")
       #expect(details.moves.count == kept.count - longest(kept.map { new.firstIndex(of: $0)! }), "\(comment)")
+      checkPositions(details, old, new, comment, &dice)
       if details.moves.isEmpty {
         #expect(details.insertedIndexes == new.indices.filter { !old.contains(new[$0]) }, "final positions: \(comment)")
       }
+    }
+  }
+
+  /// What was somewhere is found again, and what is on screen stays there.
+  private func checkPositions(
+    _ details: FetchResultChangeDetails, _ old: [UInt32], _ new: [UInt32], _ comment: String, _ dice: inout Dice
+  ) {
+    let positions = FetchResultPositions(details)
+    for (index, row) in old.enumerated() {
+      #expect(positions.position(of: index) == new.firstIndex(of: row), "\(index): \(comment): \(details)")
+    }
+    let first = dice.below(old.count + 1)
+    let visible = first..<first + dice.below(old.count - first + 1)
+    let shown = positions.visible(visible, count: new.count)
+    #expect(shown.count == min(visible.count, new.count) && shown.upperBound <= new.count, "\(visible): \(comment)")
+    let moved = Set(details.moves.map { new[$0.to] })
+    if let stays = old[visible].first(where: { new.contains($0) && !moved.contains($0) }) {
+      let place = new.firstIndex(of: stays) ?? -1
+      #expect(shown.lowerBound == min(place, new.count - shown.count), "\(visible) -> \(shown): \(comment)")
+      #expect(shown.contains(place), "\(visible) -> \(shown): \(comment)")
+    } else if details.moves.isEmpty {
+      // All of them went: what has come to their place is between those that were around them.
+      let before = old[..<visible.lowerBound].last(where: new.contains).flatMap(new.firstIndex(of:)) ?? -1
+      let behind = old[visible.upperBound...].first(where: new.contains).flatMap(new.firstIndex(of:)) ?? new.count
+      let start = (before + 1...max(before + 1, behind)).clamped(to: 0...new.count - shown.count)
+      #expect(start.contains(shown.lowerBound), "\(visible) -> \(shown): \(comment)")
     }
   }
 

@@ -173,6 +173,11 @@ struct FetchResultChangesTests {
     var dice = Dice(6)
     let library = try ChangingLibrary(30, &dice)
     let before = try library.token()
+    let state = try library.everything().changeToken
+    let rows: [UInt32] = [2, 3, 4, 9]
+    let names = try library.catalogue.members(rows[...], for: .local).map { member in
+      if case .asset(let asset) = member { asset.localIdentifier } else { LocalIdentifier("") }
+    }
     try library.commit { db in
       try db.execute(sql: "UPDATE asset SET isFavorite = 1 - isFavorite WHERE id IN (3, 9)")
       try db.execute(sql: "UPDATE asset SET latitude = 77 WHERE id = 4")
@@ -187,6 +192,18 @@ struct FetchResultChangesTests {
     #expect(try touched(4) == .rows([2, 3, 4, 9]) && touched(3) == .tooMany)
     #expect(try touched(10, Self.placeless) == .rows([2, 3, 9]), "a place is nothing to who may not know it")
     #expect(try library.catalogue.touched(since: try library.token(), atMost: 10, for: .local) == .rows([]))
+    // The same by name, also of one that is gone.
+    let told = try library.catalogue.touchedAssets(since: state, for: .local)
+    #expect(told.identifiers == Set(names))
+    #expect(try library.catalogue.touchedAssets(since: told.changeToken, for: .local).identifiers == [])
+    #expect(
+      try library.catalogue.touchedAssets(since: state, for: Self.placeless).identifiers
+        == Set([names[0], names[1], names[3]]))
+    let guest = Principal(name: "guest", scopes: [.read], visibility: Self.some)
+    #expect(try library.catalogue.touchedAssets(since: state, for: guest).identifiers == nil)
+    for unknown in [nil, "of another"] {
+      #expect(try library.catalogue.touchedAssets(since: unknown, for: .local).identifiers == nil)
+    }
   }
 
   @Test("of an album that is gone everything is removed")

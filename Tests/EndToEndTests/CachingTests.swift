@@ -172,6 +172,89 @@ struct CachingTests {
     #expect(beyond.status == 200)
   }
 
+  @Test("a window over an album moves with what it shows, and ends with the album")
+  func album() throws {
+    let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
+    let identifiers = try (0..<40).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
+    func perform(_ change: String) throws -> [String: Any] {
+      let answer = try daemon.post("/v1/changes", #"{"changes": [\#(change)]}"#)
+      #expect(answer.status == 200, "\(answer.json)")
+      return answer.json
+    }
+    let made = try perform(#"{"type": "createAlbum", "title": "A", "placeholder": "$a"}"#)
+    let album = try #require((made["created"] as? [String: String])?["$a"])
+    let members = Self.list(identifiers[..<30])
+    _ = try perform(#"{"type": "addAssets", "collection": "\#(album)", "assets": \#(members)}"#)
+    func put(_ first: Int, _ last: Int) throws -> [String: Any] {
+      try daemon.post(
+        "/v1/cachingManagers/default/window",
+        #"{"collection": "\#(album)", "visible": [\#(first), \#(last)], "margin": 0, "targetSize": "30x30"}"#,
+        method: "PUT"
+      ).json
+    }
+    /// The window once it begins there, and what was prepared by then.
+    func window(from start: Int) throws -> [Int] {
+      while true {
+        let state = try Self.settled("default", daemon)
+        if let window = state["window"] as? [String: Any], window["start"] as? Int == start,
+          window["leftOut"] as? Int == 0
+        {
+          return [window["end"] as? Int ?? -2, window["ready"] as? Int ?? -2, state["prepared"] as? Int ?? -2]
+        }
+      }
+    }
+    _ = try put(10, 19)
+    #expect(try window(from: 10) == [19, 10, 10])
+    // What is on screen stays there, and is not made again.
+    let more = Self.list(identifiers[30..<33])
+    _ = try perform(#"{"type": "insertAssets", "collection": "\#(album)", "assets": \#(more), "index": 0}"#)
+    #expect(try window(from: 13) == [22, 10, 10])
+    // What goes makes room for what comes behind.
+    let gone = Self.list(identifiers[8..<12])
+    _ = try perform(#"{"type": "removeAssets", "collection": "\#(album)", "assets": \#(gone)}"#)
+    #expect(try window(from: 11) == [20, 10, 12])
+    for index in 12..<22 {
+      let image = try daemon.get("/v1/assets/\(identifiers[index])/image?targetSize=30x30")
+      #expect(image.result("source") == "memory", "\(index)")
+    }
+    // The client says otherwise, by the list as it is now, at once.
+    _ = try perform(#"{"type": "insertAssets", "collection": "\#(album)", "assets": \#(gone), "index": 0}"#)
+    #expect(try put(0, 3)["start"] as? Int == 0)
+    #expect(try window(from: 0)[0] == 3)
+    for index in 8..<12 {
+      let image = try daemon.get("/v1/assets/\(identifiers[index])/image?targetSize=30x30")
+      #expect(image.result("source") == "memory", "\(index)")
+    }
+    _ = try perform(#"{"type": "deleteCollection", "collection": "\#(album)"}"#)
+    while true {
+      let state = try Self.settled("default", daemon)
+      if state["window"] is NSNull, state["pinned"] as? Int == 0 { break }
+    }
+    #expect(try put(0, 3)["status"] as? Int == 404)
+  }
+
+  @Test("a window over a fetch result stays where it is, loses what is deleted, and ends with the fetch result")
+  func handle() throws {
+    let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
+    let made = try daemon.post("/v1/fetchResults", #"{"sortDescriptors": "originalFilename"}"#)
+    let handle = try #require(made.json["id"] as? String)
+    let put = try daemon.post(
+      "/v1/cachingManagers/default/window",
+      #"{"fetchResult": "\#(handle)", "visible": [10, 19], "margin": 0, "targetSize": "30x30"}"#, method: "PUT")
+    #expect(put.status == 200)
+    #expect(try Self.settled("default", daemon)["ready"] as? Int == 10)
+    for name in ["p02.jpg", "p12.jpg"] { try FileManager.default.removeItem(atPath: daemon.library + "/" + name) }
+    daemon.signal(SIGHUP)
+    while try Self.settled("default", daemon)["ready"] as? Int != 9 {}
+    let state = try Self.settled("default", daemon)
+    let window = try #require(state["window"] as? [String: Any])
+    #expect(window["start"] as? Int == 10 && window["end"] as? Int == 19 && window["leftOut"] as? Int == 1)
+    #expect(state["prepared"] as? Int == 10)
+    #expect(try daemon.get("/v1/fetchResults/\(handle)", method: "DELETE").status == 204)
+    while try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int != 0 {}
+    #expect(try daemon.get("/v1/cachingManagers/default").json["window"] is NSNull)
+  }
+
   @Test("everyone has a manager of the name default")
   func standard() throws {
     let daemon = try Self.daemon()

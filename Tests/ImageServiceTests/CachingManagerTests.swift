@@ -310,6 +310,166 @@ struct CachingManagerTests {
     #expect(studio.pinned() == Set(15..<35).union([50]))
   }
 
+  @Test("a change that touches nothing that is kept asks for no asset")
+  func untouched() async throws {
+    let studio = CachingStudio(100, Self.steady)
+    _ = try studio.start([50])
+    _ = try studio.move(20..<30)
+    await studio.untilQuiet()
+    func after(_ change: () -> Void) async -> Int {
+      let before = studio.library.lookedUp
+      change()
+      studio.managers.libraryDidChange()
+      studio.advance(by: .milliseconds(500))
+      await studio.untilQuiet()
+      return studio.library.lookedUp - before
+    }
+    // The first time nobody knows since when.
+    #expect(await after { studio.library.edit(99) } == 41)
+    #expect(await after { studio.library.edit(98) } == 0)
+    #expect(await after { for index in 80..<88 { studio.library.edit(index) } } == 0)
+    // In the window it is its list's and the manager's; what was started is the manager's alone.
+    #expect(await after { studio.library.edit(20) } == 2)
+    #expect(await after { studio.library.edit(50) } == 1)
+    #expect(studio.pinned() == Set(15..<35).union([50]))
+    // More than the history tells.
+    #expect(await after { for index in 80..<89 { studio.library.edit(index) } } == 41)
+  }
+
+  @Test("what was looked up while the library changed is looked up again, whatever was learnt meanwhile")
+  func overtaken() async throws {
+    let studio = CachingStudio(100, Self.steady)
+    _ = try studio.start([0])
+    func changed() async {
+      studio.managers.libraryDidChange()
+      studio.advance(by: .milliseconds(500))
+      await studio.untilQuiet()
+    }
+    studio.library.edit(99)
+    await changed()
+    // Its answer is on its way when the asset becomes another, and everything is looked up anew.
+    studio.library.afterLookup {
+      studio.library.edit(5)
+      studio.managers.libraryDidChange()
+      studio.advance(by: .milliseconds(500))
+      studio.untilLookedUp()
+    }
+    _ = try studio.start([5])
+    studio.managers.tick()
+    await studio.untilQuiet()
+    #expect(studio.pinned() == [0, 5])
+    _ = try studio.managers.stopAll(id: "default", for: CachingStudio.owner)
+    #expect(studio.studio.cache.pinCount == 0)
+  }
+
+  // MARK: Lists that change
+
+  @Test("a window follows its list: what is on screen stays on screen, and is not made again")
+  func follows() async throws {
+    let studio = CachingStudio(100, Self.steady)
+    let list = LiveList(studio.library, Array(20..<80))
+    func state() throws -> (window: WindowStatus?, prepared: Int) {
+      let status = try #require(try studio.managers.status("default", for: CachingStudio.owner))
+      return (status.window, status.prepared)
+    }
+    func changed(_ change: (inout [Int]) -> Void) async {
+      list.change(change)
+      studio.managers.libraryDidChange()
+      studio.advance(by: .milliseconds(500))
+      await studio.untilQuiet()
+    }
+    _ = try studio.move(10..<20, over: list.source)
+    await studio.untilQuiet()
+    #expect(studio.pinned() == Set(25..<45))
+    // Before the visible ones: it moves along. 25 and 44 are where they were, and nothing is made.
+    await changed { $0.insert(contentsOf: [0, 1, 2], at: 4) }
+    #expect(try state().window?.range == 8..<28)
+    #expect(try state().prepared == 20 && studio.pinned() == Set(25..<45))
+    await changed { $0.removeSubrange(0..<2) }
+    #expect(try state().window?.range == 6..<26)
+    // Behind them it stays.
+    await changed { $0.removeSubrange(40...) }
+    #expect(try state().window?.range == 6..<26 && state().prepared == 20)
+    // In it: the first that stays is the first visible one, and what comes in is prepared.
+    await changed { $0.removeSubrange(11..<13) }
+    #expect(try state().window?.range == 6..<26)
+    #expect(studio.pinned() == Set(25..<47).subtracting([30, 31]))
+    #expect(try state().prepared == 22)
+    // Over all of them.
+    await changed { $0.reverse() }
+    await changed { $0 = [99, 98] + $0.suffix(3) }
+    #expect(try state().window?.range == 0..<5)
+    await changed { $0 = [] }
+    #expect(try state().window?.range == 0..<0 && studio.studio.cache.pinCount == 0)
+    await changed { $0 = Array(50..<60) }
+    #expect(studio.studio.cache.pinCount == studio.pinned().count)
+    // The client says where it is, by the list as it is now.
+    _ = try studio.move(0..<3, margin: 1, over: list.source)
+    await studio.untilQuiet()
+    // 54 is kept, for it is near.
+    #expect(studio.pinned() == [50, 51, 52, 53, 54])
+    list.end()
+    studio.managers.tick()
+    await studio.untilQuiet()
+    #expect(try state().window == nil && studio.studio.cache.pinCount == 0)
+  }
+
+  @Test(
+    "what the client says while its list is looked up stands, and is not looked up again",
+    arguments: ["the same list", "another list", "another list, which it does not know of"])
+  func meanwhile(_ kind: String) async throws {
+    let studio = CachingStudio(100, Self.steady)
+    let list = LiveList(studio.library, Array(0..<90))
+    let old = list.source
+    _ = try studio.move(10..<20, over: old)
+    await studio.untilQuiet()
+    func changed() async {
+      studio.managers.libraryDidChange()
+      studio.advance(by: .seconds(1))
+      await studio.untilQuiet()
+    }
+    studio.library.edit(99)
+    await changed()
+    let before = studio.library.lookedUp
+    if kind != "the same list" { list.change { $0.insert(contentsOf: [90, 91, 92], at: 0) } }
+    studio.library.edit(12)
+    let said = kind.hasSuffix("of") ? old : list.source
+    studio.library.afterLookup { _ = try? studio.move(12..<22, over: said) }
+    await changed()
+    studio.advance(by: .seconds(1))
+    await studio.untilQuiet()
+    #expect(try studio.managers.status("default", for: CachingStudio.owner)?.window?.range == 7..<27)
+    #expect(studio.pinned().isSuperset(of: list.rows[7..<27]))
+    // The one that changed, by its name and by its place; and what came ahead of the travel.
+    if kind == "the same list" { #expect(studio.library.lookedUp - before == 2 + 7) }
+  }
+
+  @Test("a long list is read where lists are read, and nothing waits for it but its window")
+  func longList() async throws {
+    let studio = CachingStudio(100, Self.steady)
+    let list = LiveList(studio.library, Array(0..<60), isLong: true)
+    _ = try studio.move(10..<20, over: list.source)
+    await studio.untilQuiet()
+    list.change { $0.removeFirst() }
+    studio.managers.libraryDidChange()
+    studio.advance(by: .milliseconds(500))
+    await studio.untilQuiet()
+    #expect(try studio.managers.status("default", for: CachingStudio.owner)?.window?.range == 4..<24)
+    #expect(list.readings == 1 && studio.pinned() == Set(5..<25))
+  }
+
+  @Test("another list is no travel, wherever one comes from; the same list by another name is")
+  func anotherList() throws {
+    let studio = CachingStudio(100)
+    _ = try studio.move(80..<90)
+    studio.advance(by: .milliseconds(16))
+    let list = LiveList(studio.library, Array(0..<60))
+    #expect(try studio.move(0..<10, over: list.source).quality == .high)
+    studio.advance(by: .milliseconds(16))
+    list.change { $0.removeLast() }
+    #expect(try studio.move(40..<50, over: list.source).quality == .reduced)
+  }
+
   // MARK: What became of it
 
   @Test("what was asked for was used, also from a prepared answer; what left unseen was wasted")
@@ -611,6 +771,103 @@ struct CachingManagerTests {
         #expect(studio.studio.cache.pinCount == pins, "\(log.joined(separator: "; "))")
         if studio.pinned() != model.pinned { return }
       }
+    }
+  }
+
+  @Test("after any changes of a list, what is pinned is what is around what was on screen before")
+  func listProperty() async throws {
+    var random = SystemRandomNumberGenerator()
+    func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
+    for round in 0..<60 {
+      let studio = CachingStudio(60, Self.steady)
+      let list = LiveList(studio.library, Array(10..<50).shuffled(using: &random), isLong: round % 3 == 0)
+      let ids = ["default", try studio.managers.make(for: CachingStudio.owner).id]
+      var visible: [String: Range<Int>] = [:]
+      var margins: [String: Int] = [:]
+      var started: Set<Int> = []
+      var gone: [Int: Asset] = [:]
+      var log = ["\(list.rows)"]
+      func move(_ id: String) throws {
+        let rows = list.rows
+        let first = below(max(1, rows.count))
+        let range = first..<min(rows.count, first + 1 + below(8))
+        margins[id] = below(6)
+        log.append("\(id.prefix(3)) sees \(range), margin \(margins[id] ?? 0)")
+        try studio.move(range, margin: margins[id] ?? 0, id: id, over: list.source)
+        visible[id] = range
+      }
+      for _ in 0..<16 {
+        switch below(8) {
+        case 0..<2: try move(ids[below(2)])
+        case 2..<5:
+          let old = list.rows
+          list.change { rows in
+            for _ in 0...below(3) {
+              switch below(5) {
+              case 0 where !rows.isEmpty:
+                let first = below(rows.count)
+                rows.removeSubrange(first..<min(rows.count, first + 1 + below(9)))
+              case 1 where !rows.isEmpty: rows.insert(rows.remove(at: below(rows.count)), at: below(rows.count + 1))
+              case 2 where below(5) == 0: rows.shuffle(using: &random)
+              default:
+                guard let row = (0..<60).filter({ !rows.contains($0) }).randomElement(using: &random) else { break }
+                rows.insert(row, at: below(rows.count + 1))
+              }
+            }
+          }
+          let new = list.rows
+          log.append("\(new)")
+          for (id, range) in visible {
+            let first = old[range].first(where: new.contains).flatMap(new.firstIndex(of:)) ?? range.lowerBound
+            let start = max(0, min(first, new.count - range.count))
+            visible[id] = start..<min(new.count, start + range.count)
+          }
+          studio.managers.libraryDidChange()
+          // The client may say something else before it is seen.
+          if below(3) == 0 { try move(ids[below(2)]) }
+        case 5:
+          let index = below(60)
+          log.append("\(index) is started")
+          if try studio.start([index])?.started == 1 { started.insert(index) }
+        default:
+          let index = below(60)
+          if let asset = gone.removeValue(forKey: index) {
+            log.append("\(index) comes back")
+            studio.library.restore(index, from: asset)
+          } else if below(3) == 0 {
+            log.append("\(index) is another")
+            studio.library.edit(index)
+          } else {
+            log.append("\(index) goes")
+            gone[index] = studio.library[index]
+            studio.library.delete(index)
+            started.remove(index)
+          }
+          studio.managers.libraryDidChange()
+        }
+        // So long that nothing travels any more.
+        studio.advance(by: .seconds(1))
+        await studio.untilQuiet()
+        let rows = list.rows
+        /// What windows have within so many margins, and what was started.
+        func around(_ margins: [String: Int], times: Int) -> Set<Int> {
+          visible.reduce(into: started) { wanted, window in
+            let margin = times * (margins[window.key] ?? 0)
+            let range = window.value.lowerBound - margin..<window.value.upperBound + margin
+            wanted.formUnion(rows[range.clamped(to: 0..<rows.count)])
+          }.subtracting(gone.keys)
+        }
+        // Beyond the margin that is there may be kept what was prepared on the way, and nothing else.
+        let isRight =
+          studio.pinned().isSuperset(of: around(margins, times: 1))
+          && studio.pinned().isSubset(of: around(margins, times: 2))
+        #expect(isRight, "\(studio.pinned().sorted()): \(log.joined(separator: "; "))")
+        let pins = studio.managers.all(of: CachingStudio.owner).reduce(0) { $0 + $1.ready }
+        #expect(studio.studio.cache.pinCount == pins, "\(log.joined(separator: "; "))")
+        if !isRight { return }
+      }
+      for id in ids { _ = studio.managers.end(id, for: CachingStudio.owner) }
+      #expect(studio.studio.cache.pinCount == 0 && studio.studio.cache.pinnedByteCount == 0)
     }
   }
 

@@ -10,10 +10,20 @@ final class ChangingLibrary: AssetSource {
   private struct State {
     var assets: [LocalIdentifier: Asset] = [:]
     var generation: UInt64 = 1
+    /// What was touched, by the generation that it made.
+    var history: [(generation: UInt64, name: LocalIdentifier)] = []
     var lookups = 0
+    /// The assets that somebody asked for.
+    var lookedUp = 0
+
+    mutating func touch(_ name: LocalIdentifier) {
+      generation += 1
+      history.append((generation, name))
+    }
   }
 
   private let state: Mutex<State>
+  private let interruption = Mutex<(@Sendable () -> Void)?>(nil)
   let names: [LocalIdentifier]
 
   init(_ count: Int, _ originals: Originals) {
@@ -25,8 +35,10 @@ final class ChangingLibrary: AssetSource {
   }
 
   var generation: UInt64 { state.withLock { $0.generation } }
-  /// How often somebody asked for assets.
+  /// How often somebody asked for assets by name.
   var lookups: Int { state.withLock { $0.lookups } }
+  /// How many assets were looked up, by name or by position.
+  var lookedUp: Int { state.withLock { $0.lookedUp } }
 
   subscript(_ index: Int) -> Asset? { state.withLock { $0.assets[names[index]] } }
 
@@ -34,7 +46,7 @@ final class ChangingLibrary: AssetSource {
   func edit(_ index: Int) {
     state.withLock { state in
       guard var asset = state.assets[names[index]] else { return }
-      state.generation += 1
+      state.touch(names[index])
       asset.contentVersion = ContentVersion("v\(state.generation)-\(index)")
       state.assets[names[index]] = asset
     }
@@ -43,14 +55,14 @@ final class ChangingLibrary: AssetSource {
   func delete(_ index: Int) {
     state.withLock { state in
       state.assets[names[index]] = nil
-      state.generation += 1
+      state.touch(names[index])
     }
   }
 
   func restore(_ index: Int, from asset: Asset) {
     state.withLock { state in
       state.assets[names[index]] = asset
-      state.generation += 1
+      state.touch(names[index])
     }
   }
 
@@ -59,9 +71,36 @@ final class ChangingLibrary: AssetSource {
   }
 
   func assets(named identifiers: [LocalIdentifier], for principal: Principal) -> [Asset?] {
-    state.withLock { state in
+    let assets = state.withLock { state in
       state.lookups += 1
+      state.lookedUp += identifiers.count
       return identifiers.map { state.assets[$0] }
+    }
+    interruption.withLock { $0.take() }?()
+    return assets
+  }
+
+  /// Calls something when the next assets were looked up and whoever wants them has not got them.
+  func afterLookup(_ work: @escaping @Sendable () -> Void) { interruption.withLock { $0 = work } }
+
+  /// Something changed that is no asset.
+  func change() { state.withLock { $0.generation += 1 } }
+
+  /// It forgets what was more than eight changes ago.
+  func touchedAssets(since changeToken: String?, for principal: Principal) -> TouchedIdentifiers {
+    state.withLock { state in
+      let since = changeToken.flatMap(UInt64.init)
+      let touched = since.map { since in state.history.filter { $0.generation > since }.map(\.name) }
+      return TouchedIdentifiers(
+        changeToken: "\(state.generation)", identifiers: touched.flatMap { $0.count > 8 ? nil : Set($0) })
+    }
+  }
+
+  /// Assets that are in a list, at some positions of it.
+  func assets(at rows: [Int]) -> [Asset?] {
+    state.withLock { state in
+      state.lookedUp += rows.count
+      return rows.map { state.assets[names[$0]] }
     }
   }
 
@@ -75,15 +114,84 @@ final class ChangingLibrary: AssetSource {
   }
 }
 
-/// All of a library, or a part, as a window's list.
+/// All of a library, in the order of its names.
 struct RowSource: PreheatSource {
   let library: ChangingLibrary
   var name = "all"
 
+  var version: String { "" }
   var count: Int { library.names.count }
-  func assets(at positions: [Int]) -> [Asset?] { positions.map { library[$0] } }
-  func refreshed() -> (any PreheatSource)? { self }
-  func end() {}
+  var isThere: Bool { true }
+  var isCurrent: Bool { true }
+  func assets(at positions: [Int]) -> [Asset?] { library.assets(at: positions) }
+  func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .same(self) }
+}
+
+/// A list of a library's assets that may change, and what has become of a window over it, found out the slow way.
+final class LiveList: Sendable {
+  private struct State {
+    var rows: [Int]
+    var version = 1
+    var isThere = true
+    var readings = 0
+  }
+
+  private let state: Mutex<State>
+  let library: ChangingLibrary
+  let isLong: Bool
+
+  /// - Parameter isLong: what became of it is found out only by reading it.
+  init(_ library: ChangingLibrary, _ rows: [Int], isLong: Bool = false) {
+    self.library = library
+    self.isLong = isLong
+    state = Mutex(State(rows: rows))
+  }
+
+  var source: Source {
+    state.withLock { Source(list: self, rows: $0.rows, number: $0.version) }
+  }
+
+  var rows: [Int] { state.withLock { $0.rows } }
+  var readings: Int { state.withLock { $0.readings } }
+
+  func change(_ change: (inout [Int]) -> Void) {
+    state.withLock { state in
+      change(&state.rows)
+      state.version += 1
+    }
+    library.change()
+  }
+
+  func end() { state.withLock { $0.isThere = false } }
+
+  struct Source: PreheatSource {
+    let list: LiveList
+    let rows: [Int]
+    let number: Int
+
+    var name: String { "live" }
+    var version: String { "\(number)" }
+    var count: Int { rows.count }
+    var isThere: Bool { list.state.withLock { $0.isThere } }
+    var isCurrent: Bool { list.state.withLock { $0.version } == number }
+
+    func assets(at positions: [Int]) -> [Asset?] { list.library.assets(at: positions.map { rows[$0] }) }
+
+    func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange {
+      let now = list.source
+      if now.number == number { return .same(now) }
+      if list.isLong {
+        if !mayReadAll { return .isLong }
+        list.state.withLock { $0.readings += 1 }
+      }
+      var start = visible.lowerBound
+      if let first = rows[visible].first(where: now.rows.contains) { start = now.rows.firstIndex(of: first) ?? 0 }
+      start = max(0, min(start, now.count - visible.count))
+      var moved: [Int: Int] = [:]
+      for position in known { moved[position] = now.rows.firstIndex(of: rows[position]) }
+      return .other(now, visible: start..<min(now.count, start + visible.count), moved: moved)
+    }
+  }
 }
 
 /// A studio with caching managers whose clock and timers go when they are told to.
@@ -94,6 +202,7 @@ final class CachingStudio: Sendable {
   let library: ChangingLibrary
   let managers: CachingManagers
   private let lookups = WorkQueue(label: "test.lookup", workers: 1, limit: .max, qos: .default)
+  private let fetches = WorkQueue(label: "test.fetch", workers: 1, limit: .max, qos: .default)
   private let timerList = TimerList()
 
   init(
@@ -109,8 +218,8 @@ final class CachingStudio: Sendable {
     let clock = studio.clock
     let timerList = timerList
     managers = CachingManagers(
-      library: library, images: studio.manager, cache: studio.cache, lookups: lookups, limits: limits,
-      metrics: CachingMetrics(studio.metrics), width: 2,
+      library: library, images: studio.manager, cache: studio.cache, lookups: lookups, fetches: fetches,
+      limits: limits, metrics: CachingMetrics(studio.metrics), width: 2,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { clock.now },
       later: { delay, work in timerList.add(clock.now + delay, work) })
   }
@@ -147,12 +256,19 @@ final class CachingStudio: Sendable {
   /// Returns when nothing is looked up or prepared any more.
   func untilQuiet() async {
     while true {
-      if lookups.depth == (0, 0) {
+      // What is asked twice goes from one to the other.
+      if lookups.depth == (0, 0) && fetches.depth == (0, 0) && lookups.depth == (0, 0) {
         managers.sync()
-        if managers.depths.pending == 0 && lookups.depth == (0, 0) { return }
+        if managers.depths.pending == 0 && lookups.depth == (0, 0) && fetches.depth == (0, 0) { return }
       }
       await Task.yield()
     }
+  }
+
+  /// Returns when nothing is looked up any more; blocks.
+  func untilLookedUp() {
+    while lookups.depth != (0, 0) || fetches.depth != (0, 0) { managers.sync() }
+    managers.sync()
   }
 
   static func options(_ side: Int = 12) -> PreheatOptions {
@@ -162,11 +278,11 @@ final class CachingStudio: Sendable {
   @discardableResult
   func move(
     _ visible: Range<Int>, margin: Int = 5, _ options: PreheatOptions = options(), id: String = "default",
-    owner: Principal = owner
+    over source: (any PreheatSource)? = nil
   ) throws -> WindowStatus {
     let status = try managers.move(
-      CachingManagers.Move(visible: visible, margin: margin, options: options), over: RowSource(library: library),
-      id: id, for: owner)
+      CachingManagers.Move(visible: visible, margin: margin, options: options),
+      over: source ?? RowSource(library: library), id: id, for: Self.owner)
     guard let status else { throw CachingManagers.Failure.tooManyManagers(limit: 0) }
     return status
   }

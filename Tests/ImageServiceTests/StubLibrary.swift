@@ -18,6 +18,10 @@ struct StubLibrary: AssetSource {
     identifiers.map { asset($0, for: principal) }
   }
 
+  func touchedAssets(since changeToken: String?, for principal: Principal) -> TouchedIdentifiers {
+    TouchedIdentifiers(changeToken: "1", identifiers: changeToken == nil ? nil : [])
+  }
+
   func assets(_ query: AssetQuery, for principal: Principal) -> AssetPage {
     let start = query.cursor.flatMap { Int($0) } ?? 0
     let end = min(start + 2, all.count)

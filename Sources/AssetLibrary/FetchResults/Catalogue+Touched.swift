@@ -26,6 +26,34 @@ extension Catalogue {
     try read(for: principal) { try Self.touched($0, $1, since: token, album: album, atMost: limit, for: principal) }
   }
 
+  /// Of more touched assets nothing is told by name: who keeps some looks those up.
+  private static let mostNamed = 1000
+
+  package func touchedAssets(
+    since changeToken: String?, for principal: Principal
+  ) throws(AssetSourceError) -> TouchedIdentifiers {
+    try read(for: principal) { db, part in
+      let now = try Self.token(db, part, for: principal)
+      if now == changeToken { return TouchedIdentifiers(changeToken: now, identifiers: []) }
+      // Of a limited library the history does not name what has left it.
+      guard part == .whole, let since = changeToken.flatMap(tokens.token(of:)),
+        case .rows(let rows) = try Self.touched(
+          db, part, since: since, album: nil, atMost: Self.mostNamed, for: principal)
+      else { return TouchedIdentifiers(changeToken: now, identifiers: nil) }
+      let names = try String.fetchCursor(
+        db.cachedStatement(
+          sql: """
+            SELECT coalesce(asset.localIdentifier, deletedAsset.localIdentifier) AS name
+            FROM json_each(?) AS touched LEFT JOIN asset ON asset.id = touched.value
+              LEFT JOIN deletedAsset ON deletedAsset.id = touched.value
+            WHERE name IS NOT NULL
+            """), arguments: [FetchPlan.list(rows)])
+      var identifiers: Set<LocalIdentifier> = []
+      while let name = try names.next() { identifiers.insert(LocalIdentifier(name)) }
+      return TouchedIdentifiers(changeToken: now, identifiers: identifiers)
+    }
+  }
+
   static func touched(
     _ db: Database, _ part: LibraryPart, since token: ChangeToken, album: Int64?, atMost limit: Int,
     for principal: Principal

@@ -46,8 +46,18 @@ package struct FetchResults: Sendable {
 
   package func keep(_ result: FetchResult, owner: Principal) throws(LeaseTable<FetchResult>.Refusal) -> String {
     // Once for all results that share it, and as long as anybody has one of them.
-    guard result.list.reserve(in: room) else { throw .tooLarge(limitBytes: room.capacityBytes) }
+    try reserve(result)
     return try handles.keep(result, bytes: result.ownBytes, owner: owner)
+  }
+
+  /// Takes room for a result that has no name: for as long as anybody has it, or another that shares its list.
+  package func reserve(_ result: FetchResult) throws(LeaseTable<FetchResult>.Refusal) {
+    guard result.list.reserve(in: room) else { throw .tooLarge(limitBytes: room.capacityBytes) }
+  }
+
+  /// The oldest state that somebody holds a list of; `nil`: nobody holds any.
+  package func oldestChangeToken(_ tokens: ChangeTokenText) -> ChangeToken? {
+    handles.values.compactMap { tokens.token(of: $0.changeToken) }.min()
   }
 
   /// Keeps the result after changes of one that is kept already. Where nothing changed that is the same one, and who asks
@@ -57,11 +67,6 @@ package struct FetchResults: Sendable {
   ///   - after: what ``Catalogue/changes(of:mayReadAll:atMost:deadline:for:)`` gave.
   ///   - name: of `result`, which was asked about.
   /// - Returns: the name of the result after the changes, and that result.
-  /// The oldest state that somebody holds a list of; `nil`: nobody holds any.
-  package func oldestChangeToken(_ tokens: ChangeTokenText) -> ChangeToken? {
-    handles.values.compactMap { tokens.token(of: $0.changeToken) }.min()
-  }
-
   package func keep(
     _ after: FetchResult, after result: FetchResult, named name: String, owner: Principal
   ) throws(LeaseTable<FetchResult>.Refusal) -> (name: String, result: FetchResult) {

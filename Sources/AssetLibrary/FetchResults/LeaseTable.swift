@@ -65,6 +65,14 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     }
   }
 
+  /// Whether this owner has something of that name. Its lease is not renewed by that.
+  package func holds(_ name: String, owner: Principal) -> Bool {
+    let instant = now()
+    return entries.withLock { entries in
+      entries[name].map { $0.owner == owner.name && $0.end > instant } ?? false
+    }
+  }
+
   /// `false`: there is nothing of that name that this owner made.
   package func end(_ name: String, owner: Principal) -> Bool {
     let instant = now()

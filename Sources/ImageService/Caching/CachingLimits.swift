@@ -1,5 +1,3 @@
-import PhotoModel
-
 /// What caching managers may take.
 package struct CachingLimits: Sendable {
   /// Managers in all, the `default` ones that are in use among them.
@@ -16,25 +14,4 @@ package struct CachingLimits: Sendable {
   package var rules = PreheatWindow.Rules()
 
   package init() {}
-}
-
-/// The list that a window moves over.
-///
-/// Calls ask the catalogue: never on a connection's queue.
-package protocol PreheatSource: Sendable {
-  /// Two sources of one name are the same list.
-  var name: String { get }
-
-  /// How many positions it has now. It asks nobody.
-  var count: Int { get }
-
-  /// The assets at some positions, all within the list; `nil` for those that are gone, or not for its owner. One
-  /// transaction.
-  func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?]
-
-  /// The list as it is now, after the library has changed; `nil`: there is none any more.
-  func refreshed() throws(AssetSourceError) -> (any PreheatSource)?
-
-  /// Nobody needs it any more.
-  func end()
 }

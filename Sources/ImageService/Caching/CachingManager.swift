@@ -5,7 +5,8 @@
 //        +--------------------------+
 //
 // An entry is wanted because it was started, because the window holds it, or both; it leaves when neither is so any
-// more. It belongs to CachingManagers, which touches it on its own queue alone.
+// more. It belongs to CachingManagers, which touches it on its own queue alone. What a window wants is in +Window, what
+// becomes of entries in +Work.
 
 import ImageCodec
 import PhotoModel
@@ -57,8 +58,8 @@ final class CachingManager {
   }
 
   /// Ranks: what is visible, then what was started, then the margin.
-  private static let startedRank = 1 << 32
-  private static let marginRank = 1 << 48
+  static let startedRank = 1 << 32
+  static let marginRank = 1 << 48
 
   /// Never given out twice.
   let number: UInt64
@@ -68,26 +69,29 @@ final class CachingManager {
   /// As it was when it asked last.
   var owner: Principal
   var end: ContinuousClock.Instant
-  private(set) var entries: [Name: Entry] = [:]
+  var entries: [Name: Entry] = [:]
   var window: Window?
   /// When the next timer of the window falls due.
   var timedFor: ContinuousClock.Instant?
+  /// The state of the library that its assets were known to be of; `nil`: they are to be looked up, whatever the history
+  /// says.
+  var knownAt: String?
   /// Its assets are being looked up anew.
   var isRefreshing = false
   /// Its assets may be others by now.
   var isStale = false
-  private(set) var prepared = 0
-  private(set) var used = 0
-  private(set) var wasted = 0
-  private(set) var givenUp = 0
+  var prepared = 0
+  var used = 0
+  var wasted = 0
+  var givenUp = 0
   /// Those that wait, the first of them last; some may wait no more.
-  private var line: [Name] = []
-  private var isLineOld = false
-  private var nextStarted = 0
-  private var startedCount = 0
+  var line: [Name] = []
+  var isLineOld = false
+  var startedCount = 0
   /// Some were left out for want of room.
-  private var hasLeftOut = false
-  private let tools: Tools
+  var hasLeftOut = false
+  let tools: Tools
+  private var nextStarted = 0
 
   /// What entries are made ready with.
   struct Tools {
@@ -148,106 +152,18 @@ final class CachingManager {
   func stopAll() {
     for name in entries.keys { leave(name) }
     startedCount = 0
-    window?.source.end()
     window = nil
     line = []
   }
 
-  func endWindow() {
-    window?.source.end()
-    window = nil
-    for (name, entry) in entries where entry.isInWindow {
-      change(name) { $0.isInWindow = false }
-      leaveIfUnwanted(name)
-    }
+  /// Its assets may be others than the library's by now, and the history does not say which: they were looked up while it
+  /// changed.
+  func mayBeBehind() {
+    isStale = true
+    knownAt = nil
   }
 
-  /// The positions of the window's list that are to be looked up.
-  func missingPositions(at now: ContinuousClock.Instant) -> [Int] {
-    guard let window else { return [] }
-    // What lies beyond the limit can't be kept, so it is not looked up.
-    return window.arithmetic.plan(at: now).order.prefix(tools.mostAssets).filter { window.assets[$0] == nil }
-  }
-
-  /// The positions of the window's list that are looked up, as far as they matter still, and those that are to be.
-  func positionsInSight(at now: ContinuousClock.Instant) -> [Int] {
-    guard let window else { return [] }
-    let plan = window.arithmetic.plan(at: now)
-    return plan.kept.filter { window.assets[$0] != nil || plan.range.contains($0) }
-  }
-
-  /// Brings the entries into line with the window as it is now.
-  func plan(at now: ContinuousClock.Instant) {
-    guard var window else { return }
-    let plan = window.arithmetic.plan(at: now)
-    window.plan = plan
-    // What is far from there is forgotten; it may be another by the time that one comes back.
-    if window.assets.count > 2 * plan.kept.count {
-      window.assets = window.assets.filter { plan.kept.contains($0.key) }
-    }
-    self.window = window
-    let wanted = wishes(of: window, plan)
-    for (name, entry) in entries where entry.isInWindow && wanted[name] == nil {
-      change(name) { $0.isInWindow = false }
-      leaveIfUnwanted(name)
-    }
-    let isReduced = plan.quality == .reduced || !allowsHighQuality
-    for (name, wish) in wanted.sorted(by: { $0.value.rank < $1.value.rank }) {
-      guard entries[name] != nil || add(name, wish.asset, wish.side) else { continue }
-      update(name, wish.asset)
-      change(name) { entry in
-        entry.isInWindow = true
-        entry.rank = wish.rank
-        entry.isReduced = isReduced && !(entry.isStarted && allowsHighQuality)
-        switch entry.stage {
-        case .waiting where !wish.isPrepared && !entry.isStarted: entry.stage = .leftOut(.notFree)
-        case .leftOut(.notFree) where wish.isPrepared && !isReduced: entry.stage = .waiting
-        default: break
-        }
-      }
-    }
-    isLineOld = true
-  }
-
-  /// What a window wants of one asset.
-  private struct Wish {
-    let asset: Asset
-    let rank: Int
-    let side: PreheatWindow.Side?
-    /// Else it is kept if it is there, and not begun.
-    let isPrepared: Bool
-  }
-
-  /// The most pressing, as many as there may be beside those that were started.
-  private func wishes(of window: Window, _ plan: PreheatWindow.Plan) -> [Name: Wish] {
-    var wanted: [Name: Wish] = [:]
-    let room = tools.mostAssets - startedCount
-    func want(_ position: Int, rank: Int, isPrepared: Bool) {
-      guard wanted.count < room, let asset = window.assets[position] ?? nil, asset.hasPreparedPictures else { return }
-      let name = Name(asset: asset.localIdentifier, options: window.options)
-      guard wanted[name] == nil, isPrepared || entries[name]?.isInWindow == true else { return }
-      wanted[name] = Wish(
-        asset: asset, rank: rank, side: plan.side(of: position), isPrepared: isPrepared)
-    }
-    for (rank, position) in plan.order.enumerated() {
-      want(position, rank: plan.visible.contains(position) ? rank : Self.marginRank + rank, isPrepared: true)
-    }
-    // What is kept without need gives way to what is needed.
-    let kept = hasLeftOut ? plan.range : plan.kept
-    for position in kept where !plan.prepared.contains(position) {
-      want(position, rank: Self.marginRank, isPrepared: false)
-    }
-    return wanted
-  }
-
-  /// False: there are as many as there may be.
-  private func add(_ name: Name, _ asset: Asset, _ side: PreheatWindow.Side?) -> Bool {
-    guard entries.count < tools.mostAssets, tools.tally.entries < tools.mostInAll else { return false }
-    tools.tally.entries += 1
-    entries[name] = Entry(
-      asset: asset, key: RenditionKey(asset, name.options.request(for: asset)), side: side)
-    return true
-  }
+  // MARK: Entries
 
   /// The assets are these now; what is another picture is prepared anew, and what is none any more leaves.
   func assetsAre(_ assets: [LocalIdentifier: Asset?]) {
@@ -263,7 +179,16 @@ final class CachingManager {
     isLineOld = true
   }
 
-  private func update(_ name: Name, _ asset: Asset) {
+  /// False: there are as many as there may be.
+  func add(_ name: Name, _ asset: Asset, _ side: PreheatWindow.Side?) -> Bool {
+    guard entries.count < tools.mostAssets, tools.tally.entries < tools.mostInAll else { return false }
+    tools.tally.entries += 1
+    entries[name] = Entry(
+      asset: asset, key: RenditionKey(asset, name.options.request(for: asset)), side: side)
+    return true
+  }
+
+  func update(_ name: Name, _ asset: Asset) {
     guard let entry = entries[name] else { return }
     let key = RenditionKey(asset, name.options.request(for: asset))
     guard key != entry.key else { return change(name) { $0.asset = asset } }
@@ -276,101 +201,12 @@ final class CachingManager {
     }
   }
 
-  // MARK: What becomes of it
-
-  /// What was left out for want of room is tried again, as far as there is some: how much of it is then left.
-  func tryAgain(_ room: Int) -> Int {
-    guard hasLeftOut else { return room }
-    hasLeftOut = false
-    var room = room
-    let leftOut = entries.compactMap { name, entry -> (name: Name, rank: Int, bytes: Int)? in
-      if case .leftOut(.noRoom(let bytes)) = entry.stage { (name, entry.rank, bytes) } else { nil }
-    }
-    for (name, _, bytes) in leftOut.sorted(by: { $0.rank < $1.rank }) {
-      guard bytes <= room else {
-        hasLeftOut = true
-        continue
-      }
-      room -= bytes
-      change(name) { $0.stage = .waiting }
-      isLineOld = true
-    }
-    return room
-  }
-
-  /// The next one in line, which is then being prepared and pinned.
-  func beginNext(
-    _ begin: (Asset, ImageRequest, _ onlyIfNearlyFree: Bool, Name) -> Preparation
-  ) -> Bool {
-    if isLineOld { sortLine() }
-    while let name = line.popLast() {
-      guard let entry = entries[name], case .waiting = entry.stage else { continue }
-      tools.cache.pin(entry.key)
-      let preparation = begin(entry.asset, name.options.request(for: entry.asset), entry.isReduced, name)
-      change(name) { $0.stage = .preparing(preparation) }
-      return true
-    }
-    return false
-  }
-
-  private func sortLine() {
-    isLineOld = false
-    let waiting = entries.compactMap { name, entry -> (Name, Int)? in
-      if case .waiting = entry.stage { (name, entry.rank) } else { nil }
-    }
-    line = waiting.sorted { $0.1 > $1.1 }.map(\.0)
-  }
-
-  /// A preparation is over.
-  func ended(_ name: Name, _ preparation: Preparation, _ outcome: Preparation.Outcome) {
-    guard let entry = entries[name], case .preparing(let current) = entry.stage, current === preparation else { return }
-    func leftOut(_ reason: Stage.Reason) {
-      tools.cache.unpin(entry.key)
-      change(name) { $0.stage = .leftOut(reason) }
-      if case .noRoom = reason { hasLeftOut = true }
-    }
-    switch outcome {
-    case .found(let frame), .made(let frame):
-      guard tools.cache.pinnedBytes(entry.key) != nil else { return leftOut(.noRoom(frame.cost)) }
-      var wasMade = false
-      if case .made = outcome { wasMade = true }
-      if wasMade {
-        prepared += 1
-        tools.metrics.prepared()
-      }
-      change(name) { $0.stage = .ready(frame, wasMade: wasMade) }
-    case .notFree:
-      leftOut(.notFree)
-      // It may be wanted in full by now.
-      if let entry = entries[name], !entry.isReduced {
-        change(name) { $0.stage = .waiting }
-        isLineOld = true
-      }
-    case .noRoom(let bytes): leftOut(.noRoom(bytes))
-    // Tried again at the next occasion.
-    case .failed(.queueFull): leftOut(.noRoom(0))
-    case .failed, .notKept: leftOut(.failed)
-    }
-  }
-
-  /// Notes which frames were asked for.
-  func sweep() { for name in entries.keys { sweep(name) } }
-
-  private func sweep(_ name: Name) {
-    guard let entry = entries[name], !entry.isUsed, case .ready(let frame, true) = entry.stage, frame.isUsed else {
-      return
-    }
-    change(name) { $0.isUsed = true }
-    used += 1
-    tools.metrics.used()
-  }
-
-  private func leaveIfUnwanted(_ name: Name) {
+  func leaveIfUnwanted(_ name: Name) {
     guard let entry = entries[name], !entry.isStarted, !entry.isInWindow else { return }
     leave(name)
   }
 
-  private func leave(_ name: Name) {
+  func leave(_ name: Name) {
     sweep(name)
     guard let entry = entries.removeValue(forKey: name) else { return }
     tools.tally.entries -= 1
@@ -378,7 +214,7 @@ final class CachingManager {
   }
 
   /// Lets go of an entry's frame, or of the work on it.
-  private func release(_ entry: Entry) {
+  func release(_ entry: Entry) {
     switch entry.stage {
     case .waiting, .leftOut: return
     case .preparing(let preparation):
@@ -397,7 +233,7 @@ final class CachingManager {
     tools.cache.unpin(entry.key)
   }
 
-  private func change(_ name: Name, _ body: (inout Entry) -> Void) {
+  func change(_ name: Name, _ body: (inout Entry) -> Void) {
     guard let place = entries.index(forKey: name) else { return }
     body(&entries.values[place])
   }
@@ -405,5 +241,5 @@ final class CachingManager {
 
 extension Asset {
   /// Whether there can be frames of it.
-  fileprivate var hasPreparedPictures: Bool { mediaType == .image && hasDecoder }
+  var hasPreparedPictures: Bool { mediaType == .image && hasDecoder }
 }

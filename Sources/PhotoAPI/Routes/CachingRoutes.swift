@@ -132,10 +132,18 @@ struct CachingRoutes: Sendable {
       case source(any PreheatSource)
       /// A collection that is to be fetched first.
       case fetch(LocalIdentifier, AssetFetch)
+      /// One that has changed so that it is to be read anew, and is long.
+      case long(CollectionSource)
     }
 
     /// Whether it may have to look at every asset.
-    var isFree: Bool { if case .fetch(_, let fetch) = list { fetch.isFree } else { false } }
+    var isFree: Bool {
+      switch list {
+      case .source: false
+      case .fetch(_, let fetch): fetch.isFree
+      case .long: true
+      }
+    }
   }
 
   func window(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> WindowMove {
@@ -166,25 +174,35 @@ struct CachingRoutes: Sendable {
   }
 
   private func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> WindowMove.List {
-    let source = FetchResultSource(id, fetching, principal)
-    guard source.isThere else { throw .fetchResultNotFound }
+    guard let source = FetchResultSource(id, fetching, principal) else { throw .fetchResultNotFound }
     return .source(source)
   }
 
-  /// The list that the window has already, where it is of that collection and nothing has changed since.
+  /// The list that the window has already, where it is of that collection, as it is now; else the collection's.
   private func collection(
     _ collection: LocalIdentifier, _ id: String, _ principal: Principal
   ) throws(Problem) -> WindowMove.List {
-    if let current = managers.currentSource(id: id, for: principal) as? CollectionSource,
-      current.collection == collection, current.isThere
-    {
-      return .source(current)
-    }
+    let source = managers.currentSource(id: id, for: principal) as? CollectionSource
+    let current = source?.collection == collection ? source : nil
+    if let current, current.renewed() { return .source(current) }
     let fetch = try fetching.asking { _ throws(AssetSourceError) in
       try CollectionSource.fetch(of: collection, fetching, principal)
     }
     guard let fetch else { throw .collectionNotFound }
-    return .fetch(collection, fetch)
+    guard let current else { return .fetch(collection, fetch) }
+    return try follow(current, mayReadAll: false)
+  }
+
+  /// The client has said where it is, so nothing is to be found again.
+  private func follow(_ source: CollectionSource, mayReadAll: Bool) throws(Problem) -> WindowMove.List {
+    let change = try fetching.asking { _ throws(AssetSourceError) in
+      try source.followed(visible: 0..<0, known: [], mayReadAll: mayReadAll)
+    }
+    switch change {
+    case .same(let source), .other(let source, _, _): return .source(source)
+    case .isLong: return .long(source)
+    case .gone: throw .collectionNotFound
+    }
   }
 
   private static func visible(_ body: inout JSONObjectReader) throws(Problem) -> Range<Int>? {
@@ -216,6 +234,11 @@ struct CachingRoutes: Sendable {
       source = try fetching.asking { _ throws(AssetSourceError) in
         try CollectionSource(collection, fetch, fetching, principal)
       }
+    case .long(let old):
+      guard case .source(let read) = try follow(old, mayReadAll: true) else {
+        preconditionFailure("a list that may be read is read")
+      }
+      source = read
     }
     let status = try found { () throws(CachingManagers.Failure) in
       try managers.move(window.move, over: source, id: window.id, for: principal)

@@ -5,79 +5,128 @@ import HTTPCore
 import ImageService
 import PhotoModel
 
-/// A fetch result that a client holds. It stands still; a window renews its lease as any other use does.
+/// A fetch result that a client holds. Its order stands still, so a window stays where it is; it is there for as long as
+/// the client's lease, which each move of the window renews.
 struct FetchResultSource: PreheatSource {
-  private let fetching: Fetching
+  private let result: FetchResult
   private let id: String
+  private let fetching: Fetching
   private let principal: Principal
 
-  init(_ id: String, _ fetching: Fetching, _ principal: Principal) {
+  /// `nil`: there is none of that name. It renews the lease.
+  init?(_ id: String, _ fetching: Fetching, _ principal: Principal) {
+    guard let result = fetching.results.handles.value(id, owner: principal) else { return nil }
+    self.result = result
     self.id = id
     self.fetching = fetching
     self.principal = principal
   }
 
   var name: String { "fetchResult:\(id)" }
-  private var result: FetchResult? { fetching.results.handles.value(id, owner: principal) }
-  var isThere: Bool { result != nil }
-  var count: Int { result?.count ?? 0 }
+  var version: String { "" }
+  var count: Int { result.count }
+  var isThere: Bool { fetching.results.handles.holds(id, owner: principal) }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
-    guard let result else { return positions.map { _ in nil } }
-    let rows = positions.flatMap { result.rows(in: $0..<$0 + 1) }
-    return try fetching.library.members(rows[...], for: principal).map { member in
-      if case .asset(let asset) = member { asset } else { nil }
-    }
+    try fetching.assets(at: positions, of: result, for: principal)
   }
 
-  func refreshed() -> (any PreheatSource)? { isThere ? self : nil }
-  func end() {}
+  var isCurrent: Bool { true }
+
+  func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange {
+    isThere ? .same(self) : .gone
+  }
 }
 
-/// A collection's assets in its own order, fetched anew when the library has changed.
+/// A collection's assets in its own order, followed by what changed of them.
 struct CollectionSource: PreheatSource {
   let collection: LocalIdentifier
   private let fetching: Fetching
   private let principal: Principal
-  /// A fetch result of our own, which nobody else knows.
-  private let handle: String
-  private let rows: FetchResultSource
+  /// A fetch result of our own, which has no name.
+  private let result: FetchResult
+  /// The library as it was when that was looked at.
+  private let generation: UInt64
+  private let isTransient: Bool
+  /// The state of the library in which its order came to be.
+  let version: String
 
   /// - Parameter fetch: of the collection.
   init(
     _ collection: LocalIdentifier, _ fetch: AssetFetch, _ fetching: Fetching, _ principal: Principal
   ) throws(AssetSourceError) {
-    self.collection = collection
-    self.fetching = fetching
-    self.principal = principal
+    let generation = fetching.library.generation
+    let isTransient = fetching.results.transients.holds(collection.rawValue, owner: principal)
     let results = fetching.results
     results.expire()
     let found = try fetching.library.rows(
       fetch, atMost: results.mostAssets, deadline: fetching.end, for: principal)
-    let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
+    let result = FetchResult(
+      rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: isTransient ? nil : collection)
+    self = try CollectionSource(
+      collection, result, version: found.changeToken, generation, isTransient, fetching, principal)
+  }
+
+  private init(
+    _ collection: LocalIdentifier, _ result: FetchResult, version: String, _ generation: UInt64, _ isTransient: Bool,
+    _ fetching: Fetching, _ principal: Principal
+  ) throws(AssetSourceError) {
     do {
-      handle = try results.handles.keep(result, bytes: result.bytes, owner: principal)
+      try fetching.results.reserve(result)
     } catch {
-      throw .tooManyAssets(limit: results.mostAssets)
+      throw .tooManyAssets(limit: fetching.results.mostAssets)
     }
-    rows = FetchResultSource(handle, fetching, principal)
+    self.collection = collection
+    self.result = result
+    self.generation = generation
+    self.isTransient = isTransient
+    self.fetching = fetching
+    self.principal = principal
+    self.version = version
   }
 
-  var name: String { "collection:\(collection.rawValue):\(handle)" }
-  var count: Int { rows.count }
-  /// Its lease may end where the window does not move for long.
-  var isThere: Bool { rows.isThere }
+  var name: String { "collection:\(collection.rawValue)" }
+  var count: Int { result.count }
+  var isThere: Bool { !isTransient || fetching.results.transients.holds(collection.rawValue, owner: principal) }
+  var isCurrent: Bool { fetching.library.generation == generation }
 
-  func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] { try rows.assets(at: positions) }
-
-  func refreshed() throws(AssetSourceError) -> (any PreheatSource)? {
-    guard let fetch = try Self.fetch(of: collection, fetching, principal) else { return nil }
-    return try CollectionSource(collection, fetch, fetching, principal)
+  /// Whether it is current and there, its lease renewed where it has one.
+  func renewed() -> Bool {
+    isCurrent && (!isTransient || fetching.results.transients.value(collection.rawValue, owner: principal) != nil)
   }
 
-  func end() { _ = fetching.results.handles.end(handle, owner: principal) }
+  func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
+    try fetching.assets(at: positions, of: result, for: principal)
+  }
 
-  /// `nil`: there is no such collection.
+  func followed(
+    visible: Range<Int>, known: [Int], mayReadAll: Bool
+  ) throws(AssetSourceError) -> PreheatListChange {
+    if isCurrent { return isThere ? .same(self) : .gone }
+    let generation = fetching.library.generation
+    guard isThere else { return .gone }
+    if !isTransient, try fetching.library.scope(of: collection, for: principal) == nil { return .gone }
+    let delta = try fetching.library.changes(
+      of: result, mayReadAll: mayReadAll, atMost: result.count + fetching.results.mostAssets,
+      deadline: fetching.end, for: principal)
+    guard let delta else { return .isLong }
+    // What changed of its assets themselves is the library's to tell.
+    let isSame = delta.details?.keepsOrder == true
+    let source = try CollectionSource(
+      collection, delta.after, version: isSame ? version : delta.after.changeToken, generation, isTransient,
+      fetching, principal)
+    if isSame { return .same(source) }
+    guard let details = delta.details else {
+      // Nobody knows what has become of which.
+      return .other(source, visible: visible, moved: [:])
+    }
+    let positions = FetchResultPositions(details)
+    let moved = known.compactMap { old in positions.position(of: old).map { (old, $0) } }
+    return .other(
+      source, visible: positions.visible(visible, count: source.count), moved: Dictionary(uniqueKeysWithValues: moved))
+  }
+
+  /// `nil`: there is no such collection. It renews the lease of one that nobody saved.
   static func fetch(
     of collection: LocalIdentifier, _ fetching: Fetching, _ principal: Principal
   ) throws(AssetSourceError) -> AssetFetch? {
@@ -94,7 +143,7 @@ struct CollectionSource: PreheatSource {
 
 /// Assets by name, in the order in which they were given.
 struct ListSource: PreheatSource {
-  let name: String
+  let version: String
   private let identifiers: [LocalIdentifier]
   private let library: any AssetFetching
   private let principal: Principal
@@ -103,15 +152,30 @@ struct ListSource: PreheatSource {
     self.identifiers = identifiers
     self.library = library
     self.principal = principal
-    name = "assets:" + EntityTag.strong(over: Array(identifiers.map(\.rawValue).joined(separator: " ").utf8))
+    version = EntityTag.strong(over: Array(identifiers.map(\.rawValue).joined(separator: " ").utf8))
   }
 
+  /// A client that gives names sends what it has so far: more of them, or others, is the same list further on.
+  var name: String { "assets" }
   var count: Int { identifiers.count }
+  var isThere: Bool { true }
+  var isCurrent: Bool { true }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
     try library.assets(named: positions.map { identifiers[$0] }, for: principal)
   }
 
-  func refreshed() -> (any PreheatSource)? { self }
-  func end() {}
+  func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .same(self) }
+}
+
+extension Fetching {
+  /// The assets at some positions of a fetch result.
+  fileprivate func assets(
+    at positions: [Int], of result: FetchResult, for principal: Principal
+  ) throws(AssetSourceError) -> [Asset?] {
+    let rows = positions.flatMap { result.rows(in: $0..<$0 + 1) }
+    return try library.members(rows[...], for: principal).map { member in
+      if case .asset(let asset) = member { asset } else { nil }
+    }
+  }
 }

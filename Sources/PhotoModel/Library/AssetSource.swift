@@ -54,6 +54,19 @@ package enum AssetSourceError: Error, Sendable, Equatable {
   case storageFailed(StorageFault, String)
 }
 
+/// What the history tells of assets since a state of the library.
+package struct TouchedIdentifiers: Sendable, Hashable {
+  /// The state that was asked in.
+  package var changeToken: String
+  /// What was inserted, updated or deleted since; `nil`: too many to be told, or it is not known any more.
+  package var identifiers: Set<LocalIdentifier>?
+
+  package init(changeToken: String, identifiers: Set<LocalIdentifier>?) {
+    self.changeToken = changeToken
+    self.identifiers = identifiers
+  }
+}
+
 /// How far the first scan has come.
 package struct ScanState: Sendable, Hashable {
   package var isFirstScanComplete: Bool
@@ -80,6 +93,14 @@ package protocol AssetSource: Sendable {
   func assets(
     named identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [Asset?]
+
+  /// Which assets the history names since a state of the library, and the state that it was asked in. Its cost is that of what
+  /// it names.
+  ///
+  /// - Parameter changeToken: `nil`: none that is known.
+  func touchedAssets(
+    since changeToken: String?, for principal: Principal
+  ) throws(AssetSourceError) -> TouchedIdentifiers
 
   /// A page of assets, newest first, ties by identifier. Its cost does not depend on how far in it lies.
   func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage
