@@ -211,6 +211,26 @@ struct CredentialTests {
     #expect(try source(admin) == "original" && source(reader) == "memory")
   }
 
+  @Test("a caching manager is its maker's, and an administrator's who sees everything; to others it is none")
+  func cachingManagers() throws {
+    let (daemon, _, _) = try Self.daemon()
+    let tokens = try [
+      ("read", []), ("read", []), ("admin", []), ("read,admin", ["--limit-to", "album"]),
+    ].map { try daemon.makeToken($0.0, $0.1) }
+    let made = try daemon.ask("POST", "/v1/cachingManagers", [TestDaemon.bearer(tokens[0])], body: "{}")
+    let id = try #require(made.json["id"] as? String)
+    for (secret, isShown) in zip(tokens, [true, false, true, false]) {
+      let fields = [TestDaemon.bearer(secret)]
+      #expect(try daemon.get("/v1/cachingManagers/\(id)", fields).status == (isShown ? 200 : 404))
+      let all = try daemon.get("/v1/cachingManagers", fields).json["cachingManagers"] as? [[String: Any]] ?? []
+      #expect(all.compactMap { $0["id"] as? String } == ["default"] + (isShown ? [id] : []))
+    }
+    for (secret, status) in zip(tokens.reversed(), [404, 204, 404, 404]) {
+      #expect(
+        try daemon.ask("DELETE", "/v1/cachingManagers/\(id)", [TestDaemon.bearer(secret)]).status == status)
+    }
+  }
+
   @Test("a request is its maker's, and an administrator's who sees everything; to others it is none")
   func requests() throws {
     let (daemon, inside, outside) = try Self.daemon()

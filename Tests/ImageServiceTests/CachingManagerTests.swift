@@ -85,6 +85,18 @@ struct CachingManagerTests {
     _ = try studio.start(0..<3)
     #expect(try studio.managers.status("default", for: Self.other)?.pinned == 0)
     #expect(studio.managers.all(of: CachingStudio.owner).map(\.id) == ["default", made.id])
+    // One who may sees it and ends it; another's default one has no name of its own.
+    #expect(studio.managers.all(of: Self.other).map(\.id) == ["default"])
+    #expect(studio.managers.all(of: Self.other, andAnybodys: true).map(\.id) == ["default", made.id])
+    let brief = try studio.managers.make(for: CachingStudio.owner, lease: .seconds(10))
+    for _ in 0..<2 {
+      studio.advance(by: .seconds(4))
+      #expect(try studio.managers.status(brief.id, for: Self.other, orAnybodys: true)?.id == brief.id)
+    }
+    studio.advance(by: .seconds(4))
+    #expect(try studio.managers.status(brief.id, for: Self.other, orAnybodys: true) == nil, "that renews no lease")
+    #expect(studio.managers.end(made.id, for: Self.other, orAnybodys: true))
+    #expect(try studio.managers.status(made.id, for: CachingStudio.owner) == nil)
     #expect(studio.managers.end("default", for: Self.other) && studio.managers.end("default", for: Self.other))
     await studio.untilQuiet()
     #expect(studio.pinned() == Set(0..<3))

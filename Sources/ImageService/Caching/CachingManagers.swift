@@ -101,29 +101,48 @@ package final class CachingManagers: ChangeObserver, @unchecked Sendable {
   }
 
   /// `nil`: this owner has none of that name. It renews the lease, as every call does.
-  package func status(_ id: String, for owner: Principal) throws(Failure) -> CachingStatus? {
-    try on(id, owner) { $0.status }
+  ///
+  /// - Parameter orAnybodys: where the owner has none of that name, somebody else's is meant, whose lease goes on as it was.
+  package func status(
+    _ id: String, for owner: Principal, orAnybodys: Bool = false
+  ) throws(Failure) -> CachingStatus? {
+    if let own = try on(id, owner, { $0.status }) { return own }
+    return orAnybodys ? queue.sync { anybodys(id)?.status } : nil
   }
 
   /// The owner's own: the `default` one first, then by age.
-  package func all(of owner: Principal) -> [CachingStatus] {
+  ///
+  /// - Parameter andAnybodys: behind them those that others have made.
+  package func all(of owner: Principal, andAnybodys: Bool = false) -> [CachingStatus] {
     queue.sync {
       expire()
-      let own = managers.filter { $0.key.owner == owner.name }.values
+      let (own, others) = (
+        managers.filter { $0.key.owner == owner.name }.values,
+        managers.filter { $0.key.owner != owner.name && $0.key.id != Self.defaultID }.values
+      )
       return own.sorted { ($0.id == Self.defaultID ? 0 : 1, $0.number) < ($1.id == Self.defaultID ? 0 : 1, $1.number) }
-        .map(\.status)
+        .map(\.status) + (andAnybodys ? others.sorted { $0.number < $1.number }.map(\.status) : [])
     }
   }
 
   /// False: this owner has none of that name. The `default` one begins anew.
-  package func end(_ id: String, for owner: Principal) -> Bool {
+  ///
+  /// - Parameter orAnybodys: where the owner has none of that name, somebody else's is meant.
+  package func end(_ id: String, for owner: Principal, orAnybodys: Bool = false) -> Bool {
     queue.sync {
       expire()
-      guard let manager = managers[Name(owner: owner.name, id: id)] else { return id == Self.defaultID }
+      guard let manager = managers[Name(owner: owner.name, id: id)] ?? (orAnybodys ? anybodys(id) : nil) else {
+        return id == Self.defaultID
+      }
       remove(manager)
       thereMayBeRoom()
       return true
     }
+  }
+
+  /// Whoever's it is; everybody has a `default` one.
+  private func anybodys(_ id: String) -> CachingManager? {
+    id == Self.defaultID ? nil : turns.first { $0.id == id }
   }
 
   // MARK: startCachingImages, stopCachingImages

@@ -37,19 +37,22 @@ struct CachingRoutes: Sendable {
     _ = try asking { () throws(CachingManagers.Failure) in
       try managers.status(CachingManagers.defaultID, for: principal)
     }
-    return Self.answer(Shape(cachingManagers: managers.all(of: principal).map(StatusJSON.init)))
+    return Self.answer(
+      Shape(cachingManagers: managers.all(of: principal, andAnybodys: principal.seesEverybodys).map(StatusJSON.init)))
   }
 
   func one(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return Self.answer(
       StatusJSON(
-        try found { () throws(CachingManagers.Failure) in try managers.status(id, for: principal) }))
+        try found { () throws(CachingManagers.Failure) in
+          try managers.status(id, for: principal, orAnybodys: principal.seesEverybodys)
+        }))
   }
 
   func end(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard managers.end(id, for: principal) else { throw .cachingManagerNotFound }
+    guard managers.end(id, for: principal, orAnybodys: principal.seesEverybodys) else { throw .cachingManagerNotFound }
     return HTTPResponse(204)
   }
 

@@ -40,7 +40,7 @@ struct RequestRoutes: Sendable {
 
 extension Principal {
   /// Whether others' requests are shown to it. They tell of assets, so it takes more than the scope.
-  fileprivate var seesEverybodys: Bool { may(.admin) && visibility == .everything }
+  var seesEverybodys: Bool { may(.admin) && visibility == .everything }
 }
 
 /// A request as `GET /v1/requests` shows it.
