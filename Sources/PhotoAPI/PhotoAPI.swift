@@ -121,7 +121,9 @@ package struct PhotoAPI: HTTPHandler {
     batch = BatchRoute(library: library, images: images, queue: batches, logger: logger)
     caching = CachingRoutes(managers: managers, fetching: fetching)
     self.changing = changing
-    changes = ChangeRoutes(catalogue: changing.catalogue, lists: changing.lists, logger: logger)
+    changes = ChangeRoutes(
+      catalogue: changing.catalogue, lists: changing.lists, fetchResultChanges: fetchResultChanges, fetches: fetches,
+      logger: logger)
     trash = TrashRoute(files: files, fetching: fetching)
     self.uploads = UploadRoute(files: files, limits: options.uploads, queue: uploads, logger: logger)
   }

@@ -214,7 +214,10 @@ struct AccessTableTests {
         get("/v1/changes?since=none", reading(400)),
         Row(method: "POST", target: "/v1/changes", body: "{}", answers: writing(400)),
       ]
-    case .changeStream: return [get("/v1/changes/stream?since=none", reading(400))]
+    case .changeStream:
+      return [
+        get("/v1/changes/stream?since=none", reading(400)), get("/v1/changes/stream?fetchResult=none", reading(404)),
+      ]
     case .requests: return [get("/v1/requests", reading(200, admin: 200))]
     case .request:
       return [

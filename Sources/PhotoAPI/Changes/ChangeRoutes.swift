@@ -1,5 +1,6 @@
 import AssetLibrary
 import HTTPCore
+import ImageService
 import Logging
 import PhotoModel
 
@@ -10,6 +11,9 @@ struct ChangeRoutes: Sendable {
 
   let catalogue: Catalogue
   let lists: ChangeLists
+  let fetchResultChanges: FetchResultChangeRoute
+  /// Where lists are read anew.
+  let fetches: WorkQueue
   let logger: Logger
 
   /// What changed since a token.
@@ -50,21 +54,33 @@ struct ChangeRoutes: Sendable {
       .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: JSONBody.encode(shape))
   }
 
-  /// Tells of changes as they are made, from a token on.
+  /// Tells of changes as they are made: of the library's from a token on, or of a fetch result's.
   func stream(
     _ request: HTTPRequest, _ principal: Principal, _ streams: ChangeStreams, _ reply: Reply,
     isAdmitted: @escaping @Sendable () -> Bool
   ) throws(Problem) {
     var query = try QueryReader(request.target)
+    let fetchResult = query.text("fetchResult")
     let since = query.text("since")
     let filter = try ChangeFilter(&query)
     try query.finish()
-    // What the client got last is newer than the URL that it came with.
-    let token = request.head.value(of: .lastEventID).flatMap { $0.isEmpty ? nil : $0 } ?? since
-    let start = try start(token, filter, principal)
+    let last = request.head.value(of: .lastEventID).flatMap { $0.isEmpty ? nil : $0 }
+    let source: any ChangeStreamSource
+    if let fetchResult {
+      for other in ["since", "types", "collection"] where query.values[other] != nil {
+        throw QueryReader.invalid(
+          other, "does not go with fetchResult: the stream tells of that list, from the state on that it shows")
+      }
+      source = try FetchResultStream(
+        fetchResult, comingBackFrom: last, fetchResultChanges, fetches, principal, isAdmitted: isAdmitted)
+    } else {
+      // What the client got last is newer than the URL that it came with.
+      let start = try start(last ?? since, filter, principal)
+      source = HistoryStream(
+        catalogue: catalogue, filter: filter, principal: principal, since: start, logger: logger,
+        isAdmitted: isAdmitted)
+    }
     if request.method == .head { return reply.send(HTTPResponse(.ok, ChangeStreams.fields)) }
-    let source = HistoryStream(
-      catalogue: catalogue, filter: filter, principal: principal, since: start, logger: logger, isAdmitted: isAdmitted)
     try streams.add(source, reply)
   }
 

@@ -1,10 +1,12 @@
 // GET /v1/changes/stream: who listens, and one worker that tells them.
 //
 //     commit -> ChangeFeed -> libraryDidChange -> each stream that is free: its turn on the worker
-//     turn: history since its token -> one event -> written, and the next turn when the client has taken it
+//     turn: what its source tells since the state that it told last -> one event -> written, and the next turn when the
+//           client has taken it
 //
-// What a listener has not been told lies in the history and nowhere else: a client that reads slowly costs its last event,
-// and what comes meanwhile is told it together. A stream that waits holds no thread.
+// A source tells of the library's history (HistoryStream), or of a list (FetchResultStream). What a listener has not been
+// told lies in the catalogue and nowhere else: a client that reads slowly costs its last event, and what comes meanwhile is
+// told it together. A stream that waits holds no thread.
 
 import AssetLibrary
 import Dispatch
@@ -76,7 +78,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     if let problem { throw problem }
     let stream = ChangeStream(source: source, reply: reply, now: now())
     reply.start(ResponseHead(.ok, Self.fields))
-    reply.write([Array("retry: \(limits.retryMilliseconds)\nid: \(source.changeToken)\n\n".utf8)])
+    reply.write([Array("retry: \(limits.retryMilliseconds)\nid: \(source.eventID)\n\n".utf8)])
     // Nobody else writes to it before this.
     let isEnding = state.withLock { state in
       state.beginning -= 1
@@ -100,8 +102,9 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   /// To be called about once a second.
   package func tick() {
     let now = now()
-    for stream in state.withLock({ Array($0.streams.values) }) where stream.needsHeartbeat(now, limits.heartbeat) {
-      wake(stream)
+    for stream in state.withLock({ Array($0.streams.values) }) {
+      stream.source.keepAlive()
+      if stream.hasNewsAfterRest(now) || stream.needsHeartbeat(now, limits.heartbeat) { wake(stream) }
     }
   }
 
@@ -121,7 +124,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
 
   /// Gives a stream a turn, if it has none already and its client has taken what it was told.
   private func wake(_ stream: ChangeStream) {
-    guard stream.wakes() else { return }
+    guard stream.wakes(now()) else { return }
     if !queue.submit({ [self] in turn(stream) }) {
       // Its heartbeat comes back to it.
       stream.missedTurn()
@@ -130,9 +133,12 @@ package final class ChangeStreams: ChangeObserver, Sendable {
 
   /// On the worker: tells one event, or goes through history that is none for it.
   private func turn(_ stream: ChangeStream) {
-    let now = now()
     guard stream.takesTurn() else { return }
-    let step = stream.source.next(limits)
+    take(stream.source.next(limits), for: stream)
+  }
+
+  private func take(_ step: ChangeStreamStep, for stream: ChangeStream) {
+    let now = now()
     switch step {
     case .nothing:
       let isDue = stream.needsHeartbeat(now, limits.heartbeat)
@@ -140,13 +146,23 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     case .skipped:
       stream.hasNews()
       if stream.rests() { wake(stream) }
-    case .event(let name, let token, let data, let hasMore):
+    case .event(let name, let id, let data, let hasMore):
       if hasMore { stream.hasNews() }
-      var event = Array("id: \(token)\nevent: \(name)\ndata: ".utf8)
+      var event = Array("id: \(id)\nevent: \(name)\ndata: ".utf8)
       event.reserveCapacity(event.count + data.count + 2)
       event += data
       event += Array("\n\n".utf8)
       write(event, to: stream, now)
+    case .elsewhere(let queue, let work):
+      let isAccepted = queue.submit { [self] in
+        let begin = self.now()
+        let step = work()
+        let end = self.now()
+        stream.restsUntil(end + (end - begin))
+        take(step, for: stream)
+      }
+      // Its heartbeat comes back to it.
+      if !isAccepted { stream.missedTurn() }
     case .end:
       remove(stream)
       if stream.end() { stream.reply.finish() }
@@ -164,18 +180,24 @@ package final class ChangeStreams: ChangeObserver, Sendable {
 
 /// What a stream tells of.
 protocol ChangeStreamSource: Sendable {
-  /// The state that the client knows.
-  var changeToken: String { get }
+  /// Names the state that the client knows: what it says when it comes back.
+  var eventID: String { get }
 
   /// What it is to be told now. On the worker; never at the same time for one stream.
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep
+
+  /// The stream is still there. About once a second, perhaps during ``next(_:)``.
+  func keepAlive()
 }
 
 enum ChangeStreamStep: Sendable {
   case nothing
   /// There was something that the client is not told of, and there is more.
   case skipped
-  case event(String, token: String, data: [UInt8], hasMore: Bool)
+  case event(String, id: String, data: [UInt8], hasMore: Bool)
+  /// To find it out takes longer than others should wait for the worker. That queue gives the step; afterwards the stream
+  /// rests for as long as it took, so that it takes no more than half of anybody's time.
+  case elsewhere(WorkQueue, @Sendable () -> ChangeStreamStep)
   /// The client may not be told any more, or can't be.
   case end
 }
@@ -187,6 +209,8 @@ final class ChangeStream: Sendable {
     var isBusy = false
     var hasNews = true
     var isEnded = false
+    /// It has no turn before that.
+    var restEnd: ContinuousClock.Instant?
     var lastWrite: ContinuousClock.Instant
   }
 
@@ -202,11 +226,23 @@ final class ChangeStream: Sendable {
 
   func hasNews() { state.withLock { $0.hasNews = true } }
 
+  func restsUntil(_ instant: ContinuousClock.Instant) { state.withLock { $0.restEnd = instant } }
+
+  /// Whether its rest is over, and it heard of something meanwhile.
+  func hasNewsAfterRest(_ now: ContinuousClock.Instant) -> Bool {
+    state.withLock { state in
+      guard let end = state.restEnd, end <= now else { return false }
+      return state.hasNews
+    }
+  }
+
   /// There may be something to tell. True: it is to be given a turn.
-  func wakes() -> Bool {
+  func wakes(_ now: ContinuousClock.Instant) -> Bool {
     state.withLock { state in
       state.hasNews = true
       if state.isBusy || state.isEnded { return false }
+      if let end = state.restEnd, end > now { return false }
+      state.restEnd = nil
       state.isBusy = true
       return true
     }

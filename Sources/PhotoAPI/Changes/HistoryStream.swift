@@ -26,18 +26,20 @@ final class HistoryStream: ChangeStreamSource {
     self.token = Mutex(token)
   }
 
-  var changeToken: String { token.withLock { $0 } }
+  var eventID: String { token.withLock { $0 } }
+
+  func keepAlive() {}
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
     guard isAdmitted() else { return .end }
-    let since = changeToken
+    let since = eventID
     do throws(ChangeHistoryError) {
       if try catalogue.isBehind(since, by: limits.objectsBehind, for: principal) { return try reload() }
       let changes = try catalogue.changes(since: since, filter, limit: limits.objectsAnEvent, for: principal)
       token.withLock { $0 = changes.changeToken }
       if changes.isEmpty { return changes.hasMore ? .skipped : .nothing }
       return .event(
-        "change", token: changes.changeToken, data: ChangesJSON.encode(changes), hasMore: changes.hasMore)
+        "change", id: changes.changeToken, data: ChangesJSON.encode(changes), hasMore: changes.hasMore)
     } catch {
       switch error {
       case .expiredToken: return (try? reload()) ?? .end
@@ -57,6 +59,6 @@ final class HistoryStream: ChangeStreamSource {
     let now: String
     do throws(AssetSourceError) { now = try catalogue.changeToken(for: principal) } catch { throw .source(error) }
     token.withLock { $0 = now }
-    return .event("reload", token: now, data: JSONBody.encode(Shape(changeToken: now)), hasMore: false)
+    return .event("reload", id: now, data: JSONBody.encode(Shape(changeToken: now)), hasMore: false)
   }
 }

@@ -102,7 +102,7 @@ struct CollectionRoutes: Sendable {
       try library.rows(of: named, deadline: end, for: principal)
     }
     for name in handles ?? [] {
-      guard let handle = results.handles.value(name, owner: principal) else { throw .fetchResultNotFound }
+      let handle = try fetching.fetchResult(name, principal)
       guard rows.count + handle.count <= results.limits.transientAssets else {
         throw QueryReader.invalid("fetchResults", "hold at most \(results.limits.transientAssets) assets together")
       }

@@ -35,7 +35,8 @@ struct FetchResultRoutes: Sendable {
 
   func one(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return answer(JSONBody.encode(FetchResultJSON(id, try handle(id, principal), results.limits)), request)
+    return answer(
+      JSONBody.encode(FetchResultJSON(id, try fetching.fetchResult(id, principal), results.limits)), request)
   }
 
   func end(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -51,7 +52,7 @@ struct FetchResultRoutes: Sendable {
     let wanted = try query.identifier("indexOf")
     let fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
     try query.finish()
-    let handle = try handle(id, principal)
+    let handle = try fetching.fetchResult(id, principal)
     guard let wanted else { return try members(range ?? "0-99", of: handle, fields, request, principal) }
     if range != nil { throw QueryReader.invalid("range", "does not go with indexOf") }
     if fields != nil { throw QueryReader.invalid("fields", "does not go with indexOf") }
@@ -114,11 +115,6 @@ struct FetchResultRoutes: Sendable {
     if let collection { fetch.scope = try fetching.scope(of: collection, principal) }
     if case .rows = fetch.scope { return (fetch, nil) }
     return (fetch, collection)
-  }
-
-  private func handle(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
-    guard let handle = results.handles.value(id, owner: principal) else { throw .fetchResultNotFound }
-    return handle
   }
 
   private func answer(_ body: [UInt8], _ request: HTTPRequest) -> HTTPResponse {

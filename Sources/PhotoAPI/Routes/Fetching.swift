@@ -35,6 +35,12 @@ struct Fetching: Sendable {
   /// When a fetch that begins now is to be done.
   var end: ContinuousClock.Instant { .now + deadline }
 
+  /// A fetch result that the principal holds, its lease renewed. Throws 404.
+  func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
+    guard let result = results.handles.value(id, owner: principal) else { throw .fetchResultNotFound }
+    return result
+  }
+
   /// Where a collection's assets are. Throws 404.
   func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
     if let transient = results.transients.value(identifier.rawValue, owner: principal) { return .rows(transient.rows) }

@@ -1,0 +1,403 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// A list on screen that is kept true by a stream, over sockets.
+@Suite("A fetch result by stream")
+struct FetchResultStreamTests {
+  private typealias Object = [String: Any]
+
+  private static func daemon(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for number in 0..<count {
+          let picture = Pixels.orientationCard(width: 32 + number, height: 24)
+          try files.put(JPEGFile { _ in }.encoded(picture), "\(number).jpg")
+        }
+      }, launcher: "\(settings) exec \"$@\"")
+  }
+
+  /// Who asks: nobody in particular, or one with a token.
+  private struct Client {
+    let daemon: TestDaemon
+    var fields: [String] = []
+
+    func perform(_ entries: [String]) throws -> Object {
+      let body = "{\"changes\": [\(entries.joined(separator: ","))]}"
+      let answer = try daemon.post("/v1/changes", body, fields)
+      try #require(answer.status == 200, "\(answer.json) \(body)")
+      return answer.json
+    }
+
+    func fetch(_ body: String = #"{"sortDescriptors": "originalFilename"}"#) throws -> String {
+      let answer = try daemon.post("/v1/fetchResults", body, fields)
+      return try #require(answer.json["id"] as? String, "\(answer.json)")
+    }
+
+    func listen(_ fetchResult: String, _ more: [String] = []) throws -> EventStream {
+      try EventStream(daemon, "?fetchResult=\(fetchResult)", fields + more)
+    }
+
+    func members(_ fetchResult: String) throws -> [Shown] {
+      let answer = try daemon.get("/v1/fetchResults/\(fetchResult)/assets?range=0-999", fields)
+      let assets = try #require(answer.json["assets"] as? [Object], "\(answer.json)")
+      return assets.map { Shown($0["localIdentifier"] as? String ?? "", $0["revision"] as? String ?? "deleted") }
+    }
+
+    func end(_ fetchResult: String) throws -> Int {
+      try daemon.ask("DELETE", "/v1/fetchResults/\(fetchResult)", fields).status
+    }
+  }
+
+  /// An asset as a client shows it.
+  private struct Shown: Equatable {
+    var identifier: String
+    var revision: String
+
+    init(_ identifier: String, _ revision: String) { (self.identifier, self.revision) = (identifier, revision) }
+
+    static let unknown = Shown("", "")
+  }
+
+  /// What a client does that knows nothing but the contract.
+  private struct Screen {
+    let client: Client
+    var list: [Shown]
+    var handle: String
+
+    init(_ client: Client, _ handle: String) throws {
+      self.client = client
+      self.handle = handle
+      list = try client.members(handle)
+    }
+
+    mutating func apply(_ event: EventStream.Event) throws {
+      try #require(event.name == "change", "\(event)")
+      let json = event.json
+      let after = try #require(json["fetchResultAfterChanges"] as? Object)
+      handle = try #require(after["id"] as? String)
+      let token = try #require(after["changeToken"] as? String)
+      #expect(event.id == "\(token).\(handle)")
+      let members = try client.members(handle)
+      #expect(members.count == after["count"] as? Int)
+      guard json["hasIncrementalChanges"] as? Bool == true else {
+        list = members
+        return
+      }
+      let removed = try #require(json["removedIndexes"] as? [Int])
+      let inserted = try #require(json["insertedIndexes"] as? [Int])
+      let changed = try #require(json["changedIndexes"] as? [Int])
+      let moves = try #require(json["moves"] as? [[String: Int]])
+      #expect(removed.count + inserted.count + changed.count + moves.count > 0, "nothing is not told")
+      list = list.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
+      for index in inserted { list.insert(.unknown, at: index) }
+      for index in changed { list[index].revision = "" }
+      var rest = list.enumerated().filter { item in !moves.contains { $0["from"] == item.offset } }.map(\.element)[...]
+      list = try members.indices.map { index in
+        let from = moves.first { $0["to"] == index }?["from"]
+        let other = from == nil ? rest.popFirst() : nil
+        return try #require(from.map { list[$0] } ?? other)
+      }
+      // What came and what changed is read; the others are what they were.
+      for (index, one) in list.enumerated() {
+        if one == .unknown { list[index] = members[index] }
+        if one.revision.isEmpty { list[index].revision = members[index].revision }
+      }
+      #expect(list.map(\.identifier) == members.map(\.identifier))
+    }
+  }
+
+  /// A client that changes what it likes.
+  private struct Changer {
+    let client: Client
+    let albums: [String]
+    var assets: [String]
+    var trash: [String] = []
+    private var deleted: [String] = []
+    private var restored: [String] = []
+    var random: SplitMix
+
+    init(_ client: Client, albums: [String], assets: [String], seed: UInt64) {
+      (self.client, self.albums, self.assets) = (client, albums, assets)
+      random = SplitMix(state: seed)
+    }
+
+    /// What a list deletes is in the trash behind it, and what it restores is named by later ones.
+    mutating func list() -> [String] {
+      let list = (0..<Int.random(in: 1...6, using: &random)).map { _ in entry() }
+      trash += deleted
+      assets += restored
+      (deleted, restored) = ([], [])
+      return list
+    }
+
+    private mutating func some() -> String {
+      let count = Int.random(in: 1...3, using: &random)
+      return "[" + assets.shuffled(using: &random).prefix(count).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+    }
+
+    private mutating func entry() -> String {
+      let asset = assets.randomElement(using: &random) ?? ""
+      let album = albums.randomElement(using: &random) ?? ""
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0, 1: return #"{"type": "updateAsset", "asset": "\#(asset)", "isFavorite": \#(Bool.random(using: &random))}"#
+      case 2: return #"{"type": "updateAsset", "asset": "\#(asset)", "isHidden": \#(Bool.random(using: &random))}"#
+      case 3, 4:
+        let day = Int.random(in: 10...28, using: &random)
+        return #"{"type": "updateAsset", "asset": "\#(asset)", "creationDate": "2020-01-\#(day)T00:00:00Z"}"#
+      case 5:
+        let place = #"{"latitude": \#(Int.random(in: 0...9, using: &random)), "longitude": 1}"#
+        return #"{"type": "updateAsset", "asset": "\#(asset)", "location": \#(place)}"#
+      case 6 where assets.count > 6:
+        assets.removeAll { $0 == asset }
+        deleted.append(asset)
+        return #"{"type": "deleteAsset", "asset": "\#(asset)"}"#
+      case 6, 7:
+        guard let back = trash.popLast() else { fallthrough }
+        restored.append(back)
+        return #"{"type": "restoreAsset", "asset": "\#(back)"}"#
+      case 8: return #"{"type": "addAssets", "collection": "\#(album)", "assets": \#(some())}"#
+      case 9, 10: return #"{"type": "insertAssets", "collection": "\#(album)", "assets": \#(some()), "index": 0}"#
+      default: return #"{"type": "removeAssets", "collection": "\#(album)", "assets": \#(some())}"#
+      }
+    }
+  }
+
+  /// What is fetched, and by whom: all of the library and places, all without places, or the albums alone.
+  static let fetches: [(name: String, body: String, token: [String])] = [
+    ("the newest first", "{}", ["read,location"]),
+    (
+      "by name, what is no favourite", #"{"sortDescriptors": "originalFilename", "predicate": "isFavorite == NO"}"#,
+      ["read"]
+    ),
+    (
+      "hidden ones too, by two keys", #"{"sortDescriptors": "-isFavorite,creationDate", "includeHiddenAssets": true}"#,
+      ["read"]
+    ),
+    ("an album in its order", #"{"collection": "album-1"}"#, ["read,location"]),
+    (
+      "an album by date, limited to it", #"{"collection": "album-1", "sortDescriptors": "creationDate"}"#,
+      ["read,location", "--limit-to", "album-1"]
+    ),
+    (
+      "a part of the library", #"{"sortDescriptors": "pixelWidth"}"#,
+      ["read", "--limit-to", "album-1", "--limit-to", "album-2"]
+    ),
+    (
+      "the first five, read anew",
+      #"{"sortDescriptors": "-fileSize", "predicate": "pixelHeight > 1", "fetchLimit": 5}"#, ["read"]
+    ),
+    ("places", #"{"sortDescriptors": "originalFilename", "predicate": "latitude > 4"}"#, ["read,location"]),
+  ]
+
+  @Test(
+    "what is told, applied to the list on hand, is what the new handle lists, every time", arguments: fetches.indices)
+  func property(_ index: Int) throws {
+    let (name, body, token) = Self.fetches[index]
+    // The one that was opened, two of the stream's own, and one to compare with: it holds no more, however long it lasts.
+    let daemon = try Self.daemon(12, settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
+    let all = (0..<12).map { "\($0).jpg" }
+    try daemon.makeAlbum("album-1", title: "One", Array(all[..<6]))
+    try daemon.makeAlbum("album-2", title: "Two", Array(all[4..<9]))
+    let assets = try all.map(daemon.identifier)
+    let reader = Client(
+      daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken(token[0], Array(token.dropFirst())))])
+    let writer = Client(daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,write,location"))])
+    var changer = Changer(writer, albums: ["album-1", "album-2"], assets: assets, seed: UInt64(index))
+    let opened = try reader.fetch(body)
+    let first = try reader.members(opened)
+    var screen = try Screen(reader, opened)
+    let stream = try reader.listen(opened)
+    #expect(stream.status == 200 && stream.begin()?.hasSuffix(".\(opened)") == true)
+    var events = 0
+    for _ in 0..<30 {
+      for _ in 0..<Int.random(in: 1...2, using: &changer.random) { _ = try writer.perform(changer.list()) }
+      let now = try reader.fetch(body)
+      let expected = try reader.members(now)
+      #expect(try reader.end(now) == 204)
+      while screen.list != expected {
+        try screen.apply(try #require(stream.next(), "\(name): the stream has ended"))
+        events += 1
+      }
+    }
+    #expect(events > 5, "\(name)")
+    #expect(try reader.members(opened).map(\.identifier) == first.map(\.identifier), "the first stays what it was")
+  }
+
+  @Test(
+    "what is nothing to the list is not told; older handles of the stream's own end, the client's and the last two stay"
+  )
+  func handles() throws {
+    let daemon = try Self.daemon()
+    let client = Client(daemon: daemon)
+    let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
+    let made = try client.perform([
+      #"{"type": "createAlbum", "title": "A", "placeholder": "$a"}"#,
+      #"{"type": "addAssets", "collection": "$a", "assets": ["\#(names[0])", "\#(names[1])"]}"#,
+    ])
+    let album = try #require((made["created"] as? Object)?["$a"] as? String)
+    let opened = try client.fetch("{\"collection\": \"\(album)\"}")
+    var screen = try Screen(client, opened)
+    let stream = try client.listen(opened)
+    _ = stream.begin()
+    var told: [String] = []
+    for number in 0..<4 {
+      _ = try client.perform([#"{"type": "updateAsset", "asset": "\#(names[3])", "isFavorite": \#(number % 2 == 0)}"#])
+      _ = try client.perform([#"{"type": "createAlbum", "title": "\#(number)"}"#])
+      _ = try client.perform([
+        #"{"type": "moveAssets", "collection": "\#(album)", "assets": ["\#(names[number % 2])"], "index": 1}"#
+      ])
+      try screen.apply(try #require(stream.next()))
+      #expect(screen.list.map(\.identifier) == [names[1 - number % 2], names[number % 2]])
+      told.append(screen.handle)
+    }
+    #expect(try told.map { try daemon.get("/v1/fetchResults/\($0)").status } == [404, 404, 200, 200])
+    #expect(try client.members(opened).map(\.identifier) == [names[0], names[1]])
+    // What the client ends is ended, and the stream goes on.
+    #expect(try client.end(opened) == 204)
+    #expect(try client.end(told[3]) == 204)
+    _ = try client.perform([#"{"type": "removeAssets", "collection": "\#(album)", "assets": ["\#(names[0])"]}"#])
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.map(\.identifier) == [names[1]])
+    // An album that goes.
+    _ = try client.perform([#"{"type": "deleteCollection", "collection": "\#(album)"}"#])
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.isEmpty)
+  }
+
+  @Test("a browser that lost its stream goes on from what it was told last; where that is gone, it reads the new list")
+  func resuming() throws {
+    let daemon = try Self.daemon()
+    let client = Client(daemon: daemon)
+    let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
+    func hide(_ number: Int, _ isHidden: Bool = true) throws {
+      _ = try client.perform([#"{"type": "updateAsset", "asset": "\#(names[number])", "isHidden": \#(isHidden)}"#])
+    }
+    let opened = try client.fetch()
+    var screen = try Screen(client, opened)
+    var stream = try client.listen(opened)
+    let begin = try #require(stream.begin())
+    try hide(0)
+    let first = try #require(stream.next())
+    try screen.apply(first)
+    let before = screen
+    try hide(1)
+    let second = try #require(stream.next())
+    try screen.apply(second)
+    stream.leave()
+    try hide(2)
+    // It got everything.
+    stream = try client.listen(opened, ["Last-Event-ID: \(second.id ?? "")"])
+    #expect(stream.begin() == second.id)
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.map(\.identifier) == [names[3]])
+    stream.leave()
+    // The last event was lost on its way.
+    screen = before
+    stream = try client.listen(opened, ["Last-Event-ID: \(first.id ?? "")"])
+    let missed = try #require(stream.next())
+    try screen.apply(missed)
+    #expect(missed.json["removedIndexes"] as? [Int] == [0, 1] && screen.list.map(\.identifier) == [names[3]])
+    stream.leave()
+    // It got nothing but the beginning.
+    screen = try Screen(client, opened)
+    stream = try client.listen(opened, ["Last-Event-ID: \(begin)"])
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.map(\.identifier) == [names[3]])
+    stream.leave()
+    // It has a list that nobody knows any more: whatever it shows, it reads the one that it is told.
+    for lost in ["gone.gone", "gone", "."] {
+      screen.list = []
+      stream = try client.listen(opened, ["Last-Event-ID: \(lost)"])
+      let anew = try #require(stream.next())
+      #expect(anew.json["hasIncrementalChanges"] as? Bool == false)
+      try screen.apply(anew)
+      #expect(screen.list.map(\.identifier) == [names[3]])
+      stream.leave()
+    }
+    try hide(0, false)
+    stream = try client.listen(screen.handle, ["Last-Event-ID: gone.gone"])
+    try screen.apply(try #require(stream.next()))
+    try hide(1, false)
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.map(\.identifier) == [names[0], names[1], names[3]])
+    // What it shows is there, the one that it began with is not.
+    #expect(try client.end(opened) == 204)
+    let last = "x.\(screen.handle)"
+    stream = try client.listen(opened, ["Last-Event-ID: \(last)"])
+    try hide(2, false)
+    try screen.apply(try #require(stream.next()))
+    #expect(screen.list.map(\.identifier) == names)
+    #expect(try client.listen(opened).status == 404)
+    #expect(try client.listen(opened, ["Last-Event-ID: gone.gone"]).status == 404)
+  }
+
+  @Test("where there is no room for another handle the client is told once, and what changed when there is")
+  func noRoom() throws {
+    let daemon = try Self.daemon(settings: "PHOTOD_FETCH_RESULTS_HANDLES=2")
+    let client = Client(daemon: daemon)
+    let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
+    func hide(_ number: Int) throws {
+      _ = try client.perform([#"{"type": "updateAsset", "asset": "\#(names[number])", "isHidden": true}"#])
+    }
+    let (opened, other) = (try client.fetch(), try client.fetch())
+    var screen = try Screen(client, opened)
+    let stream = try client.listen(opened)
+    let begin = stream.begin()
+    try hide(0)
+    let reload = try #require(stream.next())
+    #expect(reload.name == "reload" && reload.id == begin && reload.json["changeToken"] is String)
+    try hide(1)
+    #expect(try client.end(other) == 204)
+    try hide(2)
+    // Whatever it was told of them, the list that it was told last is what is gone on from.
+    while screen.list.count > 1 { try screen.apply(try #require(stream.next())) }
+    #expect(screen.list.map(\.identifier) == [names[3]])
+  }
+
+  @Test("the handle told last stays for as long as the stream does, though nobody uses it")
+  func lease() throws {
+    let daemon = try Self.daemon(
+      settings: "PHOTOD_FETCH_RESULTS_LEASE_SECONDS=2 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
+    let client = Client(daemon: daemon)
+    let (streamed, unused) = (try client.fetch(), try client.fetch())
+    let stream = try client.listen(streamed)
+    _ = stream.begin()
+    // Longer than the lease.
+    for _ in 0..<4 { #expect(stream.beats()); _ = stream.next(untilEmpty: true) }
+    #expect(try daemon.get("/v1/fetchResults/\(unused)").status == 404)
+    #expect(try daemon.get("/v1/fetchResults/\(streamed)").status == 200)
+  }
+
+  @Test("what does not go together is refused by name; others' handles are none")
+  func refused() throws {
+    let daemon = try Self.daemon(1)
+    let mine = Client(
+      daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "a"]))])
+    let others = Client(
+      daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "b"]))])
+    let handle = try mine.fetch()
+    let token = try #require(try daemon.get("/v1/assets", mine.fields).json["changeToken"] as? String)
+    for (parameter, value) in [("since", token), ("types", "asset"), ("collection", "album"), ("stranger", "1")] {
+      let answer = try daemon.get("/v1/changes/stream?fetchResult=\(handle)&\(parameter)=\(value)", mine.fields)
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter, "\(answer.json)")
+    }
+    for (client, name) in [(others, handle), (mine, "none"), (mine, "")] {
+      let answer = try daemon.get("/v1/changes/stream?fetchResult=\(name)", client.fields)
+      #expect(answer.status == 404 && answer.json["type"] as? String == "/problems/fetch-result-not-found")
+    }
+    #expect(try others.listen(handle, ["Last-Event-ID: x.\(handle)"]).status == 404)
+    let history = try daemon.get("/v1/changes?since=\(token)&fetchResult=\(handle)", mine.fields)
+    #expect(history.status == 400 && history.json["parameter"] as? String == "fetchResult")
+    #expect(try daemon.get("/v1/changes/stream?fetchResult=\(handle)", mine.fields, method: "HEAD").status == 200)
+    // A stream ends with its token, as others do.
+    let stream = try mine.listen(handle)
+    _ = stream.begin()
+    _ = try daemon.token(["revoke", "a"])
+    try daemon.until("it is revoked") { try daemon.get("/v1/assets", mine.fields).status == 401 }
+    _ = try Client(daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,write"))]).perform([
+      #"{"type": "createAlbum", "title": "A"}"#
+    ])
+    #expect(stream.next() == nil)
+  }
+}
