@@ -7,82 +7,345 @@ import Testing
   import Glibc
 #endif
 
-/// The daemon, killed between every two steps of a change list: what the next one finds is the library before it or after it.
-@Suite("Change lists that are killed", .serialized)
+/// The daemon, killed behind every step of what changes files and catalogue. Which steps there are a run that is not killed
+/// writes down, so none is left out. What the next daemon finds, or makes of it, is the library before it or after it.
+@Suite("Changes that are killed")
 struct ChangeKillTests {
-  private static let entries = 5
-  /// Each step, and how often a list comes by it.
-  static let steps: [(step: String, isDone: Bool)] = {
-    var steps = [(step: "filesMoved:1", isDone: false)]
-    for entry in 1...entries { steps.append((step: "entryWritten:\(entry)", isDone: false)) }
-    steps.append((step: "written:1", isDone: false))
-    steps.append((step: "committed:1", isDone: true))
-    return steps
-  }()
+  /// Something that a daemon does. In what is sent, `@name` stands for the asset or collection that is called so.
+  struct Scenario: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    /// Lists that are carried out before it.
+    var before: [String] = []
+    /// A list that was killed before it, and where.
+    var killed: (list: String, point: String)?
+    /// The list. Without one it is what a start does.
+    var list: String?
+    /// What the list is answered, and what it is answered when it is done already.
+    var status = 200
+    var statusAgain = 404
+    var environment: [String: String] = [:]
+    /// Behind how many steps it is killed.
+    let kills: Int
+    /// What it does empties the trash.
+    var isPurge = false
+  }
 
-  private struct State: Equatable {
-    var collections: [String] = []
-    var members: [String] = []
-    var assets: [String] = []
-    var token = 0
-    var changes = 0
+  private static let album = [
+    #"{"type": "createAlbum", "title": "Album", "placeholder": "$a"}"#,
+    #"{"type": "addAssets", "collection": "$a", "assets": ["@a.jpg", "@b.jpg", "@c.jpg"]}"#,
+    #"{"type": "updateCollection", "collection": "$a", "keyAsset": "@a.jpg"}"#,
+  ].joined(separator: ",")
+  private static let deletion =
+    #"{"type": "deleteAsset", "asset": "@a.jpg"}, {"type": "deleteAsset", "asset": "@b.jpg"}"#
+  private static let restoration =
+    #"{"type": "restoreAsset", "asset": "@a.jpg"}, {"type": "restoreAsset", "asset": "@b.jpg"}"#
+  private static let mixture = [
+    #"{"type": "createFolder", "title": "Folder", "placeholder": "$f"}"#,
+    #"{"type": "createAlbum", "title": "New", "parent": "$f", "placeholder": "$n"}"#,
+    #"{"type": "addAssets", "collection": "$n", "assets": ["@c.jpg", "@d.jpg"]}"#,
+    #"{"type": "restoreAsset", "asset": "@a.jpg", "placeholder": "$b"}"#,
+    #"{"type": "insertAssets", "collection": "$n", "assets": ["$b"], "index": 1}"#,
+    #"{"type": "deleteAsset", "asset": "@b.jpg"}"#,
+    #"{"type": "createAsset", "path": "late.jpg", "placeholder": "$l"}"#,
+    #"{"type": "addAssets", "collection": "@Album", "assets": ["$l"]}"#,
+    #"{"type": "moveAssets", "collection": "@Album", "assets": ["@c.jpg"], "index": 0}"#,
+    #"{"type": "updateAsset", "asset": "@d.jpg", "isFavorite": true}"#,
+  ].joined(separator: ",")
+  private static let firstToTrash = #"{"type": "deleteAsset", "asset": "@a.jpg"}"#
 
-    init(_ data: String) throws {
-      let queue = try DatabaseQueue(path: data + "/catalogue.sqlite")
-      (collections, members, assets, token, changes) = try queue.read {
-        db -> ([String], [String], [String], Int, Int) in
-        #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
-        #expect(try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil)
-        return (
-          try String.fetchAll(db, sql: "SELECT title FROM collection WHERE type <> 'smartAlbum' ORDER BY title"),
-          try String.fetchAll(
-            db,
-            sql:
-              "SELECT originalFilename FROM member JOIN asset ON asset.id = member.asset ORDER BY collection, position"),
-          try String.fetchAll(
-            db, sql: "SELECT originalFilename || isFavorite FROM asset ORDER BY originalFilename"),
-          try Int.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? -1,
-          try Int.fetchOne(db, sql: "SELECT count(DISTINCT token) FROM changedObject") ?? -1
-        )
+  static let scenarios = [
+    Scenario(
+      testDescription: "a list without files",
+      list: [
+        #"{"type": "createFolder", "title": "F", "placeholder": "$f"}"#,
+        #"{"type": "createAlbum", "title": "A", "parent": "$f", "placeholder": "$a"}"#,
+        #"{"type": "addAssets", "collection": "$a", "assets": ["@a.jpg", "@b.jpg"]}"#,
+        #"{"type": "insertAssets", "collection": "$a", "assets": ["@c.jpg"], "index": 1}"#,
+        #"{"type": "updateAsset", "asset": "@a.jpg", "isFavorite": true, "ifMatch": "@revision"}"#,
+      ].joined(separator: ","), statusAgain: 412, kills: 8),
+    Scenario(testDescription: "to delete", before: [album], list: deletion, kills: 15),
+    Scenario(testDescription: "to restore", before: [album, deletion], list: restoration, kills: 15),
+    Scenario(testDescription: "a bit of everything", before: [album, firstToTrash], list: mixture, kills: 23),
+    Scenario(
+      testDescription: "a list that fails at its last entry", before: [album, firstToTrash],
+      list: mixture + #",{"type": "insertAssets", "collection": "$n", "assets": ["@d.jpg"], "index": 99}"#, status: 400,
+      kills: 29),
+    Scenario(
+      testDescription: "to put right a deletion", before: [album], killed: (deletion, "renamed:3"), kills: 8),
+    Scenario(
+      testDescription: "to put right a restoration", before: [album, deletion], killed: (restoration, "filesMoved:3"),
+      kills: 8),
+    Scenario(
+      testDescription: "to purge the trash", before: [album, deletion], environment: ["PHOTOD_TRASH_DAYS": "0"],
+      kills: 7,
+      isPurge: true),
+  ]
+
+  @Test("between every two steps", arguments: scenarios)
+  func killed(_ scenario: Scenario) throws {
+    let traced = try World()
+    let trace = traced.folders.base + "/trace"
+    let before: LibraryState
+    if let list = scenario.list {
+      let daemon = try traced.serve(scenario, trace: trace)
+      try traced.perform(scenario.before, daemon)
+      before = try LibraryState(traced.folders)
+      let skipped = try Self.points(trace).count
+      #expect(try traced.send(list, daemon).status == scenario.status)
+      try Self.checkKills(scenario, trace, skipped, before, LibraryState(traced.folders))
+    } else {
+      before = try traced.prepare(scenario)
+      let daemon = try traced.serve(scenario, trace: trace)
+      try traced.settle(daemon, emptiesTrash: scenario.isPurge)
+      #expect(daemon.terminate() == 0)
+      if scenario.killed != nil {
+        #expect(try LibraryState(traced.folders) == before, "it is as it was before that list")
       }
+      try Self.checkKills(scenario, trace, 0, before, LibraryState(traced.folders))
     }
   }
 
-  @Test("between every two steps", arguments: ChangeKillTests.steps.indices)
-  func killed(_ index: Int) throws {
-    let (step, isDone) = Self.steps[index]
+  private static func points(_ trace: String) throws -> [String] {
+    guard FileManager.default.fileExists(atPath: trace) else { return [] }
+    return try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  private static func checkKills(
+    _ scenario: Scenario, _ trace: String, _ skipped: Int, _ before: LibraryState, _ after: LibraryState
+  ) throws {
+    let points = try points(trace)
+    #expect(points.count - skipped == scenario.kills, "\(scenario.testDescription): \(points[skipped...])")
+    // What a start does, the next one carries on wherever it was killed.
+    let end = scenario.list == nil ? 0 : points[skipped...].firstIndex(of: "committed") ?? points.count
+    for index in skipped..<points.count {
+      let turn = points[...index].count { $0 == points[index] }
+      let comment = "\(scenario.testDescription), \(points[index]):\(turn)"
+      try kill(
+        scenario, "\(points[index]):\(turn)", index >= end ? after : before, after, isDone: index >= end, comment)
+    }
+  }
+
+  private static func kill(
+    _ scenario: Scenario, _ point: String, _ expected: LibraryState, _ after: LibraryState, isDone: Bool,
+    _ comment: String
+  ) throws {
+    let world = try World()
+    if scenario.list == nil { _ = try world.prepare(scenario) }
+    let daemon = try world.serve(scenario, fault: point)
+    if let list = scenario.list {
+      try world.perform(scenario.before, daemon)
+      #expect(try world.sendToDeath(list, daemon).isEmpty, "\(comment): it was killed before it answered")
+    }
+    #expect(daemon.wasKilled, "\(comment)")
+    if !isDone { world.takeLateFile() }
+    _ = try SoundCatalogue(world.folders.data, comment)
+    let next = try TestDaemon(serving: world.folders)
+    try world.settle(next)
+    let found = try LibraryState(world.folders)
+    #expect(found == expected, "\(comment): \(found.words(not: expected)) in place of \(expected.words(not: found))")
+    try world.check(comment)
+    guard let list = scenario.list else { return }
+    let again = try world.send(list, next)
+    #expect(again.status == (isDone ? scenario.statusAgain : scenario.status), "\(comment): \(again.json)")
+    let last = try LibraryState(world.folders)
+    #expect(last == after, "\(comment), again: \(last.words(not: after)) in place of \(after.words(not: last))")
+    if scenario.status != 200 { world.takeLateFile() }
+    try world.check(comment)
+  }
+
+  @Test(
+    "a list that comes before a start has put right what it found waits for that",
+    arguments: ["intended", "renamed", "filesMoved:2", "written:2"])
+  func atOnce(_ point: String) throws {
+    let world = try World()
+    let scenario = Self.scenarios[1]
+    let daemon = try world.serve(scenario, fault: point)
+    try world.perform(scenario.before, daemon)
+    #expect(try world.sendToDeath(Self.deletion, daemon).isEmpty && daemon.wasKilled)
+    let next = try TestDaemon(serving: world.folders)
+    #expect(try world.send(Self.deletion, next).status == 200)
+    try world.settle(next)
+    try world.check(point)
+  }
+}
+
+/// A library that outlives the daemons that serve it: four assets, the first of two files, and a file that is no asset yet.
+private final class World {
+  let folders: TestDaemon.Folders
+  /// What assets and collections are called by the catalogue, by what the lists call them.
+  private var names: [String: String] = [:]
+
+  init() throws {
+    folders = try TestDaemon.Folders()
+    let files = TestDaemon.Files(root: folders.library)
+    for (index, name) in ["a.jpg", "b.jpg", "sub/c.jpg", "d.jpg"].enumerated() {
+      try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32 + index, height: 24)), name)
+    }
+    let scan = try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data])
+    #expect(scan.status == 0, "\(scan.error)")
+    // As a scan will write a camera's raw data.
+    try files.put([1, 2, 3], "raw/a.dng")
+    var facts = stat()
+    try #require(stat(folders.library + "/raw/a.dng", &facts) == 0)
+    let modified = Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
+    try folders.catalogue { db in
+      try db.execute(
+        sql: """
+          INSERT INTO file (asset, role, path, inode, size, modified)
+          SELECT id, 'alternatePhoto', CAST('raw/a.dng' AS BLOB), ?, 3, ? FROM asset WHERE originalFilename = 'a.jpg'
+          """, arguments: [Int64(facts.st_ino), modified])
+    }
+    try readNames()
+  }
+
+  private func readNames() throws {
+    let rows = try folders.catalogue { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT originalFilename, localIdentifier FROM asset
+          UNION ALL SELECT title, localIdentifier FROM collection WHERE type <> 'smartAlbum'
+          """)
+    }
+    for row in rows where row[0] != nil { names[row[0]] = row[1] }
+  }
+
+  /// What is done before it, by a daemon of its own. Returns the library before a list that was killed.
+  func prepare(_ scenario: ChangeKillTests.Scenario) throws -> LibraryState {
+    let daemon = try TestDaemon(serving: folders, environment: ["PHOTOD_TEST_FAULT": scenario.killed?.point ?? ""])
+    try perform(scenario.before, daemon)
+    let before = try LibraryState(folders)
+    guard let killed = scenario.killed else { return before }
+    #expect(try sendToDeath(killed.list, daemon).isEmpty && daemon.wasKilled)
+    return before
+  }
+
+  func serve(_ scenario: ChangeKillTests.Scenario, trace: String = "", fault: String = "") throws -> TestDaemon {
     let daemon = try TestDaemon(
-      { files in
-        for number in 0..<3 {
-          try files.put(
-            JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32 + number, height: 24)), "\(number).jpg")
-        }
-      }, launcher: "PHOTOD_TEST_CHANGE_FAULT=\(step) exec \"$@\"")
-    let names = try (0..<3).map { try daemon.identifier("\($0).jpg") }
-    let before = try State(daemon.data)
-    let body = """
-      {"changes": [
-        {"type": "createFolder", "title": "F", "placeholder": "$f"},
-        {"type": "createAlbum", "title": "A", "parent": "$f", "placeholder": "$a"},
-        {"type": "addAssets", "collection": "$a", "assets": ["\(names[0])", "\(names[1])"]},
-        {"type": "insertAssets", "collection": "$a", "assets": ["\(names[2])"], "index": 1},
-        {"type": "updateAsset", "asset": "\(names[0])", "isFavorite": true}]}
-      """
-    let raw = try daemon.send(
+      serving: folders,
+      environment: scenario.environment.merging(
+        ["PHOTOD_TEST_FAULT": fault, "PHOTOD_TEST_FAULT_TRACE": trace]) { $1 })
+    if scenario.list?.contains("@revision") == true {
+      names["revision"] = try daemon.get("/v1/assets/\(names["a.jpg"] ?? "")").json["revision"] as? String
+    }
+    return daemon
+  }
+
+  func perform(_ lists: [String], _ daemon: TestDaemon) throws {
+    for list in lists {
+      let answer = try send(list, daemon)
+      try #require(answer.status == 200, "\(answer.json)")
+      try readNames()
+    }
+  }
+
+  private func body(_ list: String) -> String {
+    let named = names.sorted { $0.key > $1.key }.reduce(list) { $0.replacing("@" + $1.key, with: $1.value) }
+    return "{\"changes\": [\(named)]}"
+  }
+
+  func send(_ list: String, _ daemon: TestDaemon) throws -> TestDaemon.Answer {
+    if list.contains("late.jpg") { try putLateFile() }
+    return try daemon.post("/v1/changes", body(list))
+  }
+
+  /// A list that the daemon does not survive; what it answered.
+  func sendToDeath(_ list: String, _ daemon: TestDaemon) throws -> [UInt8] {
+    if list.contains("late.jpg") { try putLateFile() }
+    let body = body(list)
+    return try daemon.send(
       "POST /v1/changes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
         + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
-    #expect(raw.isEmpty, "it was killed before it answered")
-    let after = try State(daemon.data)
-    if isDone {
-      #expect(after.collections == ["A", "F"] && after.members == ["0.jpg", "2.jpg", "1.jpg"])
-      #expect(after.assets == ["0.jpg1", "1.jpg0", "2.jpg0"])
-      #expect(after.token == before.token + 1 && after.changes == before.changes + 1)
-    } else {
-      #expect(after == before)
+  }
+
+  /// Somebody puts a file there, and no scan has met it when the list comes.
+  private func putLateFile() throws {
+    if FileManager.default.fileExists(atPath: folders.library + "/late.jpg") { return }
+    try TestDaemon.Files(root: folders.library).put(
+      JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 24)), "late.jpg")
+  }
+
+  func takeLateFile() { try? FileManager.default.removeItem(atPath: folders.library + "/late.jpg") }
+
+  /// Waits until a start has put right what it found, and a scan has met what there is then.
+  func settle(_ daemon: TestDaemon, emptiesTrash: Bool = false) throws {
+    let rest = emptiesTrash ? "1" : "state <> 'trashed'"
+    try daemon.until("nothing is under way") {
+      try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM trash WHERE \(rest)") } == 0
     }
-    // The next one takes it up without a word, and finds nothing to put right.
-    let next = try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data])
-    #expect(next.status == 0, "\(next.error)")
-    #expect(try State(daemon.data) == after)
+    // The daemon's own may be under way.
+    while try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data]).status != 0 {}
+  }
+
+  /// That catalogue and disk agree, and that nothing is under way any more.
+  func check(_ comment: String) throws {
+    let check = try TestDaemon.run(["check", "--library", folders.library, "--data", folders.data])
+    #expect(check.status == 0, "\(comment): \(check.output)")
+    let (trashed, underWay) = try folders.catalogue { db in
+      (
+        try String.fetchSet(db, sql: "SELECT CAST(trashPath AS TEXT) FROM trashFile"),
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM trash WHERE state <> 'trashed'")
+      )
+    }
+    #expect(underWay == 0, "\(comment)")
+    let onDisk = TestDaemon.files(in: folders.library).filter { $0.hasPrefix(".photod-") }
+    #expect(onDisk == trashed, "\(comment)")
+    let kept = Set(trashed.compactMap { $0.split(separator: "/").dropFirst().first.map(String.init) })
+    let trash = folders.library + "/.photod-trash"
+    guard FileManager.default.fileExists(atPath: trash) else { return }
+    #expect(try Set(FileManager.default.contentsOfDirectory(atPath: trash)) == kept, "\(comment): folders of the trash")
+  }
+}
+
+/// All that somebody could see of a library, without what is by chance.
+private struct LibraryState: Equatable, CustomTestStringConvertible {
+  private let assets: [String]
+  private let collections: [String]
+  private let trash: [String]
+  private let files: [String]
+  private let changes: Int
+
+  var testDescription: String { "a state" }
+
+  private var words: [String] { assets + collections + trash + files + ["token \(changes)"] }
+
+  /// What it says and another one does not.
+  func words(not other: LibraryState) -> [String] { words.filter { !other.words.contains($0) } }
+
+  init(_ folders: TestDaemon.Folders) throws {
+    (assets, collections, trash, changes) = try folders.catalogue { db in
+      (
+        try String.fetchAll(
+          db,
+          sql: """
+            SELECT format('%s %d%d %s', originalFilename, isFavorite, isHidden,
+              (SELECT group_concat(path, ' ') FROM (
+                SELECT CAST(path AS TEXT) AS path FROM file WHERE asset = asset.id ORDER BY isPrimary DESC, path)))
+            FROM asset ORDER BY originalFilename
+            """),
+        try String.fetchAll(
+          db,
+          sql: """
+            SELECT format('%s %s in %s, key %s: %s', type, title,
+              (SELECT title FROM collection AS parent WHERE parent.id = collection.parent),
+              (SELECT originalFilename FROM asset WHERE asset.id = collection.keyAsset),
+              (SELECT group_concat(name, ' ') FROM (
+                SELECT originalFilename AS name FROM member JOIN asset ON asset.id = member.asset
+                WHERE member.collection = collection.id ORDER BY position)))
+            FROM collection WHERE type <> 'smartAlbum' ORDER BY title
+            """),
+        try String.fetchAll(
+          db,
+          sql: """
+            SELECT format('%s %s', state, CAST(path AS TEXT)) FROM trash JOIN trashFile ON trashFile.trash = trash.id
+            ORDER BY path
+            """),
+        try Int.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? -1
+      )
+    }
+    files = TestDaemon.files(in: folders.library).filter { $0 != "late.jpg" }.map { name in
+      let parts = name.split(separator: "/")
+      return parts[0] == ".photod-trash" && parts.count == 3 ? "\(parts[0])/*/\(parts[2])" : name
+    }.sorted()
   }
 }

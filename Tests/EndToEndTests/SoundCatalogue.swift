@@ -50,3 +50,14 @@ struct SoundCatalogue {
     }
   }
 }
+
+extension TestDaemon.Folders {
+  /// Looks into the catalogue, or writes to it, as another process would.
+  func catalogue<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(20)
+    let queue = try DatabaseQueue(path: data + "/catalogue.sqlite", configuration: configuration)
+    defer { try? queue.close() }
+    return try queue.write(body)
+  }
+}

@@ -11,32 +11,52 @@ import Testing
 ///
 /// `@unchecked Sendable` because its fields are constants, and `Process` is only ended, once.
 final class TestDaemon: @unchecked Sendable {
-  let library: String
+  /// A library and a data folder, which go with the last who holds them.
+  final class Folders: Sendable {
+    let base: String
+    var library: String { base + "/library" }
+    var data: String { base + "/data" }
+
+    init() throws {
+      var template = Array((FileManager.default.temporaryDirectory.path + "/photod-e2e-XXXXXX").utf8CString)
+      base = String(cString: try #require(mkdtemp(&template)))
+      try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: base) }
+  }
+
   let port: UInt16
   private let process: Process
-  private let base: String
+  private let folders: Folders
 
   /// - Parameters:
   ///   - fill: puts files into the library before the daemon starts.
   ///   - launcher: a shell command that starts what its arguments say, as `exec "$@"` does.
-  init(
+  convenience init(
     _ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = [], launcher: String = "exec \"$@\""
   ) throws {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-e2e-XXXXXX").utf8CString)
-    base = String(cString: try #require(mkdtemp(&template)))
-    library = base + "/library"
-    try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
-    try fill(Files(root: library))
-    let scan = try Self.run(["scan", "--library", library, "--data", base + "/data"])
+    let folders = try Folders()
+    try fill(Files(root: folders.library))
+    let scan = try Self.run(["scan", "--library", folders.library, "--data", folders.data])
     #expect(scan.status == 0, "\(scan.error)")
+    try self.init(serving: folders, arguments: arguments, launcher: launcher)
+  }
+
+  /// Serves folders as they are, which may outlive it.
+  init(
+    serving folders: Folders, arguments: [String] = [], environment: [String: String] = [:],
+    launcher: String = "exec \"$@\""
+  ) throws {
+    self.folders = folders
     process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
       [
-        "-c", launcher, "sh", Self.binary, "serve", "--library", library, "--data", base + "/data", "--listen",
-        "127.0.0.1:0",
+        "-c", launcher, "sh", Self.binary, "serve", "--library", folders.library, "--data", folders.data,
+        "--listen", "127.0.0.1:0",
       ] + arguments
-    process.environment = Self.environment
+    process.environment = Self.environment.merging(environment) { $1 }
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -58,7 +78,6 @@ final class TestDaemon: @unchecked Sendable {
     process.terminate()
     process.waitUntilExit()
     Self.running.withLock { $0.removeAll { [process] in $0 == process.processIdentifier } }
-    try? FileManager.default.removeItem(atPath: base)
   }
 
   /// One that the whole run shares has no owner to end it.
@@ -83,7 +102,8 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
-  var data: String { base + "/data" }
+  var library: String { folders.library }
+  var data: String { folders.data }
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 

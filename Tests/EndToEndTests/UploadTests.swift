@@ -195,31 +195,14 @@ struct UploadTests {
     #expect(TestDaemon.files(in: daemon.library).isEmpty)
   }
 
-  /// A folder that outlives the daemons that serve it.
-  private final class Folders {
-    let base: String
-    var library: String { base + "/library" }
-    var data: String { base + "/data" }
-
-    init() throws {
-      var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
-      base = String(cString: try #require(mkdtemp(&template)))
-      try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: base) }
-  }
-
   @Test(
     "a daemon that is killed between any two steps of an upload leaves a whole photograph or none, and nothing else",
     arguments: ["received", "synced", "named", "placed", "recorded"])
   func killed(_ point: String) throws {
-    let folders = try Folders()
+    let folders = try TestDaemon.Folders()
     let picture = Self.picture(3, size: 200_000)
     do {
-      let daemon = try TestDaemon(
-        arguments: ["--library", folders.library, "--data", folders.data],
-        launcher: "PHOTOD_TEST_FAULT=\(point) exec \"$@\"")
+      let daemon = try TestDaemon(serving: folders, environment: ["PHOTOD_TEST_FAULT": point])
       // Nothing comes back from one that is killed.
       let head =
         "POST /v1/assets?filename=a.jpg HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(picture.count)\r\n\r\n"
@@ -230,7 +213,7 @@ struct UploadTests {
     let queue = try DatabaseQueue(path: folders.data + "/catalogue.sqlite")
     #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
     try queue.close()
-    let daemon = try TestDaemon(arguments: ["--library", folders.library, "--data", folders.data])
+    let daemon = try TestDaemon(serving: folders)
     if point == "recorded" {
       // The daemon's own first scan may be under way.
       while try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data]).status != 0 {}

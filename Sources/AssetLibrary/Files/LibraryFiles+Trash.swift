@@ -22,10 +22,12 @@ extension LibraryFiles {
     if changes.isEmpty { return PreparedFileChanges(steps: [], turn: nil) }
     if isReadOnly { throw FileChangeFailure(index: 0, reason: .readOnly) }
     let turn: FilesTurn
-    do throws(SystemError) {
-      turn = try FilesTurn(dataFolder: catalogue.dataFolder)
+    do throws(LibraryFilesError) {
+      turn = try takeTurn()
+      // A start does that too, but this list may be quicker.
+      try putRightWhatIsUnderWay()
     } catch {
-      throw FileChangeFailure(index: 0, reason: LibraryFilesError(error))
+      throw FileChangeFailure(index: 0, reason: error)
     }
     var steps: [PreparedFileChanges.Step] = []
     do throws(FileChangeFailure) {
@@ -67,9 +69,13 @@ extension LibraryFiles {
     removeLeftOvers()
     guard try read({ try !TrashRecord.underWay($0).isEmpty }) else { return }
     if isReadOnly { throw .readOnly }
-    // With the turn: an intent that is somebody's is not seen.
     let turn = try takeTurn()
     defer { withExtendedLifetime(turn) {} }
+    try putRightWhatIsUnderWay()
+  }
+
+  /// With the turn: an intent that is found is nobody's.
+  private func putRightWhatIsUnderWay() throws(LibraryFilesError) {
     for record in try read({ try TrashRecord.underWay($0) }) {
       logger.notice(
         "a change of files was left half way",
@@ -250,6 +256,8 @@ extension LibraryFiles {
       }
       fault(.moved)
     }
+    // A list that fails makes it again.
+    if case .restore = step { for place in record.places { trash.removeFolder(of: place.trashPath) } }
   }
 
   /// Ends an intent that was not committed, whichever of its files were moved.
@@ -262,8 +270,9 @@ extension LibraryFiles {
       }
       try write { try record.become(.trashed, $0) }
     case .purging: try purge(record)
-    case .trashed: break
+    case .trashed: return
     }
+    fault(.putRight)
   }
 
   /// The files of an asset that was not deleted after all go back.
@@ -302,7 +311,7 @@ extension LibraryFiles {
     } catch {
       throw .catalogue(error)
     }
-    if let place = record.places.first { trash.removeFolder(of: place.trashPath) }
+    for place in record.places { trash.removeFolder(of: place.trashPath) }
   }
 
   private func purge(_ record: TrashRecord) throws(LibraryFilesError) {
@@ -315,6 +324,7 @@ extension LibraryFiles {
       fault(.removed)
     }
     try write { try record.forget($0) }
+    fault(.purged)
   }
 
   // MARK: Small things

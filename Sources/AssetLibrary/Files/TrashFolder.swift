@@ -76,12 +76,14 @@ struct TrashFolder: Sendable {
       throw error
     }
     let destination = try root.madeFolder(FilePath.folder(of: to), isPrivate: to.contains(Self.name))
+    fault(.folderMade)
     do throws(SystemError) {
       try source.rename(FilePath.name(of: from), to: destination, as: FilePath.name(of: to))
     } catch {
       if error.code == ENOENT { return false }
       throw error
     }
+    fault(.renamed)
     // The new name before the old one goes: behind a power cut it may have both, but never none.
     try destination.sync()
     try source.sync()
