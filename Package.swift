@@ -171,7 +171,9 @@ let package = Package(
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
-    tests("EndToEndTests", ["PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "photod", grdb, logging]),
+    tests(
+      "EndToEndTests",
+      ["PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "AssetLibrary", "PhotoModel", "photod", grdb, logging]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,10 +1,11 @@
-import AssetLibrary
 import Foundation
 import GRDB
 import ImageCodec
 import Logging
 import PhotoModel
 import Testing
+
+@testable import AssetLibrary
 
 extension SyntheticLibrary {
   /// What carries out change lists in this library.
@@ -109,6 +110,27 @@ struct ChangeListTests {
     }
     let model = try ChangeModel(library)
     #expect(model.collections[album.description]?.members == expected.map(\.description))
+  }
+
+  @Test("a catalogue that may not be written says so, and nothing has changed")
+  func readOnly() throws {
+    let library = try library(4)
+    let lists = try library.changeLists()
+    let before = try ChangeModel(library)
+    let identifier = LocalIdentifier(try #require(before.assets.keys.first))
+    let requests = [ChangeRequest(.updateAsset(.existing(identifier), AssetUpdate(isFavorite: true)))]
+    try library.catalogue.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 1") }
+    #expect {
+      try lists.perform(requests, for: .local)
+    } throws: { error in
+      guard case ChangeListError.Reason.source(.storageFailed(.readOnly, _))? = (error as? ChangeListError)?.reason
+      else {
+        return false
+      }
+      return true
+    }
+    try library.catalogue.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 0") }
+    #expect(try ChangeModel(library) == before)
   }
 
   @Test("what is said against a list names the entry and what is wrong with it, and nothing has changed")

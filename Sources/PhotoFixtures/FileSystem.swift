@@ -1,31 +1,35 @@
 import Foundation
-import Testing
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
 /// A small file system in memory, of a test's own, where mounting is permitted.
-final class FileSystem {
-  let path: String
+package final class FileSystem {
+  /// The system's number of an error.
+  package struct Refusal: Error {
+    package let code: Int32
+  }
 
-  init(at path: String, bytes: Int) throws {
+  package let path: String
+
+  package init(at path: String, bytes: Int) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    try #require(mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0)
+    guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else { throw Refusal(code: errno) }
     self.path = path
   }
 
   deinit { unmount() }
 
-  func remount(readOnly: Bool) throws {
+  package func remount(readOnly: Bool) throws {
     let flags = UInt(MS_REMOUNT) | (readOnly ? UInt(MS_RDONLY) : 0)
-    try #require(mount("tmpfs", path, "tmpfs", flags, nil) == 0, "\(String(cString: strerror(errno)))")
+    guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw Refusal(code: errno) }
   }
 
-  func unmount() { umount2(path, Int32(MNT_DETACH)) }
+  package func unmount() { umount2(path, Int32(MNT_DETACH)) }
 
   /// Mounting takes rights that whoever runs tests seldom has; a kernel may also refuse it to root.
-  static let mayMount: Bool = {
+  package static let mayMount: Bool = {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
     guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }
     defer { rmdir(path) }

@@ -1,0 +1,130 @@
+import AssetLibrary
+import Foundation
+import GRDB
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import PhotoAPI
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Change lists for which there is no room, or that may not be written.
+@Suite("Change lists and the disk")
+struct ChangeStorageTests {
+  private struct World {
+    let folders: TestDaemon.Folders
+    let daemon: TestDaemon
+    let assets: [String]
+
+    /// - Parameter mount: puts a disk below one of the folders.
+    init(_ mount: (TestDaemon.Folders) throws -> Void = { _ in }, arguments: [String] = []) throws {
+      folders = try TestDaemon.Folders()
+      try mount(folders)
+      for number in 0..<2 {
+        try TestDaemon.Files(root: folders.library).put(UploadTests.picture(number), "\(number).jpg")
+      }
+      let scan = try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data])
+      #expect(scan.status == 0, "\(scan.error)")
+      daemon = try TestDaemon(serving: folders, arguments: ["--set", "cache.diskBytes=0"] + arguments)
+      assets = [try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg")]
+    }
+
+    func perform(_ entry: String) throws -> TestDaemon.Answer {
+      try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}")
+    }
+
+    func delete(_ index: Int) throws -> TestDaemon.Answer {
+      try perform(#"{"type": "deleteAsset", "asset": "\#(assets[index])"}"#)
+    }
+
+    func restore(_ index: Int) throws -> TestDaemon.Answer {
+      try perform(#"{"type": "restoreAsset", "asset": "\#(assets[index])"}"#)
+    }
+
+    /// All that a list could change.
+    func state() throws -> [String] {
+      // Placeholders come in their own time.
+      let assets = try daemon.get("/v1/assets?fields=localIdentifier,revision,isFavorite")
+      let collections = try daemon.get("/v1/collections?type=album&limit=1000")
+      let trash = try daemon.get("/v1/trash")
+      return [assets, collections, trash].map { String(decoding: $0.body, as: UTF8.self) }
+        + TestDaemon.files(in: folders.library).sorted()
+    }
+  }
+
+  private func fill(_ folder: String) throws {
+    let descriptor = open(folder + "/filler", O_CREAT | O_WRONLY, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let bytes = [UInt8](repeating: 1, count: 4096)
+    while write(descriptor, bytes, bytes.count) > 0 {}
+    #expect(errno == ENOSPC)
+  }
+
+  @Test(
+    "a catalogue without room answers 507, nothing has changed, and it goes on once there is room",
+    .enabled(if: FileSystem.mayMount))
+  func full() throws {
+    var disk: FileSystem?
+    let world = try World({ disk = try FileSystem(at: $0.data, bytes: 16 << 20) })
+    defer { withExtendedLifetime(disk) {} }
+    #expect(try world.delete(0).status == 200)
+    try fill(world.folders.data)
+    let title = String(repeating: "x", count: 500)
+    var done = 0
+    var answer = try world.perform(#"{"type": "createAlbum", "title": "\#(title)"}"#)
+    while answer.status == 200, done < 1000 {
+      done += 1
+      answer = try world.perform(#"{"type": "createAlbum", "title": "\#(title)"}"#)
+    }
+    #expect(answer.status == 507 && answer.json["type"] as? String == "/problems/insufficient-storage")
+    let before = try world.state()
+    #expect(
+      try (world.daemon.get("/v1/collections?type=album&limit=1000").json["collections"] as? [Any])?.count == done)
+    // Its intents can't be written: not one file has moved.
+    for answer in [try world.delete(1), try world.restore(0)] {
+      #expect(answer.status == 507 && answer.json["type"] as? String == "/problems/insufficient-storage")
+    }
+    #expect(try world.state() == before)
+    unlink(world.folders.data + "/filler")
+    for answer in [try world.delete(1), try world.restore(0), try world.restore(1)] { #expect(answer.status == 200) }
+    #expect(TestDaemon.files(in: world.folders.library) == ["0.jpg", "1.jpg"])
+    #expect(try world.folders.catalogue { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+  }
+
+  @Test(
+    "a library that may only be read keeps its files, by 409; what is of the catalogue alone is changed",
+    arguments: ["its setting", "its disk"])
+  func readOnly(_ why: String) throws {
+    var disk: FileSystem?
+    if why == "its disk", !FileSystem.mayMount { return }
+    let world = try World(
+      { if why == "its disk" { disk = try FileSystem(at: $0.library, bytes: 1 << 20) } },
+      arguments: why == "its disk" ? [] : ["--set", "readOnly=true"])
+    if why == "its disk" { #expect(try world.delete(1).status == 200) }
+    try disk?.remount(readOnly: true)
+    let before = try world.state()
+    var refused = [try world.delete(0)]
+    if why == "its disk" { refused.append(try world.restore(1)) }
+    for answer in refused {
+      #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/library-read-only", "\(answer.json)")
+      #expect(answer.json["index"] as? Int == 0)
+    }
+    #expect(try world.state() == before)
+    let favorite = try world.perform(#"{"type": "updateAsset", "asset": "\#(world.assets[0])", "isFavorite": true}"#)
+    #expect(favorite.status == 200)
+    try disk?.remount(readOnly: false)
+  }
+
+  @Test("a catalogue that may not be written is a library that may only be read; one that fails is an error of ours")
+  func catalogue() {
+    func problem(_ reason: AssetSourceError) -> Problem { Problem(ChangeListError(.source(reason))) }
+    #expect(problem(.storageFailed(.readOnly, "")) == .libraryReadOnly)
+    #expect(problem(.storageFailed(.full, "")) == .insufficientStorage)
+    #expect(Problem(ChangeListError(.files(.catalogue(.storageFailed(.readOnly, ""))))) == .libraryReadOnly)
+    #expect(problem(.storageFailed(.failing, "")).status == 500)
+  }
+}
