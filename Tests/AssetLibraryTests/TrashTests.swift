@@ -254,7 +254,70 @@ struct TrashTests {
     let some = Principal(name: "some", scopes: [.write], visibility: .collections([LocalIdentifier("album")]))
     #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(b))) { try files.prepare([.restore(b)], for: some) }
     #expect(try files.trashed(after: nil, limit: 9, for: some).assets.map(\.identifier) == [a])
-    #expect(try files.perform([.restore(a)], for: some) == [a])
+    // Of folders, whatever lies in them.
+    try catalogue.pool.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, revision)
+          VALUES ('outer', 'folder', 'regularFolder', 'O', 1), ('other', 'folder', 'regularFolder', 'X', 1);
+          INSERT INTO collection (localIdentifier, type, subtype, title, revision, parent)
+          SELECT 'inner', 'folder', 'regularFolder', 'I', 1, id FROM collection WHERE localIdentifier = 'outer';
+          UPDATE collection SET parent = (SELECT id FROM collection WHERE localIdentifier = 'inner')
+          WHERE localIdentifier = 'album';
+          """)
+    }
+    for (folder, seen) in [("outer", [a]), ("inner", [a]), ("other", [])] {
+      let who = Principal(name: folder, scopes: [.write], visibility: .collections([LocalIdentifier(folder)]))
+      #expect(try files.trashed(after: nil, limit: 9, for: who).assets.map(\.identifier) == seen, "\(folder)")
+      #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(b))) {
+        try files.prepare([.restore(b)], for: who)
+      }
+      guard seen.isEmpty else { continue }
+      #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(a))) {
+        try files.prepare([.restore(a)], for: who)
+      }
+    }
+    let outer = Principal(name: "outer", scopes: [.write], visibility: .collections([LocalIdentifier("outer")]))
+    #expect(try files.perform([.restore(a)], for: outer) == [a])
+  }
+
+  @Test("what comes back is between those that it was between, though their numbers were spread anew meanwhile")
+  func spreadAlbum() throws {
+    let library = try TemporaryLibrary()
+    let names = (10..<34).map { "\($0).jpg" }
+    for name in names { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let everything = try catalogue.everything()
+    let assets = try names.map { ChangeTarget.existing(try #require(everything[$0]).localIdentifier) }
+    let lists = ChangeLists(
+      catalogue: catalogue, files: try library.files(catalogue), timeZone: "UTC", limits: ChangeLimits())
+    let made = try lists.perform(
+      [
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "A")), placeholder: "$a"),
+        ChangeRequest(.addAssets(.placeholder("$a"), assets)),
+      ], for: .local)
+    let album = ChangeTarget.existing(try #require(made.created["$a"]))
+    // Some at both ends too.
+    let trashed = [0, 1, 10, 11, 12, 22, 23]
+    _ = try lists.perform(trashed.map { ChangeRequest(.deleteAsset(assets[$0])) }, for: .local)
+    // Two that go on passing each other halve the room between their neighbours each time.
+    for turn in 0..<120 {
+      _ = try lists.perform(
+        [ChangeRequest(.moveAssets(album, [assets[2 + turn % 2]], index: 6))], for: .local)
+    }
+    let restored = trashed.map { (index: Int) -> ChangeRequest in
+      guard case .existing(let identifier) = assets[index] else { preconditionFailure() }
+      return ChangeRequest(.restoreAsset(identifier))
+    }
+    _ = try lists.perform(restored, for: .local)
+    let order = try catalogue.pool.read {
+      try String.fetchAll(
+        $0, sql: "SELECT originalFilename FROM member JOIN asset ON asset.id = member.asset ORDER BY position")
+    }
+    #expect(
+      order.filter { ![names[2], names[3]].contains($0) } == names.filter { ![names[2], names[3]].contains($0) })
+    #expect(order.count == names.count && order.prefix(2) == names.prefix(2))
   }
 
   @Test("a file of the library becomes an asset at once, and only one that scans would meet")

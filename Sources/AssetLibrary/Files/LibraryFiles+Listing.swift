@@ -18,7 +18,7 @@ extension LibraryFiles {
   ///
   /// - Parameters:
   ///   - cursor: where the page before this one ended.
-  ///   - principal: one who may see some albums is told of what was in them.
+  ///   - principal: one who sees a part of the library is told of what was in its albums.
   /// - Throws: `malformedCursor`.
   package func trashed(
     after cursor: String?, limit: Int, for principal: Principal
@@ -29,18 +29,8 @@ extension LibraryFiles {
       guard parts.count == 2 else { throw .malformedCursor }
       start = (parts[0], parts[1])
     }
-    var arguments: StatementArguments = [start.date, start.id, limit + 1]
-    var condition = ""
-    if case .collections(let visible) = principal.visibility {
-      condition = """
-        AND EXISTS (SELECT 1 FROM trashPlace WHERE trash = trash.id AND position IS NOT NULL
-          AND collection IN (SELECT value FROM json_each(?4)))
-        """
-      let names = visible.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
-      arguments += ["[\(names)]"]
-    }
     let days = Int64(options.trashDays) * 86_400_000
-    return try catalogue.read { db in
+    return try catalogue.read(for: principal) { db, part in
       func value(_ name: String) -> String {
         "(SELECT value FROM trashValue WHERE trash = trash.id AND file = -1 AND name = '\(name)')"
       }
@@ -49,9 +39,9 @@ extension LibraryFiles {
         sql: """
           SELECT id, localIdentifier, deletedDate, \(value("originalFilename")), \(value("mediaType")),
             \(value("fileSize"))
-          FROM trash WHERE state = 'trashed' AND (deletedDate, id) < (?1, ?2) \(condition)
+          FROM trash WHERE state = 'trashed' AND (deletedDate, id) < (?1, ?2) AND \(TrashRecord.isSeen(in: part) ?? "1")
           ORDER BY deletedDate DESC, id DESC LIMIT ?3
-          """, arguments: arguments)
+          """, arguments: [start.date, start.id, limit + 1])
       let assets = rows.prefix(limit).map { row in
         TrashedAsset(
           identifier: LocalIdentifier(row[1]), deletedDate: Timestamp(milliseconds: row[2]),

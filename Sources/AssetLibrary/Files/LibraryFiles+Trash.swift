@@ -199,12 +199,9 @@ extension LibraryFiles {
   private func intentToRestore(
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(LibraryFilesError) -> (inout Int64, Database) throws -> Void {
-    let found = try read { db -> TrashRecord? in
+    let found = try read(for: principal) { db, part -> TrashRecord? in
       guard let record = try TrashRecord.find(identifier, db), record.state == .trashed else { return nil }
-      if case .collections(let visible) = principal.visibility, try record.albums(db).isDisjoint(with: visible) {
-        return nil
-      }
-      return record
+      return try record.isSeen(in: part, db) ? record : nil
     }
     guard let record = found else { throw .notInTrash(identifier) }
     guard let first = record.places.first, first.number == 0 else { throw .noSuchFile([]) }
@@ -369,6 +366,16 @@ extension LibraryFiles {
   func read<Value>(_ body: (Database) throws -> Value) throws(LibraryFilesError) -> Value {
     do throws(AssetSourceError) {
       return try catalogue.read(body)
+    } catch {
+      throw .catalogue(error)
+    }
+  }
+
+  private func read<Value>(
+    for principal: Principal, _ body: (Database, LibraryPart) throws -> Value
+  ) throws(LibraryFilesError) -> Value {
+    do throws(AssetSourceError) {
+      return try catalogue.read(for: principal, body)
     } catch {
       throw .catalogue(error)
     }

@@ -67,12 +67,19 @@ struct TrashRecord: Sendable {
     try row.withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
   }
 
-  /// The albums that it was in.
-  func albums(_ db: Database) throws -> Set<LocalIdentifier> {
-    Set(
-      try String.fetchAll(
-        db, sql: "SELECT collection FROM trashPlace WHERE trash = ? AND position IS NOT NULL", arguments: [id]
-      ).map(LocalIdentifier.init))
+  /// SQL: whether something in the trash was in an album of a part of the library; `nil`: all of it is in that part.
+  static func isSeen(in part: LibraryPart) -> String? {
+    guard case .limited(let library) = part else { return nil }
+    return """
+      EXISTS (SELECT 1 FROM trashPlace
+        JOIN limitedCollection ON library = \(library) AND limitedCollection.localIdentifier = trashPlace.collection
+        WHERE trash = trash.id AND trashPlace.position IS NOT NULL)
+      """
+  }
+
+  func isSeen(in part: LibraryPart, _ db: Database) throws -> Bool {
+    guard let isSeen = Self.isSeen(in: part) else { return true }
+    return try Bool.fetchOne(db, sql: "SELECT \(isSeen) FROM trash WHERE id = ?", arguments: [id]) ?? false
   }
 
   // MARK: Keeping

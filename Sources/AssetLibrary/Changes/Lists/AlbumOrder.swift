@@ -1,5 +1,6 @@
 // The order of an album: each member has a number, and there is room between two for others. Where it runs out, the numbers
-// around are spread anew, over as few members as it takes; never those of the whole album but at last.
+// around are spread anew, over as few members as it takes; never those of the whole album but at last. Those that are in the
+// trash have numbers as well, and are spread along with the members around them: they come back to where they were.
 
 import GRDB
 
@@ -97,15 +98,25 @@ struct AlbumOrder {
   /// enough between any two.
   private func spread(around index: Int, for newcomers: Int64) throws {
     var window = Self.firstWindow
+    let name = try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE id = ?", arguments: [album])
     while true {
       let first = max(0, index - window)
       let positions = try Int64.fetchAll(
         db.cachedStatement(
           sql: "SELECT position FROM member WHERE collection = ? ORDER BY position LIMIT ? OFFSET ?"),
         arguments: [album, index - first + window, first])
-      let count = Int64(positions.count)
       let before = first > 0 ? try member(at: first - 1)?.position : nil
       let after = try member(at: first + positions.count)?.position
+      let trashed = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT position, trash FROM trashPlace
+            WHERE collection = ?1 AND position IS NOT NULL AND (?2 IS NULL OR position > ?2)
+              AND (?3 IS NULL OR position < ?3)
+            """), arguments: [name, before, after]
+      ).map { Place(position: $0[0], trash: $0[1]) }
+      let places = (positions.map { Place(position: $0) } + trashed).sorted { $0 < $1 }
+      let count = Int64(places.count)
       let needed = (count + newcomers + 1) * Self.leastRoom
       // At an end there is as much room as is asked for.
       let lower = before ?? (after ?? positions.last ?? 0) - (count + newcomers + 1) * Self.gap
@@ -113,24 +124,41 @@ struct AlbumOrder {
       if upper - lower >= needed {
         let step = (upper - lower) / (count + newcomers + 1)
         // What is to be between two of them has its room there.
-        let split = Int64(index - first)
-        let targets = (0..<count).map { lower + step * ($0 + 1 + ($0 >= split ? newcomers : 0)) }
-        return try move(positions, to: targets)
+        let next = Place(position: positions[index - first])
+        let targets = places.enumerated().map { offset, place in
+          lower + step * (Int64(offset) + 1 + (place < next ? 0 : newcomers))
+        }
+        return try move(places, to: targets, name)
       }
       window *= 4
     }
   }
 
+  /// A member, or one that is in the trash.
+  private struct Place: Comparable {
+    let position: Int64
+    /// The row of the trash, of one that is there.
+    var trash: Int64?
+
+    /// Whose number was given to a member meanwhile comes back right behind that.
+    static func < (lhs: Place, rhs: Place) -> Bool { (lhs.position, lhs.trash ?? 0) < (rhs.position, rhs.trash ?? 0) }
+  }
+
   /// Gives members other numbers in the same order, without two having one on the way: those that go up from the last to the
   /// first, then those that go down from the first to the last.
-  private func move(_ positions: [Int64], to targets: [Int64]) throws {
-    let statement = try db.cachedStatement(
-      sql: "UPDATE member SET position = ? WHERE collection = ? AND position = ?")
-    for (position, target) in zip(positions, targets).reversed() where target > position {
-      try statement.execute(arguments: [target, album, position])
+  private func move(_ places: [Place], to targets: [Int64], _ name: String?) throws {
+    let member = try db.cachedStatement(sql: "UPDATE member SET position = ? WHERE collection = ? AND position = ?")
+    let trashed = try db.cachedStatement(sql: "UPDATE trashPlace SET position = ? WHERE collection = ? AND trash = ?")
+    func move(_ place: Place, to target: Int64) throws {
+      if let trash = place.trash {
+        try trashed.execute(arguments: [target, name, trash])
+      } else {
+        try member.execute(arguments: [target, album, place.position])
+      }
     }
-    for (position, target) in zip(positions, targets) where target < position {
-      try statement.execute(arguments: [target, album, position])
+    for (place, target) in zip(places, targets).reversed() where target > place.position {
+      try move(place, to: target)
     }
+    for (place, target) in zip(places, targets) where target < place.position { try move(place, to: target) }
   }
 }
