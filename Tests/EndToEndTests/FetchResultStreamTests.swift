@@ -369,6 +369,44 @@ struct FetchResultStreamTests {
     #expect(try daemon.get("/v1/fetchResults/\(streamed)").status == 200)
   }
 
+  @Test("what was found by places is nobody's who may not know places any more; what was not, stays")
+  func lostScope() throws {
+    let daemon = try Self.daemon(settings: "PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
+    let client = Client(
+      daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "a"]))])
+    let placed = [
+      try client.fetch(#"{"predicate": "isFavorite == NO AND NOT (latitude > 1 OR pixelWidth == 1)"}"#),
+      try client.fetch(#"{"predicate": "latitude == longitude"}"#),
+      try client.fetch(#"{"sortDescriptors": "creationDate,-longitude"}"#),
+    ]
+    let other = try client.fetch()
+    let stream = try client.listen(placed[0])
+    let last = try #require(stream.begin())
+    func statuses(_ handle: String) throws -> [Int] {
+      let members = #"{"fetchResults": ["\#(handle)"]}"#
+      let window = #"{"fetchResult": "\#(handle)", "visible": [0, 1], "targetSize": "9x9"}"#
+      return [
+        try daemon.get("/v1/fetchResults/\(handle)", client.fields).status,
+        try daemon.get("/v1/fetchResults/\(handle)/assets", client.fields).status,
+        try daemon.get("/v1/fetchResults/\(handle)/changes", client.fields).status,
+        try daemon.ask("POST", "/v1/transientCollections", client.fields, body: members).status,
+        try daemon.ask("PUT", "/v1/cachingManagers/default/window", client.fields, body: window).status,
+        try client.listen(handle).status,
+      ]
+    }
+    for handle in placed + [other] { #expect(try statuses(handle) == [200, 200, 200, 201, 200, 200]) }
+    try daemon.script("access.sqlite", "UPDATE token SET scopes = 'read' WHERE name = 'a'")
+    try daemon.until("it is known") {
+      try daemon.get("/v1/authorization", client.fields).json["scopes"] as? [String] == ["read"]
+    }
+    for handle in placed { #expect(try statuses(handle) == Array(repeating: 404, count: 6)) }
+    #expect(try client.listen(placed[0], ["Last-Event-ID: \(last)"]).status == 404)
+    #expect(try statuses(other) == [200, 200, 200, 201, 200, 200])
+    // What listens ends when there is next something to say.
+    while stream.beats() { _ = stream.next(untilEmpty: true) }
+    #expect(stream.next() == nil)
+  }
+
   @Test("what does not go together is refused by name; others' handles are none")
   func refused() throws {
     let daemon = try Self.daemon(1)

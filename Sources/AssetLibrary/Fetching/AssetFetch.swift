@@ -22,6 +22,11 @@ package struct AssetFetch: Sendable, Hashable {
     return bytes
   }
 
+  /// Whether it names a place: it is nobody's who may not know places, nor is what was found by it.
+  package var needsLocationScope: Bool {
+    predicate?.needsLocationScope ?? false || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
+  }
+
   /// Whether it may have to look at every asset: then it has a deadline, and a line of its own. What has an index of its own
   /// is not free, however large the library.
   package var isFree: Bool { FetchPlan(self).isFree }

@@ -56,7 +56,7 @@ final class FetchResultStream: ChangeStreamSource {
     self.principal = principal
     self.isAdmitted = isAdmitted
     let name = last.map { String($0.split(separator: Self.separator).last ?? "") } ?? id
-    if let told = changes.fetching.results.handles.value(name, owner: principal) {
+    if let told = changes.fetching.heldFetchResult(name, principal) {
       state = Mutex(State(told: told, name: name, isOwn: name != id, isLost: false))
     } else {
       let told = try changes.fetching.fetchResult(id, principal)

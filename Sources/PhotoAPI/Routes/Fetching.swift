@@ -35,9 +35,16 @@ struct Fetching: Sendable {
   /// When a fetch that begins now is to be done.
   var end: ContinuousClock.Instant { .now + deadline }
 
-  /// A fetch result that the principal holds, its lease renewed. Throws 404.
+  /// A fetch result that the principal holds, its lease renewed; `nil`: none. One that was found by places is none to who may
+  /// not know places any more.
+  func heldFetchResult(_ id: String, _ principal: Principal) -> FetchResult? {
+    guard let result = results.handles.value(id, owner: principal) else { return nil }
+    return principal.may(.location) || !result.fetch.needsLocationScope ? result : nil
+  }
+
+  /// The same. Throws 404.
   func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
-    guard let result = results.handles.value(id, owner: principal) else { throw .fetchResultNotFound }
+    guard let result = heldFetchResult(id, principal) else { throw .fetchResultNotFound }
     return result
   }
 

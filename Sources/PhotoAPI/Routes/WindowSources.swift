@@ -15,7 +15,7 @@ struct FetchResultSource: PreheatSource {
 
   /// `nil`: there is none of that name. It renews the lease.
   init?(_ id: String, _ fetching: Fetching, _ principal: Principal) {
-    guard let result = fetching.results.handles.value(id, owner: principal) else { return nil }
+    guard let result = fetching.heldFetchResult(id, principal) else { return nil }
     self.result = result
     self.id = id
     self.fetching = fetching

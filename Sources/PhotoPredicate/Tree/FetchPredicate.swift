@@ -29,6 +29,18 @@ package indirect enum FetchPredicate: Sendable, Hashable {
   }
 }
 
+extension FetchPredicate {
+  /// Whether it names a place: only who may read places may ask it.
+  package var needsLocationScope: Bool {
+    switch self {
+    case .constant: false
+    case .and(let terms), .or(let terms): terms.contains(where: \.needsLocationScope)
+    case .not(let term): term.needsLocationScope
+    case .comparison(let comparison): comparison.needsLocationScope
+    }
+  }
+}
+
 /// One comparison: a key, perhaps with some of its bits alone, and what its value has to be.
 package struct PredicateComparison: Sendable, Hashable {
   /// What is compared.
@@ -108,5 +120,10 @@ package struct PredicateComparison: Sendable, Hashable {
     self.subject = subject
     self.test = test
     self.foldsCase = foldsCase
+  }
+
+  fileprivate var needsLocationScope: Bool {
+    if case .property(_, let other) = test, other.key.needsLocationScope { return true }
+    return subject.key.needsLocationScope
   }
 }
