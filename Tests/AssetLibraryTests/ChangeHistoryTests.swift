@@ -204,6 +204,95 @@ struct ChangeHistoryTests {
     #expect(try changes(catalogue, since: now).assets.inserted.count == 1)
   }
 
+  @Test(
+    "what one may not know of moves no token, fills no page, and takes nothing away as the history is shortened",
+    arguments: [true, false], [true, false])
+  func ownHistory(seesOneAlbum: Bool, mayKnowPlaces: Bool) throws {
+    if !seesOneAlbum, mayKnowPlaces { return }
+    var dice = Dice(7)
+    let library = try SyntheticLibrary((1...8).map { SyntheticAsset(Int64($0), &dice) })
+    let catalogue = library.catalogue
+    let lists = try library.changeLists()
+    let names = library.assets.map { ChangeTarget.existing(LocalIdentifier($0.identifier)) }
+    let made = try lists.perform(
+      [
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "A")), placeholder: "$a"),
+        ChangeRequest(.addAssets(.placeholder("$a"), Array(names[..<3]))),
+      ], for: .local)
+    let album = try #require(made.created["$a"])
+    let who = Principal(
+      name: "who", scopes: mayKnowPlaces ? [.read, .location] : [.read],
+      visibility: seesOneAlbum ? .collections([album]) : .everything)
+    func update(_ index: Int, _ update: AssetUpdate) throws {
+      _ = try lists.perform([ChangeRequest(.updateAsset(names[index], update))], for: .local)
+    }
+    func name(_ turn: Int) throws { try update(0, AssetUpdate(creationDate: Timestamp(milliseconds: Int64(turn)))) }
+    var turn = 0
+    /// What it may not know of.
+    func others() throws {
+      for _ in 0..<4 {
+        turn += 1
+        let place = Location(latitude: Double(turn), longitude: 1)
+        if seesOneAlbum { try update(5, AssetUpdate(creationDate: Timestamp(milliseconds: Int64(turn)))) }
+        if !mayKnowPlaces { try update(1, AssetUpdate(location: .some(place))) }
+      }
+    }
+    func shorten() throws {
+      var limits = HistoryLimits()
+      limits.objects = 0
+      while try catalogue.pruneHistory(limits, needed: nil) {}
+    }
+    let start = try library.token(who)
+    var fetch = AssetFetch()
+    (fetch.includesHidden, fetch.includesAllBurstAssets) = (true, true)
+    let result = FetchResult(
+      rows: try catalogue.rows(fetch, atMost: 100, deadline: nil, for: who).rows, changeToken: start, fetch: fetch)
+    for _ in 0..<2 {
+      try others()
+      try shorten()
+      #expect(try library.token(who) == start)
+      let told = try changes(catalogue, since: start, for: who)
+      #expect(told.isEmpty && !told.hasMore && told.changeToken == start)
+    }
+    // Its own, with the others' in between.
+    var tokens = [start]
+    for number in 0..<3 {
+      try others()
+      try name(number)
+      tokens.append(try library.token(who))
+    }
+    try others()
+    #expect(Set(tokens).count == 4)
+    let own = names[0].description
+    for (index, token) in tokens.enumerated() {
+      var (page, pages) = (token, 0)
+      while true {
+        let told = try changes(catalogue, since: page, limit: 1, for: who)
+        page = told.changeToken
+        if told.isEmpty { break }
+        pages += 1
+        #expect(told.assets.updated.map(\.localIdentifier.rawValue) == [own] && told.collections.isEmpty)
+        if !told.hasMore { break }
+      }
+      #expect(pages == 3 - index && page == tokens[3], "one for each change of its own")
+    }
+    let delta = try catalogue.changes(
+      of: result, mayReadAll: true, atMost: 100, deadline: nil, for: who)
+    #expect(delta?.details?.changedIndexes.count == 1 && delta?.details?.removedIndexes.isEmpty == true)
+    // A change of its own that the history has lost is one.
+    try shorten()
+    for token in tokens[..<3] {
+      #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: token, for: who) }
+    }
+    #expect(try changes(catalogue, since: tokens[3], for: who).isEmpty && library.token(who) == tokens[3])
+    try others()
+    try name(9)
+    try shorten()
+    try others()
+    #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: tokens[3], for: who) }
+    #expect(try changes(catalogue, since: library.token(who), for: who).isEmpty)
+  }
+
   @Test("who sees one album hears of what comes into it and goes from it, and of nothing else")
   func limited() throws {
     var dice = Dice(4)

@@ -48,6 +48,8 @@ package struct CatalogueRestore {
           sql: """
             UPDATE library SET value = (SELECT value FROM library WHERE key = 'token') WHERE key = 'historyStart'
             """)
+        // Their own history is as old as the copy: they are made again for whoever asks with one.
+        if try db.tableExists("limitedLibrary") { try db.execute(sql: "DELETE FROM limitedLibrary") }
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil

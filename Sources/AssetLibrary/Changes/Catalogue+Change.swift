@@ -53,27 +53,52 @@ extension Catalogue {
     return try String.fetchOne(db.cachedStatement(sql: "SELECT changeToken(?)"), arguments: [token.number]) ?? ""
   }
 
-  /// The token of the last change that a principal may know of; no older than what is known of at all, so that it can be asked
-  /// what came behind it.
+  /// The token of the last change that a principal may know of. Nothing else moves it: neither what others change, nor that
+  /// the history is shortened.
   static func visibleToken(_ db: Database, _ part: LibraryPart, _ principal: Principal) throws -> ChangeToken {
     let last: Int64?
     switch (part, principal.may(.location)) {
     case (.whole, true): return try changeToken(db)
-    case (.whole, false):
-      last = try Int64.fetchOne(
-        db.cachedStatement(
-          sql: """
-            SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0
-            ORDER BY token DESC LIMIT 1
-            """))
+    case (.whole, false): last = try lastOfMoreThanPlaces(upTo: .max, db) ?? historyStart(db)
     case (.limited(let library), let mayKnowPlaces):
       last = try Int64.fetchOne(
         db.cachedStatement(
           sql: "SELECT \(mayKnowPlaces ? "revision" : "placelessRevision") FROM limitedLibrary WHERE id = ?"),
         arguments: [library])
     }
-    let start = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'historyStart'"))
-    return ChangeToken(max(start ?? 0, last ?? 0))
+    return ChangeToken(last ?? 0)
+  }
+
+  /// The oldest state that all is known since that a principal may know of. Where the history goes back to a later one, what
+  /// is lost before that is nothing to this principal.
+  static func oldestKnownToken(_ db: Database, _ part: LibraryPart, _ principal: Principal) throws -> ChangeToken {
+    let start = try historyStart(db)
+    switch (part, principal.may(.location)) {
+    case (.whole, true): return ChangeToken(start)
+    case (.whole, false): return ChangeToken(try lastOfMoreThanPlaces(upTo: start, db) ?? start)
+    case (.limited(let library), let mayKnowPlaces):
+      let own = try Int64.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT max(madeRevision, coalesce((
+              SELECT token FROM limitedRevision WHERE library = ?1 AND token <= ?2 AND isPlaceOnly <= ?3
+              ORDER BY token DESC LIMIT 1), 0))
+            FROM limitedLibrary WHERE id = ?1
+            """), arguments: [library, start, mayKnowPlaces])
+      return ChangeToken(own ?? .max)
+    }
+  }
+
+  private static func historyStart(_ db: Database) throws -> Int64 {
+    try Int64.fetchOne(db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'historyStart'")) ?? .max
+  }
+
+  private static func lastOfMoreThanPlaces(upTo token: Int64, _ db: Database) throws -> Int64? {
+    try Int64.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT token FROM change INDEXED BY changeOfMoreThanPlaces WHERE isPlaceOnly = 0 AND token <= ?
+          ORDER BY token DESC LIMIT 1
+          """), arguments: [token])
   }
 }

@@ -58,9 +58,7 @@ extension Catalogue {
     _ db: Database, _ part: LibraryPart, since token: ChangeToken, album: Int64?, atMost limit: Int,
     for principal: Principal
   ) throws -> TouchedAssets {
-    let start = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'historyStart'"))
-    guard token.number >= start ?? .max else { return .expired }
+    guard token >= (try oldestKnownToken(db, part, principal)) else { return .expired }
     // A token that nobody was given yet is of another library, or of this one before a copy of it was put back.
     guard token <= (try changeToken(db)) else { return .expired }
     let placeless = principal.may(.location) ? "" : "AND isPlaceOnly = 0"

@@ -33,6 +33,9 @@ package enum CatalogueSchema {
     migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: grid)
     }
+    migrator.registerMigration("9: history of limited libraries", foreignKeyChecks: .immediate) { db in
+      try db.execute(sql: limitedHistory)
+    }
     return migrator
   }
 

@@ -48,8 +48,23 @@ extension Catalogue {
       try remove("deletedAsset", "id", "revision", upTo: names)
       try remove("deletedCollection", "id", "revision", upTo: names)
       try remove("limitedGone", "library, kind, object", "went", upTo: names)
-      // Last, for it is by these rows that there is something left.
-      if !hasMore { try remove("change", "token", "token", upTo: end) }
+      // Of each limited library the last change that went is remembered: it is the oldest state that all is known since.
+      try remove(
+        "limitedRevision", "library, token",
+        """
+        EXISTS (SELECT 1 FROM limitedRevision AS later
+          WHERE later.library = limitedRevision.library AND later.token > limitedRevision.token AND later.token <= ?1
+            AND later.isPlaceOnly <= limitedRevision.isPlaceOnly) AND token
+        """, upTo: end)
+      // Last, for it is by these rows that there is something left. One that is more than places stays, for the same reason.
+      if !hasMore {
+        try remove(
+          "change", "token",
+          """
+          token IS NOT (SELECT token FROM change INDEXED BY changeOfMoreThanPlaces
+            WHERE isPlaceOnly = 0 AND token <= ?1 ORDER BY token DESC LIMIT 1) AND token
+          """, upTo: end)
+      }
     }
     return hasMore
   }

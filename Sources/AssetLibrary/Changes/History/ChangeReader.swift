@@ -42,7 +42,7 @@ struct ChangeReader {
   func changes(since: ChangeToken, limit: Int) throws -> LibraryChanges {
     let newest = try Catalogue.changeToken(db)
     guard since <= newest else { throw ChangeHistoryError.malformedToken }
-    guard try since >= start() else { throw ChangeHistoryError.expiredToken }
+    guard try since >= Catalogue.oldestKnownToken(db, part, principal) else { throw ChangeHistoryError.expiredToken }
     let narrowing = try narrowing()
     let end = try self.end(since, limit)
     // Where nothing is left, the state is that of the last change that the principal may know of.
@@ -55,22 +55,17 @@ struct ChangeReader {
     return changes
   }
 
-  /// The oldest state that changes are known since.
-  private func start() throws -> ChangeToken {
-    let start =
-      try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'historyStart'")) ?? .max
-    guard case .limited(let library) = part else { return ChangeToken(start) }
-    let made = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT madeRevision FROM limitedLibrary WHERE id = ?"), arguments: [library])
-    return ChangeToken(max(start, made ?? .max))
-  }
-
-  /// The last commit of a page; `nil`: the page reaches to the newest.
+  /// The last commit of a page; `nil`: the page reaches to the newest. Of commits that the principal may know of alone: that
+  /// there is more tells of nothing else.
   private func end(_ since: ChangeToken, _ limit: Int) throws -> ChangeToken? {
+    let commits =
+      switch part {
+      case .whole: "change WHERE token > ?1 AND isPlaceOnly <= ?2"
+      case .limited: "limitedRevision WHERE token > ?1 AND isPlaceOnly <= ?2 AND \(part.condition)"
+      }
     let rows = try Row.fetchCursor(
-      db.cachedStatement(sql: "SELECT token, objects FROM change WHERE token > ? ORDER BY token"),
-      arguments: [since.number])
+      part.statement("SELECT token, objects FROM \(commits) ORDER BY token", db),
+      arguments: [since.number, principal.may(.location)])
     var objects = 0
     var end: Int64?
     while let row = try rows.next() {
