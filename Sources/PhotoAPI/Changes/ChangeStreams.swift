@@ -78,7 +78,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     if let problem { throw problem }
     let stream = ChangeStream(source: source, reply: reply, now: now())
     reply.start(ResponseHead(.ok, Self.fields))
-    reply.write([Array("retry: \(limits.retryMilliseconds)\nid: \(source.eventID)\n\n".utf8)])
+    reply.write([Array("retry: \(limits.retryMilliseconds)\n\(Self.line(source.eventID))\n".utf8)])
     // Nobody else writes to it before this.
     let isEnding = state.withLock { state in
       state.beginning -= 1
@@ -148,7 +148,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
       if stream.rests() { wake(stream) }
     case .event(let name, let id, let data, let hasMore):
       if hasMore { stream.hasNews() }
-      var event = Array("id: \(id)\nevent: \(name)\ndata: ".utf8)
+      var event = Array("\(Self.line(id))event: \(name)\ndata: ".utf8)
       event.reserveCapacity(event.count + data.count + 2)
       event += data
       event += Array("\n\n".utf8)
@@ -169,6 +169,8 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     }
   }
 
+  private static func line(_ id: String?) -> String { id.map { "id: \($0)\n" } ?? "" }
+
   private func write(_ bytes: [UInt8], to stream: ChangeStream, _ now: ContinuousClock.Instant) {
     stream.wrote(now)
     stream.reply.responder.write([bytes]) { [weak self] in
@@ -180,8 +182,8 @@ package final class ChangeStreams: ChangeObserver, Sendable {
 
 /// What a stream tells of.
 protocol ChangeStreamSource: Sendable {
-  /// Names the state that the client knows: what it says when it comes back.
-  var eventID: String { get }
+  /// Names the state that the client knows: what it says when it comes back. `nil`: it goes on saying what it said.
+  var eventID: String? { get }
 
   /// What it is to be told now. On the worker; never at the same time for one stream.
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep
@@ -194,7 +196,7 @@ enum ChangeStreamStep: Sendable {
   case nothing
   /// There was something that the client is not told of, and there is more.
   case skipped
-  case event(String, id: String, data: [UInt8], hasMore: Bool)
+  case event(String, id: String?, data: [UInt8], hasMore: Bool)
   /// To find it out takes longer than others should wait for the worker. That queue gives the step; afterwards the stream
   /// rests for as long as it took, so that it takes no more than half of anybody's time.
   case elsewhere(WorkQueue, @Sendable () -> ChangeStreamStep)

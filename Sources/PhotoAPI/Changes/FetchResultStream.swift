@@ -27,8 +27,9 @@ final class FetchResultStream: ChangeStreamSource {
     /// The client knows that there is something that it can't be told now.
     var hasToldReload = false
 
-    /// The change token is for people and for the history; the handle is what is gone on from.
-    var eventID: String { told.changeToken + String(FetchResultStream.separator) + name }
+    /// The change token is for people and for the history; the handle is what is gone on from. Of a list that nobody knows the
+    /// client keeps the name that it has.
+    var eventID: String? { isLost ? nil : told.changeToken + String(FetchResultStream.separator) + name }
   }
 
   /// In no token and no handle.
@@ -64,7 +65,7 @@ final class FetchResultStream: ChangeStreamSource {
     }
   }
 
-  var eventID: String { state.withLock { $0.eventID } }
+  var eventID: String? { state.withLock { $0.eventID } }
 
   func keepAlive() { _ = fetching.results.handles.value(state.withLock { $0.name }, owner: principal) }
 

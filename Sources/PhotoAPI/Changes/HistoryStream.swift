@@ -26,13 +26,14 @@ final class HistoryStream: ChangeStreamSource {
     self.token = Mutex(token)
   }
 
-  var eventID: String { token.withLock { $0 } }
+  var eventID: String? { since }
+  private var since: String { token.withLock { $0 } }
 
   func keepAlive() {}
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
     guard isAdmitted() else { return .end }
-    let since = eventID
+    let since = self.since
     do throws(ChangeHistoryError) {
       if try catalogue.isBehind(since, by: limits.objectsBehind, for: principal) { return try reload() }
       let changes = try catalogue.changes(since: since, filter, limit: limits.objectsAnEvent, for: principal)
