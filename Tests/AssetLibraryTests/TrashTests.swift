@@ -426,6 +426,21 @@ struct TrashTests {
   }
 
   @Test(
+    "the same list again does not wait for a start: it puts right what it finds", arguments: Halt.allCases,
+    [false, true])
+  func sameAgain(_ halt: Halt, isRestoring: Bool) throws {
+    let (library, catalogue, moving, _) = try Self.halted(halt, restoring: isRestoring)
+    let files = try library.files(catalogue)
+    try files.perform(moving.map { isRestoring ? .restore($0) : .delete($0) })
+    let inLibrary = Set(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") })
+    #expect(
+      inLibrary == (isRestoring ? ["x/a.jpg", "x/b.jpg", "x/c.jpg"] : ["x/c.jpg"]) && library.allFiles.count == 3)
+    let states = try Self.rows(catalogue, "trash").map { $0["state"] }
+    #expect(states == Array(repeating: "trashed".databaseValue, count: isRestoring ? 0 : 2))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test(
     "a restoration that a process left half way is none at the next start, and can be made", arguments: Halt.allCases)
   func recoveredRestoration(_ halt: Halt) throws {
     let (library, catalogue, moving, kept) = try Self.halted(halt, restoring: true)

@@ -152,21 +152,6 @@ struct ChangeKillTests {
     if scenario.status != 200 { world.takeLateFile() }
     try world.check(comment)
   }
-
-  @Test(
-    "a list that comes before a start has put right what it found waits for that",
-    arguments: ["intended", "renamed", "filesMoved:2", "written:2"])
-  func atOnce(_ point: String) throws {
-    let world = try World()
-    let scenario = Self.scenarios[1]
-    let daemon = try world.serve(scenario, fault: point)
-    try world.perform(scenario.before, daemon)
-    #expect(try world.sendToDeath(Self.deletion, daemon).isEmpty && daemon.wasKilled)
-    let next = try TestDaemon(serving: world.folders)
-    #expect(try world.send(Self.deletion, next).status == 200)
-    try world.settle(next)
-    try world.check(point)
-  }
 }
 
 /// A library that outlives the daemons that serve it: four assets, the first of two files, and a file that is no asset yet.
