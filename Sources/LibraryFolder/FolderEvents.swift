@@ -87,8 +87,11 @@ package final class FolderEvents: Sendable {
     return watch
   }
 
-  /// A watch that is gone already is no error.
-  package func unwatch(_ watch: Int32) { _ = photod_inotify_unwatch(descriptor, watch) }
+  /// Takes watches back. One that is gone already is no error.
+  ///
+  /// A method of these events and not of a value that holds the tree: called with what a change of that tree returns, such a
+  /// value would be copied for the call, tree and all, and a scan would copy it for each folder.
+  package func unwatch(_ watches: [Int32]) { for watch in watches { _ = photod_inotify_unwatch(descriptor, watch) } }
 
   /// Reads what has happened, and does not wait. Empty: nothing more, for now.
   package func read() -> [FolderEvent] {

@@ -62,10 +62,10 @@ struct WatchState {
     guard isWalked else { return }
     // What is on its way somewhere is found there, by whoever looks.
     for (cookie, departure) in departures {
-      for node in departure.nodes { unwatch(tree.remove(node)) }
+      for node in departure.nodes { events.unwatch(tree.remove(node)) }
       departures[cookie]?.nodes = []
     }
-    unwatch(tree.removeAll(notOfScan: scan))
+    events.unwatch(tree.removeAll(notOfScan: scan))
   }
 
   mutating func willList(_ path: [UInt8], _ folder: LibraryFile, now: Int64) {
@@ -81,7 +81,7 @@ struct WatchState {
     do throws(SystemError) {
       let watch = try events.watch(folder, isRoot: path.isEmpty)
       if path.isEmpty, !tree.isEmpty, tree.watch(of: WatchTree.root) != watch { forgetAll() }
-      unwatch(tree.put(Array(path[(slash.map { $0 + 1 } ?? 0)...]), in: parent, watch: watch, scan: scan))
+      events.unwatch(tree.put(Array(path[(slash.map { $0 + 1 } ?? 0)...]), in: parent, watch: watch, scan: scan))
     } catch {
       refuse("\(error)")
     }
@@ -112,12 +112,12 @@ struct WatchState {
         forgetAll()
         gathering.noteAll(from: now)
       } else {
-        for node in nodes { unwatch(tree.remove(node)) }
+        for node in nodes { events.unwatch(tree.remove(node)) }
       }
       return
     }
     // Of a folder that is no longer in the library, or of which a scan will find where it is.
-    guard !nodes.isEmpty else { return events.unwatch(event.watch) }
+    guard !nodes.isEmpty else { return events.unwatch([event.watch]) }
     guard !event.name.isEmpty else {
       guard event.kinds.contains(.folderMoved), nodes.contains(WatchTree.root) else { return }
       // Another folder has the root's name by now, or none.
@@ -147,7 +147,7 @@ struct WatchState {
     // Nobody watches it yet, and whatever was moved there since was told as gone alone.
     if event.kinds.contains(.created) && isFolder { told.insert(.arrived) }
     let child = tree.child(of: node, event.name)
-    if event.kinds.contains(.deleted), let child { unwatch(tree.remove(child)) }
+    if event.kinds.contains(.deleted), let child { events.unwatch(tree.remove(child)) }
     if event.kinds.contains(.movedFrom) {
       var departure = departures[event.cookie] ?? Departure(paths: [], nodes: [])
       departure.paths.append(path)
@@ -171,15 +171,15 @@ struct WatchState {
     var places = tree.nodes(of: event.watch)[...]
     for node in nodes {
       if let place = places.popFirst() {
-        unwatch(tree.attach(node, to: place, event.name))
+        events.unwatch(tree.attach(node, to: place, event.name))
       } else {
-        unwatch(tree.remove(node))
+        events.unwatch(tree.remove(node))
       }
     }
   }
 
   private mutating func loseDepartures(_ now: Int64) {
-    for departure in departures.values { for node in departure.nodes { unwatch(tree.remove(node)) } }
+    for departure in departures.values { for node in departure.nodes { events.unwatch(tree.remove(node)) } }
     departures = [:]
     gathering.noteAll(from: now)
   }
@@ -195,7 +195,7 @@ struct WatchState {
       if departure.hasWaited {
         departures[cookie] = nil
         gone.formUnion(departure.paths)
-        for node in departure.nodes { unwatch(tree.remove(node)) }
+        for node in departure.nodes { events.unwatch(tree.remove(node)) }
       } else {
         departures[cookie]?.hasWaited = true
         waiting.formUnion(departure.paths)
@@ -217,12 +217,10 @@ struct WatchState {
   }
 
   /// Takes back the watch of a folder that can't be looked into any more, so that it is new when it can be.
-  mutating func forget(_ path: [UInt8]) { if let node = tree.node(at: path) { unwatch(tree.remove(node)) } }
+  mutating func forget(_ path: [UInt8]) { if let node = tree.node(at: path) { events.unwatch(tree.remove(node)) } }
 
   private mutating func forgetAll() {
     departures = [:]
-    if !tree.isEmpty { unwatch(tree.remove(WatchTree.root)) }
+    if !tree.isEmpty { events.unwatch(tree.remove(WatchTree.root)) }
   }
-
-  private func unwatch(_ watches: [Int32]) { for watch in watches { events.unwatch(watch) } }
 }
