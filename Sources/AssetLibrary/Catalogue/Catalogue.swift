@@ -41,8 +41,7 @@ package final class Catalogue: Sendable {
     use = try DataFolderUse(dataFolder)
     var configuration = Self.configuration(tokens)
     configuration.prepareDatabase { db in
-      // FULL: what was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous).
-      try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
+      try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
       // MEMORY: what a statement with triggers keeps, should it fail midway, is a few pages; in a file they were twenty
       // writes for each asset that is added. A reader may have to sort a million rows, and does that in files.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
@@ -52,6 +51,9 @@ package final class Catalogue: Sendable {
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
+      // What was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous). Not among
+      // what prepares a connection: behind that, a pool that turns on WAL sets its writer to NORMAL, which syncs no commit.
+      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       try Self.migrate(pool, dataFolder: dataFolder)
