@@ -47,6 +47,7 @@ struct ScanBench: ParsableCommand {
       let run = ScanRun(photod: photod, library: library, folder: folder, settings: set)
       try printTitle(run)
       try printRates(run)
+      try printStart(run)
       try ScanCalls(run).printTable()
       try ScanMemory(run).printTable(links)
     }
@@ -66,6 +67,14 @@ struct ScanBench: ParsableCommand {
     guard coldRounds > 0 else { return }
     guard Machine.dropCaches() else { return table.row(["the kernel forgets nothing: needs root", "", "", "", ""]) }
     try addRows(run, rounds: coldRounds, in: table, "cold") { _ = Machine.dropCaches() }
+  }
+
+  /// The part of a first scan that does not grow with the library.
+  private func printStart(_ run: ScanRun) throws {
+    let costs = try (0..<max(rounds, 1)).map { _ in try run.scanOfNothing().cpuSeconds * 1000 }
+    print(
+      "\nOf a first scan, the program's start and a new catalogue (a scan of an empty folder): \(costs.median.text(1)) ms CPU, "
+        + "\((costs.median / Double(files)).text(4)) a file\n")
   }
 
   private func addRows(
@@ -114,6 +123,13 @@ struct ScanRun {
     case .exiv2: return try ScanContestant.exiv2(library).usage()
     case .exiftool: return try ScanContestant.exiftool(names: names()).usage()
     }
+  }
+
+  func scanOfNothing() throws -> Command.Usage {
+    let (empty, data) = (folder + "/empty", folder + "/empty-data")
+    try? FileManager.default.removeItem(atPath: data)
+    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+    return try scan(empty, data: data).usage(hiding: STDERR_FILENO)
   }
 
   private var data: String { folder + "/data" }

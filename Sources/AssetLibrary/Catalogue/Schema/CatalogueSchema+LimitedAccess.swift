@@ -151,7 +151,8 @@ extension CatalogueSchema {
     "UPDATE limitedLibrary SET revision = \(tokenOfChange), placelessRevision = \(tokenOfChange) WHERE \(libraries);"
   }
 
-  private static let noted = """
+  /// What follows for limited libraries from a row of `changedObject`.
+  static let noted = """
     UPDATE limitedLibrary SET revision = NEW.token
       WHERE id IN (SELECT library FROM limitedAsset WHERE NEW.kind = 0 AND asset = NEW.object
         UNION ALL SELECT library FROM limitedCollection WHERE NEW.kind = 1 AND collection = NEW.object);

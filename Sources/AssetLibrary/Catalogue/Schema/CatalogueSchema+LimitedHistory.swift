@@ -17,8 +17,10 @@ extension CatalogueSchema {
       PRIMARY KEY (library, token)
     ) STRICT, WITHOUT ROWID;
     CREATE TRIGGER noteLimitedRevision AFTER UPDATE OF revision, placelessRevision ON limitedLibrary BEGIN
-      INSERT INTO limitedRevision VALUES (NEW.id, NEW.revision, NEW.placelessRevision < NEW.revision, 1)
-        ON CONFLICT DO UPDATE SET isPlaceOnly = min(isPlaceOnly, excluded.isPlaceOnly), objects = objects + 1;
+      INSERT INTO limitedRevision VALUES (NEW.id, NEW.revision, 1, 0) ON CONFLICT DO NOTHING;
+      UPDATE limitedRevision
+        SET isPlaceOnly = isPlaceOnly AND NEW.placelessRevision < NEW.revision, objects = objects + 1
+        WHERE library = NEW.id AND token = NEW.revision;
     END;
     """
 }

@@ -36,6 +36,10 @@ package enum CatalogueSchema {
     migrator.registerMigration("9: history of limited libraries", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: limitedHistory)
     }
+    // Leaves every row as it is.
+    migrator.registerMigration("10: triggers for less", foreignKeyChecks: .immediate) { db in
+      try triggersForLess(db)
+    }
     return migrator
   }
 

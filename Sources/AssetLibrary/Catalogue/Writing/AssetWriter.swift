@@ -185,8 +185,10 @@ struct AssetWriter {
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
     "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
   ]
+  /// OR ROLLBACK is what becomes of a transaction that fails anyway. Said here, it spares SQLite to keep the pages of each
+  /// insertion as they were before it: see migration 10.
   private static let insertion = """
-    INSERT INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
+    INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
     VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
   /// What somebody said of an asset stands against what its file says.
