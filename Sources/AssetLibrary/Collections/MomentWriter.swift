@@ -33,14 +33,17 @@ struct MomentWriter {
 
   /// Makes the moments of the next stale days, of the whole library and of limited ones. `false`: there are none left.
   static func refresh(_ db: Database, zone: TimeZone) throws -> Bool {
-    let zoneBefore = try String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'")
+    // Each change list comes by, mostly with nothing to be made.
+    let zoneBefore = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'momentZone'"))
     if zoneBefore != zone.identifier {
       try db.execute(sql: "INSERT OR IGNORE INTO staleDay SELECT DISTINCT day FROM dayCount")
       try db.execute(sql: "INSERT OR IGNORE INTO limitedStaleDay SELECT DISTINCT library, day FROM limitedDayCount")
       try db.execute(sql: "UPDATE library SET value = ? WHERE key = 'momentZone'", arguments: [zone.identifier])
     }
     if try MomentWriter(db: db, zone: zone, part: .whole).refresh() { return true }
-    guard let library = try Int64.fetchOne(db, sql: "SELECT library FROM limitedStaleDay LIMIT 1") else { return false }
+    let library = try Int64.fetchOne(db.cachedStatement(sql: "SELECT library FROM limitedStaleDay LIMIT 1"))
+    guard let library else { return false }
     return try MomentWriter(db: db, zone: zone, part: .limited(library)).refresh()
   }
 
@@ -55,11 +58,11 @@ struct MomentWriter {
     let token = try part.revision(db)
     let stale = part.name("staleDay")
     let days = try Int.fetchAll(
-      db,
-      sql: """
+      part.statement(
+        """
         DELETE FROM \(stale) WHERE \(part.condition)
           AND day IN (SELECT day FROM \(stale) WHERE \(part.condition) ORDER BY day LIMIT ?) RETURNING day
-        """, arguments: [Self.daysAtOnce])
+        """, db), arguments: [Self.daysAtOnce])
     // A day by UTC is of two days by most other clocks.
     let localDays = Set(
       days.flatMap { day in

@@ -14,21 +14,22 @@ indirect enum JSONValue: Decodable, Sendable, Hashable {
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    // Texts first: there may be a hundred thousand, and each thing that one is not costs an error.
+    // In the order of how many there are in one body, for each thing that a value is not costs an error: a hundred thousand
+    // texts, thousands of objects.
     if let text = try? value.decode(String.self) {
       self = .text(text)
     } else if value.decodeNil() {
       self = .null
+    } else if let object = try? value.decode([String: JSONValue].self) {
+      self = .object(object)
     } else if let flag = try? value.decode(Bool.self) {
       self = .flag(flag)
     } else if let integer = try? value.decode(Int.self) {
       self = .integer(integer)
     } else if let number = try? value.decode(Double.self) {
       self = .number(number)
-    } else if let list = try? value.decode([JSONValue].self) {
-      self = .list(list)
     } else {
-      self = .object(try value.decode([String: JSONValue].self))
+      self = .list(try value.decode([JSONValue].self))
     }
   }
 }

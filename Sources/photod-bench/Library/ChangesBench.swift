@@ -1,5 +1,6 @@
 // What change lists cost over HTTP: lists of so many entries, one after the other on one connection and from several at once,
-// each durable before it is answered. The catalogue is a copy of a synthetic one.
+// each durable before it is answered; beside them, what SQLite takes for as many rows of a table without anything around it.
+// The catalogue is a copy of a synthetic one.
 
 import ArgumentParser
 import Foundation
@@ -46,9 +47,14 @@ struct ChangesBench: ParsableCommand {
       print("Change lists over HTTP, \(assets) assets; \(Machine.cores)")
       print("One fdatasync of four kilobytes on this disk: \(try Self.syncMilliseconds(folder).text(2)) ms\n")
       let names = try Self.identifiers(port)
+      let bare = try BareTransactions(rows: assets, in: folder)
       let table = Table(
-        ["entries", "connections", "lists/s", "entries/s", "p50 ms", "p99 ms", "CPU ms a list"], labels: 0)
+        [
+          "entries", "connections", "lists/s", "entries/s", "p50 ms", "p99 ms", "CPU ms a list",
+          "SQLite alone: p50 ms", "CPU ms",
+        ], labels: 0)
       for count in entries {
+        let floor = try bare.measure(count, seconds: min(seconds, 2))
         for connections in connections {
           let cpu = try Accounting.cpuSeconds(of: server.identifier)
           let times = try measure(count, connections, names, port)
@@ -57,6 +63,7 @@ struct ChangesBench: ParsableCommand {
           table.row([
             "\(count)", "\(connections)", rate.text(0), (rate * Double(count)).text(0),
             times.percentile(50).text(2), times.percentile(99).text(2), (spent * 1000 / Double(times.count)).text(2),
+            floor.times.percentile(50).text(2), floor.cpu.text(2),
           ])
         }
       }

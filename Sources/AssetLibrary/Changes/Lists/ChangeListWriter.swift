@@ -144,20 +144,24 @@ struct ChangeListWriter {
     }
   }
 
-  /// What is to be as it is already is no change.
+  /// What is to be as it is already is no change. The triggers see to the revision; said here, it takes them no second go at
+  /// the same row. Not with a location: that somebody said what the file says is no change.
   private func update(_ asset: Int64, _ update: AssetUpdate) throws {
     if let isFavorite = update.isFavorite {
-      try run("UPDATE asset SET isFavorite = ?1 WHERE id = ?2 AND isFavorite <> ?1", [isFavorite, asset])
+      try run(
+        "UPDATE asset SET isFavorite = ?1, revision = ?3 WHERE id = ?2 AND isFavorite <> ?1",
+        [isFavorite, asset, token])
     }
     if let isHidden = update.isHidden {
-      try run("UPDATE asset SET isHidden = ?1 WHERE id = ?2 AND isHidden <> ?1", [isHidden, asset])
+      try run(
+        "UPDATE asset SET isHidden = ?1, revision = ?3 WHERE id = ?2 AND isHidden <> ?1", [isHidden, asset, token])
     }
     if let date = update.creationDate {
       try run(
         """
-        UPDATE asset SET creationDate = ?1, creationDateSource = ?2
+        UPDATE asset SET creationDate = ?1, creationDateSource = ?2, revision = ?4
         WHERE id = ?3 AND (creationDate, creationDateSource) IS NOT (?1, ?2)
-        """, [date.milliseconds, DateSource.user.rawValue, asset])
+        """, [date.milliseconds, DateSource.user.rawValue, asset, token])
     }
     if let location = update.location {
       try run(

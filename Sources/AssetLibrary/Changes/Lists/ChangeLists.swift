@@ -106,7 +106,8 @@ package struct ChangeLists: Sendable {
     _ token: Int64
   ) throws(ChangeListError) -> ChangeOutcome {
     do {
-      let staleBefore = try Int.fetchOne(db, sql: "SELECT count(*) FROM (SELECT 1 FROM staleDay LIMIT 1)") ?? 0
+      let isStaleBefore =
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM staleDay)")) == 1
       guard let part = try LibraryPart(of: principal, db) else {
         throw ChangeListError(.source(.catalogueFailed("a limited library is gone")))
       }
@@ -129,7 +130,7 @@ package struct ChangeLists: Sendable {
       }
       try writer.assets.finish()
       // A scan under way makes its own, and these with them.
-      if staleBefore == 0 {
+      if !isStaleBefore {
         var left = Self.mostStaleDays / MomentWriter.daysAtOnce
         while left > 0, try MomentWriter.refresh(db, zone: zone) { left -= 1 }
       }

@@ -1,0 +1,44 @@
+import Foundation
+import GRDB
+
+/// What SQLite itself takes to change some rows of one table durably: a transaction as the catalogue's are (WAL,
+/// synchronous=FULL), with no index, no trigger and nobody who asks. No change list can be quicker.
+final class BareTransactions {
+  private static let rowBytes = 400
+
+  private let queue: DatabaseQueue
+  private let rows: Int
+  private var random = SplitMix(state: 7)
+
+  init(rows: Int, in folder: String) throws {
+    self.rows = rows
+    var configuration = Configuration()
+    configuration.journalMode = .wal
+    queue = try DatabaseQueue(path: folder + "/bare.sqlite", configuration: configuration)
+    // Turning on WAL has set it to NORMAL.
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    try queue.write { db in
+      try db.execute(
+        sql: "CREATE TABLE asset (id INTEGER PRIMARY KEY, isFavorite INTEGER NOT NULL, rest BLOB NOT NULL)")
+      let insertion = try db.makeStatement(sql: "INSERT INTO asset VALUES (?, 0, randomblob(\(Self.rowBytes)))")
+      for row in 1...rows { try insertion.execute(arguments: [row]) }
+    }
+  }
+
+  /// Transactions of so many rows each, for some seconds: the milliseconds of each, and of its CPU.
+  func measure(_ count: Int, seconds: Double) throws -> (times: [Double], cpu: Double?) {
+    let end = HTTPClient.now() + seconds
+    var times: [Double] = []
+    let cpu = try Accounting.cpuSeconds {
+      while HTTPClient.now() < end {
+        let start = HTTPClient.now()
+        try queue.write { db in
+          let update = try db.cachedStatement(sql: "UPDATE asset SET isFavorite = 1 - isFavorite WHERE id = ?")
+          for _ in 0..<count { try update.execute(arguments: [Int.random(in: 1...rows, using: &random)]) }
+        }
+        times.append((HTTPClient.now() - start) * 1000)
+      }
+    }
+    return (times, times.isEmpty ? nil : cpu * 1000 / Double(times.count))
+  }
+}
