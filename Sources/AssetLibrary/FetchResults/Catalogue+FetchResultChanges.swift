@@ -68,7 +68,7 @@ extension Catalogue {
         rows = step.rows
         marked = step.touched
       } else {
-        marked = try Self.marked(touched, since: token, for: principal, db)
+        marked = try Self.marked(touched, in: fetch, since: token, for: principal, db)
       }
     }
     if rows == nil {
@@ -96,17 +96,19 @@ extension Catalogue {
     return try touched(db, part, since: token, album: album, atMost: limit, for: principal)
   }
 
-  /// Which of the touched assets changed in a way that the principal can see.
+  /// Which of the touched assets changed in a way that the principal can see: those that the history names themselves, and
+  /// not as members alone. It says so in a few pages; their rows lie on as many as there are assets.
   private static func marked(
-    _ touched: [UInt32], since token: ChangeToken, for principal: Principal, _ db: Database
+    _ touched: [UInt32], in fetch: AssetFetch, since token: ChangeToken, for principal: Principal, _ db: Database
   ) throws -> TouchedRows {
+    guard case .album = fetch.scope else { return TouchedRows(touched.map { ($0, true) }) }
     let changed = try Set(
       UInt32.fetchCursor(
         db.cachedStatement(
           sql: """
-            SELECT asset.id FROM json_each(?) AS touched CROSS JOIN asset ON asset.id = touched.value
-            WHERE \(AssetRow.revision(for: principal)) > ?
-            """), arguments: [FetchPlan.list(touched), token.number]))
+            SELECT object FROM changedObject WHERE token > ? AND kind = 0
+              \(principal.may(.location) ? "" : "AND isPlaceOnly = 0")
+            """), arguments: [token.number]))
     return TouchedRows(touched.map { ($0, changed.contains($0)) })
   }
 
