@@ -1,3 +1,4 @@
+import Dispatch
 import ImageService
 import PhotoFixtures
 import PhotoModel
@@ -164,6 +165,54 @@ struct CachingManagerTests {
     #expect(status.range == 6..<16)
     #expect(studio.pinned() == [0, 10, 11, 12, 9, 13])
     #expect(studio.managers.all(of: CachingStudio.owner)[0].window?.leftOut == 5)
+  }
+
+  @Test("a window has the room that what was started leaves, and what is visible has it before what is only near")
+  func roomOfAWindow() async throws {
+    var limits = Self.steady
+    limits.assets = 6
+    let studio = CachingStudio(60, limits)
+    func move(_ visible: Range<Int>) async throws {
+      try studio.move(visible, margin: 4)
+      studio.advance(by: .seconds(5))
+      await studio.untilQuiet()
+    }
+    _ = try studio.start(0..<3)
+    try await move(10..<12)
+    #expect(studio.pinned().isSuperset(of: [0, 1, 2, 10, 11]) && studio.pinned().count == 6)
+    try await move(13..<15)
+    #expect(studio.pinned().isSuperset(of: [0, 1, 2, 13, 14]) && studio.pinned().count == 6)
+    // What was started and is deleted takes none.
+    for index in 0..<3 { studio.library.delete(index) }
+    studio.managers.libraryDidChange()
+    studio.advance(by: .seconds(1))
+    try await move(20..<22)
+    #expect(studio.pinned().isSuperset(of: 19..<23) && studio.pinned().count == 6)
+    // Nor does what was started and is stopped.
+    _ = try studio.managers.stopAll(id: "default", for: CachingStudio.owner)
+    _ = try studio.start(30..<33)
+    #expect(try studio.stop(30..<33) == 3)
+    try await move(40..<42)
+    #expect(studio.pinned().isSuperset(of: 39..<43) && studio.pinned().count == 6)
+  }
+
+  @Test("all managers together keep so many, and what one lets go of another may have")
+  func limitInAll() async throws {
+    var limits = Self.steady
+    limits.assetsInAll = 6
+    let studio = CachingStudio(60, limits)
+    let second = try studio.managers.make(for: CachingStudio.owner)
+    for round in 0..<3 {
+      let first = round * 10
+      #expect(try studio.start(first..<first + 4)?.started == 4)
+      #expect(try studio.start(first..<first + 4, id: second.id)?.leftOut.count == 2)
+      await studio.untilQuiet()
+      #expect(try studio.stop(first..<first + 2) == 2)
+      #expect(try studio.start(first + 2..<first + 4, id: second.id)?.started == 2)
+      await studio.untilQuiet()
+      #expect(studio.studio.cache.pinCount == 6)
+      for id in ["default", second.id] { _ = try studio.managers.stopAll(id: id, for: CachingStudio.owner) }
+    }
   }
 
   @Test("beyond the pinned bytes nothing is kept, and what goes makes room for it")
@@ -374,6 +423,34 @@ struct CachingManagerTests {
     #expect(studio.studio.cache.pinCount == 0)
   }
 
+  @Test("so it is when that ends while everything is being looked up")
+  func overtakenTwice() async throws {
+    let studio = CachingStudio(100, Self.steady)
+    let (isAsked, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    _ = try studio.start([0])
+    studio.library.edit(99)
+    studio.managers.libraryDidChange()
+    studio.advance(by: .milliseconds(500))
+    await studio.untilQuiet()
+    studio.library.afterLookup {
+      // 5 was looked up, and is another now; so is 0, which is looked up when that is known of both.
+      for index in [5, 0] { studio.library.edit(index) }
+      studio.library.afterLookup {
+        isAsked.signal()
+        goesOn.wait()
+      }
+      studio.managers.libraryDidChange()
+      studio.advance(by: .milliseconds(500))
+      isAsked.wait()
+    }
+    _ = try studio.start([5])
+    goesOn.signal()
+    studio.untilLookedUp()
+    studio.managers.tick()
+    await studio.untilQuiet()
+    #expect(studio.pinned() == [0, 5])
+  }
+
   // MARK: Lists that change
 
   @Test("a window follows its list: what is on screen stays on screen, and is not made again")
@@ -397,8 +474,10 @@ struct CachingManagerTests {
     await changed { $0.insert(contentsOf: [0, 1, 2], at: 4) }
     #expect(try state().window?.range == 8..<28)
     #expect(try state().prepared == 20 && studio.pinned() == Set(25..<45))
+    let lookedUp = studio.library.lookedUp
     await changed { $0.removeSubrange(0..<2) }
     #expect(try state().window?.range == 6..<26)
+    #expect(studio.library.lookedUp == lookedUp, "what moved along is known")
     // Behind them it stays.
     await changed { $0.removeSubrange(40...) }
     #expect(try state().window?.range == 6..<26 && state().prepared == 20)
@@ -503,6 +582,21 @@ struct CachingManagerTests {
     for line in [
       "photod_preheat_prepared_total 20", "photod_preheat_used_total 5", "photod_preheat_wasted_total 15",
     ] { #expect(exposition.contains(line), "\(line)") }
+  }
+
+  @Test("a picture that is another is prepared and used once more")
+  func usedTwice() async throws {
+    let studio = CachingStudio()
+    _ = try studio.start([0, 1])
+    await studio.untilQuiet()
+    #expect(await studio.ask(0) == .memory)
+    for index in [0, 1] { studio.library.edit(index) }
+    studio.managers.libraryDidChange()
+    studio.advance(by: .milliseconds(500))
+    await studio.untilQuiet()
+    #expect(await studio.ask(0) == .memory)
+    let status = try #require(try studio.managers.status("default", for: CachingStudio.owner))
+    #expect([status.prepared, status.used, status.wasted] == [4, 2, 1])
   }
 
   @Test("what was in memory already is kept, and is nobody's work")
@@ -779,8 +873,13 @@ struct CachingManagerTests {
         await studio.untilQuiet()
         model.lookAtAll(now())
         #expect(studio.pinned() == model.pinned, "\(log.joined(separator: "; "))")
-        let pins = studio.managers.all(of: CachingStudio.owner).reduce(0) { $0 + $1.ready }
-        #expect(studio.studio.cache.pinCount == pins, "\(log.joined(separator: "; "))")
+        let all = studio.managers.all(of: CachingStudio.owner)
+        #expect(studio.studio.cache.pinCount == all.reduce(0) { $0 + $1.ready }, "\(log.joined(separator: "; "))")
+        // Each of them for itself, also what is nobody's asset any more.
+        for status in all {
+          let own = model.managers[status.id].map { $0.held.union($0.started).count } ?? 0
+          #expect(status.ready == own, "\(status.id.prefix(4)): \(log.joined(separator: "; "))")
+        }
         if studio.pinned() != model.pinned { return }
       }
     }
