@@ -215,7 +215,7 @@ struct CredentialTests {
   func cachingManagers() throws {
     let (daemon, _, _) = try Self.daemon()
     let tokens = try [
-      ("read", []), ("read", []), ("admin", []), ("read,admin", ["--limit-to", "album"]),
+      ("read", []), ("read", []), ("read,admin", []), ("read,admin", ["--limit-to", "album"]),
     ].map { try daemon.makeToken($0.0, $0.1) }
     let made = try daemon.ask("POST", "/v1/cachingManagers", [TestDaemon.bearer(tokens[0])], body: "{}")
     let id = try #require(made.json["id"] as? String)

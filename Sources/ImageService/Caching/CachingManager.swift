@@ -192,7 +192,9 @@ final class CachingManager {
     guard let entry = entries[name] else { return }
     let key = RenditionKey(asset, name.options.request(for: asset))
     guard key != entry.key else { return change(name) { $0.asset = asset } }
-    release(entry)
+    // What was asked for till now was used.
+    sweep(name)
+    release(entries[name] ?? entry)
     change(name) { entry in
       entry.asset = asset
       entry.key = key
