@@ -265,6 +265,14 @@ struct PreheatWindowTests {
         #expect(plan.visible.allSatisfy(plan.range.contains) && plan.range.allSatisfy(plan.kept.contains))
         #expect(plan.kept.clamped(to: 0..<count) == plan.kept && plan.kept.count <= plan.visible.count + 4 * margin)
         #expect(plan.range.count <= plan.visible.count + 3 * margin)
+        func distance(_ position: Int) -> Int {
+          let isForward = position >= plan.visible.upperBound
+          let steps = isForward ? position - plan.visible.upperBound + 1 : plan.visible.lowerBound - position
+          return plan.visible.contains(position)
+            ? 0 : steps * (plan.direction != 0 && isForward != (plan.direction > 0) ? 4 : 1)
+        }
+        let distances = plan.order.map(distance)
+        #expect(distances == distances.sorted() && plan.order.sorted() == Array(plan.prepared))
         let prepared = Set(plan.order.prefix { plan.visible.contains($0) })
         #expect(prepared == Set(plan.visible.filter(plan.prepared.contains)))
       }

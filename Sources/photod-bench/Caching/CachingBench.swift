@@ -109,7 +109,7 @@ struct CachingBench: ParsableCommand {
       40 cells are visible, six connections ask for each cell when it becomes visible (`opportunistic`), and where there is \
       a window it is told sixty times a second, with a margin of \(margin). Of flings and jumps those cells count that are \
       visible at a stop, from the stop on; else each cell, from when it became visible. A frame is ready at once within \
-      16.7 ms, one frame of a display. Wasted: prepared frames that were dropped unseen.
+      16.7 ms, one frame of a display. Wasted: of the frames that were prepared, or begun and given up, those that nobody saw.
 
       """)
     let table = Table(
@@ -161,9 +161,10 @@ struct CachingBench: ParsableCommand {
     _ = try client.ask(
       HTTPClient.request("/v1/cachingManagers/default/stopCachingAllImages", method: "POST", json: "{}"))
     let metrics = Metrics(client)
-    let (prepared, wasted) = (
-      metrics?["photod_preheat_prepared_total"] ?? 0, metrics?["photod_preheat_wasted_total"] ?? 0
-    )
+    // What was begun and given up was work as well.
+    let givenUp = metrics?["photod_preheat_given_up_total"] ?? 0
+    let prepared = (metrics?["photod_preheat_prepared_total"] ?? 0) + givenUp
+    let wasted = (metrics?["photod_preheat_wasted_total"] ?? 0) + givenUp
     func percent(_ share: Double) -> String { "\((share * 100).text(1))%" }
     table.row(
       [
