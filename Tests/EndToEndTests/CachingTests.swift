@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Caching managers and their windows through HTTP.
-@Suite("Caching managers through HTTP", .timeLimit(.minutes(5)))
+@Suite("Caching managers through HTTP")
 struct CachingTests {
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(
