@@ -74,7 +74,7 @@ let package = Package(
         grdbSQLite, crypto, logging,
       ]),
     library("DiskCache", ["CISAL", grdb, crypto, logging]),
-    library("AccessControl", ["PhotoModel", grdb, crypto, logging]),
+    library("AccessControl", ["PhotoModel", "HTTPCore", grdb, crypto, logging]),
     library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
     library(
       "ImageService",

@@ -12,16 +12,6 @@ import Testing
 struct ChangeTests {
   private typealias Object = [String: Any]
 
-  private static func daemon(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
-    try TestDaemon(
-      { files in
-        for number in 0..<count {
-          let picture = Pixels.orientationCard(width: 32 + number, height: 24)
-          try files.put(JPEGFile { _ in }.encoded(picture), "\(number).jpg")
-        }
-      }, launcher: "\(settings) exec \"$@\"")
-  }
-
   private func perform(_ entries: String, _ daemon: TestDaemon) throws -> Object {
     let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entries)]}")
     #expect(answer.status == 200, "\(answer.json)")
@@ -30,7 +20,7 @@ struct ChangeTests {
 
   @Test("one client changes, another hears of it: the same as the history says, under the same token")
   func twoClients() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let (a, b) = (try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg"))
     let stream = try EventStream(daemon)
     #expect(stream.status == 200 && stream.fields.contains("text/event-stream"))
@@ -75,7 +65,7 @@ struct ChangeTests {
 
   @Test("whoever changes the folder is heard of too, and a client that comes back is told what it missed, once")
   func resuming() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     var stream: EventStream? = try EventStream(daemon)
     let start = try #require(stream?.begin())
     let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 60, height: 40))
@@ -106,7 +96,7 @@ struct ChangeTests {
 
   @Test("a stream tells of what it was asked for and of nothing else")
   func narrowed() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let (a, b) = (try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg"))
     let made = try perform("{\"type\": \"createAlbum\", \"title\": \"A\", \"placeholder\": \"$a\"}", daemon)
     let album = try #require((made["created"] as? [String: String])?["$a"])
@@ -133,7 +123,7 @@ struct ChangeTests {
 
   @Test("a client that is too far behind is told to fetch anew, and hears of what comes then")
   func reloading() throws {
-    let daemon = try Self.daemon(settings: "PHOTOD_CHANGES_OBJECTS_BEHIND=3")
+    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_OBJECTS_BEHIND=3")
     let a = try daemon.identifier("0.jpg")
     let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     for number in 0..<4 {
@@ -149,7 +139,7 @@ struct ChangeTests {
 
   @Test("an expired token is 410 by request, and a reload by stream")
   func expiry() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let a = try daemon.identifier("0.jpg")
     let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": true}", daemon)
@@ -165,7 +155,7 @@ struct ChangeTests {
 
   @Test("streams are bounded in number, hold no worker, say that they are alive, and end with the daemon")
   func streams() throws {
-    let daemon = try Self.daemon(
+    let daemon = try TestDaemon.ofCards(
       settings:
         "PHOTOD_CHANGES_STREAMS=3 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1 PHOTOD_HTTP_IDLE_SECONDS=1 PHOTOD_HTTP_WRITE_SECONDS=1"
     )
@@ -186,7 +176,7 @@ struct ChangeTests {
 
   @Test("a bad list is refused with the entry, the member and what to change; nothing of it is done")
   func badLists() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let a = try daemon.identifier("0.jpg")
     let good = "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": true}"
     let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)

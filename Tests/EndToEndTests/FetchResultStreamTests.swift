@@ -7,16 +7,6 @@ import Testing
 struct FetchResultStreamTests {
   private typealias Object = [String: Any]
 
-  private static func daemon(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
-    try TestDaemon(
-      { files in
-        for number in 0..<count {
-          let picture = Pixels.orientationCard(width: 32 + number, height: 24)
-          try files.put(JPEGFile { _ in }.encoded(picture), "\(number).jpg")
-        }
-      }, launcher: "\(settings) exec \"$@\"")
-  }
-
   /// Who asks: nobody in particular, or one with a token.
   private struct Client {
     let daemon: TestDaemon
@@ -195,7 +185,7 @@ struct FetchResultStreamTests {
   func property(_ index: Int) throws {
     let (name, body, token) = Self.fetches[index]
     // The one that was opened, two of the stream's own, and one to compare with: it holds no more, however long it lasts.
-    let daemon = try Self.daemon(12, settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
+    let daemon = try TestDaemon.ofCards(12, settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
     let all = (0..<12).map { "\($0).jpg" }
     try daemon.makeAlbum("album-1", title: "One", Array(all[..<6]))
     try daemon.makeAlbum("album-2", title: "Two", Array(all[4..<9]))
@@ -228,7 +218,7 @@ struct FetchResultStreamTests {
     "what is nothing to the list is not told; older handles of the stream's own end, the client's and the last two stay"
   )
   func handles() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let client = Client(daemon: daemon)
     let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
     let made = try client.perform([
@@ -267,7 +257,7 @@ struct FetchResultStreamTests {
 
   @Test("a browser that lost its stream goes on from what it was told last; where that is gone, it reads the new list")
   func resuming() throws {
-    let daemon = try Self.daemon()
+    let daemon = try TestDaemon.ofCards()
     let client = Client(daemon: daemon)
     let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
     func hide(_ number: Int, _ isHidden: Bool = true) throws {
@@ -335,7 +325,7 @@ struct FetchResultStreamTests {
 
   @Test("where there is no room for another handle the client is told once, and what changed when there is")
   func noRoom() throws {
-    let daemon = try Self.daemon(settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
+    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
     let client = Client(daemon: daemon)
     let names = try (0..<4).map { try daemon.identifier("\($0).jpg") }
     func hide(_ number: Int) throws {
@@ -360,7 +350,7 @@ struct FetchResultStreamTests {
 
   @Test("the handle told last stays for as long as the stream does, though nobody uses it")
   func lease() throws {
-    let daemon = try Self.daemon(
+    let daemon = try TestDaemon.ofCards(
       settings: "PHOTOD_FETCH_RESULTS_LEASE_SECONDS=2 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
     let client = Client(daemon: daemon)
     let (streamed, unused) = (try client.fetch(), try client.fetch())
@@ -374,7 +364,7 @@ struct FetchResultStreamTests {
 
   @Test("what was found by places is nobody's who may not know places any more; what was not, stays")
   func lostScope() throws {
-    let daemon = try Self.daemon(settings: "PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
+    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
     let client = Client(
       daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "a"]))])
     let placed = [
@@ -412,7 +402,7 @@ struct FetchResultStreamTests {
 
   @Test("what does not go together is refused by name; others' handles are none")
   func refused() throws {
-    let daemon = try Self.daemon(1)
+    let daemon = try TestDaemon.ofCards(1)
     let mine = Client(
       daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "a"]))])
     let others = Client(

@@ -42,10 +42,9 @@ struct KillTests {
 
   @Test("forty kills at moments of chance: the catalogue is sound after each, and the next scan completes it")
   func kills() throws {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
-    let base = String(cString: try #require(mkdtemp(&template)))
-    defer { try? FileManager.default.removeItem(atPath: base) }
-    let (library, data) = (base + "/library", base + "/data")
+    let folders = try TestDaemon.Folders()
+    defer { withExtendedLifetime(folders) {} }
+    let (base, library, data) = (folders.base, folders.library, folders.data)
     let files = TestDaemon.Files(root: library)
     var numbers = SplitMix(state: 6)
     var names: [String] = []

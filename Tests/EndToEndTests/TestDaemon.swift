@@ -333,3 +333,18 @@ struct Multipart {
     }
   }
 }
+
+extension TestDaemon {
+  /// Over as many small pictures, `0.jpg` and so on, each of a width of its own.
+  ///
+  /// - Parameter settings: variables of the environment, as a shell takes them.
+  static func ofCards(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for number in 0..<count {
+          let picture = Pixels.orientationCard(width: 32 + number, height: 24)
+          try files.put(JPEGFile { _ in }.encoded(picture), "\(number).jpg")
+        }
+      }, launcher: "\(settings) exec \"$@\"")
+  }
+}

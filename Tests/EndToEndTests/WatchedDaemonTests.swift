@@ -87,10 +87,9 @@ struct WatchedDaemonTests {
 
   @Test("thirty kills while it follows what happens: the catalogue is sound after each, and whole after the next scan")
   func kills() throws {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-kill-XXXXXX").utf8CString)
-    let base = String(cString: try #require(mkdtemp(&template)))
-    defer { try? FileManager.default.removeItem(atPath: base) }
-    let (library, data) = (base + "/library", base + "/data")
+    let folders = try TestDaemon.Folders()
+    defer { withExtendedLifetime(folders) {} }
+    let (base, library, data) = (folders.base, folders.library, folders.data)
     let files = TestDaemon.Files(root: library)
     var numbers = SplitMix(state: 9)
     var names: [String] = []

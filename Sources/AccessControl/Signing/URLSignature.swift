@@ -3,6 +3,7 @@
 
 import Crypto
 import FoundationEssentials
+import HTTPCore
 
 package struct URLSignature: Sendable, Hashable {
   /// Names of the parameters of a query that belong to a signature, in the order in which they are written.
@@ -80,25 +81,13 @@ package struct URLSignature: Sendable, Hashable {
   private static func message(
     _ subject: Subject, _ collection: String?, _ issuer: String, _ key: String, _ expires: Int64
   ) -> [UInt8] {
-    let path = subject.segments.map { "/" + escaped($0) }.joined()
-    let query = subject.parameters.map { "\(escaped($0.name))=\(escaped($0.value))" }.joined(separator: "&")
-    let parts = ["photod signed URL 1", "GET", path, query, escaped(collection ?? ""), escaped(issuer), escaped(key)]
+    let path = subject.segments.map { "/" + RequestTarget.encoded($0) }.joined()
+    let query = subject.parameters.map { "\(RequestTarget.encoded($0.name))=\(RequestTarget.encoded($0.value))" }
+      .joined(separator: "&")
+    let parts = [
+      "photod signed URL 1", "GET", path, query, RequestTarget.encoded(collection ?? ""), RequestTarget.encoded(issuer),
+      RequestTarget.encoded(key),
+    ]
     return Array((parts + [String(expires)]).joined(separator: "\n").utf8)
-  }
-
-  /// All but unreserved characters (RFC 3986 §2.3).
-  private static func escaped(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    let digits = Array("0123456789ABCDEF".utf8)
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
