@@ -160,8 +160,11 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).range == first..<first + 40)
   }
 
-  @Test("whoever scrolls by rows, resting between them, leaves nothing unseen that was prepared")
-  func rows() {
+  /// Milliseconds from row to row, and from one look to the next: a rest begins in the last of them.
+  @Test(
+    "whoever scrolls by rows, resting between them, leaves nothing unseen that was prepared",
+    arguments: [(83, 17, true), (300, 100, false), (300, 60, false)])
+  func rows(_ everyRow: Int, _ everyLook: Int, saysItAgain: Bool) {
     var window = PreheatWindow()
     var now = ContinuousClock.now
     var prepared = Set<Int>()
@@ -174,13 +177,13 @@ struct PreheatWindowTests {
       prepared.formUnion(plan.prepared)
     }
     for _ in 0..<200 {
-      // A row every 83 ms, and the same range again each 60th of a second.
-      for tick in 0..<5 {
-        window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now)
+      for time in stride(from: 0, to: everyRow, by: everyLook) {
+        if time == 0 || saysItAgain { window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now) }
         look()
-        now += .microseconds(16_667)
-        if tick == 4 { first += 5 }
+        now += .milliseconds(min(everyLook, everyRow - time))
       }
+      look()
+      first += 5
     }
     #expect(prepared.contains(first + 40 + 39 - 5))
   }
