@@ -63,7 +63,7 @@ struct WatchPropertyTests {
       close(descriptor)
     }
     func mkpath(_ path: String) { try? files.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    switch Int.random(in: links ? 0..<24 : 2..<22, using: &numbers) {
+    switch Int.random(in: links ? 0..<27 : 2..<25, using: &numbers) {
     case 2...5: write(file(), O_CREAT | O_TRUNC)
     case 6: write(file(), O_APPEND)
     case 7: write(file(), O_TRUNC)
@@ -82,16 +82,27 @@ struct WatchPropertyTests {
     case 18:
       let (one, other) = (folder(), folder())
       did("exchange", exchangeNames(one, other), one, other)
-    case 0, 22:
+    case 0, 25:
       let (one, other) = (file(), file())
       did("link", link(one, other) == 0, one, other)
-    case 1, 23:
+    case 1, 26:
       let target = ["1.jpg", "a", "b/d", "a/2.jpg", "nowhere"].randomElement(using: &numbers)!
       let name = "l\(Int.random(in: 0..<3, using: &numbers))"
       unlink(root + "/" + name)
       did("symlink \(target)", symlink(target, root + "/" + name) == 0, root + "/" + name)
     case 19: rename(file(), outside + "/\(Int.random(in: 0..<3, using: &numbers)).jpg")
     case 20: rename(outside + "/\(Int.random(in: 0..<3, using: &numbers)).jpg", file())
+    case 22:
+      rename(
+        root + "/" + ["a", "b", "a/c"].randomElement(using: &numbers)!,
+        outside + "/gone\(Int.random(in: 0..<2, using: &numbers))")
+    case 23:
+      rename(
+        outside + "/gone\(Int.random(in: 0..<2, using: &numbers))",
+        root + "/" + ["a", "b", "a/c"].randomElement(using: &numbers)!)
+    case 24:
+      let folder = outside + "/gone\(Int.random(in: 0..<2, using: &numbers))"
+      did("remove", (try? files.removeItem(atPath: folder)) != nil, folder)
     default:
       let temporary = folder() + "/.tmp.\(numbers.next() % 100)"
       write(temporary, O_CREAT)
@@ -148,9 +159,11 @@ struct WatchPropertyTests {
     #expect(watched.rescans == 0)
   }
 
-  @Test("while scans run, too; and what is only renamed stays the same asset, with its folders or alone")
-  func racing() throws {
-    var numbers = Numbers(state: 42)
+  @Test(
+    "while scans run, too; and what is only renamed stays the same asset, with its folders or alone",
+    arguments: [1, 42])
+  func racing(_ seed: Int) throws {
+    var numbers = Numbers(state: UInt64(seed))
     var options = LibraryWatcher.Options()
     options.delay = .milliseconds(10)
     let watched = try WatchedLibrary(options, removal: 100, clock: .system) { library in

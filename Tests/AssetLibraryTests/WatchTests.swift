@@ -113,6 +113,28 @@ struct WatchTests {
       try Data(picture(9)).write(to: URL(filePath: folder + "/n.jpg"))
       $0.move($0.outside + "/new", "in")
     },
+    Case(description: "a folder moved out, and deleted there", kept: ["f/c.jpg": nil, "f/g/d.jpg": nil]) {
+      $0.move("f", $0.outside + "/f")
+      try FileManager.default.removeItem(atPath: $0.outside + "/f")
+    },
+    Case(description: "a folder that links lead into deleted", kept: ["f/c.jpg": nil, "f/g/d.jpg": nil]) {
+      #expect(symlink("f", $0.at("n")) == 0 && symlink("../../f/g", $0.at("f/g/n")) == 0)
+      $0.settle()
+      try FileManager.default.removeItem(atPath: $0.at("f"))
+    },
+    Case(
+      description: "what a link leads to moved out, and in again to a name that is looked at later than others",
+      kept: ["a.jpg": nil], new: ["y.jpg", "z.jpg"]
+    ) {
+      #expect(symlink("a.jpg", $0.at("n.jpg")) == 0)
+      try $0.put(picture(8), "z.jpg")
+      $0.settle()
+      $0.move("a.jpg", $0.outside + "/a.jpg")
+      unlink($0.at("z.jpg"))
+      $0.settle()
+      $0.move($0.outside + "/a.jpg", "z.jpg")
+      try $0.put(picture(9), "y.jpg")
+    },
     Case(description: "hidden by a folder's name", kept: ["f/c.jpg": nil, "f/g/d.jpg": nil]) { $0.move("f", ".f") },
     Case(description: "a file in a hidden folder", kept: [:]) { try $0.put(picture(9), ".h/n.jpg") },
     Case(description: "a folder where a file was", kept: ["a.jpg": nil], new: ["a.jpg/n.jpg"]) {
@@ -172,5 +194,14 @@ struct WatchTests {
     }
     watched.settle()
     try watched.expectNothingLeft("afterwards")
+    // So are folders that take the places of those that are gone, each by itself.
+    let folders = watched.watcher.statistics.folders
+    for name in ["p", "q", "r"] { try watched.put(picture(78), name + "/first.jpg") }
+    watched.settle()
+    #expect(watched.watcher.statistics.folders == folders + 3)
+    for name in ["p", "q", "r"] { try watched.put(picture(79), name + "/later.jpg") }
+    watched.settle()
+    try watched.expectNothingLeft("in new folders")
+    #expect(watched.rescans == 0)
   }
 }

@@ -101,7 +101,8 @@ final class WatchedLibrary {
     }
     let found = try differences()
     let left = try library.scan(catalogue)
-    #expect(try found == differences(), "\(comment)", sourceLocation: sourceLocation)
+    let foundAfterwards = try differences()
+    #expect(found == foundAfterwards, "\(comment): \(left)", sourceLocation: sourceLocation)
     #expect(
       left.probed <= found.count && left.moved + left.removed == 0, "\(comment): \(left)",
       sourceLocation: sourceLocation)

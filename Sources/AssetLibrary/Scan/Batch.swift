@@ -32,6 +32,9 @@ struct Batch {
   /// Rows whose name another file has taken. Those that nobody claims in the end are missing.
   var displaced: [KnownFile] = []
 
+  /// Links whose row went along with a file that they led to. They lead nowhere, and are to be known as that.
+  private(set) var leftLinks: [[UInt8]] = []
+
   /// Everything that is to be written, whether or not it is to be read first.
   var count: Int { waiting.count + found.count + moves.count }
 
@@ -54,6 +57,7 @@ struct Batch {
       let pending = moves.firstIndex { $0.file.id == candidate.id }
       guard try hasLeft(candidate, pending.map { moves[$0].to } ?? candidate.path) else { continue }
       if let pending { moves[pending].to = file.path } else { moves.append((candidate, file.path)) }
+      noteLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
       if readsAll { waiting.append(file) }
@@ -77,10 +81,16 @@ struct Batch {
       guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try hasLeft(candidate, candidate.path)
       else { continue }
       file.formerRow = candidate.id
+      noteLink(leftBy: candidate)
       claimedIDs.insert(candidate.id)
       progress.moved += 1
       return
     }
+  }
+
+  private mutating func noteLink(leftBy file: KnownFile) {
+    guard file.path.first != 0, let top = try? root.open([], isFolder: true) else { return }
+    if (try? top.entry(file.path))?.kind == .link { leftLinks.append(file.path) }
   }
 
   mutating func add(unreadable path: [UInt8], _ reason: String, known: KnownFile?) {

@@ -203,7 +203,7 @@ extension LibraryScanner {
     state.progress.expected = count?.result ?? state.progress.expected
     progressed(state.progress)
     outcome.progress = state.progress
-    outcome.again += others.paths.map { ($0, 0) }
+    outcome.again += (others.paths + state.leftLinks).map { ($0, 0) }
     outcome.isComplete = outcome.refusal == nil
     return outcome
   }

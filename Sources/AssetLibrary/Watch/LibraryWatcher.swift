@@ -209,7 +209,13 @@ extension LibraryWatcher {
   package func catchUp(until end: Int64 = .max, moving advance: (Int64) -> Void) {
     while true {
       queue.sync { drain() }
-      guard let due = state.withLock({ $0.gathering.due }), due <= end else { return }
+      let (isScanning, due) = state.withLock { ($0.isScanQueued, $0.gathering.due) }
+      if isScanning {
+        // By the timer; what it takes is not due any more.
+        scanQueue.sync {}
+        continue
+      }
+      guard let due, due <= end else { return }
       advance(due)
       scanQueue.sync { scanDue() }
     }

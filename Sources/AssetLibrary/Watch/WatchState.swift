@@ -80,7 +80,7 @@ struct WatchState {
     if tree.count >= folderLimit, tree.node(at: path) == nil { return refuse("watch.folders is \(folderLimit)") }
     do throws(SystemError) {
       let watch = try events.watch(folder, isRoot: path.isEmpty)
-      if path.isEmpty, !tree.isEmpty, tree.watch(of: WatchTree.root) != watch { forgetAll() }
+      if path.isEmpty, let root = tree.root, tree.watch(of: root) != watch { forgetAll() }
       events.unwatch(tree.put(Array(path[(slash.map { $0 + 1 } ?? 0)...]), in: parent, watch: watch, scan: scan))
     } catch {
       refuse("\(error)")
@@ -108,7 +108,7 @@ struct WatchState {
     let nodes = tree.nodes(of: event.watch)
     if event.kinds.contains(.unmounted) { gathering.noteAll(from: now) }
     if event.kinds.contains(.ended) {
-      if nodes.contains(WatchTree.root) {
+      if tree.root.map(nodes.contains) == true {
         forgetAll()
         gathering.noteAll(from: now)
       } else {
@@ -119,7 +119,7 @@ struct WatchState {
     // Of a folder that is no longer in the library, or of which a scan will find where it is.
     guard !nodes.isEmpty else { return events.unwatch([event.watch]) }
     guard !event.name.isEmpty else {
-      guard event.kinds.contains(.folderMoved), nodes.contains(WatchTree.root) else { return }
+      guard event.kinds.contains(.folderMoved), tree.root.map(nodes.contains) == true else { return }
       // Another folder has the root's name by now, or none.
       forgetAll()
       return gathering.noteAll(from: now)
@@ -221,6 +221,6 @@ struct WatchState {
 
   private mutating func forgetAll() {
     departures = [:]
-    if !tree.isEmpty { events.unwatch(tree.remove(WatchTree.root)) }
+    if let root = tree.root { events.unwatch(tree.remove(root)) }
   }
 }
