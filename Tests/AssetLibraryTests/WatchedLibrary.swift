@@ -18,6 +18,8 @@ final class WatchedLibrary {
   let catalogue: Catalogue
   let watcher: LibraryWatcher
   private let time: Time
+  /// A library that is refused again and again is never done: an hour of it is enough. Real time is not counted.
+  private let patience: Int64
   /// What the scans of what was told have done.
   private let scans: Scans
 
@@ -49,6 +51,7 @@ final class WatchedLibrary {
       catalogue: catalogue, directory: library.root, timeZone: "UTC", maximumRemovalPercent: removal, quiet: quiet,
       limits: CodecLimits(), surroundings: surroundings, logger: logger)
     let (time, scans) = (Time(), Scans())
+    patience = clock == nil ? 3600 * 1_000_000_000 : .max
     self.time = time
     self.scans = scans
     let queue = DispatchQueue(label: "photod.scan")
@@ -78,7 +81,7 @@ final class WatchedLibrary {
   @discardableResult
   func settle(for duration: Duration? = nil) -> [ScanProgress] {
     scans.done.withLock { $0 = [] }
-    let end = duration.map { now + Int64($0 / .nanoseconds(1)) } ?? .max
+    let end = duration.map { now + Int64($0 / .nanoseconds(1)) } ?? now + patience
     watcher.catchUp(until: end) { [time] due in
       if due > time.now.load(ordering: .relaxed) { time.now.store(due, ordering: .relaxed) }
     }

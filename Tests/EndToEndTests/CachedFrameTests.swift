@@ -47,6 +47,12 @@ struct CachedFrameTests {
     let head = try Self.shared.get(target, method: "HEAD")
     #expect(head.status == 200 && head.body.isEmpty && head["Content-Length"] == String(first.body.count))
     #expect(head["ETag"] == first["ETag"] && head.result("source") == "memory")
+    // Asked for in other words the frame is the same, though no answer is prepared; one that is not there is not rendered.
+    let other = try Self.shared.get(Self.target("targetSize=102x900"), method: "HEAD")
+    #expect(other.status == 200 && other["Content-Length"] == String(first.body.count) && other.body.isEmpty)
+    #expect(other["ETag"] == first["ETag"] && other.result("source") == "memory")
+    let absent = try Self.shared.get(Self.target("targetSize=117x117"), method: "HEAD")
+    #expect(absent.status == 200 && absent["Content-Length"] == nil && absent.result("source") == "original")
     let old = try Self.shared.get(target, version: "1.0")
     #expect(old.body == first.body && old.result("source") == "memory")
   }

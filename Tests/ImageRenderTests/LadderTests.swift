@@ -19,7 +19,7 @@ struct LadderTests {
     file: [UInt8], upright: PixelSize
   ) {
     let header = try header(file)
-    let image = try render(file, ladder.request(for: rung, hasAlpha: header.hasAlpha)).image
+    let image = try render(file, ladder.request(for: rung, of: header.uprightSize, hasAlpha: header.hasAlpha)).image
     return (image.bytes, header.uprightSize)
   }
 
@@ -44,52 +44,75 @@ struct LadderTests {
   }
 
   static let choices = [
-    Choice(testDescription: "a thumbnail", request: request(100, 100, .aspectFit, .jpeg), side: 256),
-    Choice(testDescription: "the last that 256 serves", request: request(204, 204, .aspectFit, .jpeg), side: 256),
-    Choice(testDescription: "the first that it does not", request: request(205, 205, .aspectFit, .jpeg), side: 512),
+    Choice(testDescription: "a thumbnail", request: request(100, 100, .aspectFit, .jpeg), side: 250),
+    Choice(testDescription: "the last that 250 serves", request: request(267, 267, .aspectFit, .jpeg), side: 250),
+    Choice(testDescription: "the first that it does not", request: request(268, 268, .aspectFit, .jpeg), side: 500),
+    Choice(testDescription: "the last square", request: request(200, 200, .aspectFill, .jpeg), side: 250),
+    Choice(testDescription: "the next square", request: request(201, 201, .aspectFill, .jpeg), side: 500),
     Choice(
-      testDescription: "filled, the longer side counts", request: request(200, 200, .aspectFill, .jpeg), side: 512),
-    Choice(testDescription: "400", request: request(400, 400, .aspectFit, .jpeg), side: 512),
-    Choice(testDescription: "410", request: request(410, 410, .aspectFit, .jpeg), side: nil),
+      testDescription: "the last square of all", request: request(400, 400, .aspectFill, .jpeg), side: 500),
+    Choice(testDescription: "a larger square", request: request(401, 401, .aspectFill, .jpeg), side: nil),
     Choice(
-      testDescription: "a rung's own size is made of more", request: request(512, 512, .aspectFit, .jpeg), side: nil),
+      testDescription: "the last square of a wide picture", upright: PixelSize(width: 5312, height: 2988),
+      request: request(400, 400, .aspectFill, .jpeg), side: 500),
+    Choice(
+      testDescription: "the last square of one that stands", upright: PixelSize(width: 3000, height: 4500),
+      request: request(200, 200, .aspectFill, .jpeg), side: 250),
+    Choice(testDescription: "533", request: request(533, 533, .aspectFit, .jpeg), side: 500),
+    Choice(testDescription: "534", request: request(534, 534, .aspectFit, .jpeg), side: nil),
+    Choice(
+      testDescription: "a rung's own size is made of more", request: request(667, 500, .aspectFit, .jpeg), side: nil),
     Choice(testDescription: "all of it", request: ImageRequest(format: .jpeg), side: nil),
     Choice(
       testDescription: "half of the picture, small",
-      request: request(100, 100, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 256),
+      request: request(100, 100, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 250),
     Choice(
       testDescription: "half of the picture, larger",
-      request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 512),
+      request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 500),
     Choice(
       testDescription: "less of the picture than a rung resolves",
       request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.2, height: 0.2)), side: nil),
     Choice(
       testDescription: "a panorama, filled", upright: PixelSize(width: 9000, height: 1500),
-      request: request(100, 100, .aspectFill, .jpeg), side: nil),
+      request: request(100, 100, .aspectFill, .jpeg), side: 500),
+    Choice(
+      testDescription: "a panorama's rung is no longer than any other's", upright: PixelSize(width: 9000, height: 1500),
+      request: request(200, 200, .aspectFill, .jpeg), side: nil),
     Choice(
       testDescription: "of a small original only the small rung", upright: PixelSize(width: 800, height: 600),
-      request: request(100, 100, .aspectFit, .jpeg), side: 256),
+      request: request(100, 100, .aspectFit, .jpeg), side: 250),
     Choice(
       testDescription: "of a small original none", upright: PixelSize(width: 800, height: 600),
       request: request(300, 300, .aspectFit, .jpeg), side: nil),
     Choice(
       testDescription: "of one hardly larger than a rung none", upright: PixelSize(width: 500, height: 400),
       request: request(100, 100, .aspectFit, .jpeg), side: nil),
-    Choice(testDescription: "of the usual quality", request: quality(82), side: 256),
-    Choice(testDescription: "a better one is made of more", request: quality(83), side: 512),
-    Choice(testDescription: "still better", request: quality(90), side: 512),
+    Choice(testDescription: "of the usual quality", request: quality(82), side: 250),
+    Choice(testDescription: "a better one is made of more", request: quality(83), side: 500),
+    Choice(testDescription: "still better", request: quality(90), side: 500),
     Choice(testDescription: "better than a rung", request: quality(91), side: nil),
     Choice(testDescription: "a PNG of what a JPEG holds", request: request(100, 100), side: nil),
-    Choice(testDescription: "a PNG with alpha", request: request(100, 100), hasAlpha: true, side: 256),
+    Choice(testDescription: "a PNG with alpha", request: request(100, 100), hasAlpha: true, side: 250),
     Choice(
       testDescription: "a JPEG of what has alpha", request: request(100, 100, .aspectFit, .jpeg), hasAlpha: true,
-      side: 256),
+      side: 250),
   ]
 
   @Test("the smallest rung that serves, or none", arguments: choices)
   func choice(_ one: Choice) {
     let rung = Self.ladder.rung(for: one.request, upright: one.upright, hasAlpha: one.hasAlpha)
-    #expect(rung?.longestSide == one.side)
+    #expect(rung?.side == one.side)
+  }
+
+  @Test(
+    "a rung of a telephone's photograph takes a small decode",
+    arguments: [
+      (4000, 3000, [1, 2]), (4032, 3024, [1, 2]), (3024, 4032, [1, 2]), (6000, 4000, [1, 2]), (8064, 6048, [1, 1]),
+    ])
+  func scales(_ width: Int, _ height: Int, _ eighths: [Int]) {
+    let upright = PixelSize(width: width, height: height)
+    let rungs = Self.ladder.rungs(of: upright).map { Self.ladder.request(for: $0, of: upright, hasAlpha: false) }
+    #expect(rungs.map { RenderPlanner.eighths(SizeRules($0, upright: upright), of: .jpeg) } == eighths)
   }
 
   @Test(
@@ -117,7 +140,7 @@ struct LadderTests {
     // A PNG has to be made of more.
     let side = hasAlpha ? 1 : 2
     for wish in [
-      request(100 * side, 100 * side, .aspectFit, format), request(150 * side, 130 * side, .aspectFill, format),
+      request(100 * side, 100 * side, .aspectFit, format), request(140 * side, 120 * side, .aspectFill, format),
       request(
         75 * side, 75 * side, .aspectFit, format, crop: UnitRect(x: 0.25, y: 0.1, width: 0.5, height: 0.6)),
     ] {
@@ -137,7 +160,7 @@ struct LadderTests {
   func colors(_ colorSpace: ColorSpace) throws {
     let scene = Scene(seed: 6, grain: 2).pixels(width: 1100, height: 800)
     let file = JPEGFile { $0.profile = ICCFile.displayP3 }.encoded(scene)
-    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(longestSide: 512), of: file)
+    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(side: 500), of: file)
     #expect(ICCFile.embedded(in: derivative) == ICCFile.displayP3)
     var wish = request(300, 300, .aspectFit, .jpeg)
     wish.colorSpace = colorSpace
@@ -152,13 +175,13 @@ struct LadderTests {
   func degraded() throws {
     let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
     let file = JPEGFile { _ in }.encoded(scene)
-    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(longestSide: 256), of: file)
+    let (derivative, upright) = try Self.made(DerivativeLadder.Rung(side: 250), of: file)
     let whole = try Self.frame(derivative, upright, request(800, 800, .aspectFit, .jpeg))
-    #expect(whole.size == PixelSize(width: 256, height: 192))
+    #expect(whole.size == PixelSize(width: 333, height: 250))
     let square = try Self.frame(derivative, upright, request(700, 700, .aspectFill, .png))
-    #expect(square.size == PixelSize(width: 192, height: 192))
+    #expect(square.size == PixelSize(width: 250, height: 250))
     let pixels = try #require(Pixels.decoded(square.bytes)).pixels.channels(3)
-    let middle = scene.cropped(x: 175, y: 0, width: 1050, height: 1050).averaged(width: 192, height: 192)
+    let middle = scene.cropped(x: 175, y: 0, width: 1050, height: 1050).averaged(width: 250, height: 250)
     #expect(try #require(pixels.meanDifference(from: middle)) < 4)
   }
 
@@ -166,15 +189,14 @@ struct LadderTests {
   func degradedChoice() {
     let upright = PixelSize(width: 4000, height: 3000)
     let all = Self.ladder.rungs(of: upright)
-    #expect(all.map(\.longestSide) == [256, 512])
+    #expect(all.map(\.side) == [250, 500])
     func side(_ target: Int, among rungs: [DerivativeLadder.Rung]) -> Int? {
-      Self.ladder.degradedRung(among: rungs, for: request(target, target, .aspectFit, .png), upright: upright)?
-        .longestSide
+      Self.ladder.degradedRung(among: rungs, for: request(target, target, .aspectFit, .png), upright: upright)?.side
     }
-    #expect(side(256, among: all) == 256)
-    #expect(side(257, among: all) == 512)
-    #expect(side(3000, among: all.reversed()) == 512)
-    #expect(side(3000, among: [all[0]]) == 256)
+    #expect(side(333, among: all) == 250)
+    #expect(side(334, among: all) == 500)
+    #expect(side(3000, among: all.reversed()) == 500)
+    #expect(side(3000, among: [all[0]]) == 250)
     #expect(side(3000, among: []) == nil)
   }
 
@@ -183,7 +205,7 @@ struct LadderTests {
     let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
     func rung(_ profile: [UInt8]?) throws -> ImageHeader {
       let file = JPEGFile { $0.profile = profile }.encoded(scene)
-      return try Self.header(Self.made(DerivativeLadder.Rung(longestSide: 512), of: file).file)
+      return try Self.header(Self.made(DerivativeLadder.Rung(side: 500), of: file).file)
     }
     let (plain, described) = (try rung(nil), try rung(ICCFile.displayP3))
     func serves(_ header: ImageHeader, _ request: ImageRequest) -> Bool {
@@ -192,12 +214,12 @@ struct LadderTests {
     var converted = request(800, 800, .aspectFit, .jpeg)
     converted.colorSpace = .srgb
     #expect(serves(plain, request(800, 800, .aspectFit, .jpeg)))
-    #expect(serves(plain, request(512, 512, .aspectFit, .jpeg)))
+    #expect(serves(plain, request(667, 667, .aspectFit, .jpeg)))
     #expect(serves(plain, ImageRequest(format: .jpeg)))
     #expect(serves(plain, converted))
     #expect(serves(described, request(800, 800, .aspectFit, .jpeg)))
     #expect(!serves(described, converted))
-    #expect(!serves(plain, request(500, 500, .aspectFit, .jpeg)), "larger than the final frame")
+    #expect(!serves(plain, request(666, 666, .aspectFit, .jpeg)), "larger than the final frame")
     #expect(!serves(plain, request(800, 800, .aspectFill, .jpeg)), "cropped")
     #expect(!serves(plain, request(800, 800, .aspectFit, .png)))
     #expect(

@@ -46,7 +46,7 @@ extension CachingManagerTests {
 
   @Test("what is prepared first is what is visible, and what leaves the window before its turn is never made")
   func order() async throws {
-    let studio = CachingStudio()
+    let studio = CachingStudio(100, Self.steady)
     studio.studio.originals.stop()
     let before = studio.studio.originals.opened
     studio.studio.shutRenderLane()
@@ -61,6 +61,21 @@ extension CachingManagerTests {
     // At most those few that were under way.
     #expect(studio.studio.originals.opened - before <= 24)
     #expect(studio.studio.cache.pinCount == 20)
+  }
+
+  @Test("a margin that there was no time for was as little wanted as one that was prepared")
+  func unpreparedMargin() async throws {
+    let studio = CachingStudio()
+    studio.studio.originals.stop()
+    studio.studio.shutRenderLane()
+    _ = try studio.move(20..<30)
+    _ = try studio.move(60..<70)
+    studio.advance(by: .seconds(1))
+    studio.studio.originals.goOn()
+    studio.studio.openRenderLane()
+    await studio.untilQuiet()
+    // Of ten one in sixteen less each time: three of five are left.
+    #expect(studio.pinned() == Set(57..<73))
   }
 
   @Test("a fling starts nothing new; when no move comes any more, what it left is made up for")

@@ -104,7 +104,7 @@ struct StoredFrameTests {
     #expect(small.result.source == .original)
     // What was found to be damaged is gone, and made anew by the next who comes.
     await shelf.settle(second)
-    _ = await second.deliveries(asset, Self.request(320))
+    _ = await second.deliveries(asset, Self.request(910))
     await shelf.settle(second)
     let other = try #require(frames(await second.deliveries(asset, Self.request(310))).last)
     #expect(other.result.source == .derivative)
@@ -175,7 +175,7 @@ struct StoredFrameTests {
     await shelf.settle(studio)
     let both = frames(await studio.deliveries(asset, Self.request(900, .opportunistic)))
     #expect(both.map(\.result.isDegraded) == [true, false] && both.map(\.result.source) == [.derivative, .original])
-    #expect(both.map(\.result.size.width) == [512, 900])
+    #expect(both.map(\.result.size.width) == [667, 900])
     let fast = frames(await studio.deliveries(asset, Self.request(901, .fastFormat)))
     #expect(fast.map(\.result.isDegraded) == [true] && fast.first?.bytes == both.first?.bytes)
     // The degraded frame shows what the final one will.

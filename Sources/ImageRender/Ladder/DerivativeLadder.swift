@@ -8,15 +8,30 @@ import PhotoModel
 /// a PNG where the asset has alpha. `scripts/bench ladder` measures what frames lose by it and what they cost.
 package struct DerivativeLadder: Sendable, Hashable {
   /// Goes up when rungs are made otherwise: only then must stored ones be made anew.
-  package static let epoch = 1
+  package static let epoch = 2
 
-  /// One of the sizes.
+  /// One of the sizes. It goes by the shorter side, as the squares of a gallery do: of a longest side that all have in common,
+  /// each shape of picture would fill squares of another size.
   package struct Rung: Sendable, Hashable {
-    /// In pixels, of the upright picture.
-    package let longestSide: Int
+    /// Pixels of the shorter side. The longer one has at most twice as many: a panorama has fewer on its shorter side.
+    package let side: Int
 
-    package init(longestSide: Int) {
-      self.longestSide = longestSide
+    package init(side: Int) {
+      self.side = side
+    }
+
+    /// Pixels of an original to one of the rung, a side.
+    ///
+    /// - Parameter upright: the original's size.
+    package func reduction(of upright: PixelSize) -> Double {
+      let (shorter, longer) = (min(upright.width, upright.height), max(upright.width, upright.height))
+      return max(Double(shorter), Double(longer) / 2) / Double(side)
+    }
+
+    /// What the rung of a picture fits into.
+    fileprivate func box(of upright: PixelSize) -> PixelSize {
+      upright.width > upright.height
+        ? PixelSize(width: 2 * side, height: side) : PixelSize(width: side, height: 2 * side)
     }
   }
 
@@ -25,11 +40,13 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// Of JPEG rungs. Up to 90 they are 4:2:0.
   package let quality: Int
 
-  package static let standard = DerivativeLadder(sides: [256, 512], quality: 90)
+  /// For squares of 200 and 400 px; and what is to be decoded for one of 12 or 48 megapixels is a power of two less than for 256
+  /// and 512.
+  package static let standard = DerivativeLadder(sides: [250, 500], quality: 90)
 
   /// - Parameter sides: ascending.
   package init(sides: [Int], quality: Int) {
-    rungs = sides.map(Rung.init)
+    rungs = sides.map(Rung.init(side:))
     self.quality = quality
   }
 
@@ -47,20 +64,25 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// An original with less than so many times the rung's pixels a side is decoded about as quickly as the rung.
   private static let leastReduction = 2.0
 
+  /// Half a pixel in 250: a size that was rounded up needs no larger rung for that.
+  private static let rounding = 1.002
+
   /// Those that an asset has: none as large as itself, or nearly.
   ///
   /// - Parameter upright: the asset's size.
   package func rungs(of upright: PixelSize) -> [Rung] {
-    rungs.filter { Self.reduction($0, of: upright) >= Self.leastReduction }
+    rungs.filter { $0.reduction(of: upright) >= Self.leastReduction }
   }
 
   package func format(hasAlpha: Bool) -> OutputFormat { hasAlpha ? .png : .jpeg }
 
   /// What is to be rendered of the original for a rung.
-  package func request(for rung: Rung, hasAlpha: Bool) -> ImageRequest {
+  ///
+  /// - Parameter upright: the original's size.
+  package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
     ImageRequest(
-      targetSize: .size(PixelSize(width: rung.longestSide, height: rung.longestSide)), contentMode: .aspectFit,
-      resizeMode: .exact, format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
+      targetSize: .size(rung.box(of: upright)), contentMode: .aspectFit, resizeMode: .exact,
+      format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
   }
 
   /// The smallest rung that a final frame can be made of without being seen to be less; `nil` where there is none: for what
@@ -68,7 +90,7 @@ package struct DerivativeLadder: Sendable, Hashable {
   package func rung(for request: ImageRequest, upright: PixelSize, hasAlpha: Bool) -> Rung? {
     guard let oversampling = Self.oversampling(request, hasAlpha: hasAlpha) else { return nil }
     let reduction = SizeRules(request, upright: upright).reduction
-    return rungs(of: upright).first { reduction >= Self.reduction($0, of: upright) * oversampling }
+    return rungs(of: upright).first { reduction * Self.rounding >= $0.reduction(of: upright) * oversampling }
   }
 
   /// The rung for a degraded frame: the smallest that has the pixels that are asked for, else the largest that there is.
@@ -76,8 +98,8 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// - Parameter available: those that are there.
   package func degradedRung(among available: [Rung], for request: ImageRequest, upright: PixelSize) -> Rung? {
     let reduction = SizeRules(request, upright: upright).reduction
-    let ascending = available.sorted { $0.longestSide < $1.longestSide }
-    return ascending.first { reduction >= Self.reduction($0, of: upright) } ?? ascending.last
+    let ascending = available.sorted { $0.side < $1.side }
+    return ascending.first { reduction >= $0.reduction(of: upright) } ?? ascending.last
   }
 
   /// Whether a rung's own bytes are a degraded frame of a request as they are: the whole picture in the format and the
@@ -93,10 +115,5 @@ package struct DerivativeLadder: Sendable, Hashable {
       request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
     return isWhole && keepsColors && derivative.format.rawValue == request.format.rawValue
       && derivative.storedSize.width <= rules.output.width && derivative.storedSize.height <= rules.output.height
-  }
-
-  /// Pixels of the original to one of the rung, a side.
-  private static func reduction(_ rung: Rung, of upright: PixelSize) -> Double {
-    Double(max(upright.width, upright.height)) / Double(rung.longestSide)
   }
 }

@@ -84,7 +84,7 @@ package final class LadderWork: BackgroundWork {
       logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
-    let requests = rungs.map { maker.ladder.request(for: $0, hasAlpha: asset.hasAlpha) }
+    let requests = rungs.map { maker.ladder.request(for: $0, of: asset.pixelSize, hasAlpha: asset.hasAlpha) }
     let plan = maker.planner.sharedPlan(header, requests)
     return BackgroundStep(bytes: plan.peakBytes) { [self] stop throws(AssetSourceError) in
       let stops = plan.members.map { _ in stop }

@@ -7,7 +7,7 @@ package enum Derivation: Sendable, Hashable {
   case original
   /// From a decode of the original that was shared, at a larger scale than this frame alone wants: in eighths.
   case sharedDecode(eighths: Int)
-  /// From a derivative, by its longest side and the scale that it was itself decoded at.
+  /// From a derivative, by its rung and the scale that it was itself decoded at.
   case derivative(side: Int, eighths: Int)
 
   /// The derivation of a frame that was decoded at a scale, where it would have been at another one alone.
@@ -28,7 +28,7 @@ package enum Derivation: Sendable, Hashable {
     let scales = [1, 2, 4, 8]
     return [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
       + DerivativeLadder.standard.rungs.flatMap { rung in
-        scales.map { .derivative(side: rung.longestSide, eighths: $0) }
+        scales.map { .derivative(side: rung.side, eighths: $0) }
       }
   }()
 }

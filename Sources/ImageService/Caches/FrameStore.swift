@@ -71,7 +71,7 @@ package struct FrameStore: Sendable {
   }
 
   private static func diskKey(_ rung: DerivativeLadder.Rung, _ asset: Asset) -> DiskStore.Key {
-    DiskStore.Key(digestOf: Array("\(asset.contentVersion)|\(rung.longestSide)".utf8))
+    DiskStore.Key(digestOf: Array("\(asset.contentVersion)|\(rung.side)".utf8))
   }
 }
 

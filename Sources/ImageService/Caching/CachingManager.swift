@@ -212,27 +212,35 @@ final class CachingManager {
     sweep(name)
     guard let entry = entries.removeValue(forKey: name) else { return }
     tools.tally.entries -= 1
-    release(entry)
+    let wasSeen = release(entry)
+    // Whether it was wanted is known also where there was no time for it, so that a slow machine learns as soon as a quick one.
+    if let side = entry.side, let wasSeen { window?.arithmetic.left(side, wasSeen: wasSeen) }
   }
 
   /// Lets go of an entry's frame, or of the work on it.
-  func release(_ entry: Entry) {
+  ///
+  /// - Returns: whether anybody has asked for the frame; `nil` where that is not known.
+  @discardableResult
+  func release(_ entry: Entry) -> Bool? {
     switch entry.stage {
-    case .waiting, .leftOut: return
+    // It was not prepared: if it is there, somebody asked for it.
+    case .waiting, .leftOut(.notFree): return tools.images.isInMemory(entry.key)
+    case .leftOut: return nil
     case .preparing(let preparation):
-      if tools.images.giveUp(preparation) {
-        givenUp += 1
-        tools.metrics.gaveUp()
-      }
+      tools.cache.unpin(entry.key)
+      guard tools.images.giveUp(preparation) else { return nil }
+      givenUp += 1
+      tools.metrics.gaveUp()
+      return false
     case .ready(_, let wasMade):
-      guard wasMade else { break }
+      tools.cache.unpin(entry.key)
+      guard wasMade else { return nil }
       if !entry.isUsed {
         wasted += 1
         tools.metrics.wasted()
       }
-      if let side = entry.side { window?.arithmetic.left(side, wasSeen: entry.isUsed) }
+      return entry.isUsed
     }
-    tools.cache.unpin(entry.key)
   }
 
   func change(_ name: Name, _ body: (inout Entry) -> Void) {

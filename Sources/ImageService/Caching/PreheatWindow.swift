@@ -10,7 +10,8 @@
 //
 // A fling ends when the same range comes again, or when no move comes for about as long as two took. How much of the
 // margin is prepared follows from what became of it before: where frames beyond the visible ones went unseen, there
-// are fewer, and what lies in the way is told apart from what lies behind. A rest that lasts for longer than the ones before is another matter: there all of it is.
+// are fewer, and what lies in the way is told apart from what lies behind. A rest that lasts for longer than the ones
+// before is another matter: there all of it is.
 
 /// What a caller sees of a list, how it got there, and what follows from that.
 package struct PreheatWindow: Sendable {
@@ -113,8 +114,11 @@ package struct PreheatWindow: Sendable {
   package private(set) var visible = 0..<0
   /// What was asked for, on each side.
   package private(set) var margin = 0
-  /// The share of frames on each side of the visible ones that were seen: 1 in the beginning.
-  private var yields = (ahead: 1.0, behind: 1.0)
+  /// The share of frames on each side of the visible ones that were seen: ahead 1 in the beginning; behind `nil`, until the
+  /// first has left from there.
+  private var yields: (ahead: Double, behind: Double?) = (1, nil)
+  /// Who looks at little of what lies ahead does so behind, as long as nothing else is known.
+  private var likelyBehind: Double { yields.behind ?? yields.ahead }
   /// Where it was lately, the last one last.
   private var samples: [Sample] = []
   /// Positions a second, by the last moves; towards the beginning it is negative.
@@ -185,7 +189,7 @@ package struct PreheatWindow: Sendable {
     func learned(_ yield: Double) -> Double { yield + ((wasSeen ? 1 : 0) - yield) / rules.outcomes }
     switch side {
     case .ahead: yields.ahead = learned(yields.ahead)
-    case .behind: yields.behind = learned(yields.behind)
+    case .behind: yields.behind = learned(likelyBehind)
     }
   }
 
@@ -232,7 +236,7 @@ package struct PreheatWindow: Sendable {
   /// As much of the margin as is likely to be seen.
   private var likelyMargins: (ahead: Int, behind: Int) {
     func share(_ yield: Double) -> Int { Int((Double(margin) * yield).rounded()) }
-    return (share(yields.ahead), share(heading == 0 ? yields.ahead : yields.behind))
+    return (share(yields.ahead), share(heading == 0 ? yields.ahead : likelyBehind))
   }
 
   private var longRestBegins: ContinuousClock.Instant? {

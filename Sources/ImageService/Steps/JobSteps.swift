@@ -85,7 +85,7 @@ package final class JobSteps: Sendable {
   func expectedDerivation(of asset: Asset, _ request: ImageRequest) -> Derivation {
     let rung = maker.ladder.rung(for: request, upright: asset.pixelSize, hasAlpha: asset.hasAlpha)
     guard let rung, let derivative = caches.store.derivative(rung, of: asset) else { return .original }
-    return .derivative(side: rung.longestSide, eighths: derivative.eighths)
+    return .derivative(side: rung.side, eighths: derivative.eighths)
   }
 
   // MARK: The quick lane
@@ -134,7 +134,7 @@ package final class JobSteps: Sendable {
   private func derivative(_ rung: DerivativeLadder.Rung, _ job: RenderJob, isDegraded: Bool) -> ImageFrame? {
     guard let derivative = caches.store.derivative(rung, of: job.asset) else { return nil }
     let making = Making(
-      job, .derivative, derivation: .derivative(side: rung.longestSide, eighths: derivative.eighths),
+      job, .derivative, derivation: .derivative(side: rung.side, eighths: derivative.eighths),
       isDegraded: isDegraded)
     do throws(ImageServiceError) {
       let source = MemoryByteSource(derivative.bytes)
@@ -149,7 +149,7 @@ package final class JobSteps: Sendable {
       logger.debug(
         "a derivative was not used",
         metadata: [
-          "asset": "\(job.asset.localIdentifier)", "side": "\(rung.longestSide)", "reason": "\(error)",
+          "asset": "\(job.asset.localIdentifier)", "side": "\(rung.side)", "reason": "\(error)",
         ])
       return nil
     }
@@ -261,7 +261,7 @@ package final class JobSteps: Sendable {
     let rungs =
       caches.store.isOpen
       ? maker.ladder.rungs(of: job.asset.pixelSize).filter { !caches.store.hasDerivative($0, of: job.asset) } : []
-    let extras = rungs.map { maker.ladder.request(for: $0, hasAlpha: job.asset.hasAlpha) }
+    let extras = rungs.map { maker.ladder.request(for: $0, of: job.asset.pixelSize, hasAlpha: job.asset.hasAlpha) }
     let candidates = [job] + siblings.map(\.job)
     let wished = maker.planner.sharedPlan(header, candidates.map(\.request), extras: extras)
     guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {

@@ -57,12 +57,15 @@ struct ImageRoute: Sendable {
     asker.priority = ImagePriority(request.head)
     // From an administrator or the person at this machine, who measure, and from nobody else (it costs a render).
     asker.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
+    let isFromCaches = isCacheable && !asker.bypassesCaches
     if request.method == .head {
-      let derivation =
-        isCacheable && !asker.bypassesCaches ? images.expectedDerivation(of: asset, wanted) : .original
+      if isFromCaches, let frame = images.keptFrame(headers.key)?.addressed(to: asker.requestID) {
+        return reply.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
+      }
+      let derivation = isFromCaches ? images.expectedDerivation(of: asset, wanted) : .original
       return reply.send(HTTPResponse(.ok, headers.announcing(form, derivation, requestID: asker.requestID)))
     }
-    let isKept = isCacheable && !asker.bypassesCaches && query.requestID == nil
+    let isKept = isFromCaches && query.requestID == nil
     let delivery = ImageDeliveryWriter(
       form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: asker.requestID,
       reply: reply, logger: logger

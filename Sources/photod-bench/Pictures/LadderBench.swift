@@ -21,8 +21,8 @@ struct LadderBench: ParsableCommand {
 
   @OptionGroup var options: PictureOptions
 
-  @Option(help: "Longest sides of rungs, with commas.")
-  var sides = DerivativeLadder.standard.rungs.map { "\($0.longestSide)" }.joined(separator: ",")
+  @Option(help: "Rungs, by their shorter sides, with commas.")
+  var sides = DerivativeLadder.standard.rungs.map { "\($0.side)" }.joined(separator: ",")
 
   @Option(help: "JPEG qualities of rungs, with commas.")
   var qualities = "\(DerivativeLadder.standard.quality)"
@@ -131,7 +131,7 @@ struct LadderBench: ParsableCommand {
   /// `nil` where the rung has fewer pixels than the frame.
   private func result(_ truth: Truth, _ rung: RungKind, _ bytes: [UInt8]) throws -> Result? {
     let rules = SizeRules(truth.request, upright: truth.upright)
-    let ratio = rules.reduction * Double(rung.side) / Double(max(truth.upright.width, truth.upright.height))
+    let ratio = rules.reduction / DerivativeLadder.Rung(side: rung.side).reduction(of: truth.upright)
     guard ratio >= 1 else { return nil }
     var frame: [UInt8] = []
     var samples: [Double] = []
@@ -159,7 +159,9 @@ struct LadderBench: ParsableCommand {
   private static func made(_ kinds: [RungKind], of photograph: Photograph) throws -> [RungKind: [UInt8]] {
     var rungs: [RungKind: [UInt8]] = [:]
     for side in Set(kinds.map(\.side)) {
-      let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .png)
+      let rung = DerivativeLadder.Rung(side: side)
+      var request = DerivativeLadder.standard.request(for: rung, of: try upright(photograph), hasAlpha: true)
+      request.quality = nil
       let (image, _) = try render(photograph.path, request)
       guard let pixels = Pixels.decoded(image.bytes)?.pixels.channels(3) else { continue }
       for kind in kinds where kind.side == side {
@@ -170,6 +172,10 @@ struct LadderBench: ParsableCommand {
       }
     }
     return rungs
+  }
+
+  private static func upright(_ photograph: Photograph) throws -> PixelSize {
+    try ImageHeader.read(from: LibraryFolder.file(at: photograph.path), limits: CodecLimits()).uprightSize
   }
 
   private static func render(_ path: String, _ request: ImageRequest) throws -> (RenderedImage, ImageHeader) {
@@ -198,7 +204,9 @@ struct LadderBench: ParsableCommand {
     let ladder = DerivativeLadder.standard
     for photograph in photographs {
       let frame = Target(400, 400, "aspectFit").request(quality: frameQuality)
-      let rungs = ladder.rungs.map { ladder.request(for: $0, hasAlpha: photograph.hasAlpha) }
+      let rungs = try ladder.rungs.map {
+        ladder.request(for: $0, of: try Self.upright(photograph), hasAlpha: photograph.hasAlpha)
+      }
       let contestants = [[frame], [frame] + rungs, rungs].map { requests in
         Contestant { pictures in
           try Accounting.cpuSeconds { for _ in 0..<pictures { _ = try Self.shared(photograph.path, requests) } }
