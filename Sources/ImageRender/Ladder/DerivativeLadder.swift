@@ -10,8 +10,8 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// Goes up when rungs are made otherwise: only then must stored ones be made anew.
   package static let epoch = 2
 
-  /// One of the sizes. It goes by the shorter side, as the squares of a gallery do: of a longest side that all have in common,
-  /// each shape of picture would fill squares of another size.
+  /// One of the sizes. It goes by the shorter side, as the squares of a gallery do: of rungs with one longer side each shape of
+  /// picture would fill squares of another size.
   package struct Rung: Sendable, Hashable {
     /// Pixels of the shorter side. The longer one has at most twice as many: a panorama has fewer on its shorter side.
     package let side: Int
@@ -40,8 +40,7 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// Of JPEG rungs. Up to 90 they are 4:2:0.
   package let quality: Int
 
-  /// For squares of 200 and 400 px; and what is to be decoded for one of 12 or 48 megapixels is a power of two less than for 256
-  /// and 512.
+  /// For squares of 200 and 400 px. Of 12 and 48 megapixels, 256 and 512 would take twice the DCT scale.
   package static let standard = DerivativeLadder(sides: [250, 500], quality: 90)
 
   /// - Parameter sides: ascending.
