@@ -6,9 +6,16 @@ import PackageDescription
 // scripts/check-imports holds the sources to that table.
 
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+// Optimised in debug builds too, assertions included: tests spend their time in loops over pixels.
+let optimized: [SwiftSetting] = [
+  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+]
+let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func library(
+  _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict + settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -44,11 +51,12 @@ let package = Package(
   ],
   targets: [
     // What Swift can't say.
-    .target(name: "CPhotodJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPhotodJPEG", cSettings: optimizedC, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(
-      name: "CPhotodPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
+      name: "CPhotodPNG", cSettings: optimizedC,
+      linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
     .target(name: "CPhotodSystem"),
-    .target(name: "CPhotodKernels"),
+    .target(name: "CPhotodKernels", cSettings: optimizedC),
     .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
@@ -64,9 +72,12 @@ let package = Package(
     library("HTTPCore", ["CZlib"]),
     library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
     library("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat", "CZlib"]),
-    library("ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"]),
-    library("ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"]),
-    library("LibraryFolder", ["PhotoModel", "CPhotodSystem"]),
+    library(
+      "ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"], settings: optimized),
+    library(
+      "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
+      settings: optimized),
+    library("LibraryFolder", ["PhotoModel", "CPhotodSystem", crypto]),
     library(
       "AssetLibrary",
       [
@@ -104,11 +115,11 @@ let package = Package(
 
     // Pictures made from nothing, for the demo library, the benchmarks and the tests.
     .target(
-      name: "CPhotoFixtures",
+      name: "CPhotoFixtures", cSettings: optimizedC,
       linkerSettings: [
         .linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("lcms2"),
       ]),
-    library("PhotoFixtures", ["CPhotoFixtures"]),
+    library("PhotoFixtures", ["CPhotoFixtures"], settings: optimized),
     .executableTarget(
       name: "photod-bench",
       dependencies: [
@@ -173,7 +184,10 @@ let package = Package(
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
     tests(
       "EndToEndTests",
-      ["PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "AssetLibrary", "PhotoModel", "photod", grdb, logging]),
+      [
+        "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "AssetLibrary", "ImageService", "PhotoModel",
+        "photod", grdb, logging,
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,4 @@
-# What the scripts share. Sourced, never run.
+# Functions and package lists that the scripts share. This file is sourced, never run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -9,28 +9,28 @@ fail() {
   exit 1
 }
 
-# The packages that building and running need. libjpeg-dev stands for libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
+# Packages for building and running. libjpeg-dev is libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
 build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev pkg-config git ca-certificates"
-test_packages="python3 libimage-exiftool-perl"
+test_packages="python3 libimage-exiftool-perl nginx-light openssl curl"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"
 slow_bench_packages="slowhttptest"
 scan_bench_packages="exiv2 libimage-exiftool-perl libjpeg-turbo-progs strace"
-# Debian's name; Ubuntu's package of this name installs a snap, which can't read /tmp.
+# Debian's package. Ubuntu's package of this name installs a snap, which cannot read /tmp.
 browser_packages="chromium python3"
 
-# Installs those of the named packages that are missing, and nothing else.
+# Installs the packages of its arguments that are missing.
 install_missing() {
-  command -v dpkg-query >/dev/null || fail "No dpkg here: photod's scripts install packages on Debian and Ubuntu only. Needed: $*"
+  command -v dpkg-query >/dev/null || fail "dpkg not found: the scripts install packages only on Debian and Ubuntu. Install these packages yourself: $*"
   local missing=() name
   for name in "$@"; do
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  command -v apt-get >/dev/null || fail "No apt-get here. Install these, then start again: ${missing[*]}"
+  command -v apt-get >/dev/null || fail "apt-get not found. Install these packages, then start again: ${missing[*]}"
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || fail "These packages are missing, and there is no sudo to install them: ${missing[*]}"
+    command -v sudo >/dev/null || fail "sudo not found. Install these packages as root, then start again: ${missing[*]}"
     as_root=(sudo)
   fi
   say "installing ${missing[*]}"
@@ -40,14 +40,14 @@ install_missing() {
 }
 
 need_swift() {
-  command -v swift >/dev/null || fail "No Swift toolchain: install Swift 6.2 or later (swift.org/install), then start again."
+  command -v swift >/dev/null || fail "swift not found: install Swift 6.2 or later (swift.org/install), then start again."
   local version
   version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | head -n 1 | grep -oE '[0-9]+\.[0-9]+' || true)
-  [ -n "$version" ] || fail "The Swift toolchain does not say its version."
-  [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -n 1)" = 6.2 ] || fail "Swift $version is too old: photod needs 6.2 or later."
+  [ -n "$version" ] || fail "\`swift --version\` prints no version: check the Swift installation."
+  [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -n 1)" = 6.2 ] || fail "Swift $version is too old: install Swift 6.2 or later (swift.org/install)."
 }
 
-# Whether the toolchain brings what scripts/fuzz links: libFuzzer and a linker that takes it.
+# Succeeds if the toolchain has libFuzzer and lld, which scripts/fuzz links with.
 has_fuzzer() {
   local bin
   bin=$(dirname "$(readlink -f "$(command -v swiftc)")")

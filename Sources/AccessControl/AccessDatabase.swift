@@ -1,5 +1,6 @@
-// `access.sqlite` in the data folder: who may come in. Not in the catalogue, so that a restored copy of that brings back no
-// token that was revoked since. Mode 0600, for it holds the keys that sign.
+// `access.sqlite` in the data folder: tokens and signing keys. It is separate from the catalogue, so that restoring a
+// catalogue backup does not bring back revoked tokens. The file mode is 0600, because the file contains the signing
+// keys. Requests do not read it; they use `AccessRegistry`.
 
 import Foundation
 import GRDB
@@ -16,7 +17,7 @@ package final class AccessDatabase: Sendable {
   let queue: DatabaseQueue
   let limits: AccessLimits
 
-  /// Opens it, making it and its folder if they are not there. Blocks for as long as SQLite does, as all that follows.
+  /// Opens the database and creates it and its folder if needed. Like all other methods, it blocks while SQLite works.
   package init(dataFolder: String, limits: AccessLimits = AccessLimits()) throws(AccessError) {
     path = dataFolder + "/access.sqlite"
     self.limits = limits
@@ -28,7 +29,7 @@ package final class AccessDatabase: Sendable {
       configuration.label = "access"
       configuration.busyMode = .timeout(Self.busySeconds)
       configuration.prepareDatabase { db in
-        // What was revoked is revoked behind a power cut too; what was deleted is not left in free pages.
+        // A revocation must survive a power cut, and deleted rows must not remain in free pages.
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
       }
       queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -50,13 +51,14 @@ package final class AccessDatabase: Sendable {
     do { return try queue.write(body) } catch { throw AccessError(error, path: path) }
   }
 
-  /// Another number whenever another connection has changed it since this one looked last
+  /// A number that changes when another connection has modified the database since this connection last read it
   /// (https://www.sqlite.org/pragma.html#pragma_data_version).
   func version() throws(AccessError) -> Int64 {
     try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
   }
 
-  /// For this user alone, from its first byte on: SQLite gives its journal the mode of the file.
+  /// Creates the file with mode 0600 before SQLite writes to it. SQLite gives the journal the mode of the database
+  /// file.
   private static func makePrivate(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw AccessError.unusable(path: path, reason: String(cString: strerror(errno))) }
@@ -67,7 +69,7 @@ package final class AccessDatabase: Sendable {
   }
 }
 
-/// What time it is.
+/// The system clock.
 package enum SystemTime {
   /// Seconds since 1970.
   package static var now: Int64 { Int64(time(nil)) }

@@ -1,25 +1,25 @@
 import GRDB
 
-/// Why the list of who may come in can't be read or changed.
+/// Why the access database can't be read or changed.
 package enum AccessError: Error, Sendable, CustomStringConvertible {
-  /// `access.sqlite` can't be made, opened, read or written.
+  /// `access.sqlite` can't be created, opened, read or written.
   case unusable(path: String, reason: String)
-  /// A newer photod made it.
+  /// A newer version of photod created the file.
   case tooNew(path: String)
-  /// So many tokens are in force already.
+  /// The limit of active tokens is reached.
   case tooManyTokens(limit: Int)
-  /// No token of that identifier or name.
+  /// No token has that identifier or name.
   case noSuchToken(String)
-  /// Several tokens in force have that name.
+  /// Several active tokens have that name.
   case ambiguousToken(String)
 
   package var description: String {
     switch self {
     case .unusable(let path, let reason): "\(path) can't be used: \(reason)"
-    case .tooNew(let path): "\(path) was made by a newer photod"
-    case .tooManyTokens(let limit): "there are \(limit) tokens in force; revoke one first"
-    case .noSuchToken(let name): "there is no token \(name); photod token list names them"
-    case .ambiguousToken(let name): "several tokens are named \(name); name it by its identifier"
+    case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
+    case .tooManyTokens(let limit): "the limit of \(limit) active tokens is reached; revoke a token first"
+    case .noSuchToken(let name): "there is no token \(name); run photod token list to see all tokens"
+    case .ambiguousToken(let name): "several active tokens are named \(name); use the identifier"
     }
   }
 

@@ -1,18 +1,18 @@
-/// What who may come in may take, each with its default.
+/// Limits of access control, each with its default.
 package struct AccessLimits: Sendable, Hashable {
-  /// Tokens in force at a time. As many again are remembered that are over.
+  /// Maximum number of active tokens. At most as many expired or revoked tokens are also kept.
   package var tokens = 1024
-  /// Collections that one token is limited to, at most.
-  package var collectionsAToken = 256
-  /// Browser sessions at a time, and those of one token.
+  /// Maximum number of collections in the limit of one token.
+  package var collectionsPerToken = 256
+  /// Maximum number of browser sessions, in total and per token.
   package var sessions = 1024
-  package var sessionsAToken = 16
-  /// Seconds that a session is kept which nobody uses.
+  package var sessionsPerToken = 16
+  /// Seconds after which an unused session ends.
   package var sessionLeaseSeconds: Int64 = 7 * 86_400
-  /// Seconds that a signed URL may live.
+  /// Maximum lifetime of a signed URL in seconds.
   package var signedURLSeconds: Int64 = 30 * 86_400
-  /// Peers whose failed attempts are counted at a time.
-  package var failingPeers = 4096
+  /// Maximum number of peers whose failed attempts are tracked.
+  package var throttledPeers = 4096
 
   package init() {}
 }

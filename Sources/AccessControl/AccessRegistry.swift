@@ -1,10 +1,12 @@
-// Who may come in, in memory: what the daemon asks on its way to every answer, and SQLite never.
+// Access control in memory. Every request is checked here, without a query to SQLite.
 //
-//     access.sqlite -> refresh (once a second, where another process has changed it) -> tokens, keys
-//     credential -> grant(bearer:) | grant(session:) | grant(signature:) -> Grant, remembered by its bytes
-//     the next request with the same bytes -> rememberedGrant: one look-up
+//     access.sqlite -> refresh (once a second, if another process has changed the file) -> tokens, keys
+//     token or session -> grant(bearer:) | grant(session:) -> Grant, cached by the secret's bytes
+//     next request with the same bytes -> cachedGrant: one look-up
+//     signed URL -> grant(signature:) -> Grant, not cached here
 //
-// What is remembered is let go when anything changes and when it ends, so a revoked token opens nothing a second later.
+// A cached grant is dropped when the tokens or keys change and when it expires, so a revoked token is rejected within
+// about a second.
 
 import Logging
 import PhotoModel
@@ -16,7 +18,7 @@ package final class AccessRegistry: Sendable {
     var leaseEnds: Int64
   }
 
-  private struct Remembered {
+  private struct CachedGrant {
     let kind: Secret.Kind
     let bytes: [UInt8]
     let grant: Grant
@@ -26,19 +28,19 @@ package final class AccessRegistry: Sendable {
     var version: Int64 = 0
     var tokens: [[UInt8]: AccessToken] = [:]
     var byIdentifier: [String: AccessToken] = [:]
-    /// The newest first.
+    /// Newest first.
     var keys: [SigningKey] = []
     var classes: [Visibility: AccessClass] = [:]
     var nextClass = AccessClass.firstLimited
-    /// Secrets of tokens and sessions that were good, by their hash: no more than there are tokens and sessions.
-    var remembered: [Int: Remembered] = [:]
-    /// By the digest of their secret.
+    /// Grants of valid tokens and sessions by the hash of the secret. There are never more than tokens and sessions.
+    var cachedGrants: [Int: CachedGrant] = [:]
+    /// Sessions by the digest of their secret.
     var sessions: [[UInt8]: Session] = [:]
-    /// Tokens that were used since that was last written down.
+    /// Tokens used since the last write to the database.
     var used: Set<String> = []
-    var writesUsesAt: Int64 = 0
+    var nextUsageWrite: Int64 = 0
 
-    /// The class of those who see this part; a part that some token still has keeps its number.
+    /// The class of the callers with this visibility. A visibility keeps its class while a token has it.
     mutating func accessClass(of visibility: Visibility) -> AccessClass {
       if visibility == .everything { return .everything }
       if let known = classes[visibility] { return known }
@@ -56,16 +58,16 @@ package final class AccessRegistry: Sendable {
 
     mutating func remember(_ secret: Secret, _ kind: Secret.Kind, _ grant: Grant) {
       let bytes = Array(secret.text.utf8)
-      remembered[bytes.withUnsafeBytes(AccessRegistry.hash)] = Remembered(kind: kind, bytes: bytes, grant: grant)
+      cachedGrants[bytes.withUnsafeBytes(AccessRegistry.hash)] = CachedGrant(kind: kind, bytes: bytes, grant: grant)
     }
 
-    /// Asks each grant whether it was used since it was last asked; a session that was is leased anew.
-    mutating func collectUses(at now: Int64, lease: Int64) {
+    /// Collects and clears the usage flags of all grants, and renews the lease of each used session.
+    mutating func collectUsage(at now: Int64, lease: Int64) {
       for (digest, session) in sessions where session.grant.isUsed.exchange(false, ordering: .relaxed) {
         sessions[digest]?.leaseEnds = now + lease
         if let token = session.grant.token { used.insert(token) }
       }
-      for remembered in remembered.values where remembered.grant.isUsed.exchange(false, ordering: .relaxed) {
+      for remembered in cachedGrants.values where remembered.grant.isUsed.exchange(false, ordering: .relaxed) {
         if let token = remembered.grant.token { used.insert(token) }
       }
     }
@@ -74,28 +76,28 @@ package final class AccessRegistry: Sendable {
       let ended = sessions.values.filter(isOver).map { ObjectIdentifier($0.grant) }
       guard !ended.isEmpty else { return }
       sessions = sessions.filter { !isOver($0.value) }
-      remembered = remembered.filter { !ended.contains(ObjectIdentifier($0.value.grant)) }
+      cachedGrants = cachedGrants.filter { !ended.contains(ObjectIdentifier($0.value.grant)) }
     }
 
     mutating func dropSession(_ digest: [UInt8]) {
       guard let session = sessions.removeValue(forKey: digest) else { return }
-      remembered = remembered.filter { $0.value.grant !== session.grant }
+      cachedGrants = cachedGrants.filter { $0.value.grant !== session.grant }
     }
   }
 
-  /// How often uses are written down.
-  private static let useSeconds: Int64 = 60
+  /// Interval at which token usage is written to the database.
+  private static let usageWriteSeconds: Int64 = 60
 
   package let limits: AccessLimits
   private let database: AccessDatabase
   private let now: @Sendable () -> Int64
   private let logger: Logger
   private let state = Mutex(State())
-  /// Of ``AccessClass``: that of callers who bring nothing.
-  private let classOfNobodyNumber = Atomic<UInt64>(0)
+  /// Raw value of the ``AccessClass`` of callers without a credential.
+  private let unauthenticatedClassValue = Atomic<UInt64>(0)
   private let epoch = Atomic<UInt64>(0)
 
-  /// - Parameter now: seconds since 1970; tests bring a clock of their own.
+  /// - Parameter now: seconds since 1970; tests pass a manual clock.
   package init(
     database: AccessDatabase, logger: Logger, now: @escaping @Sendable () -> Int64 = { SystemTime.now }
   ) throws(AccessError) {
@@ -104,53 +106,55 @@ package final class AccessRegistry: Sendable {
     self.now = now
     limits = database.limits
     let version = try database.version()
-    load(try database.digestedTokens(), try database.signingKeys(), version)
+    load(try database.tokensWithDigests(), try database.signingKeys(), version)
   }
 
-  /// Whether a token was ever made. Then nobody is let in without one, even when all of them are over: it would be an odd
-  /// way of losing the last key, if that opened the door.
-  package var isGuarded: Bool { classOfNobodyNumber.load(ordering: .acquiring) != 0 }
+  /// Whether a credential is required, which is the case once a token has been created. It stays required when all
+  /// tokens are expired or revoked: revoking the last token must not open the library to everyone.
+  package var requiresCredential: Bool { unauthenticatedClassValue.load(ordering: .acquiring) != 0 }
 
-  /// What a caller without a credential may be shown of what was prepared.
-  package var classOfNobody: AccessClass { AccessClass(rawValue: classOfNobodyNumber.load(ordering: .acquiring)) }
+  /// The class of prepared responses that a caller without a credential may get.
+  package var unauthenticatedClass: AccessClass {
+    AccessClass(rawValue: unauthenticatedClassValue.load(ordering: .acquiring))
+  }
 
-  // MARK: On the way to every answer
+  // MARK: Checking a request
 
-  /// What a credential's bytes gave before, if it still does. One look-up under a lock; nothing is hashed but by the seed of
-  /// this process.
-  package func rememberedGrant(_ kind: Secret.Kind, _ secret: UnsafeRawBufferPointer) -> Grant? {
-    guard !secret.isEmpty, secret.count <= Secret.maximumLength else { return nil }
+  /// The cached grant for a credential's bytes, if it is still valid. Costs one look-up under a lock and one hash with
+  /// this process's random seed.
+  package func cachedGrant(_ kind: Secret.Kind, _ secret: UnsafeRawBufferPointer) -> Grant? {
+    guard !secret.isEmpty, secret.count <= Secret.maximumBytes else { return nil }
     let hash = Self.hash(secret)
-    guard let found = state.withLock({ $0.remembered[hash] }), found.kind == kind,
-      Self.areEqual(found.bytes, secret), isInForce(found.grant)
+    guard let found = state.withLock({ $0.cachedGrants[hash] }), found.kind == kind,
+      Self.areEqual(found.bytes, secret), isActive(found.grant)
     else { return nil }
-    found.grant.wasUsed()
+    found.grant.markUsed()
     return found.grant
   }
 
-  /// What a token gives.
-  package func grant(bearer text: String) throws(Refusal) -> Grant {
+  /// The grant of a token.
+  package func grant(bearer text: String) throws(CredentialError) -> Grant {
     guard let secret = Secret(text, .token) else { throw .malformed }
-    if let grant = remembered(secret, .token) { return grant }
+    if let grant = cachedGrant(for: secret, .token) { return grant }
     let now = now()
     let digest = secret.digest
-    let result = state.withLock { state -> Result<Grant, Refusal> in
+    let result = state.withLock { state -> Result<Grant, CredentialError> in
       guard let token = state.tokens[digest] else { return .failure(.unknown) }
-      return Self.inForce(token, at: now).map { token in
+      return Self.activeToken(token, at: now).map { token in
         let grant = state.grant(of: token)
         state.remember(secret, .token, grant)
         return grant
       }
     }
     let grant = try result.get()
-    grant.wasUsed()
+    grant.markUsed()
     return grant
   }
 
-  /// What a session gives; `nil`: there is none, or none any more.
+  /// The grant of a session; `nil` if the session does not exist or has ended.
   package func grant(session text: String) -> Grant? {
     guard let secret = Secret(text, .session) else { return nil }
-    if let grant = remembered(secret, .session) { return grant }
+    if let grant = cachedGrant(for: secret, .session) { return grant }
     let now = now()
     let digest = secret.digest
     let grant = state.withLock { state -> Grant? in
@@ -159,33 +163,34 @@ package final class AccessRegistry: Sendable {
       state.remember(secret, .session, session.grant)
       return session.grant
     }
-    grant?.wasUsed()
+    grant?.markUsed()
     return grant
   }
 
-  /// What a signature gives for what it stands on.
+  /// The grant of a URL signature.
   ///
-  /// - Parameter subject: what was asked, or the collection that the signature names.
-  package func grant(signature: URLSignature, on subject: URLSignature.Subject) throws(Refusal) -> Grant {
-    // Before anything is looked at: what is prepared for the answer is found no more once any of that has changed. Where there
-    // are no tokens, the class of nobody is anybody's, whose answers do not end.
-    let nobody = classOfNobody
+  /// - Parameter subject: the requested resource, or the collection that the signature names.
+  package func grant(signature: URLSignature, on subject: URLSignature.Subject) throws(CredentialError) -> Grant {
+    // Read the class before the keys and tokens: a later change of those gives a new class, so responses prepared under
+    // this one are no longer found. Without tokens the class is `.anybody`, whose prepared responses never become
+    // invalid, so a signed URL gets no class then.
+    let nobody = unauthenticatedClass
     let accessClass = nobody == .anybody ? nil : nobody
     let now = now()
     let (key, issuer) = state.withLock { state in
       (state.keys.first { $0.identifier == signature.key }, state.byIdentifier[signature.issuer])
     }
     guard let key else { throw .expired }
-    guard signature.isGood(for: subject, with: key) else { throw .forged }
+    guard signature.isValid(for: subject, with: key) else { throw .invalidSignature }
     guard signature.expires > now else { throw .expired }
-    let name = "signed \(Base64URL.text(Array(signature.code.prefix(15))))"
+    let name = "signed \(Base64URL.text(Array(signature.mac.prefix(15))))"
     let (visibility, ends): (Visibility, Int64)
     if signature.issuer == URLSignature.operatorIssuer {
       (visibility, ends) = (.everything, signature.expires)
     } else {
       guard let issuer else { throw .unknown }
-      let token = try Self.inForce(issuer, at: now).get()
-      guard token.scopes.contains(.read) else { throw .powerless }
+      let token = try Self.activeToken(issuer, at: now).get()
+      guard token.scopes.contains(.read) else { throw .missingReadScope }
       (visibility, ends) = (token.visibility, min(signature.expires, token.expires ?? .max))
     }
     guard let collection = signature.collection.map({ LocalIdentifier($0) }) else {
@@ -208,18 +213,17 @@ package final class AccessRegistry: Sendable {
 
   // MARK: Sessions and signatures
 
-  package enum SignInRefusal: Error, Sendable, Hashable {
-    case refused(Refusal)
-    /// There are as many sessions as there may be.
+  package enum SignInError: Error, Sendable, Hashable {
+    case refused(CredentialError)
+    /// The limit of sessions is reached.
     case tooManySessions
   }
 
-  /// Begins a browser's session for the holder of a token. Where that has too many, the one that was not used for longest
-  /// ends.
-  package func signIn(_ text: String) throws(SignInRefusal) -> (secret: Secret, grant: Grant) {
+  /// Starts a browser session for a token. If the token has too many sessions, its least recently used session ends.
+  package func signIn(_ text: String) throws(SignInError) -> (secret: Secret, grant: Grant) {
     let ofToken: Grant
-    do throws(Refusal) { ofToken = try grant(bearer: text) } catch { throw .refused(error) }
-    // A grant of its own: its uses renew the lease.
+    do throws(CredentialError) { ofToken = try grant(bearer: text) } catch { throw .refused(error) }
+    // A separate grant, because its usage flag renews the lease of the session.
     let grant = Grant(
       ofToken.principal, accessClass: ofToken.accessClass, expires: ofToken.expires, token: ofToken.token)
     let secret = Secret(.session)
@@ -227,7 +231,7 @@ package final class AccessRegistry: Sendable {
     let isKept = state.withLock { state in
       state.dropSessions { $0.leaseEnds <= now }
       let own = state.sessions.filter { $0.value.grant.token == grant.token }
-      if own.count >= limits.sessionsAToken, let oldest = own.min(by: { $0.value.leaseEnds < $1.value.leaseEnds }) {
+      if own.count >= limits.sessionsPerToken, let oldest = own.min(by: { $0.value.leaseEnds < $1.value.leaseEnds }) {
         state.dropSession(oldest.key)
       }
       guard state.sessions.count < limits.sessions else { return false }
@@ -238,17 +242,17 @@ package final class AccessRegistry: Sendable {
     return (secret, grant)
   }
 
-  /// Ends a session; nothing where there is none.
+  /// Ends a session. Does nothing if there is none.
   package func signOut(_ text: String) {
     guard let secret = Secret(text, .session) else { return }
     state.withLock { $0.dropSession(secret.digest) }
   }
 
-  /// Signs a subject, or all of a collection, with the newest key.
+  /// Signs a subject, or a whole collection, with the newest key. Returns `nil` if there is no key.
   ///
   /// - Parameters:
-  ///   - issuer: whose sight and life bound what it opens; `nil`: the operator's.
-  ///   - expires: seconds since 1970; no later than the issuer's own end.
+  ///   - issuer: the token whose visibility and expiry limit the signed URL; `nil`: the operator.
+  ///   - expires: seconds since 1970; reduced to the expiry of the issuer if that is earlier.
   package func sign(
     _ subject: URLSignature.Subject, collection: String?, issuer: String?, expires: Int64
   ) -> URLSignature? {
@@ -262,41 +266,42 @@ package final class AccessRegistry: Sendable {
       with: key)
   }
 
-  /// A token by its identifier or name.
+  /// A token by its identifier.
   package func token(_ identifier: String) -> AccessToken? { state.withLock { $0.byIdentifier[identifier] } }
 
-  // MARK: Once a second
+  // MARK: Periodic work
 
-  /// Takes over what another process has changed, ends what has ended, and now and then writes down which tokens were used.
+  /// Called once a second. Loads changes that another process made, drops expired sessions and grants, and periodically
+  /// records which tokens were used.
   package func refresh() {
     do throws(AccessError) {
       let version = try database.version()
       if version != state.withLock({ $0.version }) {
-        load(try database.digestedTokens(), try database.signingKeys(), version)
-        logger.info("who may come in was changed", metadata: ["tokens": "\(state.withLock { $0.tokens.count })"])
+        load(try database.tokensWithDigests(), try database.signingKeys(), version)
+        logger.info("access list reloaded", metadata: ["tokens": "\(state.withLock { $0.tokens.count })"])
       }
       let used = expire()
-      if !used.isEmpty { try database.tokensWereUsed(used, at: now()) }
+      if !used.isEmpty { try database.recordUsage(used, at: now()) }
     } catch {
-      logger.error("who may come in can't be read; what was known goes on", metadata: ["error": "\(error)"])
+      logger.error("access database unavailable; keeping the loaded access list", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Tokens that were used and are to be written down now.
+  /// Drops what has expired. Returns the used tokens if their usage is due to be written.
   private func expire() -> [String] {
     let (now, lease) = (now(), limits.sessionLeaseSeconds)
     return state.withLock { state in
-      state.collectUses(at: now, lease: lease)
+      state.collectUsage(at: now, lease: lease)
       state.dropSessions { $0.leaseEnds <= now || $0.grant.expires.map { $0 <= now } ?? false }
-      state.remembered = state.remembered.filter { $0.value.grant.expires.map { $0 > now } ?? true }
-      guard now >= state.writesUsesAt else { return [] }
-      state.writesUsesAt = now + Self.useSeconds
+      state.cachedGrants = state.cachedGrants.filter { $0.value.grant.expires.map { $0 > now } ?? true }
+      guard now >= state.nextUsageWrite else { return [] }
+      state.nextUsageWrite = now + Self.usageWriteSeconds
       defer { state.used = [] }
       return Array(state.used)
     }
   }
 
-  /// Takes over a new list. Sessions of tokens that are over, or are no longer what they were, end.
+  /// Replaces the access list. Ends the sessions of tokens that are no longer active or have changed.
   private func load(_ tokens: [(digest: [UInt8], token: AccessToken)], _ keys: [SigningKey], _ version: Int64) {
     let now = now()
     state.withLock { state in
@@ -307,48 +312,48 @@ package final class AccessRegistry: Sendable {
       state.keys = keys
       let parts = Set(state.tokens.values.map(\.visibility))
       state.classes = state.classes.filter { parts.contains($0.key) }
-      state.collectUses(at: now, lease: limits.sessionLeaseSeconds)
+      state.collectUsage(at: now, lease: limits.sessionLeaseSeconds)
       let known = state.byIdentifier
       state.dropSessions { session in
         guard let token = session.grant.token.flatMap({ known[$0] }) else { return true }
-        return token.standing(at: now) != .active || before[token.identifier]?.principal != token.principal
+        return token.status(at: now) != .active || before[token.identifier]?.principal != token.principal
       }
-      state.remembered = [:]
-      // What was prepared for signed URLs is found no more.
+      state.cachedGrants = [:]
+      // A new epoch makes the responses that were prepared for signed URLs unreachable.
       let epoch = epoch.add(1, ordering: .relaxed).newValue
       let nobody = tokens.isEmpty ? AccessClass.anybody : .signed(epoch: epoch)
-      classOfNobodyNumber.store(nobody.rawValue, ordering: .releasing)
+      unauthenticatedClassValue.store(nobody.rawValue, ordering: .releasing)
     }
   }
 
-  // MARK: Looking up
+  // MARK: Look-up
 
-  private func remembered(_ secret: Secret, _ kind: Secret.Kind) -> Grant? {
+  private func cachedGrant(for secret: Secret, _ kind: Secret.Kind) -> Grant? {
     var text = secret.text
-    return text.withUTF8 { rememberedGrant(kind, UnsafeRawBufferPointer($0)) }
+    return text.withUTF8 { cachedGrant(kind, UnsafeRawBufferPointer($0)) }
   }
 
-  private func isInForce(_ grant: Grant) -> Bool {
+  private func isActive(_ grant: Grant) -> Bool {
     guard let expires = grant.expires else { return true }
     return expires > now()
   }
 
-  private static func inForce(_ token: AccessToken, at now: Int64) -> Result<AccessToken, Refusal> {
-    switch token.standing(at: now) {
+  private static func activeToken(_ token: AccessToken, at now: Int64) -> Result<AccessToken, CredentialError> {
+    switch token.status(at: now) {
     case .active: .success(token)
     case .expired: .failure(.expired)
     case .revoked: .failure(.revoked)
     }
   }
 
-  /// Seeded anew in every process, so that nobody can make credentials that fall into one place.
+  /// `Hasher` is seeded randomly in every process, so that attackers can't construct credentials with colliding hashes.
   fileprivate static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
     var hasher = Hasher()
     hasher.combine(bytes: bytes)
     return hasher.finalize()
   }
 
-  /// In a time that does not depend on where they differ.
+  /// Compares in constant time for equal lengths.
   private static func areEqual(_ a: [UInt8], _ b: UnsafeRawBufferPointer) -> Bool {
     guard a.count == b.count else { return false }
     var difference: UInt8 = 0

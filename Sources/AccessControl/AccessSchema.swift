@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of `access.sqlite`. Migrations are added, never edited.
+/// The tables of `access.sqlite`. New migrations are added; existing ones are never edited.
 enum AccessSchema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()

@@ -3,39 +3,40 @@ import PhotoModel
 
 /// Why the library could not be opened or scanned.
 package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The folder is not there or can't be entered.
+  /// The folder does not exist or can't be entered.
   case libraryUnavailable(path: String, SystemError)
-  /// The data folder can't be made or written.
+  /// The data folder can't be created or written.
   case dataFolderUnusable(path: String, SystemError)
   /// The catalogue was written by a newer photod.
   case catalogueTooNew(path: String)
   case catalogueFailed(String)
-  /// The disk that the catalogue is on, or the catalogue on it: what could not be stored as a whole was not stored.
+  /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
+  /// nothing.
   case storageFailed(dataFolder: String, StorageFault, String)
-  /// A scan found so much missing that something else must be wrong; nothing was removed.
+  /// A scan found more files missing than the limit allows, so the disk is probably not mounted. Nothing was removed.
   case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
-  /// There is nothing in the library's folder, but files of it are known; nothing was removed.
+  /// The library's folder is empty although the catalogue knows files in it. Nothing was removed.
   case libraryIsEmpty(path: String, known: Int)
-  /// The library's folder is on another file system than at the last scan, and of the known files that were looked for
-  /// none is there; nothing was read, and nothing removed.
+  /// The library's folder is on another file system than at the last scan, and none of the known files that were
+  /// sampled exists there. Nothing was read, and nothing was removed.
   case otherFileSystem(path: String)
-  /// A disk came or went while the library was scanned; nothing was removed.
+  /// A disk was mounted or unmounted during the scan. Nothing was removed.
   case mountsChanged
   case unknownTimeZone(String)
-  /// Another process, or this one, is scanning into the same catalogue.
+  /// Another scan, in this or another process, is writing to the same catalogue.
   case scanUnderWay
-  /// There is none in that data folder.
+  /// The data folder holds no catalogue.
   case noCatalogue(path: String)
-  /// The catalogue was written by an older photod, and is only to be read.
+  /// The catalogue was written by an older photod and was opened read-only, so it can't be migrated.
   case catalogueTooOld(path: String)
-  /// A daemon or a command has the catalogue open.
+  /// Another process has the catalogue open.
   case dataFolderInUse(path: String)
   case restoreUnderWay(path: String)
-  /// A copy can't be made there.
+  /// The copy can't be written to this path.
   case copyFailed(path: String, String)
-  /// There is a file already where a copy is to be made.
+  /// The copy's destination already exists.
   case copyExists(path: String)
-  /// What is to be restored is no catalogue, or not a sound one.
+  /// The file to restore is not a catalogue, or it is damaged.
   case notACatalogue(path: String, String)
 
   package var description: String {
@@ -43,34 +44,34 @@ package enum AssetLibraryError: Error, Sendable, Equatable, CustomStringConverti
     case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
     case .dataFolderUnusable(let path, let error): "the data folder \(path) can't be used (\(error))"
     case .catalogueTooNew(let path):
-      "the catalogue \(path) was written by a newer photod; use that one, or another --data"
+      "the catalogue \(path) was written by a newer photod; run that one, or choose another folder with --data"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
     case .tooMuchMissing(let missing, let known, let limit):
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .libraryIsEmpty(let path, let known):
-      "the library \(path) is empty, but \(known) files of it are known: is the disk mounted? Nothing was removed; "
+      "the library \(path) is empty, but \(known) files are known in it: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .otherFileSystem(let path):
-      "the library \(path) is on another file system than at the last scan, and none of the known files that "
-        + "were looked for is there: is the disk mounted? Nothing was removed; \(Self.advice)"
-    case .mountsChanged: "a disk was mounted or went while the library was scanned: nothing was removed"
-    case .unknownTimeZone(let name): "\(name) is not a time zone"
-    case .scanUnderWay: "another scan of this library is under way"
-    case .noCatalogue(let path): "there is no catalogue \(path): scan first"
-    case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod: scan first"
-    case .dataFolderInUse(let path): "the data folder \(path) is in use: end the daemon, or wait for the scan"
-    case .restoreUnderWay(let path): "the data folder \(path) is being restored"
-    case .copyFailed(let path, let reason): "the copy \(path) can't be made: \(reason)"
-    case .copyExists(let path): "\(path) is there already; name another file, or say --replace"
+      "the library \(path) is on another file system than at the last scan, and none of the sampled known files "
+        + "exists: is the disk mounted? Nothing was removed; \(Self.advice)"
+    case .mountsChanged: "a disk was mounted or unmounted during the scan; nothing was removed; scan again"
+    case .unknownTimeZone(let name): "\(name) is not a known time zone; use an IANA name such as Europe/Berlin"
+    case .scanUnderWay: "another scan of this library is running; wait until it ends"
+    case .noCatalogue(let path): "the catalogue \(path) does not exist; run photod scan first"
+    case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod; run photod scan first"
+    case .dataFolderInUse(let path): "the data folder \(path) is in use; stop the daemon, or wait until the scan ends"
+    case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
+    case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"
+    case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
     case .notACatalogue(let path, let reason): "\(path) can't be restored: \(reason)"
     }
   }
 
-  private static let advice = "if they are really gone, scan once with photod scan --accept-removals"
+  private static let advice = "if the files were really deleted, run photod scan --accept-removals once"
 
-  /// What a catalogue threw, for whoever asked for a scan or a command.
+  /// Translates an error of the catalogue into one for the caller of a scan or a command.
   init(_ error: AssetSourceError, dataFolder: String) {
     switch error {
     case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)

@@ -190,3 +190,40 @@ uint8_t *fixture_decode_jpeg(const uint8_t *bytes, size_t length, uint32_t *widt
   jpeg_destroy_decompress(&info);
   return pixels;
 }
+
+bool fixture_jpeg_decodes(const uint8_t *bytes, size_t length, uint64_t maximum_pixels, fixture_jpeg_facts *facts) {
+  struct jpeg_decompress_struct info;
+  errors errors;
+  uint8_t *volatile row = NULL;
+  if (length == 0) return false;
+  install((j_common_ptr)&info, &errors);
+  if (setjmp(errors.escape)) {
+    jpeg_destroy_decompress(&info);
+    free(row);
+    return false;
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, bytes, length);
+  jpeg_read_header(&info, TRUE);
+  *facts = (fixture_jpeg_facts){.width = info.image_width, .height = info.image_height};
+  facts->components = info.num_components;
+  facts->ycbcr = info.jpeg_color_space == JCS_YCbCr;
+  facts->progressive = info.progressive_mode;
+  facts->multiple_scans = jpeg_has_multiple_scans(&info);
+  // Two components, or five and more, are no colours.
+  bool is_shown = info.jpeg_color_space != JCS_UNKNOWN &&
+                  (uint64_t)info.image_width * info.image_height <= maximum_pixels;
+  if (is_shown) {
+    jpeg_start_decompress(&info);
+    row = malloc((size_t)info.output_width * (size_t)info.output_components);
+    while (row && info.output_scanline < info.output_height) {
+      JSAMPROW rows = row;
+      jpeg_read_scanlines(&info, &rows, 1);
+    }
+  }
+  facts->warnings = errors.base.num_warnings;
+  jpeg_destroy_decompress(&info);
+  is_shown = is_shown && row;
+  free(row);
+  return is_shown;
+}

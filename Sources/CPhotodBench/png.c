@@ -1,8 +1,8 @@
-#include "limit.h"
+#include "codec_floor.h"
 
 #include <png.h>
 
-const char *photod_limit_png_library(void) { return "libpng " PNG_LIBPNG_VER_STRING; }
+const char *photod_codec_floor_png_library(void) { return "libpng " PNG_LIBPNG_VER_STRING; }
 
 typedef struct {
   const uint8_t *bytes;
@@ -27,8 +27,8 @@ static void on_warning(png_structp png, png_const_charp message) {
   (void)message;
 }
 
-bool limit_decode_png(photod_limit *limit, bool keep) {
-  input in = {limit->file, limit->length};
+bool floor_decode_png(photod_codec_floor *floor, bool keep) {
+  input in = {floor->file, floor->length};
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
   uint8_t *volatile row = NULL;
@@ -39,20 +39,20 @@ bool limit_decode_png(photod_limit *limit, bool keep) {
   }
   png_set_read_fn(png, &in, read_bytes);
   png_read_info(png, info);
-  if (png_get_interlace_type(png, info) != PNG_INTERLACE_NONE || limit->options.planar) png_error(png, "no limit");
+  if (png_get_interlace_type(png, info) != PNG_INTERLACE_NONE || floor->options.planar) png_error(png, "no limit");
   // A palette is looked up, and small samples are spread to bytes. 16 bits come as they are: to see them is the render's.
   png_set_expand(png);
   png_read_update_info(png, info);
   const uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
   const uint32_t channels = png_get_channels(png, info);
   const size_t sample_bytes = png_get_bit_depth(png, info) / 8u;
-  if (!limit->options.makes_png && channels % 2 == 0) png_error(png, "alpha, which a JPEG does not carry");
-  if (keep && !limit_plane_allocate(limit, channels)) png_error(png, "no memory");
+  if (!floor->options.makes_png && channels % 2 == 0) png_error(png, "alpha, which a JPEG does not carry");
+  if (keep && !floor_plane_allocate(floor, channels)) png_error(png, "no memory");
   row = malloc(png_get_rowbytes(png, info));
   if (!row) png_error(png, "no memory");
   for (uint32_t y = 0; y < height; y++) {
     png_read_row(png, row, NULL);
-    if (keep) limit_plane_take(&limit->planes[0], row, y, width, height, sample_bytes);
+    if (keep) floor_plane_take(&floor->planes[0], row, y, width, height, sample_bytes);
   }
   png_destroy_read_struct(&png, &info, NULL);
   free(row);
@@ -79,7 +79,7 @@ static void write_bytes(png_structp png, png_bytep data, size_t count) {
 
 static void flush_nothing(png_structp png) { (void)png; }
 
-size_t limit_encode_png(photod_limit *limit) {
+size_t floor_encode_png(photod_codec_floor *floor) {
   static const int types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGBA};
   output out = {0};
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
@@ -89,11 +89,11 @@ size_t limit_encode_png(photod_limit *limit) {
     free(out.bytes);
     return 0;
   }
-  const limit_plane *plane = &limit->planes[0];
+  const floor_plane *plane = &floor->planes[0];
   png_set_write_fn(png, &out, write_bytes, flush_nothing);
   png_set_IHDR(png, info, plane->width, plane->height, 8, types[plane->channels], PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_set_compression_level(png, limit->options.compression_level);
+  png_set_compression_level(png, floor->options.compression_level);
   png_write_info(png, info);
   for (uint32_t y = 0; y < plane->height; y++) png_write_row(png, plane->bytes + y * plane->stride);
   png_write_end(png, info);

@@ -23,10 +23,11 @@ static int after(photod_jpeg_markers *markers, uint8_t code) {
   if (code == COM || (is_application && code != APP0 && code != APP0 + 2 && code != APP0 + 14))
     markers->has_metadata = true;
   bool stands_alone = code == TEM || (code >= RST0 && code <= SOI);
+  if (stands_alone) markers->has_garbage = true;
   return stands_alone ? SEEK : LENGTH_HIGH;
 }
 
-size_t photod_jpeg_markers_follow(photod_jpeg_markers *markers, const uint8_t *bytes, size_t count) {
+size_t photod_jpeg_markers_scan(photod_jpeg_markers *markers, const uint8_t *bytes, size_t count) {
   size_t i = 0;
   while (i < count && !markers->ended) {
     uint8_t byte = bytes[i];
@@ -60,6 +61,8 @@ size_t photod_jpeg_markers_follow(photod_jpeg_markers *markers, const uint8_t *b
         break;
       case LENGTH_LOW:
         markers->left |= byte;
+        // B.1.1.4: a length counts itself. libjpeg takes a segment with a shorter one for empty.
+        if (markers->left < 2) markers->has_garbage = true;
         markers->left = markers->left >= 2 ? markers->left - 2 : 0;
         markers->state = SEGMENT;
         i++;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // What lies between the data of two IDAT chunks: a checksum, a length and a type (PNG third edition §5.3).
-enum { CHECKSUM_BYTES = 4, JOINT_BYTES = 12 };
+enum { CHECKSUM_BYTES = 4, GAP_BYTES = 12 };
 
 struct photod_png_pixels {
   struct inflate_state inflate;
@@ -20,8 +20,8 @@ struct photod_png_pixels {
   uint32_t chunk_left;
   uint32_t checksum;
   // What has come of the bytes between two chunks.
-  uint8_t joint[JOINT_BYTES];
-  size_t joint_bytes;
+  uint8_t gap[GAP_BYTES];
+  size_t gap_bytes;
   // Rows that are finished, and bytes of the next one: its filter, then its samples.
   uint32_t y;
   size_t filled;
@@ -39,7 +39,7 @@ static uint32_t big_endian(const uint8_t *bytes) {
 
 static void begin_chunk(photod_png_pixels *pixels, uint32_t bytes) {
   pixels->chunk_left = bytes;
-  pixels->joint_bytes = 0;
+  pixels->gap_bytes = 0;
   // The checksum is of type and data.
   pixels->checksum = crc32_gzip_refl(0, (const uint8_t *)"IDAT", 4);
 }
@@ -137,19 +137,19 @@ photod_png_status photod_png_pixels_take(photod_png_pixels *pixels, const uint8_
       length -= count;
       continue;
     }
-    size_t count = JOINT_BYTES - pixels->joint_bytes;
+    size_t count = GAP_BYTES - pixels->gap_bytes;
     if (count > length) count = length;
-    memcpy(pixels->joint + pixels->joint_bytes, bytes, count);
-    pixels->joint_bytes += count;
+    memcpy(pixels->gap + pixels->gap_bytes, bytes, count);
+    pixels->gap_bytes += count;
     bytes += count;
     length -= count;
-    if (pixels->joint_bytes >= CHECKSUM_BYTES && big_endian(pixels->joint) != pixels->checksum) {
+    if (pixels->gap_bytes >= CHECKSUM_BYTES && big_endian(pixels->gap) != pixels->checksum) {
       *message = "IDAT: a checksum that is wrong";
       return PHOTOD_PNG_FAILED;
     }
-    if (pixels->joint_bytes < JOINT_BYTES) continue;
-    if (memcmp(pixels->joint + 8, "IDAT", 4) != 0) return PHOTOD_PNG_OK;
-    begin_chunk(pixels, big_endian(pixels->joint + CHECKSUM_BYTES));
+    if (pixels->gap_bytes < GAP_BYTES) continue;
+    if (memcmp(pixels->gap + 8, "IDAT", 4) != 0) return PHOTOD_PNG_OK;
+    begin_chunk(pixels, big_endian(pixels->gap + CHECKSUM_BYTES));
   }
   return PHOTOD_PNG_NEEDS_INPUT;
 }

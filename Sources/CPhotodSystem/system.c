@@ -128,7 +128,7 @@ int photod_mount_of(int descriptor, uint64_t *mount) {
   return 0;
 }
 
-int photod_rename_exclusively(int from, const char *name, int to, const char *new_name) {
+int photod_rename_noreplace(int from, const char *name, int to, const char *new_name) {
   if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
   if (linkat(from, name, to, new_name, 0) == 0) return unlinkat(from, name, 0);
@@ -142,9 +142,9 @@ int photod_rename_exclusively(int from, const char *name, int to, const char *ne
   return renameat(from, name, to, new_name);
 }
 
-int photod_open_nameless(int directory) { return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644); }
+int photod_open_unnamed(int directory) { return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644); }
 
-int photod_name_file(int descriptor, int directory, const char *name) {
+int photod_link_unnamed(int descriptor, int directory, const char *name) {
   // By way of /proc, for AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH (open(2), O_TMPFILE).
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -159,7 +159,7 @@ int photod_open_subdirectory(int directory, const char *name) {
   return openat(directory, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
 }
 
-int photod_space_of(int descriptor, photod_space_status *status) {
+int photod_free_space(int descriptor, photod_space_status *status) {
   struct statvfs s;
   int result;
   do {
@@ -172,7 +172,7 @@ int photod_space_of(int descriptor, photod_space_status *status) {
   return 0;
 }
 
-void photod_tame_malloc(void) {
+void photod_configure_malloc(void) {
   mallopt(M_ARENA_MAX, 2);
   // The largest threshold that glibc takes. What is above it goes back as soon as it is freed; what is below stays for
   // the next render, until photod_release_memory.
@@ -181,6 +181,11 @@ void photod_tame_malloc(void) {
 }
 
 void photod_release_memory(void) { malloc_trim(0); }
+
+size_t photod_allocated_bytes(void) {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 
 int photod_random(void *bytes, size_t count) {
   while (count > 0) {
@@ -194,7 +199,7 @@ int photod_random(void *bytes, size_t count) {
   return 0;
 }
 
-void photod_yield_to_others(int niceness) {
+void photod_set_thread_niceness(int niceness) {
   static _Thread_local int already = 0;
   if (already >= niceness) return;
   // A refusal is no harm: the thread is as pressing as the others then.

@@ -1,20 +1,20 @@
-/// What is stored under a key.
+/// A stored entry.
 package struct DiskEntry: Sendable, Hashable {
   package static let maximumInfoBytes = 64
 
   package let bytes: [UInt8]
-  /// What whoever stored it had to say of it; nothing to the store.
+  /// Facts about the entry for the caller; the store does not interpret them.
   package let info: [UInt8]
 }
 
-/// What an entry is counted as.
+/// The cost of an entry against the capacity.
 package enum EntryCost {
-  /// What a file takes is counted in these: the block of ext4, XFS and Btrfs.
+  /// File sizes are rounded up to this unit: the block size of ext4, XFS and Btrfs.
   package static let blockBytes = 4096
-  /// For the two rows in the index and the name in its folder; `scripts/bench disk` prints what they take.
+  /// Cost of the two index rows and the name in the folder; `scripts/bench disk` prints the measured value.
   package static let rowBytes = 256
 
-  /// Of an entry with so many bytes.
+  /// The cost of an entry with `count` bytes.
   package static func bytes(of count: Int) -> Int64 {
     let blocks = (EntryFile.prefixBytes + count + blockBytes - 1) / blockBytes
     return Int64(blocks * blockBytes + rowBytes)

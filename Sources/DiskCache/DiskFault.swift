@@ -4,18 +4,18 @@ import GRDB
   import Glibc
 #endif
 
-/// Why the store can't write. Nobody outside sees it but the log.
+/// Why the store can't write. Appears only in the log.
 enum DiskFault: Error, CustomStringConvertible {
   /// A system call failed.
-  case refused(DiskStep, code: Int32)
+  case systemCallFailed(DiskStep, code: Int32)
   case nearlyFull(freeBytes: Int64, minimumBytes: Int64)
-  /// The folder can't be made or locked.
+  /// The folder can't be created or locked.
   case folderUnusable(code: Int32)
-  /// Another store has it.
-  case folderTaken
+  /// Another store uses the folder.
+  case folderInUse
   /// SQLite could not read or write the index.
   case indexFailed(String)
-  /// The index says what can't be.
+  /// The index contains impossible values.
   case indexDamaged(String)
 
   init(_ error: any Error) {
@@ -23,7 +23,7 @@ enum DiskFault: Error, CustomStringConvertible {
     case let fault as DiskFault: self = fault
     case let error as DatabaseError:
       switch error.resultCode {
-      // Not a database, or one without these tables, or with other values in them.
+      // The file is not a database, or lacks the tables, or has invalid values in them.
       case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
         self = .indexDamaged("\(error)")
       default: self = .indexFailed("\(error)")
@@ -34,10 +34,10 @@ enum DiskFault: Error, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .refused(let step, let code): "\(step.rawValue): \(Self.text(code))"
+    case .systemCallFailed(let step, let code): "\(step.rawValue): \(Self.text(code))"
     case .nearlyFull(let free, let minimum): "\(free) bytes are free on the disk, and \(minimum) are to stay so"
     case .folderUnusable(let code): "the folder can't be used: \(Self.text(code))"
-    case .folderTaken: "another process has the folder"
+    case .folderInUse: "another process has the folder"
     case .indexFailed(let reason): "the index failed: \(reason)"
     case .indexDamaged(let reason): "the index is damaged: \(reason)"
     }

@@ -1,7 +1,8 @@
 import Crypto
 
 extension DiskStore {
-  /// What an entry is found by: 128 bits of a digest. Whoever makes it puts all into the digest that makes two blobs differ.
+  /// The key of an entry: 128 bits of a digest. The caller must include everything in the digest that distinguishes two
+  /// blobs.
   package struct Key: Sendable, Hashable {
     let high: UInt64
     let low: UInt64
@@ -21,15 +22,16 @@ extension DiskStore {
     }
   }
 
-  /// What sort of picture an entry is; each has its own keys. The numbers are on disk.
+  /// The kind of an entry; each kind has its own keys. The numbers are stored on disk.
   package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
-    /// What was sent to a client. Quick to make anew from a derivative.
+    /// A frame as sent to clients. Quick to make again from a derivative.
     case frame = 1
-    /// A smaller picture to make frames of; only the original can give it again.
+    /// A smaller picture from which frames are made; it can be made again only from the original.
     case derivative = 2
   }
 
-  /// The present epoch of each kind. It changes with whatever makes what was stored of no use, as a renderer's new version.
+  /// The current epoch of each kind. It changes when stored entries become unusable, for example with a new version of
+  /// the renderer.
   package struct Epochs: Sendable, Hashable {
     package var frame: UInt32
     package var derivative: UInt32

@@ -1,9 +1,9 @@
-/// What is in a store, and what it has done since it was opened.
+/// The content of a store, and counters since it was opened.
 package struct DiskStoreStatistics: Sendable, Hashable {
-  /// Of one kind, in all its epochs.
+  /// The content of one kind, over all its epochs.
   package struct Content: Sendable, Hashable {
     package var entries = 0
-    /// As counted against the capacity: see ``EntryCost``.
+    /// Bytes as counted against the capacity: see ``EntryCost``.
     package var bytes: Int64 = 0
   }
 
@@ -12,23 +12,24 @@ package struct DiskStoreStatistics: Sendable, Hashable {
 
   package var hits = 0
   package var misses = 0
-  /// Written to the disk.
+  /// Entries written to the disk.
   package var stored = 0
-  /// Removed to make room.
+  /// Entries removed to make room.
   package var evicted = 0
-  /// Removed because their epoch has passed.
+  /// Entries removed because their epoch has ended.
   package var outdated = 0
-  /// Given to `store` and not kept: too large, too many waiting, or the disk could not be written.
+  /// Entries passed to `store` but not written: too large, too many waiting, or the disk is not writable.
   package var dropped = 0
-  /// Found to be damaged, cut short or another's.
+  /// Files that were damaged, truncated, or belong to another entry.
   package var corrupt = 0
-  /// What the disk or the index refused.
+  /// Operations that failed on the disk or the index.
   package var failures = 0
 
-  /// It neither finds nor keeps anything: without a capacity, closed, or another store has the folder.
+  /// The store is off and neither finds nor stores anything: its capacity is 0, it is closed, or another store uses the
+  /// folder.
   package var isOff = false
-  /// It keeps nothing, since the disk could not be written, until it can be.
-  package var isQuiet = false
+  /// The store accepts no entries because a write failed; it resumes when writing works again.
+  package var isSuspended = false
 
   package init() {}
 }

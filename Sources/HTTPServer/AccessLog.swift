@@ -1,8 +1,8 @@
-// One line for each request, written by nobody who has requests to answer.
+// The access log: one line for each request, written outside the event loops.
 //
-// A loop puts what is known of a finished request, as it is, into an array of bytes; the array goes to the writer's queue a
-// batch at a time, or once a second, and becomes text there. What the writer can't keep up with is dropped and counted: a
-// full pipe slows no request.
+// A loop appends the raw fields of each finished request to a byte array. The array goes to the writer's queue when it
+// is large enough, or once a second, and is formatted there. If the writer can't keep up, batches are dropped and
+// counted: a full pipe slows no request.
 
 import Dispatch
 import HTTPCore
@@ -12,20 +12,20 @@ import Synchronization
   import Glibc
 #endif
 
-/// A finished request.
-struct AccessRecord {
-  /// The numbers, which stand first in a record's bytes.
-  struct Numbers: BitwiseCopyable {
+/// The binary form of one finished request within a batch.
+struct AccessLogRecord {
+  /// The fixed-size fields at the start of a record. The texts follow.
+  struct FixedFields: BitwiseCopyable {
     var identifier: (UInt64, UInt64)
-    /// When it arrived: milliseconds since 1970.
+    /// Arrival time in milliseconds since 1970.
     var arrived: Int64
-    /// From its arrival to its answer's last byte, in nanoseconds.
+    /// Nanoseconds from the request's arrival to the last byte of its response.
     var duration: UInt64
-    /// Of body, as sent.
+    /// Size of the response body as sent.
     var bodyBytes: UInt64
     var status: UInt16
-    /// The answer was not sent to its end.
-    var isCut: Bool
+    /// The connection ended before the response was fully sent.
+    var wasAborted: Bool
     var methodBytes: UInt8
     var peerBytes: UInt8
     var targetBytes: UInt16
@@ -34,12 +34,12 @@ struct AccessRecord {
   }
 }
 
-/// Records of finished requests, one after the other in one array.
-struct AccessRecords: Sendable {
-  /// Handed on when there is more than this.
+/// A batch of finished requests, stored as consecutive records in one array.
+struct AccessLogBatch: Sendable {
+  /// A batch larger than this is submitted to the log.
   static let batchBytes = 32_768
-  /// Longer texts are cut.
-  private static let maximumText = 1024
+  /// Longer texts are truncated.
+  private static let maximumTextBytes = 1024
 
   private(set) var bytes: [UInt8] = []
   private(set) var count = 0
@@ -48,16 +48,16 @@ struct AccessRecords: Sendable {
   var byteCount: Int { bytes.count }
 
   /// - Parameters:
-  ///   - head: the request's, or `nil` where the message was none.
-  ///   - stages: `Server-Timing` of the answer.
+  ///   - head: the request head; `nil` if the message was malformed.
+  ///   - stages: the `Server-Timing` value of the response.
   mutating func append(
     identifier: RequestIdentifier, arrived: Int64, duration: UInt64, head: RequestHead?, peer: String, status: Int,
-    bodyBytes: Int, isCut: Bool, stages: String?
+    bodyBytes: Int, wasAborted: Bool, stages: String?
   ) {
     if bytes.capacity == 0 { bytes.reserveCapacity(Self.batchBytes + 4096) }
     let method = head?.method.name ?? "-"
     let start = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: MemoryLayout<AccessRecord.Numbers>.size))
+    bytes.append(contentsOf: repeatElement(0, count: MemoryLayout<AccessLogRecord.FixedFields>.size))
     func mark() -> Int { bytes.count }
     bytes.append(contentsOf: method.utf8.prefix(32))
     let afterMethod = mark()
@@ -65,39 +65,41 @@ struct AccessRecords: Sendable {
     let afterPeer = mark()
     if let head {
       head.withTarget { target in
-        // Without its query, which may hold a signature.
+        // Omit the query, which may contain a signature.
         let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
-        bytes.append(contentsOf: target[..<min(end, Self.maximumText)])
+        bytes.append(contentsOf: target[..<min(end, Self.maximumTextBytes)])
       }
     } else {
       bytes.append(UInt8(ascii: "-"))
     }
     let afterTarget = mark()
     if let head, head.has(.xForwardedFor) {
-      bytes.append(contentsOf: (head.value(of: .xForwardedFor) ?? "").utf8.prefix(Self.maximumText))
+      bytes.append(contentsOf: (head.value(of: .xForwardedFor) ?? "").utf8.prefix(Self.maximumTextBytes))
     }
     let afterForwarded = mark()
-    if let stages { bytes.append(contentsOf: stages.utf8.prefix(Self.maximumText)) }
-    let numbers = AccessRecord.Numbers(
+    if let stages { bytes.append(contentsOf: stages.utf8.prefix(Self.maximumTextBytes)) }
+    let numbers = AccessLogRecord.FixedFields(
       identifier: (identifier.high, identifier.low), arrived: arrived, duration: duration, bodyBytes: UInt64(bodyBytes),
-      status: UInt16(status), isCut: isCut,
-      methodBytes: UInt8(afterMethod - start - MemoryLayout<AccessRecord.Numbers>.size),
+      status: UInt16(status), wasAborted: wasAborted,
+      methodBytes: UInt8(afterMethod - start - MemoryLayout<AccessLogRecord.FixedFields>.size),
       peerBytes: UInt8(afterPeer - afterMethod), targetBytes: UInt16(afterTarget - afterPeer),
       forwardedBytes: UInt16(afterForwarded - afterTarget), stagesBytes: UInt16(mark() - afterForwarded))
-    bytes.withUnsafeMutableBytes { $0.storeBytes(of: numbers, toByteOffset: start, as: AccessRecord.Numbers.self) }
+    bytes.withUnsafeMutableBytes {
+      $0.storeBytes(of: numbers, toByteOffset: start, as: AccessLogRecord.FixedFields.self)
+    }
     count += 1
   }
 
-  /// The lines, as `key=value` pairs like all others of the log.
+  /// Formats the records as lines of `key=value` pairs, like the rest of the log.
   func lines() -> [UInt8] {
     var lines: [UInt8] = []
     lines.reserveCapacity(bytes.count * 2 + 256)
     var offset = 0
     for _ in 0..<count {
       let numbers = bytes.withUnsafeBytes {
-        $0.loadUnaligned(fromByteOffset: offset, as: AccessRecord.Numbers.self)
+        $0.loadUnaligned(fromByteOffset: offset, as: AccessLogRecord.FixedFields.self)
       }
-      offset += MemoryLayout<AccessRecord.Numbers>.size
+      offset += MemoryLayout<AccessLogRecord.FixedFields>.size
       func text(_ length: some BinaryInteger) -> ArraySlice<UInt8> {
         defer { offset += Int(length) }
         return bytes[offset..<offset + Int(length)]
@@ -120,7 +122,7 @@ struct AccessRecords: Sendable {
       add(" path=")
       Self.add(target, to: &lines)
       add(" status=\(numbers.status) bytes=\(numbers.bodyBytes) milliseconds=\(Self.milliseconds(numbers.duration))")
-      if numbers.isCut { add(" cut=true") }
+      if numbers.wasAborted { add(" aborted=true") }
       if !stages.isEmpty {
         add(" stages=")
         Self.add(stages, to: &lines)
@@ -130,7 +132,7 @@ struct AccessRecords: Sendable {
     return lines
   }
 
-  /// As it is where it is plain, else in double quotes; nothing in it can end the line or the quotes.
+  /// Appends plain text unchanged and quotes all other text, escaping every byte that could end the line or the quotes.
   private static func add(_ text: ArraySlice<UInt8>, to lines: inout [UInt8]) {
     func isPlain(_ byte: UInt8) -> Bool {
       byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
@@ -161,7 +163,7 @@ struct AccessRecords: Sendable {
   }
 }
 
-/// Where records become lines.
+/// Formats batches and writes them on a queue of its own.
 package final class AccessLog: Sendable {
   private struct State {
     var waitingBytes = 0
@@ -174,14 +176,14 @@ package final class AccessLog: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - limitBytes: what may wait to be written.
-  ///   - write: takes whole lines, in order, on a queue of its own; it may block.
+  ///   - limitBytes: maximum size of the batches that wait to be written.
+  ///   - write: receives complete lines, in order, on the log's own queue; it may block.
   package init(limitBytes: Int, write: @escaping @Sendable ([UInt8]) -> Void) {
     self.limitBytes = limitBytes
     self.write = write
   }
 
-  /// To standard error, where the rest of the log goes.
+  /// A log that writes to standard error, like the rest of the daemon's log.
   package static func toStandardError(limitBytes: Int) -> AccessLog {
     AccessLog(limitBytes: limitBytes) { lines in
       var sent = 0
@@ -193,7 +195,7 @@ package final class AccessLog: Sendable {
     }
   }
 
-  func submit(_ records: AccessRecords) {
+  func submit(_ records: AccessLogBatch) {
     let isAccepted = state.withLock { state in
       if state.waitingBytes + records.byteCount > limitBytes {
         state.dropped += records.count
@@ -210,13 +212,13 @@ package final class AccessLog: Sendable {
         return state.dropped
       }
       if dropped > 0 {
-        lines += Array("level=warning label=access msg=\"the log could not keep up\" dropped=\(dropped)\n".utf8)
+        lines += Array("level=warning label=access msg=\"access log lines dropped\" dropped=\(dropped)\n".utf8)
       }
       write(lines)
       state.withLock { $0.waitingBytes -= records.byteCount }
     }
   }
 
-  /// Waits until what was submitted is written.
-  package func finish() { queue.sync {} }
+  /// Waits until every submitted batch is written.
+  package func flush() { queue.sync {} }
 }

@@ -1,11 +1,13 @@
-// One client. Bytes come in, the parser makes requests of them, the handler answers, bytes go out. What happens when is
-// `ConnectionMachine`'s to decide; this owns the socket, the parser and what waits to be sent.
+// One client connection. It reads bytes, parses them into requests, passes each request to the handler and sends the
+// response. It owns the socket, the parser and the output queue. `ConnectionMachine` decides what happens on each
+// event.
 //
-// Requests of one connection are answered one after the other: while one is being answered nothing more is read, so
-// that a client that pipelines without reading fills its own socket and not our memory.
+// The requests of one connection are processed one at a time. While a request is being processed nothing more is read,
+// so a client that pipelines requests without reading responses fills its own socket and not the server's memory.
 //
-// A request that the handler answers from memory costs one `recv` and one `sendmsg`: the descriptor stays registered for
-// reading, answers are sent before anybody asks whether there is room, and epoll is told only when something changes.
+// A request that the handler answers from memory costs one `recv` and one `sendmsg`: the descriptor stays registered
+// for reading, the response is sent without first waiting for writability, and `epoll_ctl` is called only when the
+// watched events change.
 
 import CPhotodSystem
 import Dispatch
@@ -15,15 +17,15 @@ import HTTPCore
   import Glibc
 #endif
 
-/// `@unchecked Sendable` because every mutable field is touched on the loop's queue only; other threads hold a
-/// connection to name it in a closure for that queue.
+/// `@unchecked Sendable` because every mutable field is accessed on the loop's queue only. Other threads hold a
+/// reference only to capture it in a closure for that queue.
 final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private enum Framing {
     case whole, chunked, untilClose
   }
 
-  /// What the access log will say of the request under way.
-  private struct Account {
+  /// The access log entry of the request in progress.
+  private struct RequestLogEntry {
     let identifier: RequestIdentifier
     let arrived: Int64
     let began: UInt64
@@ -33,48 +35,49 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     var stages: String?
   }
 
-  /// Requests answered in one turn; then other connections have theirs.
-  private static let requestsATurn = 32
-  private static let receptionsATurn = 4
-  /// A producer that waits is called again when no more than this is left to send.
-  private static let lowWaterBytes = 65_536
-  /// A body of no more than this is not counted: health, problems, an asset.
-  private static let freeAnswerBytes = 2048
-  private static let idleEvents = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+  /// Requests processed in one turn. After that the connection yields to the other connections of the loop.
+  private static let maximumRequestsPerTurn = 32
+  private static let maximumReadsPerTurn = 4
+  /// A waiting producer is called when at most this many bytes remain to be sent.
+  private static let lowWatermarkBytes = 65_536
+  /// Bodies up to this size are not counted against the response budget: health checks, problem documents, single
+  /// assets.
+  private static let uncountedResponseBytes = 2048
+  private static let readEvents = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
 
   private let descriptor: Int32
   private let loop: EventLoop
   private let handler: any HTTPHandler
   private let limits: ServerLimits
   private let peer: Peer
-  private let received: ByteBudget
-  private let answers: ByteBudget
-  private let closed: @Sendable () -> Void
+  private let requestBudget: ByteBudget
+  private let responseBudget: ByteBudget
+  private let onClose: @Sendable () -> Void
 
   // Guarded by the loop's queue.
-  private var identifier: UInt64?
-  private var watched: UInt32 = 0
+  private var registration: UInt64?
+  private var watchedEvents: UInt32 = 0
   private var machine: ConnectionMachine
   private var parser: RequestParser
   private var isParsing = false
-  /// Whole requests are here, and will be answered when others have had their turn.
-  private var isResting = false
-  /// The answer under way. The responder holds the connection, so this breaks the circle when the answer is complete.
+  /// Complete requests are buffered and are processed after the other connections have had their turn.
+  private var isYielding = false
+  /// The responder of the current response. Weak, because the responder holds the connection.
   private weak var responder: Responder?
   private var framing = Framing.whole
   private var output = OutputQueue()
-  /// Producers that wait for `output` to run low.
-  private var roomHandlers: [@Sendable () -> Void] = []
-  private var account: Account?
-  /// The body that a handler takes in pieces, from the end of its head to the end of its answer.
+  /// Called when `output` falls to the low watermark.
+  private var writabilityHandlers: [@Sendable () -> Void] = []
+  private var logEntry: RequestLogEntry?
+  /// The streamed request body, from the end of the request head to the end of the response.
   private var stream: Stream?
 
-  /// A body on its way to a handler.
+  /// A request body that is streamed to a handler.
   private struct Stream {
-    /// Who may read it. It holds the connection, so this breaks the circle.
+    /// The object through which the handler reads. Weak, because it holds the connection.
     weak var body: StreamedBody?
     var buffer = BodyBuffer()
-    /// Who waits for the next piece.
+    /// The pending read.
     var reader: (@Sendable (BodyRead) -> Void)?
     /// The client waits for 100 (Continue).
     var expectsContinue: Bool
@@ -83,17 +86,17 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
-    received: ByteBudget, answers: ByteBudget, closed: @escaping @Sendable () -> Void
+    requestBudget: ByteBudget, responseBudget: ByteBudget, onClose: @escaping @Sendable () -> Void
   ) {
     self.descriptor = descriptor
     self.peer = peer
     self.loop = loop
     self.handler = handler
     self.limits = limits
-    self.received = received
-    self.answers = answers
-    self.closed = closed
-    parser = RequestParser(limits: limits.parser, budget: received)
+    self.requestBudget = requestBudget
+    self.responseBudget = responseBudget
+    self.onClose = onClose
+    parser = RequestParser(limits: limits.parser, budget: requestBudget)
     machine = ConnectionMachine(limits: limits, now: loop.now)
   }
 
@@ -101,21 +104,22 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-    watched = Self.idleEvents
-    identifier = loop.add(self, descriptor: descriptor, events: watched)
-    if identifier == nil { close() }
+    watchedEvents = Self.readEvents
+    registration = loop.add(self, descriptor: descriptor, events: watchedEvents)
+    if registration == nil { close() }
   }
 
-  /// No further requests: an idle connection closes now, a busy one after its answer.
+  /// Accepts no further requests. A connection between two requests closes now, a busy one after its response, a new
+  /// one after its first response or after `ServerLimits.drainGrace`.
   func drain() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    perform(machine.handle(.drained, now: loop.now))
+    perform(machine.handle(.drainRequested, now: loop.now))
   }
 
-  /// Closes at once, whatever is under way.
+  /// Closes at once, even during a request.
   func close() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    perform(machine.handle(.failed, now: loop.now))
+    perform(machine.handle(.connectionFailed, now: loop.now))
   }
 
   // MARK: Events
@@ -126,53 +130,58 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     if machine.isReading {
       if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { receive() }
     } else if machine.phase == .lingering {
-      discard()
-    } else if machine.phase == .holding {
-      // There may be more of the body before the end that is told of; and all of it stays in the kernel for now.
-      watch(watched & ~Self.idleEvents)
+      discardInput()
+    } else if machine.phase == .bodyPaused {
+      // The peer's half-close may be reported while part of the body is still in the kernel's buffer. Leave it there
+      // until the handler reads.
+      watch(watchedEvents & ~Self.readEvents)
     } else {
-      // While a request is answered, what comes after it stays in the kernel, and is not heard of again until then.
-      if events & EPOLLIN.rawValue != 0 { watch(watched & ~EPOLLIN.rawValue) }
-      if events & EPOLLRDHUP.rawValue != 0 { peerFinished() }
+      // While a request is processed, later bytes stay in the kernel. Stop watching for them until the response is
+      // sent.
+      if events & EPOLLIN.rawValue != 0 { watch(watchedEvents & ~EPOLLIN.rawValue) }
+      if events & EPOLLRDHUP.rawValue != 0 { peerHalfClosed() }
     }
   }
 
   func tick(now: UInt64) {
-    if now >= machine.deadline { perform(machine.handle(.ticked, now: now)) }
+    if now >= machine.deadline { perform(machine.handle(.timerFired, now: now)) }
   }
 
-  private func peerFinished() {
-    guard !machine.peerHasFinished else { return }
-    watch(watched & ~EPOLLRDHUP.rawValue & ~EPOLLIN.rawValue)
-    perform(machine.handle(.peerFinished, now: loop.now))
+  private func peerHalfClosed() {
+    guard !machine.peerHasHalfClosed else { return }
+    watch(watchedEvents & ~EPOLLRDHUP.rawValue & ~EPOLLIN.rawValue)
+    perform(machine.handle(.peerHalfClosed, now: loop.now))
   }
 
   private func perform(_ action: ConnectionMachine.Action) {
     switch action {
     case .none: break
     case .readNext: readNext()
-    case .timeOut: refuse(.timedOut)
+    case .readBeforeDrain:
+      receive()
+      perform(machine.handle(.drainRequested, now: loop.now))
+    case .sendTimeoutResponse: reject(.timedOut)
     case .failBody: endBody(.failed(.timedOut))
     case .probe:
       output.append(ResponseWriter.continueResponse)
       flush()
     case .linger: linger()
-    case .close: shut()
+    case .close: tearDown()
     }
   }
 
-  private func shut() {
-    if let identifier { loop.remove(identifier, descriptor: descriptor) }
-    identifier = nil
-    finishAccount(isCut: true)
-    // Counted out before the client can see it, so that who was closed may come again at once.
-    closed()
+  private func tearDown() {
+    if let registration { loop.remove(registration, descriptor: descriptor) }
+    registration = nil
+    logRequest(wasAborted: true)
+    // Update the counts before the client sees the close, so that the client can reconnect at once.
+    onClose()
     Glibc.close(descriptor)
-    // A responder may hold this for longer.
-    parser.discard()
+    // A responder may keep this object alive longer, so free the buffers now.
+    parser.reset()
     output.removeAll()
-    letGoOfOwners()
-    roomHandlers = []
+    releaseSentOwners()
+    writabilityHandlers = []
     endBody(.failed(.closed))
     stream = nil
     responder?.connectionClosed()
@@ -182,15 +191,15 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   // MARK: Reading
 
   private func receive() {
-    for _ in 0..<Self.receptionsATurn {
-      let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
+    for _ in 0..<Self.maximumReadsPerTurn {
+      let count = recv(descriptor, loop.readBuffer.baseAddress, loop.readBuffer.count, 0)
       if count > 0 {
-        if machine.phase == .waiting { _ = machine.handle(.received, now: loop.now) }
-        parser.append(UnsafeRawBufferPointer(rebasing: loop.scratch[..<count]))
-        parse()
-        if count < loop.scratch.count || !machine.isReading || isResting { return }
+        if machine.phase == .idle { _ = machine.handle(.bytesReceived, now: loop.now) }
+        parser.append(UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]))
+        processInput()
+        if count < loop.readBuffer.count || !machine.isReading || isYielding { return }
       } else if count == 0 {
-        return perform(machine.handle(.peerFinished, now: loop.now))
+        return perform(machine.handle(.peerHalfClosed, now: loop.now))
       } else if errno == EAGAIN {
         return
       } else if errno != EINTR {
@@ -199,30 +208,31 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     }
   }
 
-  /// Makes requests of what has arrived, and has them answered one after the other.
-  private func parse() {
-    guard !isParsing, !isResting else { return }
+  /// Parses the buffered bytes and processes the complete requests one after the other.
+  private func processInput() {
+    guard !isParsing, !isYielding else { return }
     isParsing = true
-    answerWhatIsHere()
+    processRequests()
     isParsing = false
-    // From one who has stopped sending there may still have been whole requests here, but nothing more will come.
-    if machine.peerHasFinished && machine.isReading && !isResting {
-      perform(machine.handle(.peerFinished, now: loop.now))
+    // After a half-close, the buffer could still contain complete requests. They are processed now, and nothing more
+    // will arrive.
+    if machine.peerHasHalfClosed && machine.isReading && !isYielding {
+      perform(machine.handle(.peerHalfClosed, now: loop.now))
     }
   }
 
-  private func answerWhatIsHere() {
-    var left = Self.requestsATurn
+  private func processRequests() {
+    var left = Self.maximumRequestsPerTurn
     while machine.isReading {
       do throws(ParseError) {
         switch try parser.next() {
         case .needsInput: return
         case .head(let head, let length, let expectsContinue):
-          if handler.takesBodyInPieces(head) {
-            parser.takeBodyInPieces()
+          if handler.streamsBody(head, from: peer) {
+            parser.streamBody()
             try beginStream(head, length: length, expectsContinue: expectsContinue)
           } else {
-            try parser.takeBodyWhole()
+            try parser.bufferBody()
             _ = machine.handle(.bodyAnnounced, now: loop.now)
             if expectsContinue { sendContinue() }
           }
@@ -235,15 +245,15 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
         case .request(let request):
           answer(request)
           left -= 1
-          if left == 0, machine.isReading, parser.isInsideRequest { return rest() }
+          if left == 0, machine.isReading, parser.isInsideRequest { return yieldTurn() }
         }
       } catch {
-        if machine.phase == .streaming {
+        if machine.phase == .streamingBody {
           _ = machine.handle(.bodyFailed, now: loop.now)
           endBody(.failed(.malformed(error)))
         } else {
-          _ = machine.handle(.refused, now: loop.now)
-          refuse(error)
+          _ = machine.handle(.requestRejected, now: loop.now)
+          reject(error)
         }
       }
     }
@@ -254,17 +264,17 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     flush()
   }
 
-  // MARK: Bodies in pieces
+  // MARK: Streamed bodies
 
-  /// Hands the head to the handler. Nothing more is read until that asks.
+  /// Passes the head to the handler. The body is not read until the handler asks for it.
   private func beginStream(_ head: RequestHead, length: Int?, expectsContinue: Bool) throws(ParseError) {
-    guard let reservation = received.reservation(of: limits.bodyWindowBytes + loop.scratch.count) else {
+    guard let reservation = requestBudget.reservation(of: limits.bodyWindowBytes + loop.readBuffer.count) else {
       throw .overloaded
     }
-    _ = machine.handle(.streamed(keepsAlive: head.keepsAlive, version: head.version), now: loop.now)
+    _ = machine.handle(.streamedRequestReceived(keepsAlive: head.keepsAlive, version: head.version), now: loop.now)
     let name = loop.nextIdentifier()
-    if loop.keepsRecords {
-      account = Account(identifier: name, arrived: loop.wall, began: loop.now, head: head)
+    if loop.logsAccess {
+      logEntry = RequestLogEntry(identifier: name, arrived: loop.wall, began: loop.now, head: head)
     }
     let responder = Responder(connection: self, loop: loop, isHead: head.method == .head, requestID: name)
     let body = StreamedBody(length: length, connection: self, loop: loop)
@@ -279,66 +289,67 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     precondition(stream?.reader == nil, "a body is read by one at a time")
     if stream?.expectsContinue == true {
       stream?.expectsContinue = false
-      // Whose body has begun to come does not wait (RFC 9110 §10.1.1).
+      // A client that already sends its body does not need 100 (Continue) (RFC 9110 §10.1.1).
       if !parser.hasInput { sendContinue() }
     }
-    // The client may have gone while it was told to go on.
+    // Sending 100 (Continue) may have closed the connection.
     guard stream != nil else { return reader(.failed(.closed)) }
     stream?.reader = reader
-    serveReader()
-    guard machine.phase == .holding, let stream, stream.buffer.byteCount < limits.bodyWindowBytes else { return }
-    _ = machine.handle(.bodyWanted, now: loop.now)
-    watch(watched | Self.idleEvents)
-    parse()
+    deliverToReader()
+    guard machine.phase == .bodyPaused, let stream, stream.buffer.byteCount < limits.bodyWindowBytes else { return }
+    _ = machine.handle(.bodyReadRequested, now: loop.now)
+    watch(watchedEvents | Self.readEvents)
+    processInput()
   }
 
   private func bodyReceived(_ piece: [UInt8]) {
     stream?.buffer.append(piece)
-    serveReader()
+    deliverToReader()
     if let stream, stream.buffer.byteCount >= limits.bodyWindowBytes {
-      _ = machine.handle(.bodyHeld, now: loop.now)
+      _ = machine.handle(.bodyWindowFull, now: loop.now)
     }
   }
 
   private func endBody(_ end: BodyRead) {
     stream?.buffer.end(end)
-    serveReader()
+    deliverToReader()
   }
 
-  /// Not from here: a reader may read on at once, or answer, and would come back to this very place.
-  private func serveReader() {
+  /// Asynchronous, because the reader may read again or respond at once and so re-enter this method.
+  private func deliverToReader() {
     guard let reader = stream?.reader, let read = stream?.buffer.next() else { return }
     stream?.reader = nil
     loop.queue.async { reader(read) }
   }
 
-  /// Goes on after others had their turn. Until then nothing more is read, or it would pile up here.
-  private func rest() {
-    isResting = true
-    watch(watched & ~Self.idleEvents)
+  /// Continues after the other connections have had their turn. Until then nothing is read, because the input would
+  /// accumulate in memory.
+  private func yieldTurn() {
+    isYielding = true
+    watch(watchedEvents & ~Self.readEvents)
     loop.queue.async { [self] in
-      isResting = false
+      isYielding = false
       guard machine.isReading else { return }
-      if !machine.peerHasFinished { watch(watched | Self.idleEvents) }
-      parse()
+      if !machine.peerHasHalfClosed { watch(watchedEvents | Self.readEvents) }
+      processInput()
     }
   }
 
   private func readNext() {
-    if !machine.peerHasFinished { watch(watched | Self.idleEvents) }
-    if parser.isInsideRequest { _ = machine.handle(.received, now: loop.now) }
-    parse()
+    if !machine.peerHasHalfClosed { watch(watchedEvents | Self.readEvents) }
+    if parser.isInsideRequest { _ = machine.handle(.bytesReceived, now: loop.now) }
+    processInput()
   }
 
   private func answer(_ request: consuming HTTPRequest) {
     _ = machine.handle(
-      .requested(keepsAlive: request.head.keepsAlive, version: request.head.version), now: loop.now)
+      .requestReceived(keepsAlive: request.head.keepsAlive, version: request.head.version), now: loop.now)
     let name = loop.nextIdentifier()
-    if let prepared = handler.preparedAnswer(to: request, from: peer) {
+    if let prepared = handler.preparedResponse(to: request, from: peer) {
       return send(prepared, to: request.head, name)
     }
-    if loop.keepsRecords {
-      account = Account(identifier: name, arrived: loop.wall, began: loop.now, head: request.head)
+    if loop.logsAccess {
+      logEntry = RequestLogEntry(identifier: name, arrived: loop.wall, began: loop.now, head: request.head)
     }
     let responder = Responder(
       connection: self, loop: loop, isHead: request.method == .head, requestID: name)
@@ -346,67 +357,68 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     handler.handle(request, from: peer, responder)
   }
 
-  // MARK: Answering
+  // MARK: Responding
 
-  /// One copy of the head, one gathered send of it and the body.
-  private func send(_ answer: PreparedAnswer, to request: RequestHead, _ name: RequestIdentifier) {
-    _ = machine.handle(.answerBegan, now: loop.now)
-    let head = loop.headScratch
+  /// Sends a prepared response: copies the head once and sends head and body with one gathered send.
+  private func send(_ answer: PreparedResponse, to request: RequestHead, _ name: RequestIdentifier) {
+    _ = machine.handle(.responseBegan, now: loop.now)
+    let head = loop.headBuffer
     var headBytes = answer.writeHead(to: head, identifier: name)
-    let tail = loop.headTail(keepsAlive: machine.keepsAlive, version: machine.version)
+    let tail = loop.headSuffix(keepsAlive: machine.keepsAlive, version: machine.version)
     UnsafeMutableRawBufferPointer(rebasing: head[headBytes...]).copyBytes(from: tail)
     headBytes += tail.count
     let sendsBody = request.method != .head && !answer.body.isEmpty
-    if loop.keepsRecords {
-      account = Account(
+    if loop.logsAccess {
+      logEntry = RequestLogEntry(
         identifier: name, arrived: loop.wall, began: loop.now, head: request, status: answer.status.code,
         bodyBytes: sendsBody ? answer.body.count : 0)
     }
-    _ = machine.handle(.answerCompleted, now: loop.now)
+    _ = machine.handle(.responseCompleted, now: loop.now)
     let sent = output.sendNow(
       UnsafeRawBufferPointer(rebasing: head[..<headBytes]), sendsBody ? answer.body : [], to: descriptor)
-    loop.counters.answered(answer.status, isPrepared: true)
-    loop.counters.sent(sent)
+    loop.counters.countResponse(answer.status, isPrepared: true)
+    loop.counters.countSent(sent)
     guard output.isEmpty else {
-      if let owner = answer.ownerOfWaiting?() { output.hold(owner) }
+      if let owner = answer.makeMemoryOwner?() { output.hold(owner) }
       return flush()
     }
-    finishAccount(isCut: false)
+    logRequest(wasAborted: false)
     perform(machine.handle(.sent(sent, all: true), now: loop.now))
   }
 
   func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
     var reservation: ByteBudget.Reservation?
-    if !isHead, response.owner == nil, response.body.count > Self.freeAnswerBytes {
-      // Before its head, for there is no taking back afterwards. What the kernel takes at once is given back at once.
-      reservation = answers.reservation(of: response.body.capacity)
-      if reservation == nil { return respondNow(handler.responseToSlowReaders()) }
+    if !isHead, response.owner == nil, response.body.count > Self.uncountedResponseBytes {
+      // Reserve before the head is queued, because a queued head can't be replaced by a 503. Bytes that the kernel
+      // accepts at once are released at once.
+      reservation = responseBudget.reservation(of: response.body.capacity)
+      if reservation == nil { return sendServerResponse(handler.overloadedResponse()) }
     }
     let framing: BodyFraming =
       if response.head.status.forbidsBody || (isHead && response.body.isEmpty) { .none } else {
         .length(response.body.count)
       }
     sendHead(response.head, framing)
-    if !isHead && !response.body.isEmpty { append(response.body, counted: reservation) }
+    if !isHead && !response.body.isEmpty { append(response.body, reservedBy: reservation) }
     if let owner = response.owner { output.hold(owner) }
     complete()
   }
 
-  func respondInPieces(_ head: ResponseHead, isHead: Bool, for responder: Responder) {
+  func startResponse(_ head: ResponseHead, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
     framing = machine.version == .http10 ? .untilClose : .chunked
-    sendHead(head, isHead ? .none : framing == .chunked ? .chunked : .close)
+    sendHead(head, isHead ? .none : framing == .chunked ? .chunked : .untilClose)
     if isHead { framing = .whole }
     flush()
   }
 
   func write(
-    _ pieces: [[UInt8]], owner: (any MemoryOwner)?, whenRoom: (@Sendable () -> Void)?, for responder: Responder
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)?, whenWritable: (@Sendable () -> Void)?, for responder: Responder
   ) {
     guard isCurrent(responder) else { return }
-    // Whoever writes more than that without waiting would pile it up here.
-    if output.byteCount > limits.queuedBytes { return close() }
+    // A producer that ignores `whenWritable` would accumulate output in memory.
+    if output.byteCount > limits.outputQueueBytes { return close() }
     let size = pieces.reduce(0) { $0 + $1.count }
     if size > 0 {
       if framing == .chunked { output.append(ResponseWriter.chunkStart(size)) }
@@ -414,7 +426,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
       if framing == .chunked { output.append(ResponseWriter.chunkEnd) }
       if let owner { output.hold(owner) }
     }
-    if let whenRoom { roomHandlers.append(whenRoom) }
+    if let whenWritable { writabilityHandlers.append(whenWritable) }
     flush()
   }
 
@@ -424,58 +436,58 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     complete()
   }
 
-  /// A responder went without an answer.
-  func abandoned() {
+  /// A responder was released without a response.
+  func responderReleased() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    guard isAnswering, !machine.hasBegunAnswer else { return }
-    respondNow(handler.responseToAbandonment())
+    guard isResponding, !machine.hasBegunResponse else { return }
+    sendServerResponse(handler.unansweredResponse())
   }
 
   private func isCurrent(_ responder: Responder) -> Bool {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    return isAnswering && self.responder === responder
+    return isResponding && self.responder === responder
   }
 
-  /// Whether a handler has a request of which the answer is not complete.
-  private var isAnswering: Bool {
-    machine.phase == .answering || machine.phase == .holding || machine.phase == .streaming
+  /// Whether a handler has a request whose response is not complete.
+  private var isResponding: Bool {
+    machine.phase == .responding || machine.phase == .bodyPaused || machine.phase == .streamingBody
   }
 
-  private func refuse(_ error: ParseError) {
-    parser.discard()
-    if loop.keepsRecords {
-      account = Account(identifier: loop.nextIdentifier(), arrived: loop.wall, began: loop.now, head: nil)
+  private func reject(_ error: ParseError) {
+    parser.reset()
+    if loop.logsAccess {
+      logEntry = RequestLogEntry(identifier: loop.nextIdentifier(), arrived: loop.wall, began: loop.now, head: nil)
     }
-    respondNow(handler.response(to: error))
+    sendServerResponse(handler.response(to: error))
   }
 
-  /// An answer of the server's own, which is small.
-  private func respondNow(_ response: HTTPResponse) {
+  /// Sends a response made by the server itself. Such a response is small and is not counted against the budget.
+  private func sendServerResponse(_ response: HTTPResponse) {
     sendHead(response.head, .length(response.body.count))
     if !response.body.isEmpty { append(response.body) }
     complete()
   }
 
   private func sendHead(_ head: ResponseHead, _ framing: BodyFraming) {
-    _ = machine.handle(.answerBegan, now: loop.now)
-    // What is still to come of a body is nobody's.
+    _ = machine.handle(.responseBegan, now: loop.now)
+    // The rest of a streamed request body will not be read.
     if let stream, !stream.buffer.hasEnded {
-      parser.discard()
+      parser.reset()
       endBody(.failed(.closed))
     }
-    loop.counters.answered(head.status, isPrepared: false)
-    if loop.keepsRecords {
-      account?.status = head.status.code
-      account?.stages = head["Server-Timing"]
+    loop.counters.countResponse(head.status, isPrepared: false)
+    if loop.logsAccess {
+      logEntry?.status = head.status.code
+      logEntry?.stages = head["Server-Timing"]
     }
-    output.append(ResponseWriter.preparedHead(head, framing: framing))
+    output.append(ResponseWriter.headPrefix(head, framing: framing))
     output.append(
-      loop.headTail(keepsAlive: machine.keepsAlive && framing != .close, version: machine.version))
+      loop.headSuffix(keepsAlive: machine.keepsAlive && framing != .untilClose, version: machine.version))
   }
 
-  private func append(_ body: [UInt8], counted reservation: ByteBudget.Reservation? = nil) {
-    account?.bodyBytes += body.count
-    output.append(body, counted: reservation)
+  private func append(_ body: [UInt8], reservedBy reservation: ByteBudget.Reservation? = nil) {
+    logEntry?.bodyBytes += body.count
+    output.append(body, reservedBy: reservation)
   }
 
   private func complete() {
@@ -483,11 +495,11 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     responder = nil
     endBody(.failed(.closed))
     stream = nil
-    roomHandlers = []
+    writabilityHandlers = []
     let endsHere = framing == .untilClose
     framing = .whole
-    if endsHere { machine.endsWithThisAnswer() }
-    _ = machine.handle(.answerCompleted, now: loop.now)
+    if endsHere { machine.closeAfterResponse() }
+    _ = machine.handle(.responseCompleted, now: loop.now)
     flush()
   }
 
@@ -497,65 +509,67 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     while !output.isEmpty {
       let sent = output.send(to: descriptor)
       if sent >= 0 {
-        loop.counters.sent(sent)
-        letGoOfOwners()
+        loop.counters.countSent(sent)
+        releaseSentOwners()
         if !output.isEmpty { perform(machine.handle(.sent(sent, all: false), now: loop.now)) }
       } else if errno == EAGAIN {
-        watch(watched | EPOLLOUT.rawValue)
-        perform(machine.handle(.blocked, now: loop.now))
-        return makeRoom()
+        watch(watchedEvents | EPOLLOUT.rawValue)
+        perform(machine.handle(.writeBlocked, now: loop.now))
+        return notifyWritable()
       } else if errno != EINTR {
         return close()
       }
     }
-    if watched & EPOLLOUT.rawValue != 0 { watch(watched & ~EPOLLOUT.rawValue) }
-    makeRoom()
-    if machine.phase == .sending { finishAccount(isCut: false) }
+    if watchedEvents & EPOLLOUT.rawValue != 0 { watch(watchedEvents & ~EPOLLOUT.rawValue) }
+    notifyWritable()
+    if machine.phase == .sending { logRequest(wasAborted: false) }
     perform(machine.handle(.sent(0, all: true), now: loop.now))
   }
 
-  /// Not from here: what they do in the end may lead back to this very place.
-  private func letGoOfOwners() {
-    let owners = output.takeDoneOwners()
-    if !owners.isEmpty { loop.letGo(owners) }
+  /// Released later, because the deinit of an owner may run arbitrary code and re-enter this connection.
+  private func releaseSentOwners() {
+    let owners = output.takeSentOwners()
+    if !owners.isEmpty { loop.releaseLater(owners) }
   }
 
-  private func makeRoom() {
-    guard !roomHandlers.isEmpty, output.byteCount <= Self.lowWaterBytes else { return }
-    // Not from here: a producer writes at once, and would come back to this very place.
-    for handler in roomHandlers { loop.queue.async(execute: handler) }
-    roomHandlers = []
+  private func notifyWritable() {
+    guard !writabilityHandlers.isEmpty, output.byteCount <= Self.lowWatermarkBytes else { return }
+    // Asynchronous, because a producer writes at once and would re-enter this method.
+    for handler in writabilityHandlers { loop.queue.async(execute: handler) }
+    writabilityHandlers = []
   }
 
-  private func finishAccount(isCut: Bool) {
-    guard let account else { return }
-    self.account = nil
-    loop.records.append(
-      identifier: account.identifier, arrived: account.arrived, duration: loop.monotonicNow() &- account.began,
-      head: account.head, peer: peer.text, status: account.status, bodyBytes: account.bodyBytes, isCut: isCut,
-      stages: account.stages)
+  private func logRequest(wasAborted: Bool) {
+    guard let logEntry else { return }
+    self.logEntry = nil
+    loop.accessLogBatch.append(
+      identifier: logEntry.identifier, arrived: logEntry.arrived, duration: loop.monotonicNow() &- logEntry.began,
+      head: logEntry.head, peer: peer.text, status: logEntry.status, bodyBytes: logEntry.bodyBytes,
+      wasAborted: wasAborted,
+      stages: logEntry.stages)
   }
 
-  /// Our side first: closing outright would reset a client that is still sending, and it might never see the answer.
+  /// Shuts down the sending side first: an immediate close would reset a client that is still sending, and the client
+  /// might never read the response.
   private func linger() {
     shutdown(descriptor, Int32(SHUT_WR))
     watch(EPOLLIN.rawValue)
-    discard()
+    discardInput()
   }
 
-  private func discard() {
-    // A batch at a time, so that one who sends without end does not hold the loop.
+  private func discardInput() {
+    // Bounded, so that a client that never stops sending does not block the loop.
     for _ in 0..<16 {
-      let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
-      if count == 0 { return perform(machine.handle(.peerFinished, now: loop.now)) }
+      let count = recv(descriptor, loop.readBuffer.baseAddress, loop.readBuffer.count, 0)
+      if count == 0 { return perform(machine.handle(.peerHalfClosed, now: loop.now)) }
       if count < 0 && errno == EAGAIN { return }
       if count < 0 && errno != EINTR { return close() }
     }
   }
 
   private func watch(_ events: UInt32) {
-    guard events != watched, let identifier else { return }
-    watched = events
-    loop.modify(identifier, descriptor: descriptor, events: events)
+    guard events != watchedEvents, let registration else { return }
+    watchedEvents = events
+    loop.modify(registration, descriptor: descriptor, events: events)
   }
 }

@@ -1,246 +1,265 @@
-// What a connection does about what happens to it: events in, one action out, the time passed in. It owns no socket, no
-// clock and no parser; `Connection` carries its actions out, and the tests run it through tables.
+// The protocol state of one connection: an event goes in, one action comes out, and the time is a parameter. It owns no
+// socket, no clock and no parser. `Connection` carries out the actions, and the tests drive this type with tables of
+// events.
 //
-//     waiting --bytes--> head --announced--> body --+
-//        |                 |                        |
-//        |                 +-------- request -------+--> answering --complete--> sending --sent--> waiting
-//        |                 |                                 ^                      |
-//        |                 | refused, timed out -------------+                      +--> lingering --> closed
-//        |                 |                                 |
-//        |                 +-streamed-> holding <---> streaming: ended, failed, answered early
-//        +-- drained, timed out, the client went --------------------------------------------------> closed
+//     idle --bytes--> readingHead --announced--> readingBody --+
+//      |                  |                                    |
+//      |                  +---------------- request -----------+--> responding --complete--> sending --sent--> idle
+//      |                  |                                            ^                        |
+//      |                  | rejected, timed out ---------------------+                        +--> lingering -> closed
+//      |                  |                                            |
+//      |                  +-streamed-> bodyPaused <---> streamingBody: ended, failed, early response
+//      +-- drained, timed out, peer closed ---------------------------------------------------------------> closed
 
 import HTTPCore
 
 struct ConnectionMachine {
   enum Phase: Hashable, CaseIterable {
-    /// Between two requests: not a byte of the next one is here.
-    case waiting
-    /// Part of a head has arrived.
-    case head
-    /// The head is complete, its body is not.
-    case body
-    /// A handler has the head, and takes the body in pieces: it has not asked for any yet, or has not kept up. Nothing is
-    /// read.
-    case holding
-    /// The same, and the next piece is waited for.
-    case streaming
-    /// A handler has the request. What it has answered so far may be on its way.
-    case answering
-    /// The answer is complete and its last bytes are on their way.
+    /// Between two requests: no byte of the next request has arrived.
+    case idle
+    /// Part of a request head has arrived.
+    case readingHead
+    /// The request head is complete, its body is not.
+    case readingBody
+    /// A handler streams the body and has not asked for the next piece, or the body window is full. Nothing is read
+    /// from the socket.
+    case bodyPaused
+    /// A handler streams the body, and the connection waits for the next piece.
+    case streamingBody
+    /// A handler has the request. Parts of the response may already have been sent.
+    case responding
+    /// The response is complete and its last bytes are being sent.
     case sending
-    /// Our side is shut; what a refused client still sends is thrown away, so that it can read why (RFC 9112 §9.6).
+    /// The sending side is shut down. Further input of a rejected client is discarded, so that the client can read the
+    /// response (RFC 9112 §9.6).
     case lingering
     case closed
   }
 
   enum Event: Hashable {
-    /// Bytes have come, or are left over from the request before.
-    case received
+    /// Bytes have arrived, or are left over after the previous request.
+    case bytesReceived
     case bodyAnnounced
-    /// A whole request.
-    case requested(keepsAlive: Bool, version: HTTPVersion)
-    /// A request whose body comes in pieces.
-    case streamed(keepsAlive: Bool, version: HTTPVersion)
-    /// There is room for more of the body.
-    case bodyWanted
-    /// There is none until somebody takes what is here.
-    case bodyHeld
-    /// So many bytes of the body came.
+    /// A complete request has arrived.
+    case requestReceived(keepsAlive: Bool, version: HTTPVersion)
+    /// The head of a request whose body is streamed has arrived.
+    case streamedRequestReceived(keepsAlive: Bool, version: HTTPVersion)
+    /// The handler asks for a piece, and the body window has room.
+    case bodyReadRequested
+    /// The body window is full until the handler reads.
+    case bodyWindowFull
+    /// This many bytes of the body have arrived.
     case bodyReceived(Int)
     case bodyEnded
-    /// What comes is no body; whoever takes it is told.
+    /// The body is malformed. The handler's read fails.
     case bodyFailed
-    /// The message is none, and its sender is about to be told.
-    case refused
-    /// The client will send nothing more. It may still be reading.
-    case peerFinished
-    /// The head of the answer is made.
-    case answerBegan
-    /// No more of the body follows.
-    case answerCompleted
-    /// So many bytes went to the kernel; whether that was all there were.
+    /// The message is malformed, and an error response follows.
+    case requestRejected
+    /// The client has stopped sending. It may still be reading.
+    case peerHalfClosed
+    /// The response head is queued.
+    case responseBegan
+    /// The response is complete: no more of its body follows.
+    case responseCompleted
+    /// The kernel accepted this many bytes; `all` is true if nothing remains queued.
     case sent(Int, all: Bool)
-    /// The kernel takes no more for now.
-    case blocked
-    case drained
-    case ticked
-    /// The socket failed, or its owner wants no more of it.
-    case failed
+    /// The socket's send buffer is full.
+    case writeBlocked
+    /// The server drains: this connection accepts no further request. In `idle` the event comes twice, before and after
+    /// the last read.
+    case drainRequested
+    case timerFired
+    /// The socket failed, or the server closes the connection.
+    case connectionFailed
   }
 
   enum Action: Hashable {
     case none
-    /// Look for the next request in what has arrived.
+    /// Parse the next request from the buffered bytes.
     case readNext
-    /// Tell the client that its time is over (408), and close.
-    case timeOut
-    /// Tell whoever takes the body that no more of it comes: it came too slowly.
+    /// Read what the kernel has received: a request that arrived before the drain still gets its response.
+    case readBeforeDrain
+    /// Respond with 408 (Request Timeout) and close.
+    case sendTimeoutResponse
+    /// Fail the handler's read of the body: the body arrived too slowly.
     case failBody
-    /// Find out with an interim response whether a client that has stopped sending is still there: one who is gone answers
-    /// it with a reset.
+    /// Send an interim response to find out whether a client that stopped sending is still connected: a closed socket
+    /// replies with a reset.
     case probe
-    /// Shut our side and read what still comes.
+    /// Shut down the sending side, and read and discard further input.
     case linger
     case close
   }
 
   private let limits: ServerLimits
-  private(set) var phase = Phase.waiting
-  /// When the client must have done what it is waited for. `.max`: it is not waited for.
+  private(set) var phase = Phase.idle
+  /// When the client must have made progress. `.max`: no deadline.
   private(set) var deadline: UInt64
-  /// Whether this connection has a next request.
+  /// Whether the connection stays open after this response.
   private(set) var keepsAlive = true
   private(set) var version = HTTPVersion.http11
-  private(set) var hasBegunAnswer = false
-  private(set) var peerHasFinished = false
+  private(set) var hasBegunResponse = false
+  private(set) var peerHasHalfClosed = false
   private var isDraining = false
-  /// The client may be in the middle of a message that was refused.
-  private var wasRefused = false
+  /// The client may still be sending a message that was rejected.
+  private var needsLinger = false
   private var requestCount = 0
-  /// Since when bytes wait for the client, and how many it has taken since.
+  /// When the send buffer became full, and how many bytes the client has taken since then.
   private var blockedSince: UInt64?
-  private var takenSince = 0
-  /// Since when the rest of a body is waited for, and how much of it has come since.
+  private var bytesTakenSinceBlocked = 0
+  /// When the connection began to wait for the body, and how many bytes have arrived since then.
   private var streamingSince: UInt64 = 0
-  private var streamedSince = 0
+  private var bytesReceivedSinceStreaming = 0
 
   init(limits: ServerLimits, now: UInt64) {
     self.limits = limits
-    deadline = now + limits.headerDeadline.nanoseconds
+    deadline = now + limits.headerTimeout.nanoseconds
   }
 
-  /// Whether what arrives belongs to a request that is not all here, and is to be read.
-  var isReading: Bool { phase == .waiting || phase == .head || phase == .body || phase == .streaming }
+  /// Whether a request is incomplete and more input should be read.
+  var isReading: Bool { phase == .idle || phase == .readingHead || phase == .readingBody || phase == .streamingBody }
 
-  /// The answer's end is the connection's, as for HTTP/1.0 without a length (RFC 9112 §6.3).
-  mutating func endsWithThisAnswer() { keepsAlive = false }
+  /// Ends the response by closing the connection, as for HTTP/1.0 without a length (RFC 9112 §6.3).
+  mutating func closeAfterResponse() { keepsAlive = false }
 
   mutating func handle(_ event: Event, now: UInt64) -> Action {
     switch (phase, event) {
     case (.closed, _): return .none
-    case (_, .failed): return close()
+    case (_, .connectionFailed): return close()
 
-    case (.waiting, .received):
-      phase = .head
-      deadline = now + limits.headerDeadline.nanoseconds
-    case (.waiting, .bodyAnnounced), (.head, .bodyAnnounced):
-      phase = .body
-      deadline = now + limits.bodyDeadline.nanoseconds
-    case (.waiting, .requested(let keepsAlive, let version)), (.head, .requested(let keepsAlive, let version)),
-      (.body, .requested(let keepsAlive, let version)):
-      requestBegins(keepsAlive: keepsAlive, version)
-      beginAnswering()
-    case (.waiting, .streamed(let keepsAlive, let version)), (.head, .streamed(let keepsAlive, let version)):
-      requestBegins(keepsAlive: keepsAlive, version)
-      beginAnswering()
-      phase = .holding
+    case (.idle, .bytesReceived):
+      phase = .readingHead
+      deadline = now + limits.headerTimeout.nanoseconds
+    case (.idle, .bodyAnnounced), (.readingHead, .bodyAnnounced):
+      phase = .readingBody
+      deadline = now + limits.bodyTimeout.nanoseconds
+    case (.idle, .requestReceived(let keepsAlive, let version)),
+      (.readingHead, .requestReceived(let keepsAlive, let version)),
+      (.readingBody, .requestReceived(let keepsAlive, let version)):
+      requestBegan(keepsAlive: keepsAlive, version)
+      beginResponding()
+    case (.idle, .streamedRequestReceived(let keepsAlive, let version)),
+      (.readingHead, .streamedRequestReceived(let keepsAlive, let version)):
+      requestBegan(keepsAlive: keepsAlive, version)
+      beginResponding()
+      phase = .bodyPaused
 
-    case (.holding, .bodyWanted):
-      phase = .streaming
+    case (.bodyPaused, .bodyReadRequested):
+      phase = .streamingBody
       streamingSince = now
-      streamedSince = 0
+      bytesReceivedSinceStreaming = 0
       waitForBody(now: now)
-    case (.streaming, .bodyHeld):
-      phase = .holding
+    case (.streamingBody, .bodyWindowFull):
+      phase = .bodyPaused
       deadline = .max
-    case (.streaming, .bodyReceived(let count)):
-      streamedSince += count
+    case (.streamingBody, .bodyReceived(let count)):
+      bytesReceivedSinceStreaming += count
       waitForBody(now: now)
-    case (.streaming, .bodyEnded): beginAnswering()
-    case (.streaming, .bodyFailed): abandonBody()
-    // The answer does not wait for the rest of the body, so nobody can tell where the next request would begin.
-    case (.holding, .answerBegan), (.streaming, .answerBegan):
+    case (.streamingBody, .bodyEnded): beginResponding()
+    case (.streamingBody, .bodyFailed): abandonBody()
+    // The response begins before the body has ended, so the start of the next request is unknown.
+    case (.bodyPaused, .responseBegan), (.streamingBody, .responseBegan):
       abandonBody()
-      hasBegunAnswer = true
-    case (.streaming, .peerFinished): return close()
-    case (.waiting, .refused), (.head, .refused), (.body, .refused):
+      hasBegunResponse = true
+    case (.streamingBody, .peerHalfClosed): return close()
+    case (.idle, .requestRejected), (.readingHead, .requestRejected), (.readingBody, .requestRejected):
       keepsAlive = false
-      wasRefused = true
-      beginAnswering()
-    case (.waiting, .peerFinished), (.head, .peerFinished), (.body, .peerFinished), (.lingering, .peerFinished):
+      needsLinger = true
+      beginResponding()
+    case (.idle, .peerHalfClosed), (.readingHead, .peerHalfClosed), (.readingBody, .peerHalfClosed),
+      (.lingering, .peerHalfClosed):
       return close()
 
-    // Between two pieces of an answer nothing can tell one who has finished from one who is gone, and what is still to be
-    // made would most likely be made for nobody. What is made already is sent.
-    case (.answering, .peerFinished):
-      peerHasFinished = true
-      if hasBegunAnswer { return close() }
+    // Between two pieces of a response, a client that only stopped sending looks the same as a disconnected client. The
+    // client is most likely gone, so the response is abandoned. A complete response is still sent.
+    case (.responding, .peerHalfClosed):
+      peerHasHalfClosed = true
+      if hasBegunResponse { return close() }
       return version == .http10 ? .none : .probe
-    case (.sending, .peerFinished): peerHasFinished = true
+    case (.sending, .peerHalfClosed): peerHasHalfClosed = true
 
-    case (.answering, .answerBegan):
-      hasBegunAnswer = true
+    case (.responding, .responseBegan):
+      hasBegunResponse = true
       if isDraining { keepsAlive = false }
-    case (.answering, .answerCompleted): phase = .sending
+    case (.responding, .responseCompleted): phase = .sending
 
-    case (.answering, .sent(let count, let all)):
+    case (.responding, .sent(let count, let all)):
       sent(count, all: all, now: now)
     case (.sending, .sent(let count, let all)):
       sent(count, all: all, now: now)
-      if all { return answerIsSent(now: now) }
-    case (.answering, .blocked), (.sending, .blocked):
+      if all { return responseSent(now: now) }
+    case (.responding, .writeBlocked), (.sending, .writeBlocked):
       if blockedSince == nil {
         blockedSince = now
-        takenSince = 0
+        bytesTakenSinceBlocked = 0
       }
       waitForReader(now: now)
 
-    case (.waiting, .drained): return close()
-    case (_, .drained): isDraining = true
+    case (.idle, .drainRequested):
+      guard isDraining else {
+        isDraining = true
+        return .readBeforeDrain
+      }
+      // The first request of a new connection may still be in transit: its client has no reason to retry.
+      guard requestCount == 0 else { return close() }
+      deadline = min(deadline, now + limits.drainGrace.nanoseconds)
+    case (_, .drainRequested): isDraining = true
 
-    case (_, .ticked):
+    case (_, .timerFired):
       guard now >= deadline else { return .none }
       switch phase {
-      case .head, .body:
+      case .readingHead, .readingBody:
         keepsAlive = false
-        wasRefused = true
-        beginAnswering()
-        return .timeOut
-      case .streaming:
+        needsLinger = true
+        beginResponding()
+        return .sendTimeoutResponse
+      case .streamingBody:
         abandonBody()
         return .failBody
-      case .waiting, .holding, .answering, .sending, .lingering, .closed: return close()
+      case .idle, .bodyPaused, .responding, .sending, .lingering, .closed: return close()
       }
 
-    // An interim response goes out while the body is still to come; and what nobody waits for any more, nobody heeds.
-    case (_, .received), (_, .bodyAnnounced), (_, .requested), (_, .refused), (_, .answerBegan), (_, .answerCompleted),
-      (_, .sent), (_, .blocked), (_, .streamed), (_, .bodyWanted), (_, .bodyHeld), (_, .bodyReceived), (_, .bodyEnded),
-      (_, .bodyFailed), (.holding, .peerFinished):
+    // These events need no action here. `sent` also reports an interim response while the body is still expected; the
+    // others come too late to matter.
+    case (_, .bytesReceived), (_, .bodyAnnounced), (_, .requestReceived), (_, .requestRejected), (_, .responseBegan),
+      (_, .responseCompleted),
+      (_, .sent), (_, .writeBlocked), (_, .streamedRequestReceived), (_, .bodyReadRequested), (_, .bodyWindowFull),
+      (_, .bodyReceived), (_, .bodyEnded),
+      (_, .bodyFailed), (.bodyPaused, .peerHalfClosed):
       break
     }
     return .none
   }
 
-  private mutating func requestBegins(keepsAlive: Bool, _ version: HTTPVersion) {
+  private mutating func requestBegan(keepsAlive: Bool, _ version: HTTPVersion) {
     requestCount += 1
     self.version = version
     self.keepsAlive = keepsAlive && requestCount < limits.requestsPerConnection && !isDraining
   }
 
-  /// The rest of a body is nobody's.
+  /// Stops reading a body: the response follows and the connection closes after it.
   private mutating func abandonBody() {
     keepsAlive = false
-    wasRefused = true
-    beginAnswering()
+    needsLinger = true
+    beginResponding()
   }
 
-  private mutating func beginAnswering() {
-    phase = .answering
-    hasBegunAnswer = false
+  private mutating func beginResponding() {
+    phase = .responding
+    hasBegunResponse = false
     deadline = .max
     blockedSince = nil
   }
 
-  private mutating func answerIsSent(now: UInt64) -> Action {
+  private mutating func responseSent(now: UInt64) -> Action {
     guard keepsAlive, !isDraining else {
-      guard wasRefused else { return close() }
+      guard needsLinger else { return close() }
       phase = .lingering
-      deadline = now + limits.lingerDeadline.nanoseconds
+      deadline = now + limits.lingeringTime.nanoseconds
       return .linger
     }
-    phase = .waiting
-    deadline = now + limits.idleDeadline.nanoseconds
+    phase = .idle
+    deadline = now + limits.keepAliveTimeout.nanoseconds
     return .readNext
   }
 
@@ -249,27 +268,27 @@ struct ConnectionMachine {
       blockedSince = nil
       deadline = .max
     } else if blockedSince != nil {
-      takenSince += count
+      bytesTakenSinceBlocked += count
       waitForReader(now: now)
     }
   }
 
-  /// A reader has to take something within the write deadline, and not less than so many bytes a second in the long run:
-  /// one that takes a byte now and then would otherwise hold a large answer for days.
+  /// A client must take at least one byte within the send timeout, and the configured minimum rate on average.
+  /// Otherwise a client that takes a byte now and then could hold a large response for days.
   private mutating func waitForReader(now: UInt64) {
-    deadline = now + limits.writeDeadline.nanoseconds
-    guard limits.writeBytesPerSecond > 0, let blockedSince else { return }
-    let earned = UInt64(Double(takenSince) / Double(limits.writeBytesPerSecond) * 1e9)
-    deadline = min(deadline, blockedSince + limits.writeDeadline.nanoseconds + earned)
+    deadline = now + limits.sendTimeout.nanoseconds
+    guard limits.minimumSendBytesPerSecond > 0, let blockedSince else { return }
+    let earned = UInt64(Double(bytesTakenSinceBlocked) / Double(limits.minimumSendBytesPerSecond) * 1e9)
+    deadline = min(deadline, blockedSince + limits.sendTimeout.nanoseconds + earned)
   }
 
-  /// A body that is taken in pieces may be as long as it likes, but not as slow: something has to come within the body
-  /// deadline, and not less than so many bytes a second in the long run.
+  /// A streamed body has no total time limit. At least one byte must arrive within the body timeout, and the configured
+  /// minimum rate must be met on average.
   private mutating func waitForBody(now: UInt64) {
-    deadline = now + limits.bodyDeadline.nanoseconds
-    guard limits.bodyBytesPerSecond > 0 else { return }
-    let earned = UInt64(Double(streamedSince) / Double(limits.bodyBytesPerSecond) * 1e9)
-    deadline = min(deadline, streamingSince + limits.bodyDeadline.nanoseconds + earned)
+    deadline = now + limits.bodyTimeout.nanoseconds
+    guard limits.minimumBodyBytesPerSecond > 0 else { return }
+    let earned = UInt64(Double(bytesReceivedSinceStreaming) / Double(limits.minimumBodyBytesPerSecond) * 1e9)
+    deadline = min(deadline, streamingSince + limits.bodyTimeout.nanoseconds + earned)
   }
 
   private mutating func close() -> Action {

@@ -8,12 +8,12 @@ import HTTPCore
 
 /// A serial queue that owns an epoll descriptor and the connections registered with it.
 ///
-/// One DispatchSource watches the epoll descriptor, not each connection: a source a connection costs two `epoll_ctl`
-/// and an `ioctl` an event, a third more CPU a request in all. Descriptors are registered level-triggered.
+/// One DispatchSource watches the epoll descriptor. One source per connection would cost two `epoll_ctl` calls and an
+/// `ioctl` per event, in all a third more CPU per request. Descriptors are registered level-triggered.
 ///
-/// `@unchecked Sendable` because every mutable field is touched on `queue` only, which each entry asserts.
+/// `@unchecked Sendable` because every mutable field is accessed on `queue` only, which each entry point asserts.
 final class EventLoop: @unchecked Sendable {
-  /// What a descriptor's events are given to, on the loop's queue.
+  /// Receives the events of a descriptor, on the loop's queue.
   protocol Registrant: AnyObject {
     func eventsArrived(_ events: UInt32)
     /// Called about once a second, with the monotonic time.
@@ -21,15 +21,15 @@ final class EventLoop: @unchecked Sendable {
   }
 
   private struct Slot {
-    /// Which of the registrants that this slot has had: an event of an earlier one is nobody's.
+    /// Counts the registrants of this slot, so that an event for an earlier registrant is recognized and ignored.
     var generation: UInt32 = 0
     var registrant: (any Registrant)?
   }
 
   private static let eventCapacity = 256
-  private static let scratchBytes = 65_536
-  /// Batches of events in one turn; then whatever else waits on the queue has its turn.
-  private static let batchesATurn = 16
+  private static let readBufferBytes = 65_536
+  /// Event batches in one turn. After that other work on the queue has its turn.
+  private static let maximumBatchesPerTurn = 16
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
   let queue: DispatchQueue
@@ -45,20 +45,20 @@ final class EventLoop: @unchecked Sendable {
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var dateSecond: Int64 = -1
-  private var tails: (open: [UInt8], closing: [UInt8], open10: [UInt8]) = ([], [], [])
-  private var identifiers = RequestIdentifier.Source()
-  /// What is held for no reason any more.
-  private var spentOwners: [any MemoryOwner] = []
-  var records = AccessRecords()
-  /// The clocks as this batch of events began.
+  private var headSuffixes: (open: [UInt8], closing: [UInt8], open10: [UInt8]) = ([], [], [])
+  private var identifiers = RequestIdentifier.Generator()
+  /// Owners of sent bytes, to be released after the current events.
+  private var ownersToRelease: [any MemoryOwner] = []
+  var accessLogBatch = AccessLogBatch()
+  /// The clocks at the start of this batch of events.
   private(set) var now: UInt64
   private(set) var wall: Int64
 
-  /// Where every connection of the loop reads into; its content is good until the next read.
-  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: scratchBytes, alignment: 16)
-  /// Where heads are put together that are sent at once.
-  let headScratch = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: PreparedAnswer.maximumHeadBytes + 256, alignment: 16)
+  /// The receive buffer that all connections of the loop share. Its content is valid until the next read.
+  let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBufferBytes, alignment: 16)
+  /// The buffer in which heads of prepared responses are assembled.
+  let headBuffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: PreparedResponse.maximumHeadBytes + 256, alignment: 16)
 
   init(index: Int, clock: ServerClock, accessLog: AccessLog?) {
     self.clock = clock
@@ -74,14 +74,14 @@ final class EventLoop: @unchecked Sendable {
   }
 
   func start() {
-    source.setEventHandler { [unowned self] in drain() }
+    source.setEventHandler { [unowned self] in dispatchEvents() }
     source.activate()
     timer.setEventHandler { [unowned self] in tick() }
     timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
     timer.activate()
   }
 
-  /// Now if on the loop's queue, else in its turn.
+  /// Runs `work` now if called on the loop's queue, otherwise asynchronously.
   func run(_ work: @escaping @Sendable () -> Void) {
     if DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) { return work() }
     queue.async { [self] in
@@ -90,16 +90,16 @@ final class EventLoop: @unchecked Sendable {
     }
   }
 
-  /// Looks at every deadline.
+  /// Checks every deadline.
   func tick() {
     dispatchPrecondition(condition: .onQueue(queue))
     updateClocks()
-    // By number: a registrant that goes makes room for nobody while this runs.
+    // By index, because a registrant may remove itself from `slots` during the loop.
     for i in slots.indices { slots[i].registrant?.tick(now: now) }
-    flushRecords()
+    flushAccessLog()
   }
 
-  /// The clock as it is now, not as the batch began.
+  /// The current time, not the time at which the batch began.
   func monotonicNow() -> UInt64 { clock.monotonic() }
 
   private func updateClocks() {
@@ -107,20 +107,20 @@ final class EventLoop: @unchecked Sendable {
     wall = clock.wall()
   }
 
-  /// What ends an answer's head at this moment: `Date`, `Connection` where it says something, the empty line.
-  func headTail(keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
+  /// The end of a response head at the current time: `Date`, `Connection` where needed, and the empty line.
+  func headSuffix(keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
     dispatchPrecondition(condition: .onQueue(queue))
     let second = wall / 1000
     if second != dateSecond {
       dateSecond = second
       let date = HTTPDate.string(secondsSince1970: second)
-      tails = (
-        ResponseWriter.tail(date: date, keepsAlive: true, version: .http11),
-        ResponseWriter.tail(date: date, keepsAlive: false, version: .http11),
-        ResponseWriter.tail(date: date, keepsAlive: true, version: .http10)
+      headSuffixes = (
+        ResponseWriter.headSuffix(date: date, keepsAlive: true, version: .http11),
+        ResponseWriter.headSuffix(date: date, keepsAlive: false, version: .http11),
+        ResponseWriter.headSuffix(date: date, keepsAlive: true, version: .http10)
       )
     }
-    return keepsAlive ? (version == .http10 ? tails.open10 : tails.open) : tails.closing
+    return keepsAlive ? (version == .http10 ? headSuffixes.open10 : headSuffixes.open) : headSuffixes.closing
   }
 
   func nextIdentifier() -> RequestIdentifier {
@@ -128,32 +128,33 @@ final class EventLoop: @unchecked Sendable {
     return identifiers.next()
   }
 
-  /// Whether finished requests are noted.
-  var keepsRecords: Bool { accessLog != nil }
+  /// Whether finished requests are logged.
+  var logsAccess: Bool { accessLog != nil }
 
-  /// Hands finished requests to the access log, some at a time.
-  func flushRecords() {
-    guard let accessLog, !records.isEmpty else { return }
-    accessLog.submit(records)
-    records = AccessRecords()
+  /// Submits the collected records to the access log.
+  func flushAccessLog() {
+    guard let accessLog, !accessLogBatch.isEmpty else { return }
+    accessLog.submit(accessLogBatch)
+    accessLogBatch = AccessLogBatch()
   }
 
-  /// Lets go of these when the events at hand are dealt with.
-  func letGo(_ owners: [any MemoryOwner]) {
+  /// Releases the owners after the current events are processed.
+  func releaseLater(_ owners: [any MemoryOwner]) {
     dispatchPrecondition(condition: .onQueue(queue))
-    if spentOwners.isEmpty { queue.async { [self] in letGoOfSpentOwners() } }
-    spentOwners += owners
+    if ownersToRelease.isEmpty { queue.async { [self] in releaseOwners() } }
+    ownersToRelease += owners
   }
 
-  private func letGoOfSpentOwners() {
-    // Out of the field first: one may, in its end, come to where others are added.
+  private func releaseOwners() {
+    // Take them out of the field first: a deinit may run arbitrary code and add more owners.
     var owners: [any MemoryOwner] = []
-    swap(&owners, &spentOwners)
+    swap(&owners, &ownersToRelease)
   }
 
   // MARK: Registering
 
-  /// Registers a descriptor, which stays its owner's to close after `remove`. `nil`: the kernel has no room.
+  /// Registers a descriptor. The caller still owns it and closes it after `remove`. Returns `nil` if the kernel refuses
+  /// the registration.
   func add(_ registrant: any Registrant, descriptor: Int32, events: UInt32) -> UInt64? {
     dispatchPrecondition(condition: .onQueue(queue))
     let index: UInt32
@@ -186,28 +187,28 @@ final class EventLoop: @unchecked Sendable {
     freeSlots.append(index)
   }
 
-  /// A snapshot of what is registered.
-  var all: [any Registrant] {
+  /// A snapshot of the registrants.
+  var registrants: [any Registrant] {
     dispatchPrecondition(condition: .onQueue(queue))
     return slots.compactMap(\.registrant)
   }
 
-  /// Hands out what is ready, a batch at a time, for as long as more becomes ready meanwhile: coming back by way of
-  /// Dispatch costs as much as several requests. The source fires again while anything is left.
-  private func drain() {
-    for _ in 0..<Self.batchesATurn {
+  /// Dispatches ready events in batches and polls again for more, because returning through Dispatch costs as much as
+  /// several requests. The source fires again while events remain.
+  private func dispatchEvents() {
+    for _ in 0..<Self.maximumBatchesPerTurn {
       let count = Int(epoll_wait(epoll, events, Int32(Self.eventCapacity), 0))
       guard count > 0 else { break }
       updateClocks()
       for i in 0..<count {
-        // An identifier, not a pointer: an earlier event of the batch may have closed this connection.
+        // Look up an identifier and not a pointer: an earlier event of the batch may have closed this connection.
         let identifier = photod_epoll_identifier(events + i)
         let slot = slots[Int(identifier & 0xFFFF_FFFF)]
         guard slot.generation == UInt32(identifier >> 32) else { continue }
         slot.registrant?.eventsArrived(events[i].events)
       }
-      if !spentOwners.isEmpty { letGoOfSpentOwners() }
-      if records.byteCount > AccessRecords.batchBytes { flushRecords() }
+      if !ownersToRelease.isEmpty { releaseOwners() }
+      if accessLogBatch.byteCount > AccessLogBatch.batchBytes { flushAccessLog() }
     }
   }
 }

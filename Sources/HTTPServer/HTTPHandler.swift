@@ -1,42 +1,44 @@
 import HTTPCore
 
-/// What answers requests.
+/// Produces the responses to the requests that the server receives.
 package protocol HTTPHandler: Sendable {
-  /// The answer to a request that needs nothing but a look at memory; `nil` for every other.
+  /// The response to a request that can be served from memory; `nil` for every other request.
   ///
-  /// Called on a connection's queue, before `handle`, for every request. It takes no lock for longer than a look-up and
-  /// calls nobody. For HEAD it is the answer to GET; its body is not sent.
-  func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer?
+  /// Called on a connection's queue, before `handle`, for every request. It holds a lock no longer than a look-up takes
+  /// and makes no call-outs. For HEAD it returns the response to GET; the server omits the body.
+  func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse?
 
-  /// Answers a request through `responder`, now or later, from any thread.
+  /// Handles a request and responds through `responder`, now or later, from any thread.
   ///
-  /// Called on a connection's queue: whatever blocks or takes longer than a lookup belongs elsewhere. A responder that
-  /// is let go without an answer answers 500.
+  /// Called on a connection's queue, so the handler must move blocking work, and work that takes longer than a look-up,
+  /// to another queue. The client gets 500 if the responder is released without a response.
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder)
 
-  /// Whether the body of a request is taken in pieces; else it comes whole with the request, within
+  /// Whether the body of a request is streamed. Otherwise the whole body comes with the request, limited by
   /// ``ParserLimits/bodyBytes``.
   ///
-  /// Called on a connection's queue when the head is complete and announces a body. It decides by the head alone.
-  func takesBodyInPieces(_ head: RequestHead) -> Bool
+  /// Called on a connection's queue when the head is complete and announces a body. The decision depends only on the
+  /// head and the peer. A handler that rejects a request by its head returns `true`: then it can respond before any of
+  /// the body is read.
+  func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool
 
-  /// Answers a request whose body comes in pieces. As for `handle`; an answer that begins before the body has ended is the
-  /// connection's last.
+  /// Handles a request whose body is streamed. The rules of `handle(_:from:_:)` apply. If the response begins before
+  /// the body has ended, the connection closes after it.
   func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder)
 
-  /// The answer to a message that is no request. The connection closes after it.
+  /// The response to a malformed message. The connection closes after it.
   func response(to error: ParseError) -> HTTPResponse
 
-  /// The answer to a request whose responder was let go without one.
-  func responseToAbandonment() -> HTTPResponse
+  /// The response to a request whose responder was released without a response.
+  func unansweredResponse() -> HTTPResponse
 
-  /// The answer that takes the place of one for whose body there is no room, since clients who read slowly have it
-  /// (``ServerLimits/answerBytes``). Small: it is not counted itself.
-  func responseToSlowReaders() -> HTTPResponse
+  /// The response that replaces one whose body does not fit into ``ServerLimits/responseBufferBytes``, because slow
+  /// clients hold that memory. It must be small: it is not counted itself.
+  func overloadedResponse() -> HTTPResponse
 }
 
 extension HTTPHandler {
-  package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? { nil }
-  package func takesBodyInPieces(_ head: RequestHead) -> Bool { false }
+  package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? { nil }
+  package func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool { false }
   package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {}
 }

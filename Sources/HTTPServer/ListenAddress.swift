@@ -27,7 +27,7 @@ package enum ListenAddress: Sendable, Hashable {
     self = .ip(host: host, port: port)
   }
 
-  /// As it is written on a command line.
+  /// The address as written on a command line.
   package var text: String {
     switch self {
     case .ip(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -35,7 +35,7 @@ package enum ListenAddress: Sendable, Hashable {
     }
   }
 
-  /// As a client names it.
+  /// The address as a URL.
   package var url: String {
     switch self {
     case .ip: "http://\(text)"
@@ -43,7 +43,7 @@ package enum ListenAddress: Sendable, Hashable {
     }
   }
 
-  /// Whether only this machine reaches it: 127.0.0.0/8, ::1, `localhost`, or a socket file.
+  /// Whether the address is reachable from this machine only: 127.0.0.0/8, ::1, `localhost`, or a socket file.
   package var isLoopback: Bool {
     switch self {
     case .unix: return true
@@ -52,27 +52,28 @@ package enum ListenAddress: Sendable, Hashable {
   }
 }
 
-/// Why an address can't be listened at.
+/// Why the server can't listen at an address.
 package enum ListenError: Error, Sendable, CustomStringConvertible {
   case unknownHost(ListenAddress)
   case failed(ListenAddress, call: String, code: Int32)
   /// The socket's path is longer than the system allows.
   case pathTooLong(ListenAddress)
-  /// What a service manager passed on is no listening socket.
+  /// The descriptor that a service manager passed is not a listening socket.
   case notListening(descriptor: Int32)
 
   package var description: String {
     switch self {
-    case .unknownHost(let address): "\(address.text): the host is not an address of this machine"
+    case .unknownHost(let address): "\(address.text): the host name can't be resolved"
     case .failed(let address, let call, let code): "\(address.text): \(call): \(String(cString: strerror(code)))"
-    case .pathTooLong(let address): "\(address.text): the path is too long for a socket"
-    case .notListening(let descriptor): "descriptor \(descriptor), which was passed on, is no listening stream socket"
+    case .pathTooLong(let address): "\(address.text): the socket path is too long"
+    case .notListening(let descriptor): "inherited descriptor \(descriptor) is not a listening stream socket"
     }
   }
 }
 
 extension ListenAddress {
-  /// A bound, listening, non-blocking socket, and the address with the port that the system chose for port 0.
+  /// Creates a bound, listening, non-blocking socket. Returns it with the address, including the port that the system
+  /// chose for port 0.
   func listen(backlog: Int32) throws(ListenError) -> (descriptor: Int32, bound: ListenAddress) {
     switch self {
     case .unix(let path): (try listenUnix(path, backlog: backlog), self)
@@ -89,7 +90,7 @@ extension ListenAddress {
     let descriptor = socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(self, call: "socket", code: errno) }
-    // A socket file that nobody listens at is left over from a crash.
+    // A socket file without a listener is left over from a crash.
     if withAddress(&address, { Glibc.connect(descriptor, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
     let bound = withAddress(&address) { bind(descriptor, $0, $1) }
     return try finishListening(descriptor, bound: bound, backlog: backlog)
@@ -130,10 +131,10 @@ extension ListenAddress {
     return descriptor
   }
 
-  /// The address of a socket that is listened at already, as a service manager passes it on. Makes it non-blocking.
+  /// The address of an already listening socket, as a service manager passes it. Makes the socket non-blocking.
   ///
-  /// - Throws: where it is no listening stream socket.
-  static func adopt(_ descriptor: Int32) throws(ListenError) -> ListenAddress {
+  /// - Throws: ``ListenError/notListening(descriptor:)`` if the descriptor is not a listening stream socket.
+  static func ofListeningSocket(_ descriptor: Int32) throws(ListenError) -> ListenAddress {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     var isListening: Int32 = 0
@@ -150,7 +151,7 @@ extension ListenAddress {
       return .ip(host: address.text, port: port(of: descriptor) ?? 0)
     }
     let path = withUnsafeBytes(of: &storage) { bytes in
-      // The family, then the path, to its end or its NUL; an abstract name begins with one.
+      // The family, then the path up to the end or a NUL byte. An abstract name begins with a NUL byte.
       let name = bytes[MemoryLayout<sa_family_t>.size..<max(MemoryLayout<sa_family_t>.size, Int(length))]
       return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -164,7 +165,7 @@ extension ListenAddress {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
     }
     guard result == 0 else { return nil }
-    // The port stands at the same place in both families (RFC 3493 §3.3).
+    // The port has the same offset in both families (RFC 3493 §3.3).
     return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
   }
 }
@@ -179,7 +180,8 @@ private func withAddress(
 }
 
 extension ListenAddress {
-  /// A blocking client socket to this address, for a health check; `nil` if nobody listens. The caller closes it.
+  /// Opens a blocking client socket to this address, for a health check. Returns `nil` if the connection fails. The
+  /// caller closes the socket.
   package func connect(timeoutSeconds: Int) -> Int32? {
     var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
     func open(_ family: Int32) -> Int32 {
@@ -203,7 +205,7 @@ extension ListenAddress {
       var hints = addrinfo()
       hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
       var found: UnsafeMutablePointer<addrinfo>?
-      // What listens everywhere is asked here.
+      // A server that listens on all interfaces is contacted over loopback.
       let here = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
       guard getaddrinfo(here, String(port), &hints, &found) == 0, let info = found else { return nil }
       defer { freeaddrinfo(found) }

@@ -6,19 +6,21 @@ import Logging
   import Glibc
 #endif
 
-/// A listening socket on a loop: accepts, and hands each connection to the server.
+/// A listening socket on an event loop. It accepts connections and passes each to the server.
 ///
-/// At the connection limit, or out of descriptors, it takes itself out of the loop and looks again on the next tick or
-/// when a connection closes: it never spins on a connection that it can't take.
+/// At the connection limit, or out of descriptors, it stops watching the socket and tries again on the next tick or
+/// when a connection closes. It never spins on a connection that it can't accept.
 final class Listener: EventLoop.Registrant {
-  private static let acceptsABatch = 64
+  private static let maximumAcceptsPerBatch = 64
 
   private let descriptor: Int32
+  /// Another process also holds the socket.
+  private let isShared: Bool
   private let loop: EventLoop
   private let mayAccept: () -> Bool
-  /// Called as accepting stops for want of room, and is to be called back by `resume`.
-  private let paused: () -> Void
-  private let accepted: (Int32, Peer) -> Void
+  /// Called when accepting pauses at a limit. The receiver calls `resume` when a connection closes.
+  private let onPause: () -> Void
+  private let onAccept: (Int32, Peer) -> Void
   private let logger: Logger
 
   // Guarded by the loop's queue.
@@ -27,31 +29,37 @@ final class Listener: EventLoop.Registrant {
   private var isClosed = false
 
   init(
-    descriptor: Int32, loop: EventLoop, logger: Logger, mayAccept: @escaping () -> Bool,
-    paused: @escaping () -> Void, accepted: @escaping (Int32, Peer) -> Void
+    descriptor: Int32, isShared: Bool, loop: EventLoop, logger: Logger, mayAccept: @escaping () -> Bool,
+    onPause: @escaping () -> Void, onAccept: @escaping (Int32, Peer) -> Void
   ) {
     self.descriptor = descriptor
+    self.isShared = isShared
     self.loop = loop
     self.logger = logger
     self.mayAccept = mayAccept
-    self.paused = paused
-    self.accepted = accepted
+    self.onPause = onPause
+    self.onAccept = onAccept
   }
 
   func start() {
     identifier = loop.add(self, descriptor: descriptor, events: EPOLLIN.rawValue)
   }
 
+  /// Stops accepting. Connections in the accept queue of a shared socket stay there for the other process. Connections
+  /// in the queue of an unshared socket would be reset by the kernel, so they are accepted first.
   func close() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     guard !isClosed else { return }
+    if !isShared { accept(atMost: .max) }
     isClosed = true
     if let identifier { loop.remove(identifier, descriptor: descriptor) }
     Glibc.close(descriptor)
   }
 
-  func eventsArrived(_ events: UInt32) {
-    for _ in 0..<Self.acceptsABatch {
+  func eventsArrived(_ events: UInt32) { accept(atMost: Self.maximumAcceptsPerBatch) }
+
+  private func accept(atMost count: Int) {
+    for _ in 0..<count {
       guard mayAccept() else { return pause(because: "at the connection limit") }
       var storage = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -59,20 +67,20 @@ final class Listener: EventLoop.Registrant {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { photod_accept(descriptor, $0, &length) }
       }
       if connection >= 0 {
-        accepted(connection, Peer(&storage))
+        onAccept(connection, Peer(&storage))
         continue
       }
       switch errno {
       case EAGAIN: return
       case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause(because: String(cString: strerror(errno)))
-      default: continue  // The client gave up before it was accepted (accept(2), "Error handling").
+      default: continue  // The client disconnected before it was accepted (accept(2), "Error handling").
       }
     }
   }
 
   func tick(now: UInt64) { resume() }
 
-  /// Accepts again, if it had paused.
+  /// Resumes accepting after a pause.
   func resume() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     guard isPaused, !isClosed, mayAccept(), let identifier else { return }
@@ -83,8 +91,8 @@ final class Listener: EventLoop.Registrant {
   private func pause(because reason: String) {
     guard !isPaused, let identifier else { return }
     isPaused = true
-    paused()
+    onPause()
     loop.modify(identifier, descriptor: descriptor, events: 0)
-    logger.warning("not accepting for now", metadata: ["reason": "\(reason)"])
+    logger.warning("accepting paused", metadata: ["reason": "\(reason)"])
   }
 }

@@ -1,8 +1,8 @@
 import HTTPCore
 import Synchronization
 
-/// What one loop counts. Only the loop writes, so that a count is a load and a store and no core waits for another; others
-/// read.
+/// Counters of one event loop. Only the loop writes, so an increment is a plain load and store without contention
+/// between cores. Other threads only read.
 final class LoopCounters: Sendable {
   private let sent = Atomic<Int>(0)
   private let prepared = Atomic<Int>(0)
@@ -12,9 +12,9 @@ final class LoopCounters: Sendable {
   private let clientError = Atomic<Int>(0)
   private let serverError = Atomic<Int>(0)
 
-  func sent(_ bytes: Int) { Self.add(bytes, to: sent) }
+  func countSent(_ bytes: Int) { Self.add(bytes, to: sent) }
 
-  func answered(_ status: HTTPStatus, isPrepared: Bool) {
+  func countResponse(_ status: HTTPStatus, isPrepared: Bool) {
     if isPrepared { Self.add(1, to: prepared) }
     switch status.code {
     case ..<300: Self.add(1, to: success)
@@ -28,12 +28,12 @@ final class LoopCounters: Sendable {
   func add(to statistics: inout ServerStatistics) {
     func value(_ counter: borrowing Atomic<Int>) -> Int { counter.load(ordering: .relaxed) }
     statistics.sentBytes += value(sent)
-    statistics.preparedAnswers += value(prepared)
-    statistics.answers[.success, default: 0] += value(success)
-    statistics.answers[.notModified, default: 0] += value(notModified)
-    statistics.answers[.redirection, default: 0] += value(redirection)
-    statistics.answers[.clientError, default: 0] += value(clientError)
-    statistics.answers[.serverError, default: 0] += value(serverError)
+    statistics.preparedResponses += value(prepared)
+    statistics.responses[.success, default: 0] += value(success)
+    statistics.responses[.notModified, default: 0] += value(notModified)
+    statistics.responses[.redirection, default: 0] += value(redirection)
+    statistics.responses[.clientError, default: 0] += value(clientError)
+    statistics.responses[.serverError, default: 0] += value(serverError)
   }
 
   private static func add(_ amount: Int, to counter: borrowing Atomic<Int>) {

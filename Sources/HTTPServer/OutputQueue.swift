@@ -6,29 +6,30 @@ import HTTPCore
   import Glibc
 #endif
 
-/// Bytes that wait to be sent: arrays as they were made, shared and never copied, and who answers for their memory.
+/// Bytes of one connection that wait to be sent: shared arrays that are never copied, with the owners that account for
+/// their memory.
 struct OutputQueue {
   private struct Piece {
     let bytes: [UInt8]
-    /// Let go when this piece, and so everything before it, is sent.
+    /// Released when this piece, and so everything before it, is sent.
     var owner: (any MemoryOwner)?
-    /// What the bytes are counted as. Its end leads nowhere, so it goes with them.
+    /// The budget reservation of the bytes. Its deinit runs no foreign code, so it is released together with them.
     var reservation: ByteBudget.Reservation?
   }
 
-  private static let vectorsASend = 16
+  private static let maximumVectorsPerSend = 16
 
   private var pieces: Deque<Piece> = []
-  /// Those whose bytes are sent. Their end may call anybody, this queue's user too, so it is not for this queue to bring
-  /// about.
-  private var doneOwners: [any MemoryOwner] = []
-  /// How much of the first piece is sent.
+  /// Owners whose bytes are sent. Their deinit may run arbitrary code that uses this queue, so the caller releases
+  /// them.
+  private var sentOwners: [any MemoryOwner] = []
+  /// Bytes of the first piece that are already sent.
   private var sentOfFirst = 0
   private(set) var byteCount = 0
 
   var isEmpty: Bool { byteCount == 0 }
 
-  mutating func append(_ piece: [UInt8], from offset: Int = 0, counted reservation: ByteBudget.Reservation? = nil) {
+  mutating func append(_ piece: [UInt8], from offset: Int = 0, reservedBy reservation: ByteBudget.Reservation? = nil) {
     guard offset < piece.count else { return }
     if offset > 0 {
       precondition(pieces.isEmpty, "only what is sent next can have been begun")
@@ -38,30 +39,30 @@ struct OutputQueue {
     byteCount += piece.count - offset
   }
 
-  /// Holds an owner until all that waits now is sent; not at all where nothing waits.
+  /// Holds an owner until everything that is queued now is sent. Does nothing if the queue is empty.
   mutating func hold(_ owner: any MemoryOwner) {
     guard !pieces.isEmpty else { return }
     precondition(pieces[pieces.count - 1].owner == nil, "each owner comes with bytes of its own")
     pieces[pieces.count - 1].owner = owner
   }
 
-  /// Those whose bytes are sent since this was last asked, to be let go of by the caller.
-  mutating func takeDoneOwners() -> [any MemoryOwner] {
-    guard !doneOwners.isEmpty else { return [] }
-    defer { doneOwners = [] }
-    return doneOwners
+  /// Returns the owners whose bytes were sent since the last call. The caller releases them.
+  mutating func takeSentOwners() -> [any MemoryOwner] {
+    guard !sentOwners.isEmpty else { return [] }
+    defer { sentOwners = [] }
+    return sentOwners
   }
 
-  /// Forgets what waits. All owners are then done.
+  /// Discards all queued bytes. Their owners become available through `takeSentOwners`.
   mutating func removeAll() {
-    doneOwners += pieces.compactMap(\.owner)
+    sentOwners += pieces.compactMap(\.owner)
     pieces = []
     sentOfFirst = 0
     byteCount = 0
   }
 
-  /// Sends a head and a body at once, gathered and copied nowhere, if nothing waits before them; keeps what did not go.
-  /// How many bytes went: an error is kept too, for the next send to meet.
+  /// If the queue is empty, sends a head and a body with one gathered send and without a copy. Queues the bytes that
+  /// were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
   mutating func sendNow(_ head: UnsafeRawBufferPointer, _ body: [UInt8], to descriptor: Int32) -> Int {
     var sent = 0
     if isEmpty {
@@ -85,10 +86,10 @@ struct OutputQueue {
     return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
   }
 
-  /// One gathered send of what waits first. How many bytes went; -1 with `errno` if none.
+  /// Sends the first pieces with one gathered send. Returns the number of bytes sent, or -1 with `errno` set.
   mutating func send(to descriptor: Int32) -> Int {
-    let count = min(pieces.count, Self.vectorsASend)
-    let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorsASend) { vectors in
+    let count = min(pieces.count, Self.maximumVectorsPerSend)
+    let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.maximumVectorsPerSend) { vectors in
       func gather(_ index: Int) -> Int {
         if index == count { return Self.send(vectors, count: count, to: descriptor) }
         return pieces[index].bytes.withUnsafeBytes { bytes in
@@ -118,7 +119,7 @@ struct OutputQueue {
       }
       left -= rest
       sentOfFirst = 0
-      if let owner = pieces.removeFirst().owner { doneOwners.append(owner) }
+      if let owner = pieces.removeFirst().owner { sentOwners.append(owner) }
     }
   }
 }

@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// An address of either family. An IPv4 address that comes in IPv6's clothes (RFC 4291 §2.5.5.2) is the IPv4 address.
+/// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) is stored as the IPv4 address.
 package struct IPAddress: Sendable, Hashable {
   private let high: UInt64
   private let low: UInt64
@@ -29,7 +29,7 @@ package struct IPAddress: Sendable, Hashable {
     self.init(high: 0, low: UInt64(UInt32(bigEndian: bytes.s_addr)), isIPv4: true)
   }
 
-  /// Without brackets; a zone is not understood.
+  /// Parses an address without brackets. A zone is not accepted.
   package init?(_ text: String) {
     var (v4, v6) = (in_addr(), in6_addr())
     if inet_pton(AF_INET, text, &v4) == 1 {
@@ -54,11 +54,12 @@ package struct IPAddress: Sendable, Hashable {
   /// 127.0.0.0/8 or ::1.
   package var isLoopback: Bool { isIPv4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
-  /// Whom a limit counts: an IPv4 address, or the 64 bits that one IPv6 subscriber has all of the rest of.
-  package var group: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0, isIPv4: false) }
+  /// The network that limits per client apply to: an IPv4 address, or the first 64 bits of an IPv6 address, because one
+  /// subscriber usually owns the whole /64.
+  package var clientNetwork: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0, isIPv4: false) }
 
-  /// Whether the first `length` bits are the same.
-  func shares(_ length: Int, bitsWith other: IPAddress) -> Bool {
+  /// Whether the first `length` bits are equal.
+  func hasCommonPrefix(of length: Int, with other: IPAddress) -> Bool {
     guard isIPv4 == other.isIPv4 else { return false }
     func differ(_ difference: UInt64, _ width: Int, _ length: Int) -> Bool {
       length > 0 && difference >> UInt64(width - min(length, width)) != 0
@@ -82,13 +83,13 @@ package struct IPAddress: Sendable, Hashable {
   }
 }
 
-/// Who is at the other end of a connection.
+/// The client of a connection.
 package enum Peer: Sendable, Hashable {
-  /// A socket file: as near as this machine.
+  /// A socket file, which counts as local.
   case unix
   case address(IPAddress)
 
-  /// The peer that `accept` told of.
+  /// The peer address that `accept` returned.
   init(_ storage: inout sockaddr_storage) {
     self = IPAddress(&storage).map(Peer.address) ?? .unix
   }
@@ -100,7 +101,7 @@ package enum Peer: Sendable, Hashable {
     }
   }
 
-  /// As logs name it.
+  /// The peer as written to logs.
   package var text: String {
     switch self {
     case .unix: "unix"
@@ -109,21 +110,21 @@ package enum Peer: Sendable, Hashable {
   }
 }
 
-/// Peers that are named in the settings: an address, a network such as `10.0.0.0/8`, or `unix` for every socket file.
+/// A list of peers from the settings: an address, a network such as `10.0.0.0/8`, or `unix` for every socket file.
 package struct PeerSet: Sendable, Hashable {
   private var networks: [Network] = []
-  private var hasUnix = false
+  private var includesUnixSockets = false
 
   private struct Network: Hashable {
     let address: IPAddress
     let length: Int
   }
 
-  /// - Throws: at the first text that is none of these.
+  /// - Throws: ``MalformedPeer`` for the first malformed text.
   package init(_ texts: [String]) throws(MalformedPeer) {
     for text in texts {
       if text == "unix" {
-        hasUnix = true
+        includesUnixSockets = true
         continue
       }
       let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -136,18 +137,18 @@ package struct PeerSet: Sendable, Hashable {
     }
   }
 
-  package var isEmpty: Bool { networks.isEmpty && !hasUnix }
+  package var isEmpty: Bool { networks.isEmpty && !includesUnixSockets }
 
   package func contains(_ peer: Peer) -> Bool {
     switch peer {
-    case .unix: hasUnix
-    case .address(let address): networks.contains { address.shares($0.length, bitsWith: $0.address) }
+    case .unix: includesUnixSockets
+    case .address(let address): networks.contains { address.hasCommonPrefix(of: $0.length, with: $0.address) }
     }
   }
 }
 
-/// What is no peer.
+/// A text that does not describe a peer.
 package struct MalformedPeer: Error, Sendable, CustomStringConvertible {
   package let text: String
-  package var description: String { "\(text) is no address, no network such as 10.0.0.0/8, and not unix" }
+  package var description: String { "\(text) is not an IP address, a network such as 10.0.0.0/8, or unix" }
 }

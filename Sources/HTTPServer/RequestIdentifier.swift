@@ -1,6 +1,6 @@
 import CPhotodSystem
 
-/// The name of one request: 128 random bits, written as 32 hexadecimal digits.
+/// The identifier of one request: 128 random bits, written as 32 hexadecimal digits.
 package struct RequestIdentifier: Sendable, Hashable, CustomStringConvertible {
   package static let digitCount = 32
 
@@ -14,7 +14,7 @@ package struct RequestIdentifier: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Writes the digits; `bytes` holds at least `digitCount`.
+  /// Writes the digits. `bytes` must have room for `digitCount` bytes.
   func write(to bytes: UnsafeMutableRawBufferPointer) {
     for i in 0..<16 {
       bytes[i] = Self.digit(high >> UInt64(60 - 4 * i))
@@ -27,9 +27,9 @@ package struct RequestIdentifier: Sendable, Hashable, CustomStringConvertible {
     return nibble < 10 ? nibble + UInt8(ascii: "0") : nibble + (UInt8(ascii: "a") - 10)
   }
 
-  /// Makes identifiers from the kernel's random bytes, a page of them at a time: a system call for each would cost more
-  /// than all else that is done with it.
-  struct Source {
+  /// Makes identifiers from the kernel's random bytes, one page at a time: one system call per identifier would cost
+  /// more than all other work on the identifier.
+  struct Generator {
     private static let wordCount = 512
     private var words = [UInt64](repeating: 0, count: wordCount)
     private var used = wordCount
@@ -37,7 +37,7 @@ package struct RequestIdentifier: Sendable, Hashable, CustomStringConvertible {
     mutating func next() -> RequestIdentifier {
       if used == Self.wordCount { refill() }
       defer {
-        // Nobody who reads our memory later learns what was given out.
+        // Erase used words, so that a later memory disclosure does not reveal past identifiers.
         words[used] = 0
         words[used + 1] = 0
         used += 2

@@ -2,23 +2,26 @@ import Dispatch
 import HTTPCore
 import Synchronization
 
-/// The one way to answer a request. Usable from any thread; the calls for one answer come from one thread at a time.
+/// Sends the response to one request. Usable from any thread, but the calls for one response must come from one thread
+/// at a time.
 ///
-/// Either `send`, or `start`, any number of `write` and `finish`. On the connection's own queue they act at once, from
-/// elsewhere in their turn.
+/// Use either `send`, or `start`, then any number of `write`, then `finish`. Calls on the connection's own queue take
+/// effect at once, calls from elsewhere asynchronously.
 package final class Responder: Sendable {
   private struct State {
     var hasStarted = false
+    /// The complete response was handed to the connection. A close handler would never be called and is not kept.
+    var isComplete = false
     var isClosed = false
     var onClose: (@Sendable () -> Void)?
   }
 
-  /// The request's name, in answers and in the access log.
+  /// The identifier of the request in responses and in the access log.
   package let requestID: RequestIdentifier
   private let connection: Connection
   private let loop: EventLoop
   private let state = Mutex(State())
-  /// The request was HEAD: heads are sent as they are, bodies are not.
+  /// The request method is HEAD: the response head is sent unchanged, the body is omitted.
   private let isHead: Bool
 
   init(connection: Connection, loop: EventLoop, isHead: Bool, requestID: RequestIdentifier) {
@@ -28,49 +31,52 @@ package final class Responder: Sendable {
     self.requestID = requestID
   }
 
-  /// The whole answer.
+  /// Sends a complete response.
   package func send(_ response: HTTPResponse) {
     guard begin() else { return }
     loop.run { [self] in connection.respond(response, isHead: isHead, for: self) }
   }
 
-  /// The head of an answer whose body comes in pieces: chunked, or ended by closing for HTTP/1.0.
+  /// Sends the head of a response whose body is streamed: chunked, or ended by closing the connection for HTTP/1.0.
   package func start(_ head: ResponseHead) {
     guard begin() else { return }
-    loop.run { [self] in connection.respondInPieces(head, isHead: isHead, for: self) }
+    loop.run { [self] in connection.startResponse(head, isHead: isHead, for: self) }
   }
 
-  /// A piece of body; what is in one piece is sent at once and together. Empty pieces are nothing.
+  /// Sends the arrays together as one chunk of the body. Empty arrays are skipped.
   ///
-  /// Whoever has more than a few pieces waits for room before the next: a client that reads slowly must not make us hold
-  /// what it has not read. One that does not wait loses its client at `ServerLimits.queuedBytes`.
+  /// A handler with more than a few pieces must wait for `whenWritable` before the next, so that a slow client does not
+  /// make the server buffer the body. If the handler does not wait, the connection closes at
+  /// `ServerLimits.outputQueueBytes`.
   ///
   /// - Parameters:
-  ///   - owner: answers for the memory of the pieces: held until their last byte was handed to the kernel, or the connection
-  ///     ended.
-  ///   - whenRoom: called once, on the connection's queue, when little of what was written still waits; never if the client
-  ///     goes first, which `onClose` tells.
+  ///   - owner: accounts for the memory of the pieces. Held until their last byte was handed to the kernel or the
+  ///     connection ended.
+  ///   - whenWritable: called once, on the connection's queue, when few bytes are left to send. Not called if the
+  ///     client disconnects first; use `onClose` for that case.
   package func write(
-    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenRoom: (@Sendable () -> Void)? = nil
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenWritable: (@Sendable () -> Void)? = nil
   ) {
-    loop.run { [self] in connection.write(isHead ? [] : pieces, owner: owner, whenRoom: whenRoom, for: self) }
+    loop.run { [self] in connection.write(isHead ? [] : pieces, owner: owner, whenWritable: whenWritable, for: self) }
   }
 
-  /// The end of the body.
+  /// Ends the body.
   package func finish() {
     loop.run { [self] in connection.finish(for: self) }
   }
 
-  /// Calls `handler` once if the client goes before its answer is complete, at once if it has already gone.
+  /// Calls `handler` once if the client disconnects before its response is complete, at once if it has already
+  /// disconnected. When the response is complete, the handler is released without a call, whether it was set before or
+  /// after; the handler may hold this responder.
   package func onClose(_ handler: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
-      if !state.isClosed { state.onClose = handler }
+      if !state.isClosed && !state.isComplete { state.onClose = handler }
       return state.isClosed
     }
     if isLate { handler() }
   }
 
-  /// The client is gone. On the loop's queue.
+  /// The client disconnected. Called on the loop's queue.
   func connectionClosed() {
     let handler = state.withLock { state in
       state.isClosed = true
@@ -79,22 +85,30 @@ package final class Responder: Sendable {
     handler?()
   }
 
-  /// The answer is complete: whoever waits for the client to go can stop.
-  func completed() { state.withLock { $0.onClose = nil } }
+  /// The response is complete. Called on the loop's queue.
+  func completed() {
+    // Released after the lock: its deinit may run arbitrary code.
+    let handler = state.withLock { state in
+      state.isComplete = true
+      return state.onClose.take()
+    }
+    withExtendedLifetime(handler) {}
+  }
 
-  /// An answer begins once; a second is a bug of ours that is dropped in release builds.
+  /// Returns `false` for a second response to the same request, which is a bug in the handler and is ignored in release
+  /// builds.
   private func begin() -> Bool {
     let isFirst = state.withLock { state in
       defer { state.hasStarted = true }
       return !state.hasStarted
     }
-    assert(isFirst, "a request was answered twice")
+    assert(isFirst, "two responses to one request")
     return isFirst
   }
 
   deinit {
     guard !state.withLock({ $0.hasStarted || $0.isClosed }) else { return }
     let connection = connection
-    loop.queue.async { connection.abandoned() }
+    loop.queue.async { connection.responderReleased() }
   }
 }

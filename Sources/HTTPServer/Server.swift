@@ -1,4 +1,6 @@
-// The server: loops, listeners, and the count of connections. It knows nothing of what it serves.
+// The server: it owns the event loops, the listeners and the connection counts. It accepts connections, distributes
+// them over the loops, applies the connection limits and drains at shutdown. It does not interpret requests;
+// `HTTPHandler` does.
 
 import CPhotodSystem
 import Dispatch
@@ -13,13 +15,13 @@ import Synchronization
 package final class Server: Sendable {
   private struct State {
     var connectionCount = 0
-    /// Open connections by address, for addresses that have some.
+    /// Open connections by client address. Addresses without connections have no entry.
     var connectionsByAddress: [IPAddress: Int] = [:]
-    /// A listener waits for room.
+    /// A listener has paused and must be resumed when a connection closes.
     var isPaused = false
     var isDraining = false
-    var drained: (@Sendable () -> Void)?
-    /// Socket files to be removed in the end.
+    var onDrained: (@Sendable () -> Void)?
+    /// Socket files to remove at shutdown.
     var socketFiles: [String] = []
   }
 
@@ -29,17 +31,17 @@ package final class Server: Sendable {
   private let accessLog: AccessLog?
   private let logger: Logger
   private let loops: [EventLoop]
-  private let received: ByteBudget
-  private let answers: ByteBudget
+  private let requestBudget: ByteBudget
+  private let responseBudget: ByteBudget
   private let state = Mutex(State())
   private let nextLoop = Atomic<Int>(0)
-  /// Touched on the first loop's queue only; that loop does the accepting.
+  /// Accessed on the first loop's queue only. That loop accepts all connections.
   private nonisolated(unsafe) var listeners: [Listener] = []
 
   /// - Parameters:
-  ///   - proxies: peers whose connections are everybody's, and so not counted by address.
-  ///   - loopCount: event loops; one a core is as many as are of use.
-  ///   - accessLog: where finished requests are told; nowhere if `nil`.
+  ///   - proxies: peers that forward many clients. Their connections are not counted by address.
+  ///   - loopCount: number of event loops; more than one per core brings nothing.
+  ///   - accessLog: receives finished requests; `nil` disables the access log.
   package init(
     handler: any HTTPHandler, limits: ServerLimits, proxies: PeerSet, loopCount: Int, accessLog: AccessLog?,
     clock: ServerClock = .system, logger: Logger
@@ -49,16 +51,16 @@ package final class Server: Sendable {
     self.proxies = proxies
     self.accessLog = accessLog
     self.logger = logger
-    received = ByteBudget(capacityBytes: limits.receivedBytes)
-    answers = ByteBudget(capacityBytes: limits.answerBytes)
+    requestBudget = ByteBudget(capacityBytes: limits.requestBufferBytes)
+    responseBudget = ByteBudget(capacityBytes: limits.responseBufferBytes)
     loops = (0..<max(1, loopCount)).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
-    // A client that goes away while it is written to is an error code, never a signal.
+    // A write to a closed connection must return an error and not raise SIGPIPE.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Binds every address and starts accepting. Returns the addresses with the ports that were really bound.
+  /// Binds every address and starts accepting. Returns the addresses with the actual ports.
   ///
-  /// All are bound or none: what was bound before the one that can't be is given back.
+  /// Either all addresses are bound or none: if one fails, the sockets that were already bound are closed.
   package func start(at addresses: [ListenAddress]) throws(ListenError) -> [ListenAddress] {
     var sockets: [(descriptor: Int32, bound: ListenAddress)] = []
     do throws(ListenError) {
@@ -70,55 +72,58 @@ package final class Server: Sendable {
     state.withLock { state in
       for case .unix(let path) in addresses { state.socketFiles.append(path) }
     }
-    listen(sockets.map(\.descriptor))
+    listen(sockets.map(\.descriptor), isShared: false)
     return sockets.map(\.bound)
   }
 
-  /// The address of a socket that somebody else listens at; it becomes ours.
+  /// The address of an inherited listening socket. The server owns the socket from now on.
   package static func address(ofInherited descriptor: Int32) throws(ListenError) -> ListenAddress {
-    try ListenAddress.adopt(descriptor)
+    try ListenAddress.ofListeningSocket(descriptor)
   }
 
-  /// Starts accepting on sockets that somebody else bound and listens at.
-  package func start(on descriptors: [Int32]) { listen(descriptors) }
+  /// Starts accepting on inherited sockets, which another process bound.
+  package func start(on descriptors: [Int32]) { listen(descriptors, isShared: true) }
 
-  private func listen(_ descriptors: [Int32]) {
+  /// - Parameter isShared: another process also holds the sockets and accepts the connections that remain in their
+  ///   queues.
+  private func listen(_ descriptors: [Int32], isShared: Bool) {
     for loop in loops { loop.start() }
     let loop = loops[0]
     for descriptor in descriptors {
       loop.queue.async { [self] in
         let listener = Listener(
-          descriptor: descriptor, loop: loop, logger: logger,
+          descriptor: descriptor, isShared: isShared, loop: loop, logger: logger,
           mayAccept: { [self] in state.withLock { $0.connectionCount < limits.connections } },
-          paused: { [self] in state.withLock { $0.isPaused = true } },
-          accepted: { [self] in adopt($0, $1) })
+          onPause: { [self] in state.withLock { $0.isPaused = true } },
+          onAccept: { [self] in connectionAccepted($0, $1) })
         listeners.append(listener)
         listener.start()
       }
     }
   }
 
-  /// What is going on, and what has been. From any thread.
+  /// Current values and totals. Callable from any thread.
   package var statistics: ServerStatistics {
     var statistics = ServerStatistics()
     statistics.connections = state.withLock { $0.connectionCount }
-    statistics.receivedBytes = received.heldBytes
-    statistics.answerBytes = answers.heldBytes
+    statistics.requestBufferBytes = requestBudget.reservedBytes
+    statistics.responseBufferBytes = responseBudget.reservedBytes
     for loop in loops { loop.counters.add(to: &statistics) }
     return statistics
   }
 
-  /// Looks at every deadline now, as is done every second anyway: for tests, which move the clock by hand.
+  /// Checks every deadline now, as the timer does every second. For tests, which control the clock.
   package func tick() {
     for loop in loops { loop.queue.async { loop.tick() } }
   }
 
-  /// Stops accepting, lets what is under way finish, and calls `finished` once: when the last connection has gone, or
-  /// when `deadline` has passed and the rest were cut off.
+  /// Stops accepting, serves the accepted connections, and calls `finished` once: when the last connection has closed,
+  /// or when `deadline` has passed and the remaining connections were closed. Clients in the accept queue of a socket
+  /// that this server bound are accepted first. Clients in the queue of an inherited socket wait for the next process.
   package func drain(deadline: Duration, finished: @escaping @Sendable () -> Void) {
     let socketFiles = state.withLock { state in
       state.isDraining = true
-      state.drained = finished
+      state.onDrained = finished
       defer { state.socketFiles = [] }
       return state.socketFiles
     }
@@ -126,22 +131,23 @@ package final class Server: Sendable {
     loops[0].queue.async { [self] in
       for listener in listeners { listener.close() }
       listeners = []
-    }
-    for loop in loops {
-      loop.queue.async { for case let connection as Connection in loop.all { connection.drain() } }
+      // Enqueued after the last connection was accepted.
+      for loop in loops {
+        loop.queue.async { for case let connection as Connection in loop.registrants { connection.drain() } }
+      }
     }
     let seconds = Double(deadline.components.seconds) + Double(deadline.components.attoseconds) * 1e-18
     loops[0].queue.asyncAfter(deadline: .now() + seconds) { [self] in
       for loop in loops {
-        loop.queue.async { for case let connection as Connection in loop.all { connection.close() } }
+        loop.queue.async { for case let connection as Connection in loop.registrants { connection.close() } }
       }
     }
     loops[0].queue.async { [self] in finishIfDrained() }
   }
 
-  private func adopt(_ descriptor: Int32, _ peer: Peer) {
+  private func connectionAccepted(_ descriptor: Int32, _ peer: Peer) {
     let counted: IPAddress? =
-      if case .address(let address) = peer, !proxies.contains(peer) { address.group } else { nil }
+      if case .address(let address) = peer, !proxies.contains(peer) { address.clientNetwork } else { nil }
     let isAdmitted = state.withLock { state in
       if let counted {
         if state.connectionsByAddress[counted, default: 0] >= limits.connectionsPerAddress { return false }
@@ -158,15 +164,15 @@ package final class Server: Sendable {
     let loop = loops[Int(UInt(bitPattern: index) % UInt(loops.count))]
     loop.run { [self] in
       let connection = Connection(
-        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, received: received,
-        answers: answers, closed: { [self] in connectionClosed(counted) })
+        descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, requestBudget: requestBudget,
+        responseBudget: responseBudget, onClose: { [self] in connectionClosed(counted) })
       connection.start()
       if state.withLock({ $0.isDraining }) { connection.drain() }
     }
   }
 
   private func connectionClosed(_ counted: IPAddress?) {
-    // Any connection that goes may be the room that a listener waits for, of connections or of descriptors.
+    // A paused listener may wait for a connection slot or for a descriptor. Any closing connection can free either.
     let isWaitedFor = state.withLock { state in
       if let counted, let count = state.connectionsByAddress[counted] {
         state.connectionsByAddress[counted] = count > 1 ? count - 1 : nil
@@ -175,22 +181,22 @@ package final class Server: Sendable {
       defer { state.isPaused = false }
       return state.isPaused
     }
-    // In its turn, when the descriptor is closed.
+    // Asynchronous, because the descriptor is closed after this call returns.
     if isWaitedFor { loops[0].queue.async { [self] in for listener in listeners { listener.resume() } } }
     finishIfDrained()
   }
 
   private func finishIfDrained() {
     let finished = state.withLock { state in
-      state.isDraining && state.connectionCount == 0 ? state.drained.take() : nil
+      state.isDraining && state.connectionCount == 0 ? state.onDrained.take() : nil
     }
     guard let finished else { return }
     guard let accessLog else { return finished() }
-    // The last lines too.
+    // Write the last access log lines before reporting completion.
     let last = DispatchGroup()
-    for loop in loops { loop.queue.async(group: last) { loop.flushRecords() } }
+    for loop in loops { loop.queue.async(group: last) { loop.flushAccessLog() } }
     last.notify(queue: .global()) {
-      accessLog.finish()
+      accessLog.flush()
       finished()
     }
   }

@@ -4,11 +4,11 @@ import Dispatch
   import Glibc
 #endif
 
-/// What time it is: the system's clocks, or in tests one that is moved by hand.
+/// The clocks of the server: the system's, or manual clocks in tests.
 package struct ServerClock: Sendable {
-  /// Nanoseconds of a clock that only goes forward; deadlines are told by it.
+  /// Nanoseconds of a monotonic clock, used for deadlines.
   let monotonic: @Sendable () -> UInt64
-  /// Milliseconds since 1970; `Date` and the access log are told by it.
+  /// Milliseconds since 1970, used for `Date` and the access log.
   let wall: @Sendable () -> Int64
 
   package init(monotonic: @escaping @Sendable () -> UInt64, wall: @escaping @Sendable () -> Int64) {

@@ -1,71 +1,75 @@
 import HTTPCore
 
-/// What clients may take of the server, and for how long they may keep it waiting.
+/// Limits on the resources that clients can use and on how long they can keep the server waiting.
 package struct ServerLimits: Sendable {
   package var parser: ParserLimits
-  /// Bytes of requests that all connections may hold together, beside ``RequestParser/freeBytes`` each: large heads, and
-  /// bodies from the moment that they are announced. What does not fit is refused (503).
-  package var receivedBytes: Int
-  /// Bytes of answers that may wait for their clients, of all connections together and where an answer has no owner of its
-  /// own: counted are whole bodies of more than two kilobytes until their last byte was handed to the kernel. An answer that
-  /// does not fit is refused (503), so one that is larger than this always is.
-  package var answerBytes: Int
-  /// Open connections in all; at the limit, accepting pauses until one closes.
+  /// Bytes of requests that all connections together may hold, in addition to ``RequestParser/uncountedBytes`` each:
+  /// large heads, and bodies from the moment they are announced. A request that exceeds it gets 503.
+  package var requestBufferBytes: Int
+  /// Bytes of responses without an owner that may wait for their clients, over all connections. Counted are complete
+  /// bodies of more than two kilobytes until their last byte was handed to the kernel. A response that does not fit is
+  /// replaced by 503, so a body larger than this limit is never sent.
+  package var responseBufferBytes: Int
+  /// Total of open connections. At the limit, accepting pauses until a connection closes.
   package var connections: Int
-  /// Open connections from one address, or one IPv6 network of 64 bits; one more is closed at once. Socket files have no
-  /// address, and proxies have no limit.
+  /// Open connections from one IPv4 address or one IPv6 /64 network. A further connection is closed at once. Socket
+  /// files and proxies are not limited.
   package var connectionsPerAddress: Int
   /// Requests on one connection before it is closed.
   package var requestsPerConnection: Int
-  /// From a connection's first byte of a head to its last.
-  package var headerDeadline: Duration
-  /// From the end of the head to the end of the body. Of a body that is taken in pieces: without one byte of it coming.
-  package var bodyDeadline: Duration
-  /// What a sender of such a body sends a second, in the long run and after that deadline; 0: any.
-  package var bodyBytesPerSecond: Int
-  /// Bytes of such a body that are held for a handler that does not keep up; then nothing more is read. Counted among
-  /// `receivedBytes` from its beginning, with what one read of the socket gives.
+  /// Time from the first byte of a request head to its last.
+  package var headerTimeout: Duration
+  /// Time from the end of the head to the end of the body. For a streamed body: maximum time without a received byte.
+  package var bodyTimeout: Duration
+  /// Minimum average rate at which a streamed body must arrive, after `bodyTimeout`; 0 disables the check.
+  package var minimumBodyBytesPerSecond: Int
+  /// Bytes of a streamed body that are buffered while the handler does not read; at this limit nothing more is read
+  /// from the client. The window and one socket read are reserved from `requestBufferBytes` when the body begins.
   package var bodyWindowBytes: Int
-  /// Between two requests.
-  package var idleDeadline: Duration
-  /// Without one byte of a waiting answer being taken.
-  package var writeDeadline: Duration
-  /// What a reader that lags takes a second, in the long run and after the write deadline; 0: any.
-  package var writeBytesPerSecond: Int
-  /// What may wait for a client when one more piece of its answer is written; beyond it the connection closes.
-  package var queuedBytes: Int
-  /// How long a refused client may go on sending after it was told.
-  package var lingerDeadline: Duration
-  /// Connections that the kernel holds before they are accepted.
+  /// Maximum idle time between two requests.
+  package var keepAliveTimeout: Duration
+  /// Maximum time in which the client takes no byte of a waiting response.
+  package var sendTimeout: Duration
+  /// Minimum average rate at which a blocked client must take a response, after `sendTimeout`; 0 disables the check.
+  package var minimumSendBytesPerSecond: Int
+  /// Bytes that may be queued for a client when the next piece of its response is written. Beyond it the connection
+  /// closes.
+  package var outputQueueBytes: Int
+  /// How long a rejected client may continue to send after the response.
+  package var lingeringTime: Duration
+  /// After a drain begins, the time in which a new connection may still send its first request.
+  package var drainGrace: Duration
+  /// Length of the kernel's accept queue.
   package var backlog: Int32
-  /// Bytes of records that wait for the access log's writer; what comes beyond is dropped and counted.
-  package var accessLogBytes: Int
+  /// Bytes of records that may wait for the access log's writer. Further records are dropped and counted.
+  package var accessLogBufferBytes: Int
 
   package init(
-    parser: ParserLimits = ParserLimits(), receivedBytes: Int = 32 << 20, answerBytes: Int = 16 << 20,
+    parser: ParserLimits = ParserLimits(), requestBufferBytes: Int = 32 << 20, responseBufferBytes: Int = 16 << 20,
     connections: Int = 16_384, connectionsPerAddress: Int = 1024, requestsPerConnection: Int = 100_000,
-    headerDeadline: Duration = .seconds(15), bodyDeadline: Duration = .seconds(60),
-    bodyBytesPerSecond: Int = 1024, bodyWindowBytes: Int = 256 << 10,
-    idleDeadline: Duration = .seconds(75), writeDeadline: Duration = .seconds(30),
-    writeBytesPerSecond: Int = 1024, queuedBytes: Int = 8 << 20, lingerDeadline: Duration = .seconds(2),
-    backlog: Int32 = 1024, accessLogBytes: Int = 4 << 20
+    headerTimeout: Duration = .seconds(15), bodyTimeout: Duration = .seconds(60),
+    minimumBodyBytesPerSecond: Int = 1024, bodyWindowBytes: Int = 256 << 10,
+    keepAliveTimeout: Duration = .seconds(75), sendTimeout: Duration = .seconds(30),
+    minimumSendBytesPerSecond: Int = 1024, outputQueueBytes: Int = 8 << 20, lingeringTime: Duration = .seconds(2),
+    drainGrace: Duration = .seconds(1), backlog: Int32 = 1024, accessLogBufferBytes: Int = 4 << 20
   ) {
     self.parser = parser
-    self.receivedBytes = receivedBytes
-    self.answerBytes = answerBytes
+    self.requestBufferBytes = requestBufferBytes
+    self.responseBufferBytes = responseBufferBytes
     self.connections = connections
     self.connectionsPerAddress = connectionsPerAddress
     self.requestsPerConnection = requestsPerConnection
-    self.headerDeadline = headerDeadline
-    self.bodyDeadline = bodyDeadline
-    self.bodyBytesPerSecond = bodyBytesPerSecond
+    self.headerTimeout = headerTimeout
+    self.bodyTimeout = bodyTimeout
+    self.minimumBodyBytesPerSecond = minimumBodyBytesPerSecond
     self.bodyWindowBytes = bodyWindowBytes
-    self.idleDeadline = idleDeadline
-    self.writeDeadline = writeDeadline
-    self.writeBytesPerSecond = writeBytesPerSecond
-    self.queuedBytes = queuedBytes
-    self.lingerDeadline = lingerDeadline
+    self.keepAliveTimeout = keepAliveTimeout
+    self.sendTimeout = sendTimeout
+    self.minimumSendBytesPerSecond = minimumSendBytesPerSecond
+    self.outputQueueBytes = outputQueueBytes
+    self.lingeringTime = lingeringTime
+    self.drainGrace = drainGrace
     self.backlog = backlog
-    self.accessLogBytes = accessLogBytes
+    self.accessLogBufferBytes = accessLogBufferBytes
   }
 }

@@ -1,25 +1,26 @@
-/// What a server is doing and has done, read at one moment, each number on its own.
+/// Current values and totals of a server. The values are read one by one, so they are not a consistent snapshot.
 package struct ServerStatistics: Sendable, Hashable {
-  /// Statuses by what they mean (RFC 9110 §15); 304 alone, since it is what caches live on. Interim ones are not counted.
+  /// Status classes (RFC 9110 §15). 304 has its own class, because it shows how well client caches work. Interim
+  /// responses are not counted.
   package enum StatusClass: String, Sendable, CaseIterable {
     case success = "2xx"
     case notModified = "304"
-    /// The others of 3xx.
+    /// All 3xx statuses except 304.
     case redirection = "3xx"
     case clientError = "4xx"
     case serverError = "5xx"
   }
 
-  /// Connections that are open.
+  /// Open connections.
   package var connections = 0
-  /// Bytes of requests that are held and counted, by connections and by whoever handles requests.
-  package var receivedBytes = 0
-  /// Bytes of answers that nobody else answers for and that wait for their clients.
-  package var answerBytes = 0
-  /// Answers that were begun, to requests and to what was none.
-  package var answers: [StatusClass: Int] = [:]
-  /// Those of them that were prepared.
-  package var preparedAnswers = 0
-  /// Bytes that the kernel took, heads and all.
+  /// Bytes of requests that are held by connections and handlers and counted against the request budget.
+  package var requestBufferBytes = 0
+  /// Bytes of responses without an owner that wait to be sent to their clients.
+  package var responseBufferBytes = 0
+  /// Responses that were started, including those to malformed messages.
+  package var responses: [StatusClass: Int] = [:]
+  /// The part of ``responses`` that came from a ``PreparedResponse``.
+  package var preparedResponses = 0
+  /// Bytes that the kernel accepted, including response heads.
   package var sentBytes = 0
 }

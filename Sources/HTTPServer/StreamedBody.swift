@@ -1,16 +1,16 @@
 import HTTPCore
 
-/// Why there is no more of a body.
+/// Why a body ended early.
 package enum BodyFailure: Error, Sendable, Hashable {
-  /// What came is no body. Whoever answers says so; the connection closes behind it.
+  /// The body is malformed. The handler sends the error response, after which the connection closes.
   case malformed(ParseError)
-  /// It came too slowly, or not at all.
+  /// The body arrived too slowly or not at all.
   case timedOut
-  /// The client is gone, or the answer has begun without the rest.
+  /// The client disconnected, or the response began before the body ended.
   case closed
 }
 
-/// What there is next of a body.
+/// The result of one read of a body.
 package enum BodyRead: Sendable {
   /// Never empty.
   case piece([UInt8])
@@ -18,13 +18,13 @@ package enum BodyRead: Sendable {
   case failed(BodyFailure)
 }
 
-/// The body of a request, taken in pieces as it comes. Usable from any thread; reads come one after the other.
+/// The body of a request, read in pieces as it arrives. Usable from any thread. Reads are sequential: one at a time.
 ///
-/// Nothing is read from the client, and one that waits for 100 (Continue) does not get it, until the first piece is asked
-/// for: whoever refuses a request answers without asking. A few pieces are held ahead of the reader
-/// (``ServerLimits/bodyWindowBytes``); beyond that the client waits.
+/// Nothing is read from the client, and 100 (Continue) is not sent, until the first `read`. A handler can therefore
+/// reject a request without receiving its body. Up to ``ServerLimits/bodyWindowBytes`` are buffered ahead of the
+/// reader; beyond that the client waits.
 package final class StreamedBody: Sendable {
-  /// What the request says that it will be; `nil`: it does not.
+  /// The announced length in bytes; `nil` for a chunked body.
   package let length: Int?
   private let connection: Connection
   private let loop: EventLoop
@@ -35,16 +35,17 @@ package final class StreamedBody: Sendable {
     self.loop = loop
   }
 
-  /// Calls `handler` once with what comes next, on the connection's queue: it passes it on, and does not work there. Behind
-  /// the end or a failure the same comes again.
+  /// Calls `handler` once with the next result, on the connection's queue. The handler must pass the result on and not
+  /// work there. After the end or a failure, every read returns the same result again.
   package func read(_ handler: @escaping @Sendable (BodyRead) -> Void) {
     loop.run { [self] in connection.readBody(handler, for: self) }
   }
 }
 
-/// What a connection holds of a body that is taken in pieces. On the loop's queue.
+/// The buffered pieces of a streamed body. Accessed on the loop's queue.
 struct BodyBuffer {
-  /// Smaller pieces than this are put together: a client that sends a byte a chunk does not make us hold an array a byte.
+  /// Smaller pieces are merged up to this size, so a client that sends one byte per chunk does not cost one array per
+  /// byte.
   private static let pieceBytes = 65_536
 
   private var pieces: [[UInt8]] = []
@@ -66,7 +67,7 @@ struct BodyBuffer {
     if self.end == nil { self.end = end }
   }
 
-  /// A failure is told at once: what came before it is of no use.
+  /// A failure is returned at once, and the buffered pieces are discarded.
   mutating func next() -> BodyRead? {
     if case .failed = end {
       pieces = []

@@ -1,17 +1,17 @@
 /// Why a picture could not be read or written.
 package enum CodecError: Error, Sendable, Hashable {
-  /// The bytes are not what their format asks for. `offset` is where in the file, as far as it is known.
+  /// The bytes violate their format. `offset` is the position in the file, if it is known.
   case malformed(String, offset: Int64?)
-  /// Well-formed, but of a kind that nothing here decodes.
+  /// Well-formed, but no decoder supports this kind.
   case unsupported(String)
   /// A named limit was exceeded.
   case limitExceeded(String, limit: Int, found: Int)
   /// The file ended inside its header, or before anything could be shown.
   case truncated(offset: Int64)
-  /// The source itself failed, with `errno`'s code.
+  /// The source failed with this `errno`.
   case readFailed(code: Int32)
   case outOfMemory
-  /// The output could not be written, in the encoder's words: nothing is wrong with what was read.
+  /// The encoder failed with this message; the source is not the cause.
   case encodingFailed(String)
   /// The stop flag was raised.
   case stopped

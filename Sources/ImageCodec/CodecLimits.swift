@@ -1,35 +1,39 @@
 import PhotoModel
 
-/// What a picture may ask for before it is refused by name.
+/// Limits of a picture; exceeding one gives an error that names it.
 package struct CodecLimits: Sendable, Hashable {
-  /// Pixels of a source, width times height.
+  /// Maximum pixels of a source, width times height.
   package var sourcePixels: Int
-  /// The longer side of a source, and so of an output: weights and rows are as long.
+  /// Maximum longer side of a source, and so of an output: the lengths of weights and rows depend on it.
   package var sourceSide: Int
-  /// Scans of a progressive JPEG.
+  /// Maximum number of scans of a progressive JPEG.
   package var jpegScans: Int
-  /// What an ICC profile may add up to or inflate to, and how long any chunk of a PNG beside the pixels may be.
+  /// Maximum bytes of an ICC profile, assembled or inflated, and of any PNG chunk other than the pixels.
   package var profileBytes: Int
-  /// Marker segments or chunks before the pixels.
+  /// Maximum number of marker segments or chunks before the pixels.
   package var headerSegments: Int
-  /// What colour transforms that are kept for the next render may take together, in bytes.
+  /// Maximum total bytes that are skipped between the marker segments before a JPEG's pixels. libjpeg has no such
+  /// limit.
+  package var headerSkippedBytes: Int
+  /// Maximum total bytes of cached colour transforms.
   package var colorTransformBytes: Int
 
   package init(
     sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 100, profileBytes: Int = 8 << 20,
-    headerSegments: Int = 4096, colorTransformBytes: Int = 16 << 20
+    headerSegments: Int = 4096, headerSkippedBytes: Int = 16 << 20, colorTransformBytes: Int = 16 << 20
   ) {
     self.sourcePixels = sourcePixels
     self.sourceSide = sourceSide
     self.jpegScans = jpegScans
     self.profileBytes = profileBytes
     self.headerSegments = headerSegments
+    self.headerSkippedBytes = headerSkippedBytes
     self.colorTransformBytes = colorTransformBytes
   }
 
-  /// For finding out what a file is, not for showing it: nothing but its header is read, so how large the picture is
-  /// and how long its chunks are does not matter.
-  package var headerAlone: CodecLimits {
+  /// Limits for identifying a file, not for rendering it: only the header is read, so the size of the picture and the
+  /// length of its chunks do not matter.
+  package var headerOnly: CodecLimits {
     var limits = self
     limits.sourcePixels = .max
     limits.sourceSide = .max
@@ -37,7 +41,7 @@ package struct CodecLimits: Sendable, Hashable {
     return limits
   }
 
-  /// Refuses a picture by name that is larger than these allow, or has no pixels.
+  /// Throws a specific error if the picture is larger than the limits or has no pixels.
   func check(_ size: PixelSize) throws(CodecError) {
     guard size.width > 0, size.height > 0 else { throw .malformed("a picture without pixels", offset: nil) }
     let side = max(size.width, size.height)

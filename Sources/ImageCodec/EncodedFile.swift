@@ -1,23 +1,23 @@
-/// A file in memory as an encoder writes it: never longer than its limit, so that what it takes is known before.
+/// An encoder's output file in memory. Its length is limited, so that its memory is known in advance.
 final class EncodedFile {
   private(set) var bytes: [UInt8] = []
   private let limit: Int
-  /// What would have been too much was refused.
+  /// Whether bytes were refused because of the limit.
   private(set) var isFull = false
 
   /// - Parameters:
-  ///   - expected: what such a picture usually takes. So much is set aside at once, for growing leaves a copy behind and pages
-  ///     that are not written to cost nothing; and if it is not enough, all up to the limit.
-  ///   - limit: what is refused beyond.
+  ///   - expected: the usual length for such a picture. This much is allocated at once, because growing copies the
+  ///     bytes, and unwritten pages cost nothing. If it is not enough, the whole limit is allocated.
+  ///   - limit: further bytes are refused.
   init(expected: Int, limit: Int) {
     self.limit = limit
     bytes.reserveCapacity(min(expected, limit))
   }
 
-  /// What such a file takes at its height: what was set aside at first, and beside it the limit.
+  /// Peak memory of such a file: the first allocation, and the limit in addition.
   static func peakBytes(expected: Int, limit: Int) -> Int { min(expected, limit) + limit }
 
-  /// False: they do not fit.
+  /// Appends bytes. Returns false if they do not fit.
   func append(_ more: UnsafeBufferPointer<UInt8>) -> Bool {
     let count = bytes.count + more.count
     if count > limit {
@@ -29,6 +29,6 @@ final class EncodedFile {
     return true
   }
 
-  /// Why an encoder that was refused failed.
-  var refusal: CodecError { .limitExceeded("the size of the encoded picture", limit: limit, found: limit + 1) }
+  /// The error for an encoder that failed because of the limit.
+  var limitError: CodecError { .limitExceeded("the size of the encoded picture", limit: limit, found: limit + 1) }
 }

@@ -1,56 +1,57 @@
-// All metadata of a file: its header says where the blocks lie, they are read, and MediaMetadata says what they hold. Never more of the
-// file than that, and that within limits.
+// Reads all metadata of a file: the header locates the metadata blocks, this file reads them, and MediaMetadata parses
+// them. Nothing else of the file is read, and the amount is limited.
 
 import MediaMetadata
 import PhotoModel
 
-/// What a file says of itself, in words.
+/// A file's metadata in readable form.
 package struct FileMetadata: Sendable, Hashable {
-  /// By section: `Image` is what the format tells; the others are those of ``MetadataDictionary``.
+  /// Values by section: `Image` has the facts from the format; the other sections are those of ``MetadataDictionary``.
   package let sections: [String: [String: MetadataValue]]
-  /// What is not there, whole or in part, and why, a line each.
+  /// What is missing completely or in part, and why, one line each.
   package let incomplete: [String]
 
-  /// Reads a file's metadata. What is damaged in it is left out and said so.
+  /// Reads a file's metadata. Damaged parts are left out and listed in `incomplete`.
   ///
-  /// - Parameter includesPlaces: false leaves out whatever tells where, by the location rule.
-  /// - Throws: ``CodecError`` where the header can't be read, or the file.
+  /// - Parameter includesLocations: false removes everything that reveals a location, by the location rule.
+  /// - Throws: ``CodecError`` if the header or the file can't be read.
   package static func read(
-    from source: any ByteSource, limits: CodecLimits, includesPlaces: Bool
+    from source: any ByteSource, limits: CodecLimits, includesLocations: Bool
   ) throws(CodecError) -> FileMetadata {
-    let header = try MediaHeader.read(from: source, limits: limits.headerAlone, .everything)
-    // Text chunks may also stand behind a PNG's pixels, where its header's reader does not look.
+    let header = try MediaHeader.read(from: source, limits: limits.headerOnly, .everything)
+    // A PNG may also have text chunks after its pixels, which the header reader does not search.
     let places =
       header.format == .png ? try PNGHeader.metadataBlocks(of: source, limits: limits) : header.blocks
     var incomplete: [String] = []
     var blocks = try blocks(places, of: source, &incomplete)
-    if let exif = header.gatheredEXIF, let block = exif.block {
+    if let exif = header.assembledEXIF, let block = exif.block {
       blocks.append(MetadataDictionary.Block(.exif, block[...]))
-      if exif.leftOut > 0 {
+      if exif.omittedCount > 0 {
         incomplete.append(
-          "EXIF: \(exif.leftOut) values that are longer than \(ContainerLimits.gatheredValueBytes) bytes or are a maker note"
+          "EXIF: \(exif.omittedCount) values that are longer than \(ContainerLimits.assembledValueBytes) bytes or are a maker note"
         )
       }
     }
-    let dictionary = MetadataDictionary(blocks, includesPlaces: includesPlaces)
+    let dictionary = MetadataDictionary(blocks, includesLocations: includesLocations)
     return FileMetadata(
-      sections: dictionary.sections.merging(sections(header, includesPlaces: includesPlaces)) { first, _ in first },
+      sections: dictionary.sections.merging(sections(header, includesLocations: includesLocations)) { first, _ in first
+      },
       incomplete: incomplete + dictionary.incomplete)
   }
 
-  /// What the format tells, and of a video what its container tells beside.
-  private static func sections(_ header: MediaHeader, includesPlaces: Bool) -> [String: [String: MetadataValue]] {
+  /// The facts from the format and, for a video, the metadata of its container.
+  private static func sections(_ header: MediaHeader, includesLocations: Bool) -> [String: [String: MetadataValue]] {
     guard header.format.mediaType == .video else { return ["Image": image(header)] }
-    return ["Image": image(header), "Movie": movie(header, includesPlaces: includesPlaces)]
+    return ["Image": image(header), "Movie": movie(header, includesLocations: includesLocations)]
   }
 
-  private static func movie(_ header: MediaHeader, includesPlaces: Bool) -> [String: MetadataValue] {
+  private static func movie(_ header: MediaHeader, includesLocations: Bool) -> [String: MetadataValue] {
     var movie: [String: MetadataValue] = [:]
     if let date = header.containerDate { movie["CreationDate"] = .text(date.movieText) }
     if let make = header.exif.make { movie["Make"] = .text(make) }
     if let model = header.exif.model { movie["Model"] = .text(model) }
     if let identifier = header.facts.contentIdentifier { movie["ContentIdentifier"] = .text(identifier) }
-    if includesPlaces, let location = header.exif.location {
+    if includesLocations, let location = header.exif.location {
       movie["Latitude"] = .number(location.latitude)
       movie["Longitude"] = .number(location.longitude)
       if let altitude = location.altitude { movie["Altitude"] = .number(altitude) }
@@ -58,7 +59,7 @@ package struct FileMetadata: Sendable, Hashable {
     return movie
   }
 
-  /// As the file stores it, before the orientation is applied.
+  /// The `Image` section, before the orientation is applied.
   private static func image(_ header: MediaHeader) -> [String: MetadataValue] {
     var image: [String: MetadataValue] = [
       "UniformTypeIdentifier": .text(header.format.uniformTypeIdentifier),

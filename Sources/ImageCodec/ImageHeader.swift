@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// A format that originals come in.
+/// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png
 
@@ -12,9 +12,10 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What the first bytes of a file say it is, whatever its name says.
+  /// The format according to the first bytes of a file; its name does not matter.
   package init?(firstBytes bytes: some Collection<UInt8>) {
-    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
+    // Usually a third byte of FF follows, but libjpeg skips bytes before the next marker.
+    if bytes.starts(with: [0xFF, 0xD8]) {
       self = .jpeg
     } else if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
       self = .png
@@ -24,38 +25,39 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// What a file says of its picture before the first pixel.
+/// What a file states about its picture before the first pixel.
 package struct ImageHeader: Sendable, Hashable {
   package var format: SourceFormat
-  /// As the rows are stored, before the orientation is applied.
+  /// The size as stored, before the orientation is applied.
   package var storedSize: PixelSize
-  /// Colour channels as stored: 1, 3 or 4 (CMYK) for JPEG; for PNG as they will be decoded, alpha not counted.
+  /// Colour channels without alpha: for JPEG as stored, 1, 3 or 4 (CMYK); for PNG as decoded.
   package var colorChannels: Int
   package var hasAlpha: Bool
   /// 8 or 16, as decoded.
   package var bitsPerChannel: Int
   /// A progressive JPEG or an interlaced PNG.
   package var isProgressive: Bool
-  /// A decoder holds the whole picture: what is progressive, and a JPEG in several scans.
+  /// Whether a decoder holds the whole picture in memory: progressive files, and JPEGs with several scans.
   package var isBuffered: Bool
-  /// What a JPEG's components are; `nil` for a PNG.
+  /// A JPEG's components; `nil` for a PNG.
   package var jpegComponents: JPEGComponents?
   package var metadata: EXIFSummary
-  /// Where the file keeps its metadata, in the order of the file.
+  /// The positions of the metadata blocks, in the order of the file.
   package var blocks: [MetadataBlock] = []
-  /// What the metadata says beyond its summary.
+  /// Facts from the metadata beyond its summary.
   package var facts = MediaFacts()
-  /// Where the EXIF thumbnail's JPEG lies in the file.
+  /// The position of the EXIF thumbnail's JPEG in the file.
   package var embeddedThumbnail: ByteRange?
-  /// Where further, larger previews of the picture lie in the file, whole JPEGs each, by what the header says of them.
+  /// The positions of further, larger previews of the picture in the file, each a complete JPEG, according to the
+  /// header.
   package var previews: [ByteRange] = []
-  /// What was odd about the metadata.
+  /// Warnings about the metadata.
   package var warnings: CodecWarnings?
-  /// Where the ICC profile lies; `nil` where there is none, or where what outranks it is understood.
+  /// The position of the ICC profile; `nil` if there is none, or if a description with higher precedence is understood.
   package var embeddedProfile: EmbeddedProfile?
-  /// What the profile may take in memory.
+  /// Maximum memory of the profile.
   package var profileBytes: Int
-  /// The colours by numbers, for where there is no profile or none that is any good; `nil` is sRGB.
+  /// The numerical colour description, for files without a usable profile; `nil` is sRGB.
   package var calibration: ColorCalibration?
 
   package var orientation: Orientation { metadata.orientation }
@@ -63,9 +65,9 @@ package struct ImageHeader: Sendable, Hashable {
   /// The size of the upright picture.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
 
-  /// Reads a header without touching a pixel.
+  /// Reads a header without reading pixels.
   ///
-  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early.
+  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` if it ends too early.
   package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> ImageHeader {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: 16)
@@ -91,11 +93,12 @@ package struct ImageHeader: Sendable, Hashable {
 
 /// Reads a header's bytes through a window, so that a walk over many small segments costs a few reads.
 struct HeaderReader {
-  /// Most headers fit the first, and a scan reads many; what does not is read in few.
+  /// Most headers fit into the first window, which a library scan reads for every file. Longer headers need few further
+  /// reads.
   private static let firstWindowBytes = 16_384
 
   private let source: any ByteSource
-  /// What is read at once behind the first window.
+  /// Size of each window after the first.
   var windowBytes = 65_536
   private var window: [UInt8] = []
   private var windowStart: Int64 = 0
@@ -134,12 +137,12 @@ struct HeaderReader {
 }
 
 extension ArraySlice<UInt8> {
-  /// The big-endian number of so many bytes, from a position relative to the slice's start.
+  /// A big-endian number of `bytes` bytes, at a position relative to the slice's start.
   func bigEndian(at position: Int, bytes: Int) -> Int {
     self[(startIndex + position)..<(startIndex + position + bytes)].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// The little-endian number.
+  /// A little-endian number of `bytes` bytes, at a position relative to the slice's start.
   func littleEndian(at position: Int, bytes: Int) -> Int {
     self[(startIndex + position)..<(startIndex + position + bytes)].reversed().reduce(0) { $0 << 8 | Int($1) }
   }

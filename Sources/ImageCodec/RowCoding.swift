@@ -1,50 +1,50 @@
 import MediaMetadata
 import PhotoModel
 
-/// What the rows of a decode look like.
+/// The layout of decoded rows.
 package struct RowLayout: Sendable, Hashable {
-  /// The size of the whole picture at the scale it is decoded at.
+  /// The size of the whole picture at the decoded scale.
   package var imageSize: PixelSize
-  /// The column that a row's first pixel belongs to: after a crop rows begin further right.
+  /// The column of a row's first pixel; greater than 0 after a crop.
   package var firstColumn: Int
   /// Pixels in a row.
   package var width: Int
   /// 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA or CMYK; interleaved. Alpha is not premultiplied.
   package var channels: Int
-  /// Four channels are inks, as Adobe stores them: 255 is none, 0 is all there can be.
+  /// The four channels are inks in Adobe's polarity: 255 is no ink, 0 is full ink.
   package var isCMYK = false
-  /// 8, or 16 in the machine's byte order.
+  /// 8, or 16 in native byte order.
   package var bitsPerChannel: Int
 
   package var hasAlpha: Bool { channels == 2 || (channels == 4 && !isCMYK) }
   package var rowBytes: Int { width * channels * bitsPerChannel / 8 }
 }
 
-/// What takes the rows of a decode, top to bottom.
+/// Receives the rows of a decode, top to bottom.
 package protocol RowConsumer: AnyObject {
-  /// Where row `y` is to be put: room for `rowBytes`, good until `rowArrived`.
+  /// The buffer for row `y`: `rowBytes`, valid until `rowArrived`.
   func space(forRow y: Int) -> UnsafeMutableRawPointer
 
-  /// Row `y` is there. False ends the decode: no further row is wanted.
+  /// Row `y` has arrived. Return false to end the decode.
   func rowArrived(_ y: Int) -> Bool
 }
 
-/// How a decode came to its end.
+/// How a decode ended.
 package enum DecodeOutcome: Sendable, Hashable {
   case finished
-  /// The source had nothing for now: call again later.
+  /// The source had no data for now: call again later.
   case needsInput
 }
 
 /// A decoder of one picture. One thread at a time.
 package protocol PictureDecoder: AnyObject {
-  /// The file ended before its picture did; what was missing is gray.
+  /// Whether the file ended before its picture; the missing part is gray.
   var isTruncated: Bool { get }
 
-  /// Time spent waiting for the source, as part of what decoding took.
+  /// Time spent waiting for the source; part of the decode's total time.
   var readTime: Duration { get }
 
-  /// What the codec complained of so far.
+  /// The codec's warnings so far.
   var warnings: CodecWarnings? { get }
 }
 
@@ -52,7 +52,8 @@ package protocol PictureDecoder: AnyObject {
 package protocol RowDecoder: PictureDecoder {
   var layout: RowLayout { get }
 
-  /// Hands over the rows of the region in order, until the last, until the consumer wants no more, or until input lacks.
+  /// Delivers the rows of the region in order until the last one, until the consumer wants no more, or until input is
+  /// missing.
   func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome
 }
 
@@ -64,11 +65,11 @@ package protocol RowEncoder: AnyObject {
   /// The finished file.
   func finish() throws(CodecError) -> [UInt8]
 
-  /// What the codec complained of so far.
+  /// The codec's warnings so far.
   var warnings: CodecWarnings? { get }
 }
 
-/// A reading position in a source, with what the C codecs' callbacks need beside it.
+/// A reading position in a source, with the state that the C codecs' callbacks need.
 final class SourceCursor {
   private let source: any ByteSource
   private let stop: StopFlag
@@ -87,7 +88,7 @@ final class SourceCursor {
   /// Time spent in the source's `read`.
   private(set) var readTime = Duration.zero
 
-  var mayWait: Bool { source.mayWait }
+  var canReturnNotYet: Bool { source.canReturnNotYet }
   var isStopped: Bool { stop.isRaised }
   var position: Int64 { offset }
 

@@ -1,40 +1,42 @@
-// The small JPEGs that a camera puts beside a picture: a degraded frame for a hundredth of the price. One in the EXIF block
-// (IFD1), and in many files a larger preview or two behind the picture (CIPA DC-007).
+// Finds and renders the small JPEGs that a camera embeds in a picture's file: a degraded frame for a hundredth of the
+// cost. There may be one in the EXIF block (IFD1), and many files have one or two larger previews after the picture
+// (CIPA DC-007).
 //
-// The one in the EXIF block is often 160x120 whatever the picture's aspect ratio, with black bars to fill it, and some
-// programs crop a picture and leave its thumbnails behind. So their aspect ratio decides: that of the picture, that of the
-// picture plus bars which really are dark, or they are not used.
+// The EXIF thumbnail is often 160x120 whatever the picture's aspect ratio, padded with black bars, and some programs
+// crop a picture but leave its old thumbnails. So a thumbnail is used only if its aspect ratio equals the picture's, or
+// equals it after removing bars that really are dark.
 
 import ImageCodec
 import MediaMetadata
 import PhotoModel
 
 package struct EmbeddedThumbnail: Sendable {
-  /// What is small by the standard (a whole EXIF block is at most 64 KiB, DC-008 §4.5.4), together with baseline coding
-  /// bounds what a frame from it takes, which is not reserved: under 4 MiB.
+  /// Thumbnails up to this size are rendered without a memory reservation. The standard limits them (a whole EXIF block
+  /// is at most 64 KiB, DC-008 §4.5.4); together with baseline coding that limits the memory of a frame to under 4 MiB.
   package static let unreservedBytes = 65_536
   package static let unreservedSide = 640
-  /// Previews are larger; a frame from one is rendered with a reservation, and one beyond these is not looked at.
+  /// Previews are larger, and frames from them need a reservation; previews over this size are ignored.
   package static let maximumBytes = 2 << 20
   package static let maximumSide = 2048
-  /// How many times as many pixels a side as wanted are too many: decoding them would cost what the thumbnail saves.
-  private static let excess = 4.0
-  /// Bars are black, but a bright picture rings into them, as far as a block of 8 reaches.
+  /// A thumbnail with more than this many times the wanted pixels on a side is not used: decoding it would cost what it
+  /// saves.
+  private static let maximumOversampling = 4.0
+  /// Bars are black, but JPEG ringing from a bright picture reaches into them, as far as a block of 8.
   private static let brightestBar = 48
 
   private let range: ByteRange
   private let header: ImageHeader
-  /// The part of the thumbnail that shows the picture: whole pixels, none of which are bar.
+  /// The part of the thumbnail that shows the picture: whole pixels without any bar.
   private let content: PixelRect
-  /// The picture's colours are its colours, for a camera scales down what it stores; else its own are, which are sRGB where
-  /// it does not describe them.
-  private let takesColor: Bool
-  /// How high (or wide) each of two bars is; 0: none.
+  /// Whether the thumbnail has the picture's colours, because a camera scales down the stored picture. Otherwise it has
+  /// its own, which are sRGB if it does not describe them.
+  private let usesPictureColor: Bool
+  /// Height (or width) of each of the two bars; 0 if there are none.
   private let bars: Int
   private let isLetterbox: Bool
 
-  /// The one that serves a request best: the smallest that has the pixels it asks for, else the largest. `nil`: there is
-  /// none of this picture. Reads their headers only.
+  /// The best thumbnail for a request: the smallest that has the requested pixels, else the largest. `nil` if none
+  /// shows this picture. Reads only headers.
   package static func best(
     for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
   ) -> EmbeddedThumbnail? {
@@ -42,15 +44,15 @@ package struct EmbeddedThumbnail: Sendable {
       .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
       .sorted { $0.content.width < $1.content.width }
     let rules = SizeRules(request, upright: picture.uprightSize)
-    let wanted = Double(picture.storedSize.width) * Double(rules.scaled.width) / Double(rules.frame.width)
+    let wanted = Double(picture.storedSize.width) * Double(rules.scaled.width) / Double(rules.crop.width)
     guard let enough = candidates.firstIndex(where: { Double($0.content.width) >= wanted - 1 }) else {
       return candidates.last
     }
-    let isFarTooLarge = Double(candidates[enough].content.width) > excess * wanted
+    let isFarTooLarge = Double(candidates[enough].content.width) > maximumOversampling * wanted
     return isFarTooLarge && enough > 0 ? candidates[enough - 1] : candidates[enough]
   }
 
-  /// Reads the header and judges by it. `nil`: it is no thumbnail of this picture, or not of a kind that is used.
+  /// Reads the header and decides from it. `nil` if this is not a thumbnail of the picture, or of an unusable kind.
   package init?(at range: ByteRange, in source: any ByteSource, of picture: ImageHeader, limits: CodecLimits) {
     guard range.length <= Self.maximumBytes, picture.profileBytes <= Self.maximumBytes,
       let header = try? ImageHeader.read(from: ByteSourceSlice(source, range), limits: limits),
@@ -59,11 +61,12 @@ package struct EmbeddedThumbnail: Sendable {
     else { return nil }
     self.range = range
     self.header = header
-    // What of the picture's own description holds for its thumbnail is decided here, what it says when it is needed: a
-    // gray picture's says nothing of a thumbnail in colour, and what is shown of inks is sRGB, as the thumbnail of them is.
+    // Decide here whether the picture's colour description applies to its thumbnail; read its content only when needed.
+    // The description of a gray picture does not apply to a colour thumbnail, and CMYK pictures are shown as sRGB, like
+    // their thumbnails.
     let isDescribed = picture.embeddedProfile != nil || picture.calibration != nil
-    takesColor = header.embeddedProfile == nil && picture.colorChannels != 4 && isDescribed
-    if takesColor && header.colorChannels != picture.colorChannels { return nil }
+    usesPictureColor = header.embeddedProfile == nil && picture.colorChannels != 4 && isDescribed
+    if usesPictureColor && header.colorChannels != picture.colorChannels { return nil }
     bars = Self.bars(header.storedSize, picture.storedSize)
     let (width, height) = (header.storedSize.width, header.storedSize.height)
     isLetterbox = Self.isWider(picture.storedSize, than: header.storedSize)
@@ -72,30 +75,30 @@ package struct EmbeddedThumbnail: Sendable {
       ? PixelRect(x: 0, y: bars, width: width, height: height - 2 * bars)
       : PixelRect(x: bars, y: 0, width: width - 2 * bars, height: height)
     if bars == 0 { return }
-    // One with bars is held whole to look at them.
+    // A thumbnail with bars is held in memory completely, to examine the bars.
     guard min(content.width, content.height) >= 16, Self.hasFourThirds(header.storedSize),
       max(width, height) <= Self.unreservedSide
     else { return nil }
   }
 
-  /// What a frame from it takes, to be reserved; 0 for so little that it need not be.
+  /// Memory to reserve for a frame from this thumbnail; 0 if so little is needed that no reservation is necessary.
   package func peakBytes(for request: ImageRequest, of picture: ImageHeader) -> Int {
     peakBytes(picture) { plan($0, request, picture) }
   }
 
-  /// What its pixels take, to be reserved; 0 for so little that it need not be.
+  /// Memory to reserve for the thumbnail's pixels; 0 if so little is needed that no reservation is necessary.
   package func peakBytes(side: Int, of picture: ImageHeader) -> Int {
     peakBytes(picture) { pixelPlan($0, side: side, picture) }
   }
 
   private func peakBytes(_ picture: ImageHeader, _ plan: (ImageHeader) -> RenderPlan) -> Int {
-    let profileBytes = takesColor ? picture.profileBytes : 0
+    let profileBytes = usesPictureColor ? picture.profileBytes : 0
     let isSmall =
       range.length <= Self.unreservedBytes && profileBytes <= Self.unreservedBytes
       && max(header.storedSize.width, header.storedSize.height) <= Self.unreservedSide
     if isSmall { return 0 }
     var described = header
-    if takesColor {
+    if usesPictureColor {
       described.embeddedProfile = picture.embeddedProfile
       described.profileBytes = picture.profileBytes
       described.calibration = picture.calibration
@@ -103,11 +106,11 @@ package struct EmbeddedThumbnail: Sendable {
     return plan(described).peakBytes + range.length
   }
 
-  /// The frame for a request: the thumbnail's own bytes where they serve, with the picture's profile put in if it has one;
-  /// else trimmed, turned, converted and encoded anew. `nil`: what should be bars shows something, so it is of another
-  /// picture.
+  /// The frame for a request. If possible these are the thumbnail's own bytes, with the picture's profile inserted if
+  /// it has one; otherwise the thumbnail is trimmed, rotated, converted and encoded again. `nil` if the expected bars
+  /// are not dark: the thumbnail then shows another picture.
   ///
-  /// - Throws: ``CodecError``; also where libjpeg would show something in spite of damage: there is something better.
+  /// - Throws: ``CodecError``; also for damage that libjpeg would tolerate, because better sources exist.
   package func render(
     for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms? = nil,
     limits: CodecLimits, stop: StopFlag
@@ -119,18 +122,19 @@ package struct EmbeddedThumbnail: Sendable {
     let serves =
       bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
       && request.normalizedCropRect == nil
-    if serves, let sent = sent(bytes, output) {
+    if serves, let unchangedBytes = unchangedBytes(bytes, output) {
       return RenderedImage(
-        bytes: sent, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false, warnings: [])
+        bytes: unchangedBytes, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false,
+        warnings: [])
     }
     guard let renderer = try renderer(plan, bytes, output, encoder: nil, limits, stop) else { return nil }
-    // Bytes in memory never answer "not yet".
+    // A source in memory never has to wait for data.
     guard let image = try renderer.resume() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
     try refuseDamage(image.warnings)
     return image
   }
 
-  /// Its pixels, upright, at most `side` a side. `nil`, and what is thrown: as with a frame.
+  /// The thumbnail's pixels, upright, at most `side` on a side. Returns `nil` and throws as for a frame.
   package func pixels(
     side: Int, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms, limits: CodecLimits,
     stop: StopFlag
@@ -146,19 +150,19 @@ package struct EmbeddedThumbnail: Sendable {
     return pixels
   }
 
-  /// What becomes of its colours.
+  /// How the thumbnail's colours are converted.
   private func color(
     _ plan: RenderPlan, _ bytes: [UInt8], _ picture: ImageHeader, in source: any ByteSource,
     _ transforms: ColorTransforms, _ limits: CodecLimits
   ) throws(CodecError) -> OutputColor {
     let color =
-      takesColor
+      usesPictureColor
       ? try SourceColor(picture, in: source, limits: limits)
       : try SourceColor(header, in: MemoryByteSource(bytes), limits: limits)
     return transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
   }
 
-  /// What carries out a plan; `nil` where what should be bars shows something.
+  /// The renderer for a plan; `nil` if the expected bars are not dark.
   private func renderer(
     _ plan: RenderPlan, _ bytes: [UInt8], _ output: OutputColor, encoder: (any RowEncoder)?, _ limits: CodecLimits,
     _ stop: StopFlag
@@ -169,25 +173,24 @@ package struct EmbeddedThumbnail: Sendable {
     }
     let decoder = try JPEGDecoder(
       source: source, size: header.storedSize, options: JPEGDecoder.Options(eighths: 8), limits: limits, stop: stop)
-    let held = HeldPicture(of: decoder)
-    _ = try decoder.decode(into: held)
-    guard held.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
-    return Renderer(plan, decoder: held, color: output, encoder: encoder, stop: stop)
+    let buffered = BufferedPicture(of: decoder)
+    _ = try decoder.decode(into: buffered)
+    guard buffered.barsAreDark(max(1, bars / 2), isLetterbox: isLetterbox, Self.brightestBar) else { return nil }
+    return Renderer(plan, decoder: buffered, color: output, encoder: encoder, stop: stop)
   }
 
-  /// A damaged thumbnail is not shown. A profile that was ignored is as if it were not there, and the final frame tells of
-  /// it.
+  /// A damaged thumbnail is not shown. A profile that was ignored is not damage here; the final frame reports it.
   private func refuseDamage(_ warnings: [CodecWarnings]) throws(CodecError) {
     if let warnings = warnings.first(where: { $0.library != CodecWarnings.colorLibrary }) {
       throw .malformed(warnings.first, offset: range.offset)
     }
   }
 
-  /// The thumbnail as it is, with what describes its colours put in; `nil` where that would not be a sound JPEG of the
-  /// colours that are asked for.
-  private func sent(_ bytes: [UInt8], _ output: OutputColor) -> [UInt8]? {
+  /// The thumbnail's bytes with its colour description inserted; `nil` if that would not be a valid JPEG in the
+  /// requested colours.
+  private func unchangedBytes(_ bytes: [UInt8], _ output: OutputColor) -> [UInt8]? {
     let hasItsProfile = header.embeddedProfile != nil
-    // Its own profile goes when the pixels are to be sRGB; for that it is written anew.
+    // If the pixels must be sRGB, the thumbnail's own profile has to be removed, which needs a new encoding.
     guard output.transform == nil, !(hasItsProfile && output.profile == nil),
       let length = JPEGMarkers.lengthOfPlainBaseline(bytes)
     else { return nil }
@@ -214,20 +217,20 @@ package struct EmbeddedThumbnail: Sendable {
       header, side: side, content: bars > 0 ? content : nil, orientation: picture.orientation)
   }
 
-  /// How high (or wide) each of the two bars must be for the rest to have the picture's aspect ratio, rounded up.
-  /// 0: no bars.
+  /// The height (or width) of each of the two bars that gives the rest the picture's aspect ratio, rounded up. 0 if
+  /// there are no bars.
   private static func bars(_ thumbnail: PixelSize, _ picture: PixelSize) -> Int {
     let width = Double(thumbnail.width)
     let height = Double(thumbnail.height)
     let aspect = Double(picture.width) / Double(picture.height)
     let bars = isWider(picture, than: thumbnail) ? (height - width / aspect) / 2 : (width - height * aspect) / 2
-    // Less than a row a side is rounding.
+    // Less than one row on each side is a rounding difference.
     return bars < 1 ? 0 : Int(bars.rounded(.up))
   }
 
   private static func isWider(_ a: PixelSize, than b: PixelSize) -> Bool { a.width * b.height > b.width * a.height }
 
-  /// The shape of the thumbnails that are known to come with bars: 160x120, upright or on its side.
+  /// Whether a thumbnail has the shape that is known to come with bars: 160x120, in landscape or portrait.
   private static func hasFourThirds(_ size: PixelSize) -> Bool {
     abs(max(size.width, size.height) * 3 - min(size.width, size.height) * 4) <= 4
   }

@@ -2,33 +2,33 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// A finished picture and how it came about.
+/// A finished picture, and facts about how it was made.
 package struct RenderedImage: Sendable {
   package let bytes: [UInt8]
   package let size: PixelSize
   package let format: OutputFormat
-  /// The DCT scale that it was made at, 8 for what is no JPEG. A picture that shares a decode may be made at a larger one
-  /// than alone (``RenderPlanner/eighths(_:of:)``), and is other bytes then.
+  /// The DCT scale at which the picture was decoded; 8 for anything that is not a JPEG. A shared decode may use a
+  /// larger scale than an unshared one (``RenderPlanner/eighths(_:of:)``), and then gives other bytes.
   package let decodedEighths: Int
-  /// The original ended early; what was there is shown.
+  /// The original ended early; the decoded part is shown.
   package let isIncomplete: Bool
-  /// What the codecs complained of, and what was wrong with a profile that was ignored; for the log.
+  /// Warnings of the codecs, and the reason why a profile was ignored; for the log.
   package let warnings: [CodecWarnings]
-  /// Reading and decoding are the whole decode's, whoever shared it; the rest is this picture's own.
+  /// Read and decode times are those of the whole decode, even if shared; the other times are this picture's own.
   package var readTime = Duration.zero
   package var decodeTime = Duration.zero
   package var resizeTime = Duration.zero
   package var encodeTime = Duration.zero
 }
 
-/// One picture: a ``SharedRenderer`` of a single member. Made and run on a render worker, one thread at a time; it holds its
-/// memory until it goes.
+/// Renders one picture: a ``SharedRenderer`` with a single member. Made and run on a render worker, one thread at a
+/// time. It holds its memory until it is released.
 package final class Renderer {
   private let shared: SharedRenderer
 
   /// Opens the decoder and the encoder.
   ///
-  /// - Parameter transforms: where conversions that were made before are found.
+  /// - Parameter transforms: cache of colour conversions.
   package init(
     _ plan: RenderPlan, source: any ByteSource, transforms: ColorTransforms? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
@@ -36,9 +36,10 @@ package final class Renderer {
       SharedPlan(plan), source: source, transforms: transforms, limits: limits, stops: [stop])
   }
 
-  /// For colours that the source itself does not tell.
+  /// Uses colours that the source itself does not contain.
   ///
-  /// - Parameter encoder: what takes the rows of a plan without planes; by default what makes a file of the plan's format.
+  /// - Parameter encoder: takes the rows of a plan without planes; by default an encoder for a file of the plan's
+  ///   format.
   init(
     _ plan: RenderPlan, source: any ByteSource, color: OutputColor, encoder: (any RowEncoder)? = nil,
     limits: CodecLimits, stop: StopFlag
@@ -47,14 +48,14 @@ package final class Renderer {
       SharedPlan(plan), source: source, colors: [color], encoder: encoder, limits: limits, stops: [stop])
   }
 
-  /// For rows that come from a decoder of the caller's.
+  /// Uses a decoder that the caller provides.
   init(
     _ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
   ) {
     shared = SharedRenderer(SharedPlan(plan), decoder: decoder, colors: [color], encoder: encoder, stops: [stop])
   }
 
-  /// Goes on as far as there is input. `nil`: the source had nothing for now; call again when it has.
+  /// Decodes as far as there is input. Returns `nil` if the source had no data for now: call again when it has.
   package func resume() throws(CodecError) -> RenderedImage? {
     var result: Result<RenderedImage, CodecError>?
     _ = shared.resume { result = $1 }

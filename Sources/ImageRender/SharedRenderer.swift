@@ -1,30 +1,31 @@
-// A shared plan carried out: decode once -> for each picture resample -> turn upright -> encode, with memory for the rows in
-// flight and no more.
+// Executes a shared plan: decode once -> for each picture resample -> rotate upright -> encode. Memory is needed only
+// for the rows in flight.
 
 import ImageCodec
 import PhotoModel
 
-/// Several pictures from one decode. Made and run on a render worker, one thread at a time; it holds its memory until it
-/// goes, less what an output took that is done with.
+/// Renders several pictures in one decode. Made and run on a render worker, one thread at a time. It holds its memory
+/// until it is released, except that an output's memory is freed when the output is done.
 package final class SharedRenderer {
-  /// Which member of the plan, and what became of it.
+  /// The number of a member of the plan, and its result.
   package typealias Delivery = (_ member: Int, Result<RenderedImage, CodecError>) -> Void
 
   private let plan: SharedPlan
   private let pipeline: any RenderPipeline
   private let colors: [OutputColor]
-  /// Members whose encoder could not be made, not yet told.
-  private var failedAtOnce: [(member: Int, error: CodecError)] = []
+  /// Members whose encoder could not be made and whose failure is not yet delivered.
+  private var setupFailures: [(member: Int, error: CodecError)] = []
   private var elapsed = Duration.zero
-  /// What the outputs that have left spent on themselves.
-  private var spentOnOutputs = Duration.zero
+  /// Time that the finished outputs spent on their own work.
+  private var finishedOutputTime = Duration.zero
 
   /// Opens the decoder and the encoders.
   ///
   /// - Parameters:
-  ///   - transforms: where conversions that were made before are found.
-  ///   - stops: one for each member of the plan. Raised, that picture is dropped; when all are, the decode ends.
-  /// - Throws: what keeps every picture from being made.
+  ///   - transforms: cache of colour conversions.
+  ///   - stops: one for each member of the plan. A raised flag drops that picture; when all are raised, the decode
+  ///     ends.
+  /// - Throws: an error that prevents every picture from being made.
   package convenience init(
     _ plan: SharedPlan, source: any ByteSource, transforms: ColorTransforms? = nil, limits: CodecLimits,
     stops: [StopFlag]
@@ -44,9 +45,9 @@ package final class SharedRenderer {
     elapsed = ContinuousClock.now - started
   }
 
-  /// For colours that the source itself does not tell.
+  /// Uses colours that the source itself does not contain.
   ///
-  /// - Parameter encoder: what takes the rows of a group of one that has no planes; by default what makes a file.
+  /// - Parameter encoder: takes the rows of a group of one without planes; by default an encoder for a file.
   init(
     _ plan: SharedPlan, source: any ByteSource, colors: [OutputColor], encoder: (any RowEncoder)? = nil,
     limits: CodecLimits, stops: [StopFlag]
@@ -54,7 +55,7 @@ package final class SharedRenderer {
     self.plan = plan
     self.colors = colors
     let stop = stops.count == 1 ? stops[0] : StopFlag(allOf: stops)
-    // Colours are converted as RGB.
+    // Colours are converted in RGB, not in planes.
     if plan.staysInPlanes && colors.allSatisfy({ $0.transform == nil }) {
       let decoder = try JPEGPlaneDecoder(
         source: source, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
@@ -63,37 +64,37 @@ package final class SharedRenderer {
         try PlaneOutput(plan, layouts: decoder.planes, profile: colors[i].profile, stop: stops[i])
       }
       pipeline = PlanePipeline(decoder, made.branches)
-      failedAtOnce = made.failed
+      setupFailures = made.failed
     } else {
       let decoder = try RowPipeline.decoder(plan, source: source, limits: limits, stop: stop)
-      (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, encoder, stops)
+      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, stops)
     }
   }
 
-  /// For rows that come from a decoder of the caller's.
+  /// Uses a decoder that the caller provides.
   init(
     _ plan: SharedPlan, decoder: any RowDecoder, colors: [OutputColor], encoder: (any RowEncoder)? = nil,
     stops: [StopFlag]
   ) {
     self.plan = plan
     self.colors = colors
-    (pipeline, failedAtOnce) = Self.rows(plan, decoder, colors, encoder, stops)
+    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, stops)
   }
 
-  /// Goes on as far as there is input, and delivers each picture as it is finished, each once: on this thread, from within
-  /// the decode. True: all are delivered. False: the source had nothing for now; call again when it has.
+  /// Decodes as far as there is input, and delivers each picture once, when it is finished, on this thread and during
+  /// the decode. Returns true if all are delivered; false if the source had no data for now: call again when it has.
   package func resume(_ deliver: Delivery) -> Bool {
     let started = ContinuousClock.now
     defer { elapsed += ContinuousClock.now - started }
-    for (member, error) in failedAtOnce { deliver(member, .failure(error)) }
-    failedAtOnce = []
+    for (member, error) in setupFailures { deliver(member, .failure(error)) }
+    setupFailures = []
     return withoutActuallyEscaping(deliver) { deliver in
       let outcome = pipeline.decode { [self] member, output, failure in
         let result = Result { () throws(CodecError) in
           if let failure { throw failure }
           return try finish(member, output, started)
         }
-        spentOnOutputs += output.resizeTime + output.encodeTime
+        finishedOutputTime += output.resizeTime + output.encodeTime
         deliver(member, result)
       }
       return outcome == .finished
@@ -106,7 +107,7 @@ package final class SharedRenderer {
     let bytes = try output.finish()
     let plan = plan.members[member].plan
     let decoder = pipeline.decoder
-    let others = pipeline.outputs.reduce(spentOnOutputs) { $0 + $1.resizeTime + $1.encodeTime }
+    let others = pipeline.outputs.reduce(finishedOutputTime) { $0 + $1.resizeTime + $1.encodeTime }
     let total = elapsed + (ContinuousClock.now - started)
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, decodedEighths: plan.eighths,
@@ -127,7 +128,7 @@ package final class SharedRenderer {
     return (RowPipeline(decoder, made.branches), made.failed)
   }
 
-  /// The outputs whose encoder could be made, and the others.
+  /// Outputs for the members whose encoder could be made, and the failures of the others.
   private static func branches<Output>(
     _ plan: SharedPlan, _ stops: [StopFlag], _ make: (Int, RenderPlan) throws(CodecError) -> Output
   ) -> (branches: [FanOut<Output>.Branch], failed: [(Int, CodecError)]) {

@@ -1,58 +1,56 @@
-// PHImageManager: asked for a picture of an asset, it delivers a frame, or a degraded frame and then the final one.
+// The counterpart of PHImageManager: for a picture of an asset it delivers either the final frame, or a degraded frame
+// and then the final frame.
 //
-//     request -> FrameCache, FrameStore: the final frame at once, whatever was asked for
-//             -> JobTable: joins who renders the same already, or begins a job
-//     job     -> quick lane, look: a derivative that serves; else open, read the header, plan; a preview goes out here
-//             -> render lane, with memory for the plan: a degraded frame if none went out yet, then the final one
-//             -> caches -> whoever waits
+//     request -> FrameCache, FrameStore: the final frame at once, if it is cached
+//             -> JobTable: joins a job that renders the same frame, or starts a new job
+//     job     -> quick lane, openAndPlan: a derivative if it is good enough; else open, read the header,
+//                plan, send a preview
+//             -> render lane, with memory for the plan: a degraded frame if none was delivered yet,
+//                then the final frame
+//             -> caches -> waiting tasks
 //
-// The steps of a job are in JobSteps; here callers come, go, are listed and time out.
+// This file starts, cancels, lists and times out tasks. It does no image work: the steps of a job are in ImagePipeline.
 
 import PhotoModel
 
 package final class ImageManager: Sendable {
-  /// What may wait, for how long, and what is remembered of it.
+  /// How many jobs may wait, how long a task may take, and how many ended requests are remembered.
   package struct Limits: Sendable {
-    /// Jobs whose render has not begun, at most; one more is refused.
+    /// Maximum number of jobs whose render has not begun; further jobs are refused.
     package var waitingJobs = 1024
-    /// How long a task may take.
+    /// Maximum duration of a task.
     package var deadline = Duration.seconds(60)
-    /// Requests that are over and can still be asked about, at most.
-    package var rememberedRequests = 1024
+    /// Maximum number of ended requests that can still be queried.
+    package var retainedRequests = 1024
 
     package init() {}
   }
 
-  let steps: JobSteps
+  let pipeline: ImagePipeline
   let jobs: JobTable
-  private let requests: ActiveRequests
+  private let requests: RequestRegistry
   private let deadline: Duration
   let now: @Sendable () -> ContinuousClock.Instant
 
-  /// - Parameters:
-  ///   - steps: what jobs are done with.
-  ///   - now: the time; tests have their own.
-  package init(
-    _ steps: JobSteps, limits: Limits = Limits(),
-    now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-  ) {
-    self.steps = steps
+  /// - Parameter pipeline: does the work of jobs. The manager uses the pipeline's clock.
+  package init(_ pipeline: ImagePipeline, limits: Limits = Limits()) {
+    self.pipeline = pipeline
     jobs = JobTable(maximumWaiting: limits.waitingJobs)
-    requests = ActiveRequests(maximumRemembered: limits.rememberedRequests)
+    requests = RequestRegistry(maximumRemembered: limits.retainedRequests)
     deadline = limits.deadline
-    self.now = now
+    now = pipeline.now
   }
 
-  /// What a caller says of a request beside what it asks for.
-  package struct Caller: Sendable {
-    /// Names the request among its owner's.
+  /// The sender of a request, and how the request is handled.
+  package struct RequestContext: Sendable {
+    /// Unique among the owner's active requests.
     package var requestID: String
     /// The principal's name.
     package var owner: String
     package var priority = ImagePriority.normal
-    /// What was asked, as it was asked.
+    /// The request's parameters as the client sent them.
     package var parameters: [String: String] = [:]
-    /// Render from the original, whatever is kept, and keep nothing of it.
+    /// Render from the original even if the frame is cached, and cache nothing.
     package var bypassesCaches = false
 
     package init(requestID: String, owner: String) {
@@ -61,76 +59,78 @@ package final class ImageManager: Sendable {
     }
   }
 
-  /// Starts work on a picture. `deliver` is called in order, never twice at a time, the last time with `.final` or
-  /// `.failed`: here and now if the frame is kept in memory or on disk, else on a worker.
+  /// Starts work on a picture. `deliver` is called in order and never concurrently; the last call is `.final` or
+  /// `.failed`. If the frame is cached in memory or on disk, `deliver` is called before this method returns, otherwise
+  /// on a worker.
   ///
-  /// Blocks for as long as one file takes to read: never on a connection's queue.
+  /// Blocks while one file is read: never call it on a connection's queue.
   package func requestImage(
-    for asset: Asset, _ request: ImageRequest, _ caller: Caller, deliver: @escaping @Sendable (ImageDelivery) -> Void
+    for asset: Asset, _ request: ImageRequest, _ context: RequestContext,
+    deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
-    let task = ImageTask(caller, asset: asset, request: request, created: now()) {
-      [requests, now, metrics = steps.metrics] task, delivery in
+    let task = ImageTask(context, asset: asset, request: request, created: now()) {
+      [requests, now, metrics = pipeline.metrics] task, delivery in
       if case .failed(let error) = delivery { metrics.failed(error) }
-      requests.note(delivery, to: task, at: now())
+      requests.record(delivery, to: task, at: now())
       deliver(delivery)
     }
     guard requests.insert(task) else {
-      // Told past the books: they are about the other request of this name.
-      deliver(.failed(.requestIDInUse))
+      task.finish(.failed(.requestIDInUse))
       return task
     }
-    if let frame = caller.bypassesCaches ? nil : keptFrame(task.key.rendition) {
-      steps.metrics.delivered(frame)
+    if let frame = context.bypassesCaches ? nil : cachedFrame(task.key.rendition) {
+      pipeline.metrics.delivered(frame)
       task.finish(.final(frame))
       return task
     }
     switch jobs.join(task) {
-    case .refused: task.finish(.failed(.queueFull))
-    case .began(let job):
-      steps.metrics.jobBegan()
-      steps.begin(job, in: jobs)
-    case .joined(let job, let degraded, let previews):
-      steps.metrics.taskCoalesced()
-      steps.joined(job, in: jobs, previews: previews)
+    case .queueFull: task.finish(.failed(.queueFull))
+    case .newJob(let job):
+      pipeline.metrics.jobBegan()
+      pipeline.submit(job, in: jobs)
+    case .existingJob(let job, let degraded, let needsPreview):
+      pipeline.metrics.taskCoalesced()
+      pipeline.taskJoined(job, in: jobs, needsPreview: needsPreview)
       if let degraded, task.receive(degraded: degraded) { leave(task) }
     }
     return task
   }
 
-  /// A frame that needs no work: from memory, or from disk, and then in memory.
-  package func keptFrame(_ key: RenditionKey) -> ImageFrame? { steps.caches.frame(for: key) }
+  /// A cached frame: from memory, or from disk. A frame that is read from disk is then kept in memory.
+  package func cachedFrame(_ key: RenditionKey) -> ImageFrame? { pipeline.cache.frame(for: key) }
 
-  /// A frame that is in memory, for one who shows it.
+  /// A frame from the memory cache. Counts as a use of the frame.
   package func frameInMemory(_ key: RenditionKey) -> ImageFrame? {
-    steps.caches.memory.frame(for: key).map { ImageFrame($0) }
+    pipeline.cache.memory.frame(for: key).map { ImageFrame($0) }
   }
 
-  /// Whether a frame is in memory now.
-  package func isInMemory(_ key: RenditionKey) -> Bool { steps.caches.memory.unusedFrame(for: key) != nil }
+  /// Whether a frame is in memory now. Does not count as a use.
+  package func isInMemory(_ key: RenditionKey) -> Bool { pipeline.cache.memory.peekFrame(for: key) != nil }
 
-  /// How the frame of a request would be made if it were asked for now.
+  /// How the frame of a request would be made if it were requested now.
   package func expectedDerivation(of asset: Asset, _ request: ImageRequest) -> Derivation {
     let key = RenditionKey(asset, request)
-    return steps.caches.frame(for: key)?.derivation ?? steps.expectedDerivation(of: asset, request)
+    return pipeline.cache.frame(for: key)?.derivation ?? pipeline.expectedDerivation(of: asset, request)
   }
 
-  /// The caller has no more use for the picture. Work that nobody else waits for stops soon.
+  /// Cancels a task. Work that no other task waits for stops soon.
   ///
-  /// The task's last delivery is `.failed(.cancelled)`, unless it has had its last.
-  /// - Returns: whether a render was stopped by it.
+  /// The task's last delivery is `.failed(.cancelled)`, unless the task has already ended.
+  /// - Returns: whether this stopped a render that had begun.
   @discardableResult
   package func cancel(_ task: ImageTask) -> Bool { end(task, .cancelled) }
 
-  /// Cancels an active request by its name. False: there is none of that name.
+  /// Cancels an active request by its ID. Returns false if there is no such request.
   ///
-  /// - Parameter orAnybodys: where the owner has none of that name, somebody else's is meant.
-  package func cancelRequest(_ requestID: String, owner: String, orAnybodys: Bool = false) -> Bool {
-    guard let task = requests.task(owner: owner, requestID: requestID, orAnybodys: orAnybodys) else { return false }
+  /// - Parameter includingOtherOwners: if the owner has no request with that ID, cancel another owner's.
+  package func cancelRequest(_ requestID: String, owner: String, includingOtherOwners: Bool = false) -> Bool {
+    guard let task = requests.task(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners)
+    else { return false }
     cancel(task)
     return true
   }
 
-  /// The active requests of an owner, the oldest first; all of them, where none is named.
+  /// The active requests of an owner, oldest first; the requests of all owners if `owner` is `nil`.
   package func activeRequests(owner: String?) -> [RequestState] {
     requests.all(owner: owner, at: now()).map { state, key in
       var state = state
@@ -139,34 +139,35 @@ package final class ImageManager: Sendable {
     }
   }
 
-  /// One request: active, or over for less than a minute.
-  package func request(_ requestID: String, owner: String, orAnybodys: Bool = false) -> RequestState? {
-    requests.request(owner: owner, requestID: requestID, orAnybodys: orAnybodys, at: now()).map { state, key in
+  /// One request that is active or ended less than a minute ago.
+  package func request(_ requestID: String, owner: String, includingOtherOwners: Bool = false) -> RequestState? {
+    requests.request(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners, at: now()).map {
+      state, key in
       var state = state
       state.stage = key.flatMap(jobs.stage)
       return state
     }
   }
 
-  /// Ends what has taken longer than it may. To be called about once a second.
+  /// Ends tasks that are over their deadline. Call it about once a second.
   package func expire() {
     for task in requests.tasks(createdBefore: now() - deadline) { _ = end(task, .deadlineExceeded) }
   }
 
-  /// Lets go of frames that are over the bound, after something was attached to one of them.
-  package func trimFrames() { steps.caches.memory.trim() }
+  /// Evicts frames that are over the memory limit. Call it after bytes were attached to a frame.
+  package func trimFrames() { pipeline.cache.memory.trim() }
 
-  /// Jobs whose render has not begun.
+  /// Number of jobs whose render has not begun.
   package var waitingJobCount: Int { jobs.waitingCount }
 
-  /// Whether a render was stopped by it.
+  /// Ends a task with an error. Returns whether this stopped a render that had begun.
   private func end(_ task: ImageTask, _ error: ImageServiceError) -> Bool {
-    let left = jobs.leave(task)
-    steps.left(left)
+    let result = jobs.leave(task)
+    pipeline.taskLeft(result)
     task.finish(.failed(error))
-    if case .givenUp(_, isRendering: true) = left { return true }
+    if case .cancelled(_, isRendering: true) = result { return true }
     return false
   }
 
-  func leave(_ task: ImageTask) { steps.left(jobs.leave(task)) }
+  func leave(_ task: ImageTask) { pipeline.taskLeft(jobs.leave(task)) }
 }

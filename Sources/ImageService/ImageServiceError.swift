@@ -1,21 +1,21 @@
 import ImageCodec
 import OriginalStore
 
-/// Why there is no picture.
+/// Why a request delivers no picture.
 package enum ImageServiceError: Error, Sendable, Hashable {
-  /// The file behind the asset is gone.
+  /// The asset's file is missing.
   case originalMissing
-  /// The file is no longer what the catalogue knew; a scan will bring it up to date.
+  /// The file has changed since the catalogue read it; the next scan updates the catalogue.
   case originalChanged
-  /// The original is damaged, or of a kind without a decoder, or over a limit.
+  /// The original is damaged, has no decoder, or exceeds a limit.
   case codec(CodecError)
-  /// The render would need more memory than all renders together may have.
+  /// The render would need more memory than the budget of all renders together.
   case overBudget(needed: Int, budget: Int)
-  /// As many jobs wait as may.
+  /// The maximum number of jobs is already waiting.
   case queueFull
-  /// It was not ready within the time that a request may take.
+  /// The picture was not ready within the deadline of a request.
   case deadlineExceeded
-  /// The caller has an active request of that name.
+  /// The caller already has an active request with that ID.
   case requestIDInUse
   case cancelled
   /// The environment failed; the text is for the log.

@@ -4,18 +4,18 @@ import CPhotodSystem
   import Glibc
 #endif
 
-/// What tells one mounted file system from another, and a folder on it from another folder.
+/// Identifies a mounted file system and a folder on it.
 ///
-/// None of it is certain: device numbers are given out anew with each mount, and some file systems have no identifier.
-/// So the same identity means the same disk, and another one only that somebody should look closer.
+/// No part of it is certain: device numbers change with each mount, and some file systems have no identifier. An equal
+/// identity therefore means the same disk, but a different one only means that a closer check is needed.
 package struct FileSystemIdentity: Sendable, Hashable, Codable {
   /// stat(2): st_dev.
   package var device: UInt64
-  /// statfs(2): f_fsid, both its words.
+  /// statfs(2): f_fsid, both words.
   package var identifier: UInt64
   /// statfs(2): f_type.
   package var type: Int64
-  /// Of the folder itself.
+  /// The inode of the folder.
   package var inode: UInt64
 
   package init(device: UInt64, identifier: UInt64, type: Int64, inode: UInt64) {
@@ -27,7 +27,7 @@ package struct FileSystemIdentity: Sendable, Hashable, Codable {
 }
 
 extension LibraryFile {
-  /// The file system that this is on. On a network it asks there.
+  /// The file system of this file. On a network file system this asks the server.
   package func fileSystem() throws(SystemError) -> FileSystemIdentity {
     var status = photod_file_system_status()
     guard photod_file_system_of(descriptor, &status) == 0 else { throw SystemError(code: errno) }

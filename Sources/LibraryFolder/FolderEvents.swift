@@ -1,4 +1,5 @@
-// What the kernel tells of folders: inotify(7). One descriptor, a watch for each folder, and events as they were read.
+// Kernel events of folders: inotify(7). One descriptor, a watch for each folder, and events in the order in which the
+// kernel sends them.
 
 import CPhotodSystem
 
@@ -6,40 +7,40 @@ import CPhotodSystem
   import Glibc
 #endif
 
-/// What happened in a watched folder, or to it.
+/// An event in a watched folder, or of the folder itself.
 package struct FolderEvent: Sendable, Hashable {
   package struct Kinds: OptionSet, Sendable, Hashable {
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Something came under that name: a file, which may still be empty, a folder, or one more name of a file.
+    /// The name was created: a file, which may still be empty, a folder, or another hard link of a file.
     package static let created = Kinds(rawValue: UInt32(IN_CREATE))
-    /// Who had the file open for writing has closed it; a mapping of it is gone too.
-    package static let written = Kinds(rawValue: UInt32(IN_CLOSE_WRITE))
+    /// A writer has closed the file; a writable mapping of it is gone too.
+    package static let closedAfterWrite = Kinds(rawValue: UInt32(IN_CLOSE_WRITE))
     package static let movedFrom = Kinds(rawValue: UInt32(IN_MOVED_FROM))
     package static let movedTo = Kinds(rawValue: UInt32(IN_MOVED_TO))
     package static let deleted = Kinds(rawValue: UInt32(IN_DELETE))
-    /// Rights, times or the number of names.
+    /// Mode, times or link count changed.
     package static let attributes = Kinds(rawValue: UInt32(IN_ATTRIB))
-    /// The watched folder itself has another name, or lies elsewhere.
-    package static let folderMoved = Kinds(rawValue: UInt32(IN_MOVE_SELF))
-    /// What the name stands for is a folder.
+    /// The watched folder itself was renamed or moved.
+    package static let movedSelf = Kinds(rawValue: UInt32(IN_MOVE_SELF))
+    /// The name belongs to a folder.
     package static let isFolder = Kinds(rawValue: 0x4000_0000)
     /// The file system was unmounted.
     package static let unmounted = Kinds(rawValue: UInt32(IN_UNMOUNT))
-    /// The watch is gone, with its folder or because somebody took it back.
-    package static let ended = Kinds(rawValue: UInt32(IN_IGNORED))
-    /// Events were lost: more happened than was read.
+    /// The watch was removed, with its folder or by a call.
+    package static let watchRemoved = Kinds(rawValue: UInt32(IN_IGNORED))
+    /// The event queue overflowed, and events were lost.
     package static let overflow = Kinds(rawValue: UInt32(IN_Q_OVERFLOW))
   }
 
-  /// -1 where it is nobody's: an overflow.
+  /// The watch descriptor; -1 for an overflow.
   package let watch: Int32
   package let kinds: Kinds
-  /// The same for both halves of a rename.
+  /// Equal for both halves of a rename.
   package let cookie: UInt32
-  /// Within the folder; empty where it is about the folder itself.
+  /// The name within the folder; empty for an event of the folder itself.
   package let name: [UInt8]
 
   package init(watch: Int32, kinds: Kinds, cookie: UInt32 = 0, name: [UInt8] = []) {
@@ -50,27 +51,27 @@ package struct FolderEvent: Sendable, Hashable {
   }
 }
 
-/// Watches folders. It owns its descriptor; watches go with it.
+/// Watches folders. Owns its descriptor; closing it removes all watches.
 package final class FolderEvents: Sendable {
-  /// What is asked of each folder, and why.
+  /// The event mask for each folder, and why.
   ///
-  /// Not IN_MODIFY: a copy would be an event for each of its writes, and none says that it is whole; so nothing tells of
-  /// truncate(2), which opens nothing. Not IN_OPEN, which readers cause. Not IN_DELETE_SELF: the folder above tells, and
-  /// IN_IGNORED follows in any case. IN_EXCL_UNLINK: what goes on in a file without a name is nobody's business.
-  /// IN_ONLYDIR for the case that a descriptor is no folder's. IN_DONT_FOLLOW is of no use, for what is named is a
-  /// descriptor, by its link in /proc; which link led there was decided when it was opened, beneath the root. Not
-  /// IN_MASK_CREATE: to watch a folder again is how a scan makes sure of it.
+  /// Not IN_MODIFY: a copy would raise an event for each write, and none of them says that the file is complete. As a
+  /// result truncate(2), which opens nothing, raises no event. Not IN_OPEN, which readers cause. Not IN_DELETE_SELF:
+  /// the parent folder reports the removal, and IN_IGNORED follows in any case. IN_EXCL_UNLINK: events of files without
+  /// a name are not needed. IN_ONLYDIR in case a descriptor does not belong to a folder. IN_DONT_FOLLOW has no use,
+  /// because the folder is named by its descriptor, through its link in /proc; links were resolved when it was opened,
+  /// beneath the root. Not IN_MASK_CREATE: a scan watches known folders again to verify their watches.
   private static let mask =
     UInt32(IN_CREATE) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MOVED_TO) | UInt32(IN_DELETE)
     | UInt32(IN_ATTRIB) | UInt32(IN_EXCL_UNLINK) | UInt32(IN_ONLYDIR)
-  /// The root has no folder above that would tell of its renaming.
+  /// No watched parent folder reports a rename of the root.
   private static let rootMask = mask | UInt32(IN_MOVE_SELF)
   private static let bufferBytes = 65_536
   private static let headBytes = 16
 
   package let descriptor: Int32
 
-  /// Throws ``SystemError``: EMFILE where this user has no more of these (`fs.inotify.max_user_instances`).
+  /// Throws ``SystemError``: EMFILE if this user has no inotify instances left (`fs.inotify.max_user_instances`).
   package init() throws(SystemError) {
     descriptor = photod_inotify_open()
     guard descriptor >= 0 else { throw SystemError(code: errno) }
@@ -78,22 +79,22 @@ package final class FolderEvents: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Watches a folder: what happens in it from now on is an event. One that is watched already keeps its number.
+  /// Watches a folder: later changes in it raise events. A folder that is already watched keeps its watch descriptor.
   ///
-  /// Throws ``SystemError``: ENOSPC where this user's watches are all taken (`fs.inotify.max_user_watches`).
+  /// Throws ``SystemError``: ENOSPC if this user has no watches left (`fs.inotify.max_user_watches`).
   package func watch(_ folder: LibraryFile, isRoot: Bool = false) throws(SystemError) -> Int32 {
     let watch = photod_inotify_watch(descriptor, folder.descriptor, isRoot ? Self.rootMask : Self.mask)
     guard watch >= 0 else { throw SystemError(code: errno) }
     return watch
   }
 
-  /// Takes watches back. One that is gone already is no error.
+  /// Removes watches. A watch that is already gone is not an error.
   ///
-  /// A method of these events and not of a value that holds the tree: called with what a change of that tree returns, such a
-  /// value would be copied for the call, tree and all, and a scan would copy it for each folder.
+  /// This is a method here and not of a value that holds the tree. Such a value would be copied for each call, tree
+  /// included, because the argument is the result of a change to that tree; a scan would copy it for each folder.
   package func unwatch(_ watches: [Int32]) { for watch in watches { _ = photod_inotify_unwatch(descriptor, watch) } }
 
-  /// Reads what has happened, and does not wait. Empty: nothing more, for now.
+  /// Reads pending events without blocking. Empty: no more events for now.
   package func read() -> [FolderEvent] {
     withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 8) { buffer in
       let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -102,7 +103,7 @@ package final class FolderEvents: Sendable {
     }
   }
 
-  /// The events in bytes as the kernel lays them out: `struct inotify_event`, and behind it the name, filled up with NULs.
+  /// Decodes `struct inotify_event` records, each followed by its name, padded with NULs.
   private static func events(_ bytes: UnsafeRawBufferPointer) -> [FolderEvent] {
     var events: [FolderEvent] = []
     var offset = 0
@@ -120,7 +121,7 @@ package final class FolderEvents: Sendable {
     return events
   }
 
-  /// How many folders this user may watch, by all programs together; `nil` where the kernel does not tell.
+  /// Maximum number of watches of this user, over all programs; `nil` if the kernel does not report it.
   package static var userLimit: Int? {
     guard let file = fopen("/proc/sys/fs/inotify/max_user_watches", "r") else { return nil }
     defer { fclose(file) }

@@ -5,20 +5,20 @@ import PhotoModel
   import Glibc
 #endif
 
-/// An open file or folder of the library. It owns its descriptor; reads are by position, so it has no state of its own.
+/// An open file or folder of the library. Owns its descriptor. Reads are positional, so it has no other state.
 package final class LibraryFile: ByteSource {
   package let descriptor: Int32
-  /// What it was when it was opened.
+  /// The identity of the file when it was opened.
   package let identity: FileIdentity
-  /// When its contents, name or rights were last changed, by the kernel's word: nanoseconds since 1970.
+  /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
   package let changed: Int64
   package let device: UInt64
   package let isRegularFile: Bool
 
   package var size: Int64 { identity.size }
-  package var mayWait: Bool { false }
+  package var canReturnNotYet: Bool { false }
 
-  /// Takes over a descriptor, and closes it also where this throws.
+  /// Takes ownership of a descriptor, and closes it even if this throws.
   package init(owning descriptor: Int32) throws(SystemError) {
     var status = photod_file_status()
     guard photod_file_status_of(descriptor, &status) == 0 else {
@@ -40,8 +40,8 @@ package final class LibraryFile: ByteSource {
     return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
   }
 
-  /// Whether anybody has it open for writing, or mapped so; `nil` where the kernel does not tell: the file is another
-  /// user's, or its file system knows no leases.
+  /// Whether a process has the file open or mapped for writing. `nil` if the kernel can't say: the file belongs to
+  /// another user, or its file system does not support leases.
   package var hasWriters: Bool? {
     switch photod_has_writers(descriptor) {
     case 0: false
@@ -50,7 +50,7 @@ package final class LibraryFile: ByteSource {
     }
   }
 
-  /// An entry of this folder, without opening it.
+  /// The metadata of an entry of this folder, without opening it.
   package func entry(_ name: [UInt8]) throws(SystemError) -> FolderEntry {
     var status = photod_file_status()
     let result = (name + [0]).withUnsafeBytes {
@@ -71,7 +71,7 @@ package final class LibraryFile: ByteSource {
   }
 }
 
-/// What stands in a folder under a name.
+/// The metadata of a folder entry.
 package struct FolderEntry: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case file, link, other
@@ -79,7 +79,7 @@ package struct FolderEntry: Sendable, Hashable {
 
   package let kind: Kind
   package let identity: FileIdentity
-  /// When its contents, name or rights were last changed: nanoseconds since 1970.
+  /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
   package let changed: Int64
 }
 

@@ -1,4 +1,4 @@
-// The folder with the photographs, as the one place from which its files are opened: beneath its root or not at all.
+// The folder of the library. All its files are opened here, and only beneath its root.
 
 import CPhotodSystem
 import PhotoModel
@@ -16,7 +16,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   package var description: String { String(cString: strerror(code)) }
 }
 
-/// An open library folder. It owns its descriptor.
+/// An open library folder. Owns its descriptor.
 package final class LibraryFolder: Sendable {
   let descriptor: Int32
 
@@ -28,9 +28,9 @@ package final class LibraryFolder: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Opens one file anywhere, in its folder as if that were a library. For command lines.
+  /// Opens a file at any path, as if its folder were a library. For command line tools.
   ///
-  /// - Parameter path: absolute, or from the working folder.
+  /// - Parameter path: absolute, or relative to the working directory.
   package static func file(at path: String) throws(SystemError) -> LibraryFile {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { String(path[...$0]) } ?? "."
@@ -38,8 +38,8 @@ package final class LibraryFolder: Sendable {
       Array(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...].utf8))
   }
 
-  /// Opens a file or a folder inside: never through `..`, never by a link that leaves the library (EXDEV), never waiting
-  /// on a FIFO.
+  /// Opens a file or a folder inside the library. Never through `..`, never through a link that leaves the library
+  /// (EXDEV), and never blocks on a FIFO.
   ///
   /// - Parameter path: bytes below the root, without a leading slash; empty is the root itself.
   package func open(_ path: [UInt8], isFolder: Bool = false) throws(SystemError) -> LibraryFile {

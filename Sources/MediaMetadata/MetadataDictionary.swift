@@ -22,14 +22,14 @@ package struct MetadataDictionary: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - found: in the order of the file. Of EXIF and XMP the first counts; pieces of IPTC are put together.
-  ///   - includesPlaces: false leaves out whatever tells where, by ``PlaceRule``.
-  package init(_ found: [Block], includesPlaces: Bool) {
+  ///   - includesLocations: false leaves out whatever tells where, by ``LocationFilter``.
+  package init(_ found: [Block], includesLocations: Bool) {
     let blocks = found.compactMap { unpacked($0) }
-    if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesPlaces) }
+    if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesLocations) }
     let datasets = blocks.filter { $0.kind == .iptc }
-    if !datasets.isEmpty { read(iptc: Array(datasets.map(\.bytes).joined())[...], includesPlaces) }
+    if !datasets.isEmpty { read(iptc: Array(datasets.map(\.bytes).joined())[...], includesLocations) }
     if let block = blocks.first(where: { $0.kind == .xmp }) {
-      read(xmp: block.bytes, extended: blocks.filter { $0.kind == .extendedXMP }.map(\.bytes), includesPlaces)
+      read(xmp: block.bytes, extended: blocks.filter { $0.kind == .extendedXMP }.map(\.bytes), includesLocations)
     }
     sections = sections.filter { !$0.value.isEmpty }
   }
@@ -49,24 +49,25 @@ package struct MetadataDictionary: Sendable, Hashable {
     }
   }
 
-  private mutating func read(exif block: ArraySlice<UInt8>, _ includesPlaces: Bool) {
+  private mutating func read(exif block: ArraySlice<UInt8>, _ includesLocations: Bool) {
     let exif = EXIFDictionary(block)
     if let warnings = exif.warnings { incomplete.append("EXIF: \(warnings.first)") }
     if block.count > EXIFSummary.maximumBytes {
       incomplete.append("EXIF: what lies beyond \(EXIFSummary.maximumBytes) bytes of the block's \(block.count)")
     }
-    let sections = includesPlaces ? exif.sections : PlaceRule.withoutPlaces(exif: exif.sections)
+    let sections = includesLocations ? exif.sections : LocationFilter.withoutLocations(exif: exif.sections)
     self.sections.merge(sections) { first, _ in first }
   }
 
-  private mutating func read(iptc bytes: ArraySlice<UInt8>, _ includesPlaces: Bool) {
+  private mutating func read(iptc bytes: ArraySlice<UInt8>, _ includesLocations: Bool) {
     let iptc = IPTCDictionary(bytes)
-    if let complaint = iptc.complaint { incomplete.append("IPTC: \(complaint)") }
-    sections["IPTC"] = includesPlaces ? iptc.datasets : PlaceRule.withoutPlaces(iptc: iptc.datasets)
+    if let problem = iptc.problem { incomplete.append("IPTC: \(problem)") }
+    sections["IPTC"] = includesLocations ? iptc.datasets : LocationFilter.withoutLocations(iptc: iptc.datasets)
   }
 
-  private mutating func read(xmp packet: ArraySlice<UInt8>, extended parts: [ArraySlice<UInt8>], _ includesPlaces: Bool)
-  {
+  private mutating func read(
+    xmp packet: ArraySlice<UInt8>, extended parts: [ArraySlice<UInt8>], _ includesLocations: Bool
+  ) {
     var properties = read(packet)
     if case .text(let guid)? = properties.removeValue(forKey: XMPPacket.extensionKey) {
       if let packet = XMPPacket.joined(parts, guid: guid) {
@@ -75,7 +76,7 @@ package struct MetadataDictionary: Sendable, Hashable {
         incomplete.append("XMP: the extended packet is not there whole")
       }
     }
-    sections["XMP"] = includesPlaces ? properties : PlaceRule.withoutPlaces(xmp: properties)
+    sections["XMP"] = includesLocations ? properties : LocationFilter.withoutLocations(xmp: properties)
   }
 
   private mutating func read(_ packet: ArraySlice<UInt8>) -> [String: MetadataValue] {
@@ -84,7 +85,7 @@ package struct MetadataDictionary: Sendable, Hashable {
       return [:]
     }
     let xmp = XMPDictionary(packet)
-    if let complaint = xmp.complaint { incomplete.append("XMP: \(complaint)") }
+    if let problem = xmp.problem { incomplete.append("XMP: \(problem)") }
     return xmp.properties
   }
 }

@@ -1,5 +1,9 @@
-// Originals: a name from the catalogue becomes bytes, if what is there is still what the catalogue knew. The library's
-// folder is the one store so far; remote ones will answer here too.
+// Opens originals: a file name from the catalogue becomes bytes, if the file is still the one that the catalogue knows.
+// The library's folder is the only store so far; remote stores will be added here.
+//
+// A file is unchanged if its inode, size and time are the same; this check reads no content. After a copy to another
+// disk or a restored backup the inodes differ. Then size, time and fingerprint decide, which reads 4 KiB of each opened
+// file until a scan has recorded the new inode.
 
 import LibraryFolder
 import PhotoModel
@@ -10,9 +14,9 @@ import PhotoModel
 
 /// Why an original could not be opened.
 package enum OriginalStoreError: Error, Sendable, Equatable {
-  /// The file is gone, or its path leads out of the library.
+  /// The file is missing, or its path leads out of the library.
   case notFound
-  /// Something is there, but it is not the file that the catalogue knew: it was replaced or edited since.
+  /// The path exists, but it is neither the file that the catalogue knows nor a copy of it: it was replaced or edited.
   case changed
   case failed(SystemError)
 }
@@ -20,7 +24,7 @@ package enum OriginalStoreError: Error, Sendable, Equatable {
 package struct OriginalStore: Sendable {
   private let opening: @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
 
-  /// A store that is neither a folder nor known here.
+  /// A custom store.
   package init(_ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource) {
     self.opening = opening
   }
@@ -29,7 +33,7 @@ package struct OriginalStore: Sendable {
     self.init { original throws(OriginalStoreError) in try Self.open(original, in: folder) }
   }
 
-  /// Opens an original for reading. Blocks for as long as the file system does.
+  /// Opens an original for reading. Blocks while the file system does.
   package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource { try opening(original) }
 
   private static func open(
@@ -43,7 +47,24 @@ package struct OriginalStore: Sendable {
       throw isGone ? .notFound : .failed(error)
     }
     guard file.isRegularFile else { throw .notFound }
-    guard file.identity == original.identity else { throw .changed }
+    if file.identity == original.identity { return file }
+    guard try isCopy(file, of: original) else { throw .changed }
     return file
+  }
+
+  /// Whether a file with another inode has the content that the catalogue knows. A file with the same inode and another
+  /// time was written to, so it is not a copy.
+  private static func isCopy(_ file: LibraryFile, of original: OriginalFile) throws(OriginalStoreError) -> Bool {
+    let (found, known) = (file.identity, original.identity)
+    guard let fingerprint = original.fingerprint, found.inode != known.inode, found.size == known.size,
+      found.isOfSameTime(as: known)
+    else { return false }
+    do throws(ByteSourceError) {
+      return try FileFingerprint(of: file) == fingerprint
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .failed(SystemError(code: code))
+      }
+    }
   }
 }

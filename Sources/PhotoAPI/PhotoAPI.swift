@@ -1,11 +1,12 @@
-// Where the two wings meet: a request of HTTP becomes a question in PhotoKit's words, its answer a response.
+// The HTTP handler of the API. It checks and routes each HTTP request, calls the library or the image pipeline, and
+// turns the result into an HTTP response.
 //
-//     preparedAnswer -> AnswerCache
-//     handle -> Gatekeeper (host, site, who asks) -> Route -> Gatekeeper (may they?)
+//     preparedResponse -> ResponseCache
+//     handle -> AccessPolicy (host, origin, authentication) -> Route -> AccessPolicy (authorization)
 //            -> AuthorizationRoutes | HealthRoutes | MetricsRoute | AssetRoutes | CollectionRoutes | FetchResultRoutes
 //             | MetadataRoute | ImageRoute | RequestRoutes | ChangeRoutes -> Reply
 //
-// Nothing here blocks a connection: whatever asks the catalogue runs on the lookup queue.
+// Nothing here blocks a connection: work that queries the catalogue runs on the lookup queue or a longer one.
 
 import AccessControl
 import AssetLibrary
@@ -19,52 +20,56 @@ import PhotoModel
 import Telemetry
 
 package struct PhotoAPI: HTTPHandler {
-  /// How the API is set up, as the settings say.
+  /// The settings of the API.
   package struct Options: Sendable {
-    /// Names that the daemon goes by, beside loopback names and addresses.
+    /// Host names of the daemon that are accepted in addition to loopback names and IP addresses.
     package var allowedHosts: [String] = []
-    /// Peers that pass on what others ask.
+    /// Peers that are reverse proxies: their forwarding headers are trusted.
     package var proxies: PeerSet
-    /// Origins whose pages may read answers.
+    /// Origins whose pages may send read requests.
     package var corsOrigins: [String] = []
-    /// Byte ranges that one request may ask for; more are answered whole.
+    /// Origins whose pages may send all requests, including writes.
+    package var corsWriteOrigins: [String] = []
+    /// Maximum number of byte ranges in one request. A request with more ranges gets the whole representation.
     package var maximumRanges = 16
-    /// Serve anybody, without asking who it is, as long as there are no tokens.
+    /// Accept requests without a credential from any peer, as long as no token was ever made.
     package var allowsAnonymous = false
-    /// Shared caches may keep pictures that anybody may see.
-    package var allowsPublic = false
-    /// How much of a file's header is read.
+    /// Let shared caches store images that are visible without a credential.
+    package var allowsPublicCaching = false
+    /// Limits for reading image files, here for reading metadata.
     package var codec: CodecLimits
-    /// How long a fetch may take.
+    /// Maximum duration of one fetch.
     package var fetchDeadline: Duration
-    /// What may be uploaded.
+    /// Limits for uploads.
     package var uploads: UploadLimits
 
     package init(
-      allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], maximumRanges: Int, allowsAnonymous: Bool,
-      allowsPublic: Bool, codec: CodecLimits, fetchDeadline: Duration, uploads: UploadLimits = UploadLimits()
+      allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], corsWriteOrigins: [String], maximumRanges: Int,
+      allowsAnonymous: Bool, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
+      uploads: UploadLimits = UploadLimits()
     ) {
       self.allowedHosts = allowedHosts
       self.proxies = proxies
       self.corsOrigins = corsOrigins
+      self.corsWriteOrigins = corsWriteOrigins
       self.maximumRanges = maximumRanges
       self.allowsAnonymous = allowsAnonymous
-      self.allowsPublic = allowsPublic
+      self.allowsPublicCaching = allowsPublicCaching
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads
     }
   }
 
-  private let gatekeeper: Gatekeeper
-  private let library: any AssetFetching
+  private let accessPolicy: AccessPolicy
+  private let library: any LibraryFetcher
   private let lookups: WorkQueue
   private let fetches: WorkQueue
-  private let answers: FrameAnswers
+  private let frameResponses: FrameResponses
   private let authorization: AuthorizationRoutes
   private let health: HealthRoutes
   private let metrics: MetricsRoute
-  private let fetching: Fetching
+  private let queries: QueryService
   private let assets: AssetRoutes
   private let collections: CollectionRoutes
   private let fetchResults: FetchResultRoutes
@@ -74,105 +79,120 @@ package struct PhotoAPI: HTTPHandler {
   private let requests: RequestRoutes
   private let batch: BatchRoute
   private let caching: CachingRoutes
-  private let changing: Changing
+  private let changeServices: ChangeServices
   private let changes: ChangeRoutes
   private let uploads: UploadRoute
   private let trash: TrashRoute
 
   /// - Parameters:
-  ///   - access: who may come in.
-  ///   - originals: what metadata is read from.
-  ///   - lookups: where questions to the catalogue run, and reading of metadata.
-  ///   - fetches: where those run that may look at every asset, so that none of the others waits for them.
-  ///   - batches: where answers with many pictures are put together. Its line need have no limit: connections have.
-  ///   - answers: what was made of cached frames; the frame cache tells it of those that go.
-  ///   - metrics: what is told at `/metrics`.
-  ///   - scrapes: where that is put together.
-  ///   - files: what is uploaded goes there.
-  ///   - uploads: where it is written.
+  ///   - access: tokens, sessions and signed URLs.
+  ///   - originals: opens the files that metadata is read from.
+  ///   - lookups: queue for catalogue lookups and for reading metadata.
+  ///   - fetches: queue for work that may scan every asset, so that lookups do not wait for it.
+  ///   - batches: queue for responses with many images. It needs no length limit, because the number of connections is
+  ///     limited.
+  ///   - frameResponses: prepared responses. The frame cache reports evicted frames to it.
+  ///   - metrics: the metrics that `/metrics` returns.
+  ///   - scrapes: queue that builds the `/metrics` response.
+  ///   - files: stores uploaded files.
+  ///   - uploads: queue that writes uploaded files.
   package init(
-    library: any AssetFetching, changing: Changing, access: AccessRegistry, results: FetchResults,
+    library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, results: FetchResultStore,
     originals: OriginalStore,
-    images: ImageManager, caching managers: CachingManagers, lookups: WorkQueue, fetches: WorkQueue,
-    batches: WorkQueue, answers: FrameAnswers,
+    images: ImageManager, caching managers: CachingManagerRegistry, lookups: WorkQueue, fetches: WorkQueue,
+    batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue, options: Options,
     logger: Logger
   ) {
-    gatekeeper = Gatekeeper(
-      allowedHosts: options.allowedHosts, proxies: options.proxies, origins: CrossOrigin(origins: options.corsOrigins),
-      access: access, failures: FailureLog(capacity: access.limits.failingPeers, logger: logger))
+    accessPolicy = AccessPolicy(
+      allowedHosts: options.allowedHosts, proxies: options.proxies,
+      cors: CORSPolicy(reading: options.corsOrigins, writing: options.corsWriteOrigins),
+      access: access, failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger))
     self.library = library
     self.lookups = lookups
     self.fetches = fetches
-    self.answers = answers
+    self.frameResponses = frameResponses
     health = HealthRoutes(library: library, logger: logger)
-    self.metrics = MetricsRoute(registry: metrics, queue: scrapes, isOpen: options.allowsAnonymous)
-    fetching = Fetching(library: library, results: results, deadline: options.fetchDeadline, logger: logger)
-    authorization = AuthorizationRoutes(access: access, gatekeeper: gatekeeper, fetching: fetching)
-    assets = AssetRoutes(fetching: fetching)
-    collections = CollectionRoutes(fetching: fetching)
-    fetchResults = FetchResultRoutes(fetching: fetching)
-    fetchResultChanges = FetchResultChangeRoute(fetching: fetching)
+    self.metrics = MetricsRoute(registry: metrics, queue: scrapes, allowsAnonymous: options.allowsAnonymous)
+    queries = QueryService(library: library, results: results, timeLimit: options.fetchDeadline, logger: logger)
+    authorization = AuthorizationRoutes(access: access, accessPolicy: accessPolicy, queries: queries)
+    assets = AssetRoutes(queries: queries)
+    collections = CollectionRoutes(queries: queries)
+    fetchResults = FetchResultRoutes(queries: queries)
+    fetchResultChanges = FetchResultChangeRoute(queries: queries)
     metadata = MetadataRoute(library: library, originals: originals, limits: options.codec, logger: logger)
     image = ImageRoute(
-      library: library, images: images, answers: answers.cache, origins: gatekeeper.origins,
-      allowsPublic: options.allowsPublic, maximumRanges: options.maximumRanges, logger: logger)
+      library: library, images: images, responseCache: frameResponses.cache, cors: accessPolicy.cors,
+      allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     requests = RequestRoutes(images: images)
     batch = BatchRoute(library: library, images: images, queue: batches, logger: logger)
-    caching = CachingRoutes(managers: managers, fetching: fetching)
-    self.changing = changing
+    caching = CachingRoutes(managers: managers, queries: queries)
+    self.changeServices = changeServices
     changes = ChangeRoutes(
-      catalogue: changing.catalogue, lists: changing.lists, fetchResultChanges: fetchResultChanges, fetches: fetches,
+      catalogue: changeServices.catalogue, lists: changeServices.lists, fetchResultChanges: fetchResultChanges,
+      fetches: fetches,
       logger: logger)
-    trash = TrashRoute(files: files, fetching: fetching)
+    trash = TrashRoute(files: files, queries: queries)
     self.uploads = UploadRoute(files: files, limits: options.uploads, queue: uploads, logger: logger)
   }
 
-  package func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
-    guard let access = gatekeeper.accessClass(request.head) else { return nil }
-    return answers.cache.answer(
-      to: request.head, access: access, variesByOrigin: gatekeeper.origins.isConfigured,
+  package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
+    guard let access = accessPolicy.accessClass(request.head) else { return nil }
+    return frameResponses.cache.answer(
+      to: request.head, access: access, variesByOrigin: accessPolicy.cors.isConfigured,
       generation: library.generation)
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    let reply = Reply(responder: responder, standing: gatekeeper.origins.fields(for: request.head) + gatekeeper.vary)
+    let reply = Reply(
+      responder: responder, commonFields: accessPolicy.cors.fields(for: request.head) + accessPolicy.varyFields)
     let target = request.target
     do throws(Problem) {
-      try gatekeeper.check(request.head, target, from: peer)
-      // `OPTIONS *` asks what the server as a whole can do (RFC 9110 §9.3.7).
-      if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
       let route = Route(target.segments)
-      let identity = gatekeeper.identity(request.head, target, route, from: peer)
+      let reach = try accessPolicy.checkHostAndOrigin(request.head, target, route, from: peer)
+      // `OPTIONS *` is about the server as a whole (RFC 9110 §9.3.7).
+      if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
+      let identity = accessPolicy.authenticate(request.head, target, route, from: peer)
       guard let route else {
-        _ = try gatekeeper.admit(request.head, identity, .somebody, from: peer)
-        throw Problem(404, "not-found", "No such resource", detail: "GET /openapi.json lists the resources there are.")
+        _ = try accessPolicy.authorize(request.head, identity, .authenticated, from: peer)
+        throw Problem(404, "not-found", "No such resource", detail: "GET /openapi.json lists all resources.")
       }
       guard route.methods.contains(request.method) else {
         throw Problem(
-          405, "method-not-allowed", "Method not allowed", detail: "This resource knows \(route.allow).",
+          405, "method-not-allowed", "Method not allowed", detail: "This resource supports \(route.allow).",
           fields: ["Allow": route.allow])
       }
       if request.method == .options {
-        let preflight = gatekeeper.origins.preflight(request.head, methods: route.allow)
-        return reply.send(HTTPResponse(204, [("Allow", route.allow)] + preflight))
+        let commonFields = accessPolicy.cors.fields(forOptions: request.head, on: route) + accessPolicy.varyFields
+        return Reply(responder: responder, commonFields: commonFields).send(HTTPResponse(204, [("Allow", route.allow)]))
       }
-      try answer(route, request, target, identity, peer, reply)
+      try answer(route, request, target, identity, reach, peer, reply)
     } catch {
       reply.send(error.response)
     }
   }
 
-  package func takesBodyInPieces(_ head: RequestHead) -> Bool { UploadRoute.takes(head) }
-
-  /// An upload. Who may not send one is told before the body is asked for.
-  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
-    let reply = Reply(responder: responder, standing: gatekeeper.origins.fields(for: head) + gatekeeper.vary)
+  /// Whether the body is streamed: for uploads, and for requests that can be rejected by their head.
+  package func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool {
+    if UploadRoute.streamsBody(head) { return true }
     let target = head.parsedTarget
     do throws(Problem) {
-      try gatekeeper.check(head, target, from: peer)
-      let identity = gatekeeper.identity(head, target, .assets, from: peer)
-      let caller = try gatekeeper.admit(head, identity, Route.assets.requirement(head.method), from: peer)
+      try accessPolicy.checkHostAndOrigin(head, target, Route(target.segments), from: peer)
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /// Handles an upload, or a request that is rejected by its head. A rejection is sent before the body is requested.
+  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
+    let reply = Reply(responder: responder, commonFields: accessPolicy.cors.fields(for: head) + accessPolicy.varyFields)
+    let target = head.parsedTarget
+    do throws(Problem) {
+      try accessPolicy.checkHostAndOrigin(head, target, Route(target.segments), from: peer)
+      precondition(UploadRoute.streamsBody(head), "every other body that comes in pieces is refused by its head")
+      let identity = accessPolicy.authenticate(head, target, .assets, from: peer)
+      let caller = try accessPolicy.authorize(head, identity, Route.assets.requirement(head.method), from: peer)
       guard let caller else { throw .unauthorized }
       try uploads.receive(head, target, body, caller.principal, reply)
     } catch {
@@ -180,37 +200,46 @@ package struct PhotoAPI: HTTPHandler {
     }
   }
 
-  package func response(to error: ParseError) -> HTTPResponse { ownAnswer(Problem(error)) }
+  package func response(to error: ParseError) -> HTTPResponse { serverResponse(Problem(error)) }
 
-  package func responseToAbandonment() -> HTTPResponse {
-    ownAnswer(
-      Problem(500, "internal-error", "Internal error", detail: "The daemon did not answer; that is a bug of its own."))
+  package func unansweredResponse() -> HTTPResponse {
+    serverResponse(
+      Problem(
+        500, "internal-error", "Internal error",
+        detail: "The daemon did not produce a response. This is a bug in photod."))
   }
 
-  package func responseToSlowReaders() -> HTTPResponse {
-    ownAnswer(
+  package func overloadedResponse() -> HTTPResponse {
+    serverResponse(
       Problem(
-        503, "overloaded", "Too many answers are waiting",
-        detail: "Other clients read their answers too slowly for there to be room for this one; ask again in a moment.",
+        503, "overloaded", "Too many responses are pending",
+        detail: "Other clients read their responses too slowly, and their buffers are full. Retry after a moment.",
         fields: ["Retry-After": "1"]))
   }
 
-  /// An answer to nobody in particular.
-  private func ownAnswer(_ problem: Problem) -> HTTPResponse {
+  /// A response that does not belong to a routed request, so it carries no CORS fields of its origin.
+  private func serverResponse(_ problem: Problem) -> HTTPResponse {
     var response = problem.response
     response.head.fields.append(("Cross-Origin-Resource-Policy", "same-origin"))
     return response
   }
 
-  /// Routes that a caller need not be anybody for; all others are for whoever may.
+  /// Handles the routes that need no caller, and dispatches all other routes after authorization.
   private func answer(
-    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ identity: Identity, _ peer: Peer, _ reply: Reply
+    _ route: Route, _ request: HTTPRequest, _ target: RequestTarget, _ identity: AuthenticationResult,
+    _ reach: CORSPolicy.Reach,
+    _ peer: Peer, _ reply: Reply
   ) throws(Problem) {
-    let caller = try gatekeeper.admit(request.head, identity, route.requirement(request.method), from: peer)
+    var caller = try accessPolicy.authorize(request.head, identity, route.requirement(request.method), from: peer)
+    // A page with read-only reach may delete its caller's own resources, but not those of other callers.
+    if reach == .reading, request.method == .delete { caller = caller?.without(.admin) }
     switch route {
     case .health: return reply.send(try health.health(request))
     case .readiness:
-      return try lookUp(reply) { () throws(Problem) in try health.readiness(request, caller?.principal) }
+      // Only callers that may read or administer see the number of assets.
+      let isCounting = caller.map { $0.principal.may(.read) || $0.principal.may(.admin) } ?? false
+      let reader = isCounting ? caller?.principal : nil
+      return try respond(reply) { () throws(Problem) in try health.readiness(request, reader) }
     case .authorization: return reply.send(try authorization.authorization(request, identity))
     case .session:
       return reply.send(
@@ -220,9 +249,9 @@ package struct PhotoAPI: HTTPHandler {
     }
     guard let caller else { throw .unauthorized }
     guard let condition = caller.condition else { return try dispatch(route, request, target, caller, peer, reply) }
-    // A signed URL of somebody who sees only a part: it may have left that part since.
-    try onLookupQueue(reply) { () throws(Problem) in
-      let collection = try fetching.asking { library throws(AssetSourceError) in
+    // The issuer of this signed URL sees only some collections, and may have lost access to this one since signing.
+    try runOnQueue(reply) { () throws(Problem) in
+      let collection = try queries.run { library throws(AssetSourceError) in
         try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
       }
       guard collection != nil else { throw Problem(.revoked, .signature) }
@@ -235,130 +264,133 @@ package struct PhotoAPI: HTTPHandler {
   ) throws(Problem) {
     let principal = caller.principal
     switch route {
-    case .health, .readiness, .authorization, .session: preconditionFailure("answered to anybody")
-    case .signedURLs: try lookUp(reply) { () throws(Problem) in try authorization.sign(request, caller) }
+    case .health, .readiness, .authorization, .session: preconditionFailure("handled before dispatch")
+    case .signedURLs: try respond(reply) { () throws(Problem) in try authorization.sign(request, caller) }
     case .openAPI: reply.send(try health.openAPI(request))
     case .metrics: try metrics.answer(request, principal, reply)
     case .assets where request.method == .post:
-      throw Problem(400, "malformed-request", "Bad Request", detail: "There is no body; an upload is the image itself.")
+      throw Problem(
+        400, "malformed-request", "Bad Request",
+        detail: "The request has no body. Send the image itself as the body.")
     case .assets: try list(in: nil, request, principal, reply)
     case .collectionAssets(let identifier): try list(in: LocalIdentifier(identifier), request, principal, reply)
     case .collections: try listCollections(in: nil, request, principal, reply)
     case .collection(let identifier):
-      try lookUp(reply) { () throws(Problem) in try collections.one(LocalIdentifier(identifier), request, principal) }
+      try respond(reply) { () throws(Problem) in try collections.get(LocalIdentifier(identifier), request, principal) }
     case .collectionChildren(let identifier):
       try listCollections(in: LocalIdentifier(identifier), request, principal, reply)
     case .transientCollections:
-      let end = fetching.end
-      try lookUp(reply, on: fetches) { () throws(Problem) in
-        try collections.makeTransient(request, until: end, principal)
+      let end = queries.deadline
+      try respond(reply, on: fetches) { () throws(Problem) in
+        try collections.createTransient(request, until: end, principal)
       }
     case .fetchResults:
-      let end = fetching.end
-      try lookUp(reply, on: fetches) { () throws(Problem) in
-        try fetchResults.make(request, until: end, principal)
+      let end = queries.deadline
+      try respond(reply, on: fetches) { () throws(Problem) in
+        try fetchResults.create(request, until: end, principal)
       }
     case .fetchResult(let id):
-      try lookUp(reply) { () throws(Problem) in
+      try respond(reply) { () throws(Problem) in
         request.method == .delete
-          ? try fetchResults.end(id, request, principal) : try fetchResults.one(id, request, principal)
+          ? try fetchResults.delete(id, request, principal) : try fetchResults.get(id, request, principal)
       }
     case .fetchResultAssets(let id):
-      try lookUp(reply) { () throws(Problem) in try fetchResults.assets(id, request, principal) }
-    case .fetchResultChanges(let id): try tellChanges(of: id, request, principal, reply)
+      try respond(reply) { () throws(Problem) in try fetchResults.assets(id, request, principal) }
+    case .fetchResultChanges(let id): try respondWithChanges(of: id, request, principal, reply)
     case .asset(let identifier):
-      try lookUp(reply) { () throws(Problem) in try assets.one(LocalIdentifier(identifier), request, principal) }
+      try respond(reply) { () throws(Problem) in try assets.get(LocalIdentifier(identifier), request, principal) }
     case .metadata(let identifier):
-      try lookUp(reply) { () throws(Problem) in try metadata.answer(LocalIdentifier(identifier), request, principal) }
+      try respond(reply) { () throws(Problem) in try metadata.answer(LocalIdentifier(identifier), request, principal) }
     case .changes:
       guard request.method == .post else {
-        return try lookUp(reply) { () throws(Problem) in try changes.history(request, principal) }
+        return try respond(reply) { () throws(Problem) in try changes.history(request, principal) }
       }
-      try lookUp(reply, on: changing.queue) { () throws(Problem) in try changes.perform(request, principal) }
+      try respond(reply, on: changeServices.queue) { () throws(Problem) in try changes.perform(request, principal) }
     case .changeStream:
-      try onLookupQueue(reply) { () throws(Problem) in
-        try changes.stream(request, principal, changing.streams, reply) { [gatekeeper] in
-          // It may have been revoked since.
-          guard case .caller(let now) = gatekeeper.identity(request.head, target, .changeStream, from: peer) else {
+      try runOnQueue(reply) { () throws(Problem) in
+        try changes.stream(request, principal, changeServices.streams, reply) { [accessPolicy] in
+          // The credential may have been revoked since the stream began.
+          guard case .caller(let now) = accessPolicy.authenticate(request.head, target, .changeStream, from: peer)
+          else {
             return false
           }
           return now.principal == principal
         }
       }
-    case .trash: try lookUp(reply) { () throws(Problem) in try trash.list(request, principal) }
+    case .trash: try respond(reply) { () throws(Problem) in try trash.list(request, principal) }
     case .requests: reply.send(try requests.list(request, principal))
     case .request(let requestID):
       reply.send(
         request.method == .delete
-          ? try requests.cancel(requestID, request, principal) : try requests.one(requestID, request, principal))
+          ? try requests.cancel(requestID, request, principal) : try requests.get(requestID, request, principal))
     case .images:
-      try onLookupQueue(reply) { () throws(Problem) in try batch.answer(request, principal, reply) }
+      try runOnQueue(reply) { () throws(Problem) in try batch.answer(request, principal, reply) }
     case .cachingManagers:
-      try lookUp(reply) { () throws(Problem) in
-        request.method == .post ? try caching.make(request, principal) : try caching.list(request, principal)
+      try respond(reply) { () throws(Problem) in
+        request.method == .post ? try caching.create(request, principal) : try caching.list(request, principal)
       }
     case .cachingManager(let id):
-      try lookUp(reply) { () throws(Problem) in
+      try respond(reply) { () throws(Problem) in
         request.method == .delete
-          ? try caching.end(id, request, principal) : try caching.one(id, request, principal)
+          ? try caching.delete(id, request, principal) : try caching.get(id, request, principal)
       }
     case .startCaching(let id):
-      try lookUp(reply) { () throws(Problem) in try caching.start(id, request, principal) }
+      try respond(reply) { () throws(Problem) in try caching.start(id, request, principal) }
     case .stopCaching(let id):
-      try lookUp(reply) { () throws(Problem) in try caching.stop(id, request, principal) }
+      try respond(reply) { () throws(Problem) in try caching.stop(id, request, principal) }
     case .stopCachingAllImages(let id):
-      try lookUp(reply) { () throws(Problem) in try caching.stopAll(id, request, principal) }
+      try respond(reply) { () throws(Problem) in try caching.stopAll(id, request, principal) }
     case .window(let id): try moveWindow(id, request, principal, reply)
     case .image(let identifier):
-      // What is wrong with the query alone is said before anything is looked up.
+      // Reject a malformed query before any lookup.
       let query = try ImageQuery(target)
-      try onLookupQueue(reply) { () throws(Problem) in
+      try runOnQueue(reply) { () throws(Problem) in
         try image.answer(LocalIdentifier(identifier), query, request, caller, reply)
       }
     }
   }
 
-  /// A listing of assets: in the line of look-ups, or in that of fetches where it may look at every asset.
+  /// Lists assets: on the lookup queue, or on the fetch queue if the query may scan every asset.
   private func list(
     in collection: LocalIdentifier?, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
-    let query = try AssetListQuery(request.target, until: fetching.end, for: principal)
+    let query = try AssetListQuery(request.target, until: queries.deadline, for: principal)
     guard let collection else {
-      return try lookUp(reply, on: query.isFree ? fetches : nil) { () throws(Problem) in
+      return try respond(reply, on: query.needsFullScan ? fetches : nil) { () throws(Problem) in
         try assets.list(query, request, principal)
       }
     }
-    // What it takes is known once it is known what the collection is.
-    try onLookupQueue(reply) { () throws(Problem) in
+    // Whether this needs a full scan is known only after the collection has been looked up.
+    try runOnQueue(reply) { () throws(Problem) in
       var query = query
-      query.fetch.scope = try fetching.scope(of: collection, principal)
-      guard query.isFree else { return reply.send(try assets.list(query, request, principal)) }
+      query.fetch.scope = try queries.scope(of: collection, principal)
+      guard query.needsFullScan else { return reply.send(try assets.list(query, request, principal)) }
       let scoped = query
-      try lookUp(reply, on: fetches) { () throws(Problem) in try assets.list(scoped, request, principal) }
+      try respond(reply, on: fetches) { () throws(Problem) in try assets.list(scoped, request, principal) }
     }
   }
 
-  /// A window's list is known, or has to be fetched: perhaps by looking at every asset.
+  /// Moves a window. Its asset list is known already, or must be fetched, which may scan every asset.
   private func moveWindow(
     _ id: String, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
-    try onLookupQueue(reply) { () throws(Problem) in
+    try runOnQueue(reply) { () throws(Problem) in
       let window = try caching.window(id, request, principal)
-      guard window.isFree else { return reply.send(try caching.move(window, principal)) }
-      try lookUp(reply, on: fetches) { () throws(Problem) in try caching.move(window, principal) }
+      guard window.needsFullScan else { return reply.send(try caching.move(window, principal)) }
+      try respond(reply, on: fetches) { () throws(Problem) in try caching.move(window, principal) }
     }
   }
 
-  private func tellChanges(
+  private func respondWithChanges(
     of id: String, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
-    let end = fetching.end
-    try onLookupQueue(reply) { () throws(Problem) in
+    let end = queries.deadline
+    try runOnQueue(reply) { () throws(Problem) in
       let answer = try fetchResultChanges.answer(id, request, mayReadAll: false, until: end, principal)
       if let answer { return reply.send(answer) }
-      try onLookupQueue(reply, fetches) { () throws(Problem) in
+      try runOnQueue(reply, fetches) { () throws(Problem) in
         let answer = try fetchResultChanges.answer(id, request, mayReadAll: true, until: end, principal)
-        guard let answer else { preconditionFailure("a list that may be read is read") }
+        guard let answer else { preconditionFailure("with mayReadAll, the list is always read") }
         reply.send(answer)
       }
     }
@@ -368,20 +400,20 @@ package struct PhotoAPI: HTTPHandler {
     in parent: LocalIdentifier?, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
     let query = try CollectionListQuery(request.target, in: parent, for: principal)
-    let end = fetching.end
-    try lookUp(reply, on: query.fetch.isFree ? fetches : nil) { () throws(Problem) in
+    let end = queries.deadline
+    try respond(reply, on: query.fetch.needsFullScan ? fetches : nil) { () throws(Problem) in
       try collections.list(query, until: end, request, principal)
     }
   }
 
-  /// Answers with what a look-up gives.
-  private func lookUp(
+  /// Runs `answer` on a queue (by default the lookup queue) and sends its response.
+  private func respond(
     _ reply: Reply, on queue: WorkQueue? = nil, _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
   ) throws(Problem) {
-    try onLookupQueue(reply, queue) { () throws(Problem) in reply.send(try answer()) }
+    try runOnQueue(reply, queue) { () throws(Problem) in reply.send(try answer()) }
   }
 
-  private func onLookupQueue(
+  private func runOnQueue(
     _ reply: Reply, _ queue: WorkQueue? = nil, _ work: @escaping @Sendable () throws(Problem) -> Void
   ) throws(Problem) {
     let isAccepted = (queue ?? lookups).submit {
@@ -391,15 +423,15 @@ package struct PhotoAPI: HTTPHandler {
   }
 }
 
-/// What changes the library, and tells of it.
-package struct Changing: Sendable {
+/// The services that change the library and report its changes.
+package struct ChangeServices: Sendable {
   let catalogue: Catalogue
-  let lists: ChangeLists
+  let lists: ChangeListExecutor
   let streams: ChangeStreams
-  /// Where change lists are carried out, one after the other.
+  /// Serial queue that executes change lists.
   let queue: WorkQueue
 
-  package init(catalogue: Catalogue, lists: ChangeLists, streams: ChangeStreams, queue: WorkQueue) {
+  package init(catalogue: Catalogue, lists: ChangeListExecutor, streams: ChangeStreams, queue: WorkQueue) {
     self.catalogue = catalogue
     self.lists = lists
     self.streams = streams
@@ -407,12 +439,12 @@ package struct Changing: Sendable {
   }
 }
 
-/// Answers that were made of cached frames. Made before the frame cache, which tells it what goes.
-package struct FrameAnswers: Sendable {
-  let cache: AnswerCache
+/// Responses prepared from cached frames. Created before the frame cache, which reports evicted frames to it.
+package struct FrameResponses: Sendable {
+  let cache: ResponseCache
 
-  /// - Parameter capacity: answers that are kept at most; each takes up to three kilobytes beside its frame.
-  package init(capacity: Int) { cache = AnswerCache(capacity: capacity) }
+  /// - Parameter capacity: maximum number of cached responses. Each takes up to 3 KB in addition to its frame.
+  package init(capacity: Int) { cache = ResponseCache(capacity: capacity) }
 
   package func framesWereEvicted(_ frames: [CachedFrame]) { cache.framesWereEvicted(frames) }
 }

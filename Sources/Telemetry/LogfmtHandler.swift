@@ -5,7 +5,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// swift-log's handler for standard error: one line an event, `key=value` pairs that a person and a program can read.
+/// A swift-log handler for standard error: one line per event, as `key=value` pairs that people and programs can read.
 ///
 ///     time=2026-11-21T10:00:00.123Z level=info label=library msg="scan complete" assets=12
 package struct LogfmtHandler: LogHandler {
@@ -33,11 +33,12 @@ package struct LogfmtHandler: LogHandler {
       line += " \(key)=\(Self.quoted(value.description))"
     }
     line += "\n"
-    // One write a line, so that lines of several threads do not mix.
+    // One write per line, so that lines of different threads do not mix.
     line.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
-  /// A value as it is where it is plain, else in double quotes; control characters can't forge a line.
+  /// Returns plain text unchanged and quotes all other text. Control characters are escaped, so a value can't forge a
+  /// line.
   private static func quoted(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

@@ -1,4 +1,4 @@
-/// The stages that a picture goes through, in their order; their names are those of `Server-Timing`.
+/// The stages of rendering a frame, in order. The names are those of `Server-Timing`.
 package enum Stage: Int, Sendable, CaseIterable {
   case queue, read, decode, resize, encode
 
@@ -13,7 +13,7 @@ package enum Stage: Int, Sendable, CaseIterable {
   }
 }
 
-/// How long each stage took. A value without allocation, so that carrying it costs nothing.
+/// The duration of each stage. A value without heap allocation, so copying it is cheap.
 package struct StageTimings: Sendable, Equatable {
   private var nanoseconds: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
 
@@ -24,7 +24,7 @@ package struct StageTimings: Sendable, Equatable {
     set { self[nanosecondsOf: stage] = UInt64(max(0, newValue / .nanoseconds(1))) }
   }
 
-  /// The `Server-Timing` field (W3C Server Timing §3): milliseconds, stages that took no time left out.
+  /// The `Server-Timing` field (W3C Server Timing §3), in milliseconds. Stages with a duration of zero are omitted.
   package var serverTiming: String {
     Stage.allCases.compactMap { stage in
       let value = self[nanosecondsOf: stage]

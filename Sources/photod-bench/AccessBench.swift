@@ -140,10 +140,10 @@ private struct LoadedContestant {
 
   /// Microseconds of the server's CPU a request.
   func turn(connections: Int, seconds: Int) throws -> Double {
-    let before = try Accounting.cpuSeconds(of: process)
-    let output = try Peer.output(
+    let before = try ProcessUsage.cpuSeconds(of: process)
+    let output = try PeerServer.output(
       ["taskset", "-c", "1", "wrk", "-t1", "-c\(connections)", "-d\(seconds)s"] + fields.flatMap { ["-H", $0] } + [url])
-    let spent = try Accounting.cpuSeconds(of: process) - before
+    let spent = try ProcessUsage.cpuSeconds(of: process) - before
     guard !output.contains("Non-2xx"), !output.contains("Socket errors"),
       let count = output.firstMatch(of: /(\d+) requests in/).flatMap({ Double($0.1) })
     else { throw BenchError(description: "\(name): \(output)") }

@@ -71,8 +71,8 @@ final class DaemonUnderTest {
 
   /// What the daemon spends while `work` is done.
   func cpuSeconds(_ work: () throws -> Void) throws -> Double {
-    let before = try Accounting.cpuSeconds(of: identifier)
+    let before = try ProcessUsage.cpuSeconds(of: identifier)
     try work()
-    return try Accounting.cpuSeconds(of: identifier) - before
+    return try ProcessUsage.cpuSeconds(of: identifier) - before
   }
 }

@@ -35,7 +35,7 @@ struct IdleBench: ParsableCommand {
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 
-    let before = try Accounting.residentBytes(of: daemon.identifier)
+    let before = try ProcessUsage.residentBytes(of: daemon.identifier)
     var sockets: [Int32] = []
     defer { for socket in sockets { close(socket) } }
     let request = Array(
@@ -43,7 +43,7 @@ struct IdleBench: ParsableCommand {
     for _ in 0..<connections {
       sockets.append(try Self.ask(port, request))
     }
-    let after = try Accounting.residentBytes(of: daemon.identifier)
+    let after = try ProcessUsage.residentBytes(of: daemon.identifier)
     print("| connections, each answered once | resident before | with them | a connection |")
     print("| ---: | ---: | ---: | ---: |")
     print("| \(connections) | \(before >> 10) KiB | \(after >> 10) KiB | \((after - before) / connections) bytes |")

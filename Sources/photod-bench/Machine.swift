@@ -27,7 +27,7 @@ enum Machine {
   static func line() throws -> String {
     let thumbnailer = try Command(["vipsthumbnail", "--vips-version"]).text().split(separator: "\n").first ?? "vips ?"
     let parts = [
-      cores, String(cString: photod_limit_jpeg_library()), String(cString: photod_limit_png_library()),
+      cores, String(cString: photod_codec_floor_jpeg_library()), String(cString: photod_codec_floor_png_library()),
       "vipsthumbnail of \(thumbnailer)",
     ]
     return parts.joined(separator: ", ")

@@ -13,7 +13,7 @@ struct PhotodBench: ParsableCommand {
     ])
 
   static func main() {
-    Interruption.watch()
+    SignalCleanup.watch()
     main(nil)
   }
 }

@@ -47,18 +47,18 @@ struct PlaceholderBench: ParsableCommand {
     try row("80x60 pixels: the hash alone") {
       _ = ThumbHash.encode(rgba: rgba, size: PixelSize(width: 80, height: 60))
     }
-    let maker = PlaceholderMaker(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 1 << 20))
+    let renderer = PlaceholderRenderer(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 1 << 20))
     for (name, usesThumbnail, bytes) in kinds {
       let path = folder + "/" + name
       try Data(bytes).write(to: URL(filePath: path))
       try row(name) {
         let source = try LibraryFolder.file(at: path)
         if usesThumbnail {
-          guard try maker.placeholder(ofThumbnailIn: source, stop: StopFlag()) != nil else {
+          guard try renderer.placeholder(ofThumbnailIn: source, stop: StopFlag()) != nil else {
             throw BenchError(description: "\(name) was not used")
           }
         } else {
-          _ = try maker.placeholder(of: source, stop: StopFlag())
+          _ = try renderer.placeholder(of: source, stop: StopFlag())
         }
       }
     }
@@ -67,7 +67,7 @@ struct PlaceholderBench: ParsableCommand {
   private func row(_ name: String, _ make: () throws -> Void) throws {
     var samples: [Double] = []
     while samples.count < rounds && samples.reduce(0, +) < 3e6 {
-      samples.append(try Accounting.cpuSeconds { try make() } * 1e6)
+      samples.append(try ProcessUsage.cpuSeconds { try make() } * 1e6)
     }
     samples.sort()
     print("| \(name) | \(Int(samples[samples.count / 2])) | \(Int(samples[0])) |")

@@ -46,24 +46,26 @@ struct ServeBench: ParsableCommand {
       binary: photod, library: library, data: folder + "/data2", prefix: Self.serverCore, settings: unlimited)
     let (body, query) = try frame(plain, files: files)
     var contestants = [
-      Contestant(
+      ServeContestant(
         name: "photod", url: "\(plain.url)/v1/assets/\(try plain.onlyAsset())/\(query)", process: plain.identifier),
-      Contestant(
+      ServeContestant(
         name: "photod, access log on", url: "\(logging.url)/v1/assets/\(try logging.onlyAsset())/\(query)",
         process: logging.identifier),
     ]
-    let nginx = try Peer.nginx(folder: folder, name: "nginx", files: files, extra: "")
-    let cached = try Peer.nginx(
+    let nginx = try PeerServer.nginx(folder: folder, name: "nginx", files: files, extra: "")
+    let cached = try PeerServer.nginx(
       folder: folder, name: "nginx-ofc", files: files,
       extra: "open_file_cache max=100 inactive=1h; open_file_cache_valid 1h;")
-    contestants.insert(Contestant(name: "nginx static", url: nginx.url + "/x.jpg", process: nginx.identifier), at: 0)
     contestants.insert(
-      Contestant(name: "nginx, open_file_cache", url: cached.url + "/x.jpg", process: cached.identifier), at: 1)
+      ServeContestant(name: "nginx static", url: nginx.url + "/x.jpg", process: nginx.identifier), at: 0)
+    contestants.insert(
+      ServeContestant(name: "nginx, open_file_cache", url: cached.url + "/x.jpg", process: cached.identifier), at: 1)
     var peers = [nginx, cached]
     if let hummingbird {
-      let peer = try Peer.hummingbird(binary: hummingbird, file: files + "/x.jpg")
+      let peer = try PeerServer.hummingbird(binary: hummingbird, file: files + "/x.jpg")
       peers.append(peer)
-      contestants.append(Contestant(name: "hummingbird (SwiftNIO)", url: peer.url + "/x.jpg", process: peer.identifier))
+      contestants.append(
+        ServeContestant(name: "hummingbird (SwiftNIO)", url: peer.url + "/x.jpg", process: peer.identifier))
     }
 
     for contestant in contestants {
@@ -97,7 +99,7 @@ struct ServeBench: ParsableCommand {
 
   static let serverCore = ["taskset", "-c", "0"]
 
-  private struct Contestant {
+  private struct ServeContestant {
     let name: String
     let url: String
     let process: Int32
@@ -121,12 +123,12 @@ struct ServeBench: ParsableCommand {
     throw BenchError(description: "no frame of \(bytes) bytes")
   }
 
-  private func turn(_ contestant: Contestant) throws -> Turn {
-    let before = try Accounting.cpuSeconds(of: contestant.process)
-    let output = try Peer.output([
+  private func turn(_ contestant: ServeContestant) throws -> Turn {
+    let before = try ProcessUsage.cpuSeconds(of: contestant.process)
+    let output = try PeerServer.output([
       "taskset", "-c", "1", "wrk", "-t1", "-c\(connections)", "-d\(seconds)s", contestant.url,
     ])
-    let spent = try Accounting.cpuSeconds(of: contestant.process) - before
+    let spent = try ProcessUsage.cpuSeconds(of: contestant.process) - before
     guard !output.contains("Non-2xx"), !output.contains("Socket errors"),
       let count = output.firstMatch(of: /(\d+) requests in/).flatMap({ Double($0.1) }),
       let rate = output.firstMatch(of: /Requests\/sec: +([\d.]+)/).flatMap({ Double($0.1) })

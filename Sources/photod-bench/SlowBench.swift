@@ -68,7 +68,7 @@ struct SlowBench: ParsableCommand {
           usleep(50_000)
         }
       }
-      let resident = try Accounting.residentBytes(of: daemon.identifier) >> 20
+      let resident = try ProcessUsage.residentBytes(of: daemon.identifier) >> 20
       if !arguments.isEmpty { attack.waitUntilExit() }
       times.sort()
       let row = [times[times.count / 2], times[times.count - 1]].map { String(Int($0.rounded())) }.joined(

@@ -41,7 +41,7 @@ struct ThumbnailBench: ParsableCommand {
       // A first scan of a large file takes thousands of times as long.
       var samples: [Double] = []
       while samples.count < frames && samples.reduce(0, +) < 5e6 {
-        samples.append(try Accounting.cpuSeconds { (what, size) = try Self.frame(path) } * 1e6)
+        samples.append(try ProcessUsage.cpuSeconds { (what, size) = try Self.frame(path) } * 1e6)
       }
       samples.sort()
       print(

@@ -7,7 +7,7 @@ import Synchronization
 enum ContainerTarget {
   static func check(_ bytes: [UInt8]) {
     let source = CountedSource(bytes)
-    let header = try? MediaHeader.read(from: source, limits: CodecLimits().headerAlone)
+    let header = try? MediaHeader.read(from: source, limits: CodecLimits().headerOnly)
     precondition(source.reads <= 512, "\(source.reads) reads")
     guard let header else { return }
     precondition(header.storedSize.width > 0 && header.storedSize.height > 0)
@@ -15,7 +15,7 @@ enum ContainerTarget {
     for range in header.blocks.map(\.range) + [header.thumbnail].compactMap(\.self) {
       precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
     }
-    let again = try? MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits().headerAlone)
+    let again = try? MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits().headerOnly)
     precondition(again == header, "another header the second time")
   }
 }
@@ -28,7 +28,7 @@ private final class CountedSource: ByteSource {
   init(_ bytes: [UInt8]) { source = MemoryByteSource(bytes) }
 
   var size: Int64 { source.size }
-  var mayWait: Bool { false }
+  var canReturnNotYet: Bool { false }
   var reads: Int { count.withLock { $0 } }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

@@ -48,7 +48,7 @@ enum HTTPTarget {
     switch try parser.next() {
     case .needsInput: return nil
     case .head(let head, let length, let expectsContinue):
-      if isInPieces { parser.takeBodyInPieces() }
+      if isInPieces { parser.streamBody() }
       return "head \(head.target) \(length ?? -1) \(expectsContinue)"
     case .piece(let piece):
       precondition(isInPieces && !piece.isEmpty)

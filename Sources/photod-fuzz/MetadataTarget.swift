@@ -25,8 +25,8 @@ enum MetadataTarget {
   /// What one who may not read places is told is a part of what there is, and a rating is one.
   private static func dictionary(_ kind: MetadataBlock.Kind, _ bytes: [UInt8]) {
     let block = MetadataDictionary.Block(kind, bytes[...])
-    let all = MetadataDictionary([block], includesPlaces: true)
-    let rest = MetadataDictionary([block], includesPlaces: false)
+    let all = MetadataDictionary([block], includesLocations: true)
+    let rest = MetadataDictionary([block], includesLocations: false)
     precondition(rest.sections["GPS"] == nil)
     for (name, section) in rest.sections {
       precondition(section.keys.allSatisfy { all.sections[name]?[$0] != nil }, "a place less and an entry more")

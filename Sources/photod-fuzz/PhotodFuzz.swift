@@ -33,16 +33,16 @@ struct FuzzTarget: Sendable {
   let input: photod_fuzz_input
 
   static let all = [
-    FuzzTarget(name: "jpeg") { fed($0, $1, PictureTarget.jpeg) },
-    FuzzTarget(name: "png") { fed($0, $1, PictureTarget.png) },
-    FuzzTarget(name: "exif") { fed($0, $1, MetadataTarget.exif) },
-    FuzzTarget(name: "xmp") { fed($0, $1, MetadataTarget.xmp) },
-    FuzzTarget(name: "iptc") { fed($0, $1, MetadataTarget.iptc) },
-    FuzzTarget(name: "mpf") { fed($0, $1, MetadataTarget.multiPicture) },
-    FuzzTarget(name: "container") { fed($0, $1, ContainerTarget.check) },
-    FuzzTarget(name: "http") { fed($0, $1, HTTPTarget.check) },
-    FuzzTarget(name: "multipart") { fed($0, $1, MultipartTarget.check) },
-    FuzzTarget(name: "predicate") { fed($0, $1, PredicateTarget.check) },
+    FuzzTarget(name: "jpeg") { run($0, $1, PictureTarget.jpeg) },
+    FuzzTarget(name: "png") { run($0, $1, PictureTarget.png) },
+    FuzzTarget(name: "exif") { run($0, $1, MetadataTarget.exif) },
+    FuzzTarget(name: "xmp") { run($0, $1, MetadataTarget.xmp) },
+    FuzzTarget(name: "iptc") { run($0, $1, MetadataTarget.iptc) },
+    FuzzTarget(name: "mpf") { run($0, $1, MetadataTarget.multiPicture) },
+    FuzzTarget(name: "container") { run($0, $1, ContainerTarget.check) },
+    FuzzTarget(name: "http") { run($0, $1, HTTPTarget.check) },
+    FuzzTarget(name: "multipart") { run($0, $1, MultipartTarget.check) },
+    FuzzTarget(name: "predicate") { run($0, $1, PredicateTarget.check) },
   ]
 
   func run(_ arguments: [String]) throws {
@@ -60,7 +60,7 @@ struct FuzzTarget: Sendable {
     exit(status)
   }
 
-  private static func fed(_ bytes: UnsafePointer<UInt8>?, _ count: Int, _ check: ([UInt8]) -> Void) -> Int32 {
+  private static func run(_ bytes: UnsafePointer<UInt8>?, _ count: Int, _ check: ([UInt8]) -> Void) -> Int32 {
     check(Array(UnsafeBufferPointer(start: bytes, count: count)))
     return 0
   }

@@ -27,7 +27,7 @@ enum PictureTarget {
     if let degraded = planner.degradedPlan(header, request) { _ = render(degraded, source) }
     // A source that waits goes another way through libjpeg, which can't skip rows then: the pictures must agree where
     // both have one and nothing was skipped.
-    let halting = render(plan, HaltingSource(source))
+    let halting = render(plan, SuspendingSource(source))
     if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
       whole.warnings.isEmpty, halting.warnings.isEmpty, !hasFillBytes(bytes)
     {
@@ -106,7 +106,7 @@ enum PictureTarget {
 }
 
 /// A source that has its first bytes at once and the rest in small pieces, with "not yet" before each.
-private final class HaltingSource: ByteSource, @unchecked Sendable {
+private final class SuspendingSource: ByteSource, @unchecked Sendable {
   // Because: one reader at a time, on one thread.
   private let source: MemoryByteSource
   private var isDue = false
@@ -114,7 +114,7 @@ private final class HaltingSource: ByteSource, @unchecked Sendable {
   init(_ source: MemoryByteSource) { self.source = source }
 
   var size: Int64 { source.size }
-  var mayWait: Bool { true }
+  var canReturnNotYet: Bool { true }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
     if offset >= 4096 {

@@ -1,4 +1,4 @@
-// The one place that knows every module: settings go in, a daemon or a scanner comes out.
+// The composition root, the only place that knows every module: turns settings into a daemon or a scanner.
 
 import AccessControl
 import AssetLibrary
@@ -21,19 +21,19 @@ struct Composition: Sendable {
   private let libraryPath: String
   private let dataFolder: String
 
-  /// Checks what the settings name. Throws ``CommandFailure`` with what to change.
+  /// Validates addresses, proxies and paths in the settings. Throws ``CommandFailure`` with what to change.
   init(_ settings: Settings) throws {
     self.settings = settings
     addresses = try settings.listen.map { text in
       guard let address = ListenAddress(text) else {
-        throw CommandFailure(description: "\(text) is no address to listen at; write ADDRESS:PORT or unix:PATH")
+        throw CommandFailure(description: "\(text) is not a listen address; use ADDRESS:PORT or unix:PATH")
       }
       return address
     }
     do {
-      proxies = try PeerSet(settings.proxies)
+      proxies = try PeerSet(settings.trustedProxies)
     } catch {
-      throw CommandFailure(description: "proxies: \(error)")
+      throw CommandFailure(description: "trustedProxies: \(error)")
     }
     libraryPath = try Self.libraryPath(settings)
     dataFolder = try Self.dataFolder(settings)
@@ -49,15 +49,15 @@ struct Composition: Sendable {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
   }
 
-  /// Where the catalogue is; the library need not be here where it is named.
+  /// The data folder. If the settings name it, the library does not have to exist.
   static func dataFolder(_ settings: Settings) throws -> String {
     settings.data.isEmpty ? try standardDataFolder(for: libraryPath(settings)) : settings.data
   }
 
-  /// One library has one name, however it is written.
+  /// Resolves symbolic links, so that one library has one path.
   private static func libraryPath(_ settings: Settings) throws -> String {
     guard !settings.library.isEmpty else {
-      throw CommandFailure(description: "no library: name the folder with --library or PHOTOD_LIBRARY")
+      throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
     }
     guard let resolved = realpath(settings.library, nil) else {
       throw CommandFailure(description: "the library \(settings.library): \(SystemError(code: errno))")
@@ -67,21 +67,22 @@ struct Composition: Sendable {
   }
 
   func daemon() throws -> Daemon {
-    let inherited = ServiceManager.inheritedSockets()
-    let listened: [ListenAddress]
+    let inherited = Systemd.inheritedSockets()
+    let listenAddresses: [ListenAddress]
     do {
-      listened = inherited.isEmpty ? addresses : try inherited.map(Server.address(ofInherited:))
+      listenAddresses = inherited.isEmpty ? addresses : try inherited.map(Server.address(ofInherited:))
     } catch {
       throw CommandFailure(description: "\(error)")
     }
     let access = try accessRegistry()
-    if let open = listened.first(where: { !$0.isLoopback }), !settings.allowAnonymous, !access.isGuarded {
+    if let open = listenAddresses.first(where: { !$0.isLoopback }), !settings.allowAnonymous, !access.requiresCredential
+    {
       throw CommandFailure(
-        description: "\(open.text) can be reached from other machines, and there are no tokens that would tell who is "
-          + "calling. Make one with photod token create, listen on 127.0.0.1, or start with --allow-anonymous to serve "
-          + "anybody.")
+        description: "\(open.text) can be reached from other machines, but no token exists to authenticate callers. "
+          + "Make one with photod token create, listen on 127.0.0.1, or start with --allow-anonymous to serve "
+          + "requests without a token.")
     }
-    photod_tame_malloc()
+    photod_configure_malloc()
     let folder: LibraryFolder
     do {
       folder = try LibraryFolder(path: libraryPath)
@@ -90,70 +91,72 @@ struct Composition: Sendable {
     }
     let catalogue = try Catalogue(dataFolder: dataFolder)
     let cores = ProcessInfo.processInfo.activeProcessorCount
-    // One answer for each 8 KiB of frames: they take a fraction of what the frames do, whoever asks in whatever ways.
-    let answers = FrameAnswers(capacity: settings.frameCacheBytes >> 13)
+    // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
+    let frameResponses = FrameResponses(capacity: settings.frameCacheBytes >> 13)
     let cache = FrameCache(
       capacityBytes: settings.frameCacheBytes, pinnedCapacityBytes: settings.pinnedBytes,
-      evicted: answers.framesWereEvicted)
+      onEvict: frameResponses.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
     let originals = OriginalStore(folder: folder)
-    let images = ImageWing(
+    let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       metrics: metrics)
-    let results = FetchResults(limits: settings.fetchResults)
+    let results = FetchResultStore(limits: settings.fetchResults)
     let lookups = WorkQueue(
-      label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueue * 4), qos: .userInitiated)
-    // One after the other: each may take a core for as long as its deadline lets it.
+      label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueueLength * 4), qos: .userInitiated)
+    // Serial: each fetch may use a core until its deadline.
     let fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated)
-    let caching = CachingManagers(
+    let caching = CachingManagerRegistry(
       library: catalogue, images: images.manager, cache: cache, lookups: lookups, fetches: fetches,
-      limits: settings.caching, metrics: CachingMetrics(metrics), width: max(2, cores),
+      limits: settings.caching, metrics: CachingMetrics(metrics), maximumPreparations: max(2, cores),
       logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
+    MetricsSetup.registerMemory(in: metrics)
     catalogue.feed.observe(caching)
     let streams = ChangeStreams(limits: settings.streams)
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: settings.files, logger: Logger(label: "files"))
-    let changing = Changing(
+    let changeServices = ChangeServices(
       catalogue: catalogue,
-      lists: ChangeLists(
+      lists: ChangeListExecutor(
         catalogue: catalogue, files: files, timeZone: settings.timeZone, limits: settings.changes),
       streams: streams,
-      // One writer at a time; scans' transactions come in between.
-      queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changeQueue, qos: .userInitiated))
+      // One change list at a time; scan transactions run in between.
+      queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changeQueueLength, qos: .userInitiated))
     let api = PhotoAPI(
-      library: catalogue, changing: changing, access: access, results: results, originals: originals,
+      library: catalogue, changeServices: changeServices, access: access, results: results, originals: originals,
       images: images.manager,
       caching: caching, lookups: lookups, fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
-      answers: answers, metrics: metrics,
-      // One scrape after the other, ahead of renders; more than a few waiting are of no use to anybody.
+      frameResponses: frameResponses, metrics: metrics,
+      // Serial, with a higher priority than renders. A longer queue of scrapes would be useless.
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
       files: files,
-      // As many at once as there may be, and no more: each waits for a disk.
+      // Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk.
       uploads: WorkQueue(
         label: "photod.upload", workers: min(settings.uploads.concurrent, 2 * cores),
         limit: settings.uploads.concurrent, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
-        maximumRanges: settings.maximumRanges, allowsAnonymous: settings.allowAnonymous,
-        allowsPublic: settings.cachePublic, codec: settings.codec,
+        corsWriteOrigins: settings.corsWriteOrigins, maximumRanges: settings.maximumRanges,
+        allowsAnonymous: settings.allowAnonymous, allowsPublicCaching: settings.allowsPublicCaching,
+        codec: settings.codec,
         fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds), uploads: settings.uploads),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.server, proxies: proxies,
-      loopCount: settings.loops == 0 ? Int(photod_usable_cores()) : settings.loops,
-      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBytes) : nil,
+      loopCount: settings.eventLoops == 0 ? Int(photod_usable_cores()) : settings.eventLoops,
+      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBufferBytes) : nil,
       logger: Logger(label: "http"))
     MetricsSetup.register(server, limits: settings.server, in: metrics)
     let daemon = Daemon(
       server: server,
-      sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listened), catalogue: catalogue,
+      sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listenAddresses), catalogue: catalogue,
       scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
-      drainDeadline: .seconds(settings.drainSeconds), libraryPath: libraryPath,
+      drainTimeout: .seconds(settings.drainSeconds), libraryPath: libraryPath,
       images: images, results: results, access: access, caching: caching, streams: streams,
       history: settings.history, files: files)
     if settings.watchesLibrary { daemon.watch(settings.watch) }
@@ -161,7 +164,7 @@ struct Composition: Sendable {
     return daemon
   }
 
-  /// Who may come in.
+  /// The database of tokens and keys.
   func accessDatabase() throws -> AccessDatabase {
     try AccessDatabase(dataFolder: dataFolder, limits: settings.access)
   }
@@ -174,11 +177,11 @@ struct Composition: Sendable {
     try LibraryScanner(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
       maximumRemovalPercent: settings.scanMaximumRemovalPercent,
-      quiet: .seconds(settings.scanQuietSeconds), limits: settings.codec,
+      settleTime: .seconds(settings.scanSettleSeconds), limits: settings.codec,
       logger: Logger(label: "scan"))
   }
 
-  /// A folder of its own for each library: two libraries must never share a catalogue by accident.
+  /// The default data folder, one per library: two libraries must never share a catalogue by accident.
   private static func standardDataFolder(for library: String) throws -> String {
     let environment = ProcessInfo.processInfo.environment
     let base: String
@@ -187,7 +190,7 @@ struct Composition: Sendable {
     } else if let home = environment["HOME"], home.hasPrefix("/") {
       base = home + "/.local/share"
     } else {
-      throw CommandFailure(description: "no place for the catalogue: name one with --data or PHOTOD_DATA")
+      throw CommandFailure(description: "no data folder: set --data or PHOTOD_DATA")
     }
     let digest = SHA256.hash(data: Data(library.utf8)).prefix(4).map {
       String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)

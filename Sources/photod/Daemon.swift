@@ -1,4 +1,5 @@
-// The daemon's life: start, scan in the background again and again, and end when a signal says so.
+// The life cycle of the daemon: start, serve, run scans and periodic maintenance in the background, and drain on
+// SIGTERM or SIGINT.
 
 import AccessControl
 import AssetLibrary
@@ -15,7 +16,7 @@ import Synchronization
 #endif
 
 final class Daemon: Sendable {
-  /// What is listened at: addresses of our own, or sockets that a service manager opened.
+  /// The listening sockets: addresses to bind, or sockets inherited from a service manager.
   enum Sockets {
     case bind([ListenAddress])
     case inherited([Int32], [ListenAddress])
@@ -26,28 +27,28 @@ final class Daemon: Sendable {
   private let catalogue: Catalogue
   private let scanner: LibraryScanner
   private let scanInterval: Int
-  private let drainDeadline: Duration
+  private let drainTimeout: Duration
   private let libraryPath: String
-  private let images: ImageWing
-  private let results: FetchResults
+  private let images: ImageServices
+  private let results: FetchResultStore
   private let streams: ChangeStreams
   private let history: HistoryLimits
   private let access: AccessRegistry
-  private let caching: CachingManagers
+  private let caching: CachingManagerRegistry
   private let files: LibraryFiles
   private let logger = Logger(label: "photod")
   private let scanQueue = DispatchQueue(label: "photod.scan", qos: .utility)
-  /// `nil`: the library is only scanned.
+  /// `nil`: the library is not watched, only scanned.
   private let watcher = Mutex<LibraryWatcher?>(nil)
   private let stopScanning = StopFlag()
   private let hasScanned = Atomic<Bool>(false)
-  /// Sources live as long as they are held.
+  /// Keeps the dispatch sources alive.
   private let sources = Mutex<[Source]>([])
 
   init(
     server: Server, sockets: Sockets, catalogue: Catalogue, scanner: LibraryScanner, scanInterval: Int,
-    drainDeadline: Duration, libraryPath: String, images: ImageWing, results: FetchResults,
-    access: AccessRegistry, caching: CachingManagers, streams: ChangeStreams, history: HistoryLimits,
+    drainTimeout: Duration, libraryPath: String, images: ImageServices, results: FetchResultStore,
+    access: AccessRegistry, caching: CachingManagerRegistry, streams: ChangeStreams, history: HistoryLimits,
     files: LibraryFiles
   ) {
     self.server = server
@@ -55,7 +56,7 @@ final class Daemon: Sendable {
     self.catalogue = catalogue
     self.scanner = scanner
     self.scanInterval = scanInterval
-    self.drainDeadline = drainDeadline
+    self.drainTimeout = drainTimeout
     self.libraryPath = libraryPath
     self.images = images
     self.results = results
@@ -66,10 +67,10 @@ final class Daemon: Sendable {
     self.files = files
   }
 
-  /// Serves until SIGTERM or SIGINT, then finishes what is under way.
+  /// Serves until SIGTERM or SIGINT, then drains.
   func run() async throws {
     Self.raiseDescriptorLimit()
-    // Before anybody is told that we are here: a signal that comes early must not find the default action.
+    // Before READY is announced: an early signal must not run the default action.
     let endings = signals([SIGTERM, SIGINT])
     on(SIGHUP) { [self] in scanQueue.async { [self] in scan() } }
     let bound: [ListenAddress]
@@ -88,27 +89,27 @@ final class Daemon: Sendable {
       print("photod serves \(libraryPath) at \(address.url)")
     }
     fflush(nil)
-    ServiceManager.notify("READY=1")
+    Systemd.notify("READY=1")
     tick()
     scanQueue.async { [self] in
-      // Before the first scan: what is on its way to the trash or back would look as if it were gone, or new.
+      // Before the first scan: a file in the middle of a move to or from the trash would look deleted or new.
       recover()
       scan()
     }
-    pruneRegularly()
-    tidyHourly()
-    if scanInterval > 0 { scanRegularly() }
+    scheduleHistoryPruning()
+    scheduleLimitedLibraryCleanup()
+    if scanInterval > 0 { scheduleScans() }
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
-    ServiceManager.notify("STOPPING=1")
+    Systemd.notify("STOPPING=1")
     stopScanning.raise()
-    images.background.end()
+    images.background.cancel()
     streams.end()
     await withCheckedContinuation { continuation in
-      server.drain(deadline: drainDeadline) { continuation.resume() }
+      server.drain(deadline: drainTimeout) { continuation.resume() }
     }
     watcher.withLock { $0.take() }?.end()
-    // What a scan has begun to write, it finishes.
+    // Wait for a running scan to finish its writes.
     await withCheckedContinuation { continuation in scanQueue.async { continuation.resume() } }
     await images.close()
     logger.info("stopped")
@@ -123,38 +124,38 @@ final class Daemon: Sendable {
 
   private func keep(_ source: Source) { sources.withLock { $0.append(source) } }
 
-  /// Puts right what a process before this one left half way.
+  /// Completes or undoes file moves that an earlier process left unfinished.
   private func recover() {
     do {
       try files.recover()
     } catch {
-      logger.error("files that were being moved could not be put right", metadata: ["error": "\(error)"])
+      logger.error("file recovery failed", metadata: ["error": "\(error)"])
     }
   }
 
-  /// What is in the trash for too long goes.
+  /// Deletes files whose time in the trash is over.
   private func purge() {
     do {
       try files.purge(stop: stopScanning)
     } catch {
-      logger.error("the trash could not be purged", metadata: ["error": "\(error)"])
+      logger.error("trash purge failed", metadata: ["error": "\(error)"])
     }
   }
 
-  /// How the watcher stands; `nil` where nothing is watched.
+  /// The watcher's statistics; `nil` if the library is not watched.
   var watchStatistics: WatchStatistics? { watcher.withLock { $0 }?.statistics }
 
-  /// Watches the library too, from its first scan on. To be called before `run`.
+  /// Also watches the library, from the first scan on. Call before `run`.
   func watch(_ options: LibraryWatcher.Options) {
     do {
       let made = try LibraryWatcher(
         scanner: scanner, scanQueue: scanQueue, options: options, stop: stopScanning, logger: Logger(label: "watch"),
-        scanned: { [weak self] in self?.scanned($0, "scanned what changed") },
-        wantsEverything: { [weak self] in self?.scan() })
+        scanned: { [weak self] in self?.scanned($0, "scanned changed paths") },
+        requestFullScan: { [weak self] in self?.scan() })
       watcher.withLock { $0 = made }
     } catch {
       logger.warning(
-        "the library is not watched; changes are found by the scans at intervals", metadata: ["error": "\(error)"])
+        "library watch failed; changes are found by interval scans only", metadata: ["error": "\(error)"])
     }
   }
 
@@ -164,15 +165,15 @@ final class Daemon: Sendable {
     do {
       let progress =
         if let watcher = watcher.withLock({ $0 }) {
-          try watcher.scanEverything()
+          try watcher.runFullScan()
         } else {
           try scanner.scan(stop: stopScanning)
         }
-      // The first scan of this run may find nothing new, and what was begun before it still be undone.
+      // The first scan may find nothing new while background work of an earlier run is still unfinished.
       let isFirst = !hasScanned.exchange(true, ordering: .relaxed)
       scanned(progress, "scanned", startsBackground: isFirst)
     } catch {
-      logger.error("the scan failed", metadata: ["error": "\(error)"])
+      logger.error("scan failed", metadata: ["error": "\(error)"])
     }
   }
 
@@ -187,13 +188,13 @@ final class Daemon: Sendable {
       ])
   }
 
-  /// What is looked at once a second: `photod scan` may change the catalogue while we serve from it and `photod token` who
-  /// may come in, and requests may have taken longer than they may.
+  /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
+  /// tokens), sends stream heartbeats, and ends expired requests and leases.
   private func tick() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
     timer.setEventHandler { [catalogue, streams, images, results, access, caching] in
       access.refresh()
-      catalogue.noticeOtherWriters()
+      catalogue.checkForExternalChanges()
       streams.tick()
       images.manager.expire()
       results.expire()
@@ -204,30 +205,31 @@ final class Daemon: Sendable {
     keep(Source(timer))
   }
 
-  /// Removes what is older than the history goes back, a little at a time.
-  private func pruneRegularly() {
+  /// Removes history older than the configured retention, in small steps.
+  private func scheduleHistoryPruning() {
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "photod.history", qos: .utility))
     timer.setEventHandler { [self] in
       do {
         let needed = results.oldestChangeToken(catalogue.tokens)
         while try !stopScanning.isRaised && catalogue.pruneHistory(history, needed: needed) {}
       } catch {
-        logger.error("the history could not be shortened", metadata: ["error": "\(error)"])
+        logger.error("history pruning failed", metadata: ["error": "\(error)"])
       }
     }
-    timer.schedule(deadline: .now() + Self.pruneInterval, repeating: Self.pruneInterval, leeway: .seconds(10))
+    timer.schedule(
+      deadline: .now() + Self.historyPruneSeconds, repeating: Self.historyPruneSeconds, leeway: .seconds(10))
     timer.activate()
     keep(Source(timer))
   }
 
-  /// Limited libraries that nobody uses any more go.
-  private func tidyHourly() {
+  /// Removes limited libraries that are no longer used.
+  private func scheduleLimitedLibraryCleanup() {
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
     timer.setEventHandler { [catalogue, logger] in
       do {
-        try catalogue.tidyLimitedLibraries()
+        try catalogue.pruneLimitedLibraries()
       } catch {
-        logger.error("limited libraries can't be tidied up", metadata: ["error": "\(error)"])
+        logger.error("limited library cleanup failed", metadata: ["error": "\(error)"])
       }
     }
     timer.schedule(deadline: .now() + 60, repeating: 3600, leeway: .seconds(60))
@@ -235,10 +237,9 @@ final class Daemon: Sendable {
     keep(Source(timer))
   }
 
-  /// In seconds.
-  private static let pruneInterval = 300.0
+  private static let historyPruneSeconds = 300.0
 
-  private func scanRegularly() {
+  private func scheduleScans() {
     let timer = DispatchSource.makeTimerSource(queue: scanQueue)
     timer.setEventHandler { [self] in scan() }
     timer.schedule(
@@ -248,7 +249,7 @@ final class Daemon: Sendable {
   }
 
   private func on(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
-    // The default action would end the process before Dispatch hears of the signal.
+    // Otherwise the default action would end the process before Dispatch sees the signal.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler(handler: handler)
@@ -256,14 +257,14 @@ final class Daemon: Sendable {
     keep(Source(source))
   }
 
-  /// These signals as they come, from now on.
+  /// A stream of these signals, from now on.
   private func signals(_ numbers: [Int32]) -> AsyncStream<Int32> {
     let (signals, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(1))
     for number in numbers { on(number) { continuation.yield(number) } }
     return signals
   }
 
-  /// Connections, files and SQLite all want descriptors; the soft limit of 1,024 is a default from another time.
+  /// Raises the soft limit of file descriptors: connections, files and SQLite need more than the usual 1,024.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -2,14 +2,14 @@ import CPhotodSystem
 import Dispatch
 import Synchronization
 
-/// Gives free memory back to the kernel a moment after the renders have ended, and at most once in that moment: between
-/// two renders of a burst it would only have to be asked for again.
+/// Returns free memory to the kernel one second after a lane becomes idle, at most once a second: within a burst of
+/// renders it would have to be allocated again at once.
 final class MemoryRelease: Sendable {
   private static let delay = DispatchTimeInterval.seconds(1)
 
   private let isDue = Mutex(false)
 
-  @Sendable func soon() {
+  @Sendable func schedule() {
     let begins = isDue.withLock { isDue in
       defer { isDue = true }
       return !isDue

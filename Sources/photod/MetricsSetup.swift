@@ -1,100 +1,111 @@
 import AssetLibrary
+import CPhotodSystem
 import DiskCache
 import HTTPServer
 import ImageService
 import PhotoModel
 import Telemetry
 
-/// Which metrics there are, beside those that `ImageMetrics` counts. Everything here is read where it is kept, when
-/// somebody asks: nothing is written for it.
+/// Registers all metrics except those of `ImageMetrics`. Each value is read from its owner at the time of a scrape.
 enum MetricsSetup {
   static func register(_ server: Server, limits: ServerLimits, in registry: MetricsRegistry) {
     for status in ServerStatistics.StatusClass.allCases {
       registry.counter(
-        "photod_http_requests_total", "Answers, by their status.", ["status": status.rawValue],
-        read: { Double(server.statistics.answers[status] ?? 0) })
+        "photod_http_requests_total", "Responses by status class.", ["status": status.rawValue],
+        read: { Double(server.statistics.responses[status] ?? 0) })
     }
     registry.counter(
-      "photod_http_prepared_answers_total", "Answers that were sent as they were prepared, from memory.",
-      read: { Double(server.statistics.preparedAnswers) })
+      "photod_http_prepared_responses_total", "Responses sent from the prepared-response cache in memory.",
+      read: { Double(server.statistics.preparedResponses) })
     registry.counter(
-      "photod_http_sent_bytes_total", "Bytes of answers that the kernel took, heads and all.",
+      "photod_http_sent_bytes_total", "Bytes of responses passed to the kernel, including heads.",
       read: { Double(server.statistics.sentBytes) })
     registry.gauge(
-      "photod_http_connections", "Connections that are open.", read: { Double(server.statistics.connections) })
+      "photod_http_connections", "Open connections.", read: { Double(server.statistics.connections) })
     registry.gauge(
-      "photod_http_received_bytes", "Bytes of requests that are held, out of http.receivedBytes.",
-      read: { Double(server.statistics.receivedBytes) })
+      "photod_http_request_buffer_bytes", "Bytes of buffered requests, limited by http.requestBufferBytes.",
+      read: { Double(server.statistics.requestBufferBytes) })
     registry.gauge(
-      "photod_http_received_capacity_bytes", "Bytes of requests that may be held: http.receivedBytes.",
-      read: { Double(limits.receivedBytes) })
+      "photod_http_request_buffer_capacity_bytes", "Limit of bytes of buffered requests: http.requestBufferBytes.",
+      read: { Double(limits.requestBufferBytes) })
     registry.gauge(
-      "photod_http_answer_bytes", "Bytes of JSON that wait for slow readers, out of http.answerBytes.",
-      read: { Double(server.statistics.answerBytes) })
+      "photod_http_response_buffer_bytes",
+      "Bytes of JSON buffered for slow clients, limited by http.responseBufferBytes.",
+      read: { Double(server.statistics.responseBufferBytes) })
     registry.gauge(
-      "photod_http_answer_capacity_bytes", "Bytes of JSON that may wait for slow readers: http.answerBytes.",
-      read: { Double(limits.answerBytes) })
+      "photod_http_response_buffer_capacity_bytes",
+      "Limit of bytes of JSON buffered for slow clients: http.responseBufferBytes.",
+      read: { Double(limits.responseBufferBytes) })
   }
 
   static func register(_ cache: FrameCache, capacityBytes: Int, in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_frame_cache_bytes", "Bytes of frames that are kept in memory.", read: { Double(cache.byteCount) })
+      "photod_frame_cache_bytes", "Bytes of frames in the memory cache.", read: { Double(cache.byteCount) })
     registry.gauge(
-      "photod_frame_cache_capacity_bytes", "Bytes of frames that may be kept in memory: cache.frameBytes.",
+      "photod_frame_cache_capacity_bytes", "Limit of bytes of frames in the memory cache: cache.frameBytes.",
       read: { Double(capacityBytes) })
     registry.gauge(
-      "photod_pinned_frame_bytes", "Bytes of frames that caching managers keep in memory, part of those of the cache.",
+      "photod_frame_cache_pinned_bytes",
+      "Bytes of frames in the memory cache that caching managers pin.",
       read: { Double(cache.pinnedByteCount) })
     registry.gauge(
-      "photod_pinned_frame_capacity_bytes", "Bytes of frames that caching managers may keep: cache.pinnedBytes.",
+      "photod_frame_cache_pinned_capacity_bytes",
+      "Limit of bytes of frames that caching managers pin: cache.pinnedBytes.",
       read: { Double(cache.pinnedCapacityBytes) })
   }
 
-  static func register(_ caching: CachingManagers, in registry: MetricsRegistry) {
+  /// Distinguishes a leak from free memory that is not yet returned to the kernel.
+  static func registerMemory(in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_caching_managers", "Caching managers that there are.", read: { Double(caching.depths.managers) })
+      "photod_allocated_bytes", "Bytes allocated and not freed by the process.",
+      read: { Double(photod_allocated_bytes()) })
+  }
+
+  static func register(_ caching: CachingManagerRegistry, in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_preheat_pending", "Frames that caching managers want and do not have yet.",
-      read: { Double(caching.depths.pending) })
+      "photod_caching_managers", "Active caching managers.", read: { Double(caching.counts.managers) })
+    registry.gauge(
+      "photod_preheat_pending", "Frames requested by caching managers and not ready yet.",
+      read: { Double(caching.counts.pending) })
   }
 
   /// - Parameters:
-  ///   - capacityBytes: the whole of the memory budget: what renders reserve, and the quick workers' shares.
-  ///   - shareBytes: what one quick worker may hold.
+  ///   - capacityBytes: the whole memory budget: render reservations plus the quick workers' shares.
+  ///   - shareBytes: the share of one quick worker.
   static func register(
-    _ budget: MemoryBudget, capacityBytes: Int, _ quick: WorkQueue, shareBytes: Int, _ lane: RenderLane,
+    _ budget: MemoryBudget, capacityBytes: Int, _ quickLane: WorkQueue, shareBytes: Int, _ renderLane: RenderLane,
     _ images: ImageManager, in registry: MetricsRegistry
   ) {
     registry.gauge(
-      "photod_memory_budget_bytes", "Bytes that all renders together may hold: memoryBudget.",
+      "photod_memory_budget_bytes", "Limit of bytes held by all renders together: memoryBudgetBytes.",
       read: { Double(capacityBytes) })
     registry.gauge(
-      "photod_memory_in_use_bytes", "Bytes of that budget that are reserved.",
-      read: { Double(budget.bytesInUse + quick.depth.running * shareBytes) })
+      "photod_memory_in_use_bytes", "Reserved bytes of the memory budget.",
+      read: { Double(budget.bytesInUse + quickLane.depth.running * shareBytes) })
     registry.gauge(
-      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "quick"],
-      read: { Double(quick.depth.waiting) })
+      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "quick"],
+      read: { Double(quickLane.depth.waiting) })
     registry.gauge(
-      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "interactive"],
-      read: { Double(lane.depths.interactive) })
+      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "interactive"],
+      read: { Double(renderLane.waitingCounts.interactive) })
     registry.gauge(
-      "photod_render_queue_depth", "Work that waits, by its lane.", ["lane": "background"],
-      read: { Double(lane.depths.background) })
+      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "background"],
+      read: { Double(renderLane.waitingCounts.background) })
     registry.gauge(
-      "photod_render_waiting", "Jobs whose render has not begun, out of render.queue.",
+      "photod_render_waiting_jobs", "Jobs whose render has not begun, limited by render.queueLength.",
       read: { Double(images.waitingJobCount) })
   }
 
   static func register(_ disk: DiskStore, in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_disk_cache_capacity_bytes", "Bytes that the disk cache may take: cache.diskBytes.",
+      "photod_disk_cache_capacity_bytes", "Limit of bytes of the disk cache: cache.diskBytes.",
       read: { Double(disk.capacityBytes) })
     for (kind, content) in [("frame", \DiskStoreStatistics.frames), ("derivative", \DiskStoreStatistics.derivatives)] {
       registry.gauge(
-        "photod_disk_cache_bytes", "Bytes that the disk cache takes, by what is kept.", ["kind": kind],
+        "photod_disk_cache_bytes", "Bytes of the disk cache by kind of entry.", ["kind": kind],
         read: { Double(disk.statistics[keyPath: content].bytes) })
       registry.gauge(
-        "photod_disk_cache_entries", "Entries of the disk cache, by what is kept.", ["kind": kind],
+        "photod_disk_cache_entries", "Entries of the disk cache by kind.", ["kind": kind],
         read: { Double(disk.statistics[keyPath: content].entries) })
     }
     let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
@@ -103,34 +114,35 @@ enum MetricsSetup {
     ]
     for (event, count) in counts {
       registry.counter(
-        "photod_disk_cache_events_total", "What came of look-ups and of entries to be kept.", ["event": event],
+        "photod_disk_cache_events_total", "Results of disk cache lookups and stores.", ["event": event],
         read: { Double(disk.statistics[keyPath: count]) })
     }
     registry.gauge(
-      "photod_disk_cache_off", "1 while nothing can be kept on disk: full, read-only, broken, or another's.",
-      read: { disk.statistics.isOff || disk.statistics.isQuiet ? 1 : 0 })
+      "photod_disk_cache_unavailable",
+      "1 while the disk cache can't be used: full, read-only, broken, or used by another process.",
+      read: { disk.statistics.isOff || disk.statistics.isSuspended ? 1 : 0 })
   }
 
-  /// - Parameter statistics: `nil` while nothing is watched.
+  /// - Parameter statistics: returns `nil` while the library is not watched.
   static func register(
     watching statistics: @escaping @Sendable () -> WatchStatistics?, in registry: MetricsRegistry
   ) {
     registry.gauge(
-      "photod_watch_folders", "Folders of the library that are watched.", read: { Double(statistics()?.folders ?? 0) })
+      "photod_watch_folders", "Watched folders of the library.", read: { Double(statistics()?.folders ?? 0) })
     registry.gauge(
       "photod_watch_unwatched_folders",
-      "Folders that the last scan came by and that can't be watched: watch.folders, or the kernel's own limit.",
+      "Folders of the last scan that can't be watched, due to watch.maximumFolders or the kernel's limit.",
       read: { Double(statistics()?.unwatchedFolders ?? 0) })
     registry.gauge(
-      "photod_watch_waiting_paths", "Paths that something happened to and that are not scanned yet.",
-      read: { Double(statistics()?.waitingPaths ?? 0) })
+      "photod_watch_pending_paths", "Changed paths that are not scanned yet.",
+      read: { Double(statistics()?.pendingPaths ?? 0) })
     registry.counter(
-      "photod_watch_events_total", "What the kernel told of the library's folders.",
+      "photod_watch_events_total", "Kernel events for the library's folders.",
       read: { Double(statistics()?.events ?? 0) })
     registry.counter(
-      "photod_watch_overflows_total", "How often the kernel had more to tell than it keeps: all was scanned then.",
+      "photod_watch_overflows_total", "Overflows of the kernel's event queue; each causes a full scan.",
       read: { Double(statistics()?.overflows ?? 0) })
     registry.counter(
-      "photod_watch_scans_total", "Scans of what something happened to.", read: { Double(statistics()?.scans ?? 0) })
+      "photod_watch_scans_total", "Scans of changed paths.", read: { Double(statistics()?.scans ?? 0) })
   }
 }

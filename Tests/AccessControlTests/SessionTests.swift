@@ -4,30 +4,31 @@ import Testing
 
 @Suite("Sessions")
 struct SessionTests {
-  @Test("a session is its token's holder, until it is signed out")
+  @Test("a session has the principal of its token until sign-out")
   func signedIn() throws {
     let access = try TemporaryAccess()
     let (token, secret) = try access.token([.read, .location], limitedTo: ["album"])
     let (session, grant) = try access.registry.signIn(secret)
     #expect(access.registry.grant(session: session.text) === grant)
-    #expect(grant.principal == token.principal, "what it makes is its token's")
+    #expect(grant.principal == token.principal, "a session acts as its token")
     #expect(access.remembered(session.text, .session) === grant && access.remembered(session.text) == nil)
-    #expect(access.registry.grant(session: secret) == nil, "a token is no session")
-    #expect(access.refusal { () throws(Refusal) in try access.registry.grant(bearer: session.text) } == .malformed)
+    #expect(access.registry.grant(session: secret) == nil, "a token is not accepted as a session")
+    #expect(
+      access.refusal { () throws(CredentialError) in try access.registry.grant(bearer: session.text) } == .malformed)
     access.registry.signOut(session.text)
     #expect(access.registry.grant(session: session.text) == nil && access.remembered(session.text, .session) == nil)
   }
 
-  @Test("nobody is signed in with what is no token")
+  @Test("sign-in with an invalid token fails")
   func refused() throws {
     let access = try TemporaryAccess()
     _ = try access.token()
     for text in ["", "x", Secret(.token).text, Secret(.session).text] {
-      #expect(throws: AccessRegistry.SignInRefusal.self) { try access.registry.signIn(text) }
+      #expect(throws: AccessRegistry.SignInError.self) { try access.registry.signIn(text) }
     }
   }
 
-  @Test("it ends when nobody uses it for its lease, and each use begins that anew")
+  @Test("a session ends when it is unused for its lease, and each use renews the lease")
   func lease() throws {
     var limits = AccessLimits()
     limits.sessionLeaseSeconds = 100
@@ -40,7 +41,7 @@ struct SessionTests {
       access.registry.refresh()
     }
     access.clock.advance(100)
-    #expect(access.registry.grant(session: session.text) != nil, "what is remembered goes with the next refresh")
+    #expect(access.registry.grant(session: session.text) != nil, "the cached grant is dropped at the next refresh")
     access.clock.advance(101)
     access.registry.refresh()
     access.clock.advance(101)
@@ -48,7 +49,7 @@ struct SessionTests {
     #expect(access.registry.grant(session: session.text) == nil)
   }
 
-  @Test("it ends with its token: when that expires, and when it is revoked")
+  @Test("a session ends when its token expires or is revoked")
   func withToken() throws {
     let access = try TemporaryAccess()
     let short = try access.token(for: 60)
@@ -62,7 +63,7 @@ struct SessionTests {
     #expect(access.registry.grant(session: sessions[1]) == nil && access.remembered(sessions[1], .session) == nil)
   }
 
-  @Test("a change of another token ends nobody's session")
+  @Test("a change of another token does not end a session")
   func others() throws {
     let access = try TemporaryAccess()
     let (_, secret) = try access.token()
@@ -73,10 +74,10 @@ struct SessionTests {
     #expect(access.registry.grant(session: session.text) != nil)
   }
 
-  @Test("of one token's sessions the one not used for longest makes room; of all there is an end")
+  @Test("the least recently used session of a token makes room for a new one; the total of sessions is limited")
   func bounded() throws {
     var limits = AccessLimits()
-    (limits.sessions, limits.sessionsAToken) = (5, 3)
+    (limits.sessions, limits.sessionsPerToken) = (5, 3)
     let access = try TemporaryAccess(limits)
     let first = try access.token()
     var sessions: [String] = []
@@ -88,7 +89,7 @@ struct SessionTests {
     let second = try access.token()
     _ = try access.registry.signIn(second.secret)
     _ = try access.registry.signIn(second.secret)
-    #expect(throws: AccessRegistry.SignInRefusal.tooManySessions) { try access.registry.signIn(second.secret) }
-    #expect(sessions.dropFirst().allSatisfy { access.registry.grant(session: $0) != nil }, "nobody else's goes")
+    #expect(throws: AccessRegistry.SignInError.tooManySessions) { try access.registry.signIn(second.secret) }
+    #expect(sessions.dropFirst().allSatisfy { access.registry.grant(session: $0) != nil }, "no other session ends")
   }
 }

@@ -17,29 +17,29 @@ struct SignatureTests {
 
   private func refusal(
     _ signature: URLSignature, _ access: TemporaryAccess, on subject: URLSignature.Subject? = nil
-  ) -> Refusal? {
-    access.refusal { () throws(Refusal) in
+  ) -> CredentialError? {
+    access.refusal { () throws(CredentialError) in
       try access.registry.grant(signature: signature, on: subject ?? self.subject)
     }
   }
 
-  @Test("a signature reads back as it was written, and opens what it was written on, for reading alone")
+  @Test("a signature survives a round trip and grants read access to the signed resource only")
   func roundTrip() throws {
     let access = try TemporaryAccess()
     let (token, _) = try access.token([.read, .write, .location, .admin], limitedTo: ["album"])
     let signature = try signed(access, by: token.identifier)
     #expect(URLSignature(signature.parameters) == signature)
     let grant = try access.registry.grant(signature: signature, on: subject)
-    #expect(grant.principal.scopes == [.read], "never places")
-    #expect(grant.principal.visibility == .collections(["album"]), "no more than its issuer sees")
+    #expect(grant.principal.scopes == [.read], "a signature never gives the location scope")
+    #expect(grant.principal.visibility == .collections(["album"]), "the visibility of the issuer")
     #expect(grant.principal.name != token.principal.name && grant.expires == access.clock.now + 60)
-    // The order of parameters says nothing.
+    // The order of the parameters does not matter.
     let turned = URLSignature.Subject(
       segments: subject.segments, parameters: [("format", "jpeg"), ("targetSize", "20x20")])
     #expect(refusal(signature, access, on: turned) == nil)
   }
 
-  @Test("on anything else it opens nothing")
+  @Test("a signature is rejected for any other resource")
   func elsewhere() throws {
     let access = try TemporaryAccess()
     let signature = try signed(access)
@@ -51,11 +51,11 @@ struct SignatureTests {
       (path, [("targetSize", "20x20&format=jpeg")]), (path, [("targetsize", "20x20"), ("format", "jpeg")]),
     ] {
       let other = URLSignature.Subject(segments: segments, parameters: parameters)
-      #expect(refusal(signature, access, on: other) == .forged, "\(segments) \(parameters)")
+      #expect(refusal(signature, access, on: other) == .invalidSignature, "\(segments) \(parameters)")
     }
   }
 
-  @Test("whatever is changed of it, in whichever place, it is forged, or no signature at all")
+  @Test("a change of any part of a signature makes it invalid or malformed")
   func tampered() throws {
     let access = try TemporaryAccess()
     let (token, _) = try access.token()
@@ -83,24 +83,24 @@ struct SignatureTests {
     }
     var theirs = parameters
     theirs[1].value = other.identifier
-    #expect(!holds(theirs), "nobody signs in another's name")
+    #expect(!holds(theirs), "a token can't sign in another token's name")
     theirs[1].value = URLSignature.operatorIssuer
     #expect(!holds(theirs))
-    // Without its collection it is one on the path itself, which nobody signed.
+    // Without its collection parameter the signature would cover the path itself, which was not signed.
     #expect(!holds(Array(try signed(access).parameters.dropLast() + parameters.suffix(1))))
   }
 
-  @Test("it ends at its second, or with its issuer: when that ends, is revoked, or may not read")
+  @Test("a signature ends at its expiry, or when its issuer expires, is revoked or lacks the read scope")
   func ends() throws {
     let access = try TemporaryAccess()
     let short = try access.token(for: 30).token
     let long = try access.token().token
     let writer = try access.token([.write]).token
     let byShort = try signed(access, by: short.identifier, for: 60)
-    #expect(byShort.expires == access.clock.now + 30, "no longer than its issuer")
+    #expect(byShort.expires == access.clock.now + 30, "the expiry is limited by the issuer")
     let byLong = try signed(access, by: long.identifier, for: 60)
     let byNobody = try signed(access, for: 60)
-    #expect(refusal(try signed(access, by: writer.identifier), access) == .powerless)
+    #expect(refusal(try signed(access, by: writer.identifier), access) == .missingReadScope)
     access.clock.advance(29)
     #expect(refusal(byShort, access) == nil)
     access.clock.advance(1)
@@ -112,7 +112,7 @@ struct SignatureTests {
     #expect(refusal(byNobody, access) == .expired)
   }
 
-  @Test("two keys are good at once: what one signed outlives one rotation, and no second")
+  @Test("two keys are valid at a time: a signature survives one key rotation but not two")
   func rotation() throws {
     let access = try TemporaryAccess()
     _ = try access.token()
@@ -127,7 +127,7 @@ struct SignatureTests {
     #expect(try access.outside.signingKeys().count == 2)
   }
 
-  @Test("an album's opens the album and nothing beside it, and asks whether a limited issuer still sees it")
+  @Test("an album signature grants only the album, and only while a limited issuer still sees it")
   func albums() throws {
     let access = try TemporaryAccess()
     let everything = try access.token().token
@@ -141,15 +141,15 @@ struct SignatureTests {
     }
   }
 
-  @Test("what was prepared for one is found no more once anything has changed")
+  @Test("a change of the access list gives unauthenticated callers a new access class")
   func classes() throws {
     let access = try TemporaryAccess()
     #expect(try access.registry.grant(signature: try signed(access), on: subject).accessClass == nil)
     let token = try access.token().token
     let before = try access.registry.grant(signature: try signed(access), on: subject).accessClass
-    #expect(before == access.registry.classOfNobody && before != nil)
+    #expect(before == access.registry.unauthenticatedClass && before != nil)
     _ = try access.outside.revokeToken(token.identifier)
     access.registry.refresh()
-    #expect(access.registry.classOfNobody != before)
+    #expect(access.registry.unauthenticatedClass != before)
   }
 }

@@ -5,34 +5,35 @@ import Testing
 
 @Suite("Tokens")
 struct TokenTests {
-  @Test("a token opens what it was made for, from the first refresh after another process made it")
+  @Test("a token created by another process is accepted after the next refresh, with its scopes")
   func made() throws {
     let access = try TemporaryAccess()
-    #expect(!access.registry.isGuarded && access.registry.classOfNobody == .anybody)
+    #expect(!access.registry.requiresCredential && access.registry.unauthenticatedClass == .anybody)
     let (token, secret) = try access.token([.read, .location], limitedTo: ["album"], name: "gallery")
     let grant = try access.registry.grant(bearer: secret)
     #expect(grant.principal.scopes == [.read, .location] && grant.principal.visibility == .collections(["album"]))
     #expect(grant.token == token.identifier && grant.expires == nil)
-    #expect(access.registry.isGuarded && access.registry.classOfNobody != .anybody)
+    #expect(access.registry.requiresCredential && access.registry.unauthenticatedClass != .anybody)
     #expect(try access.outside.tokens().map(\.name) == ["gallery"])
   }
 
-  @Test("what is no token, or none of ours, opens nothing")
+  @Test("malformed and unknown tokens are rejected")
   func unknown() throws {
     let access = try TemporaryAccess()
     let (_, secret) = try access.token()
     for (text, refusal) in [
-      ("", Refusal.malformed), ("photod_", .malformed), (String(secret.dropLast()), .malformed),
+      ("", CredentialError.malformed), ("photod_", .malformed), (String(secret.dropLast()), .malformed),
       (secret + "A", .malformed),
       (secret.replacing("photod_", with: "session_"), .malformed), (secret + "=", .malformed),
       (Secret(.token).text, .unknown), (Secret(.session).text, .malformed),
       (String(repeating: "x", count: 10_000), .malformed),
     ] {
-      #expect(access.refusal { () throws(Refusal) in try access.registry.grant(bearer: text) } == refusal, "\(text)")
+      #expect(
+        access.refusal { () throws(CredentialError) in try access.registry.grant(bearer: text) } == refusal, "\(text)")
     }
   }
 
-  @Test("it ends at its second, on the hot path too, and when it is revoked, at the next refresh")
+  @Test("a token is rejected from its expiry second on, also if cached, and after revocation from the next refresh on")
   func ends() throws {
     let access = try TemporaryAccess()
     let short = try access.token(for: 60)
@@ -44,17 +45,18 @@ struct TokenTests {
     #expect(access.remembered(short.secret) != nil)
     access.clock.advance(1)
     #expect(access.remembered(short.secret) == nil && access.remembered(long.secret) != nil)
-    #expect(access.refusal { () throws(Refusal) in try access.registry.grant(bearer: short.secret) } == .expired)
+    #expect(
+      access.refusal { () throws(CredentialError) in try access.registry.grant(bearer: short.secret) } == .expired)
 
     _ = try access.outside.revokeToken(long.token.identifier)
-    #expect(access.remembered(long.secret) != nil, "nobody has looked yet")
+    #expect(access.remembered(long.secret) != nil, "the registry has not refreshed yet")
     access.registry.refresh()
     #expect(access.remembered(long.secret) == nil)
-    #expect(access.refusal { () throws(Refusal) in try access.registry.grant(bearer: long.secret) } == .revoked)
-    #expect(access.registry.isGuarded, "the last token gone opens no door")
+    #expect(access.refusal { () throws(CredentialError) in try access.registry.grant(bearer: long.secret) } == .revoked)
+    #expect(access.registry.requiresCredential, "a credential is still required after the last token ended")
   }
 
-  @Test("the hot path knows a secret only after it was good, only as its kind, and only whole")
+  @Test("the grant cache contains a secret only after it was valid, and only for its kind and full text")
   func remembering() throws {
     let access = try TemporaryAccess()
     let (_, secret) = try access.token()
@@ -66,7 +68,7 @@ struct TokenTests {
     }
   }
 
-  @Test("callers who see the same part share a class, others never; one who may not read has none")
+  @Test("callers with equal visibility share an access class, others do not; a caller without the read scope has none")
   func classes() throws {
     let access = try TemporaryAccess()
     func grant(_ scopes: Set<Scope>, _ collections: Set<LocalIdentifier>?) throws -> Grant {
@@ -77,13 +79,13 @@ struct TokenTests {
     let other = try grant([.read], ["a"])
     #expect(everything[0].accessClass == everything[1].accessClass && some[0].accessClass == some[1].accessClass)
     let classes = [
-      everything[0].accessClass, some[0].accessClass, other.accessClass, access.registry.classOfNobody, .anybody,
+      everything[0].accessClass, some[0].accessClass, other.accessClass, access.registry.unauthenticatedClass, .anybody,
     ]
     #expect(Set(classes).count == 5 && !classes.contains(nil))
     #expect(try grant([.write], nil).accessClass == nil)
   }
 
-  @Test("nothing that opens is in the file, which nobody else may read")
+  @Test("the database file contains no token secret and is readable by its owner only")
   func file() throws {
     let access = try TemporaryAccess()
     let (_, secret) = try access.token()
@@ -97,7 +99,7 @@ struct TokenTests {
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("no more tokens are in force than there may be, and what is over is not kept without end")
+  @Test("the number of active tokens is limited, and so is the number of inactive tokens kept")
   func bounded() throws {
     var limits = AccessLimits()
     limits.tokens = 3
@@ -111,10 +113,10 @@ struct TokenTests {
     }
     #expect(try access.outside.tokens().count <= 2 * limits.tokens)
     access.registry.refresh()
-    #expect(access.registry.isGuarded)
+    #expect(access.registry.requiresCredential)
   }
 
-  @Test("it is revoked by its identifier, or by its name where no other in force has it")
+  @Test("a token is revoked by its identifier, or by its name if no other active token has it")
   func revoking() throws {
     let access = try TemporaryAccess()
     let first = try access.token(name: "phone").token
@@ -126,7 +128,7 @@ struct TokenTests {
     #expect(try access.outside.tokens().allSatisfy { $0.revoked != nil })
   }
 
-  @Test("uses are written down to the hour, by whoever refreshes")
+  @Test("refresh records token usage, rounded down to the hour")
   func lastUsed() throws {
     let access = try TemporaryAccess()
     let (_, secret) = try access.token()
@@ -138,7 +140,7 @@ struct TokenTests {
     #expect(uses == [access.clock.now / 3600 * 3600, nil])
     access.clock.advance(7200)
     access.registry.refresh()
-    #expect(try access.outside.tokens()[0].lastUsed == uses[0], "not used since")
+    #expect(try access.outside.tokens()[0].lastUsed == uses[0], "unused since the last record")
     #expect(access.remembered(secret) != nil)
     access.clock.advance(60)
     access.registry.refresh()

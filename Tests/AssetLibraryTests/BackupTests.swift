@@ -73,8 +73,8 @@ struct BackupTests {
     return try queue.read { try Int64.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'token'") ?? -1 }
   }
 
-  private func differences(_ library: TemporaryLibrary) throws -> [Difference] {
-    var found: [Difference] = []
+  private func differences(_ library: TemporaryLibrary) throws -> [CheckDifference] {
+    var found: [CheckDifference] = []
     _ = try CatalogueCheck(catalogue: Catalogue(reading: library.data), directory: library.root).run {
       found.append($0)
     }

@@ -149,7 +149,7 @@ struct ChangeHistoryTests {
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let identifier = try #require(try catalogue.everything()["a.jpg"]).localIdentifier
-    let lists = try ChangeLists(library, catalogue)
+    let lists = try ChangeListExecutor(library, catalogue)
     let place = Location(latitude: 48.1, longitude: -11.5, altitude: 3)
     _ = try lists.perform(
       [
@@ -207,8 +207,8 @@ struct ChangeHistoryTests {
   @Test(
     "what one may not know of moves no token, fills no page, and takes nothing away as the history is shortened",
     arguments: [true, false], [true, false])
-  func ownHistory(seesOneAlbum: Bool, mayKnowPlaces: Bool) throws {
-    if !seesOneAlbum, mayKnowPlaces { return }
+  func ownHistory(seesOneAlbum: Bool, mayReadLocation: Bool) throws {
+    if !seesOneAlbum, mayReadLocation { return }
     var dice = Dice(7)
     let library = try SyntheticLibrary((1...8).map { SyntheticAsset(Int64($0), &dice) })
     let catalogue = library.catalogue
@@ -221,7 +221,7 @@ struct ChangeHistoryTests {
       ], for: .local)
     let album = try #require(made.created["$a"])
     let who = Principal(
-      name: "who", scopes: mayKnowPlaces ? [.read, .location] : [.read],
+      name: "who", scopes: mayReadLocation ? [.read, .location] : [.read],
       visibility: seesOneAlbum ? .collections([album]) : .everything)
     func update(_ index: Int, _ update: AssetUpdate) throws {
       _ = try lists.perform([ChangeRequest(.updateAsset(names[index], update))], for: .local)
@@ -234,7 +234,7 @@ struct ChangeHistoryTests {
         turn += 1
         let place = Location(latitude: Double(turn), longitude: 1)
         if seesOneAlbum { try update(5, AssetUpdate(creationDate: Timestamp(milliseconds: Int64(turn)))) }
-        if !mayKnowPlaces { try update(1, AssetUpdate(location: .some(place))) }
+        if !mayReadLocation { try update(1, AssetUpdate(location: .some(place))) }
       }
     }
     func shorten() throws {
@@ -351,7 +351,7 @@ struct ChangeHistoryTests {
   }
 }
 
-extension ChangeLists {
+extension ChangeListExecutor {
   init(_ library: TemporaryLibrary, _ catalogue: Catalogue) throws {
     let files = try LibraryFiles(
       catalogue: catalogue, directory: library.root, timeZone: "UTC", limits: .init(),

@@ -9,11 +9,11 @@ import Testing
 
 extension SyntheticLibrary {
   /// What carries out change lists in this library.
-  func changeLists(_ limits: ChangeLimits = ChangeLimits()) throws -> ChangeLists {
+  func changeLists(_ limits: ChangeLimits = ChangeLimits()) throws -> ChangeListExecutor {
     let files = try LibraryFiles(
       catalogue: catalogue, directory: folder.root, timeZone: "UTC", limits: CodecLimits(),
       options: LibraryFiles.Options(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    return ChangeLists(catalogue: catalogue, files: files, timeZone: "UTC", limits: limits)
+    return ChangeListExecutor(catalogue: catalogue, files: files, timeZone: "UTC", limits: limits)
   }
 
   func token(_ principal: Principal = .local) throws -> String { try catalogue.changeToken(for: principal) }

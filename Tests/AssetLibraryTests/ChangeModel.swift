@@ -110,7 +110,7 @@ struct ChangeModel: Equatable {
       if let key = collection.keyAsset, leaving.contains(key), !names.map(\.description).contains(key) {
         collections[target.description]?.keyAsset = nil
       }
-    case .deleteAsset, .restoreAsset, .createAsset, .useUpload: throw Refused()
+    case .deleteAsset, .restoreAsset, .createAsset, .createAssetFromUpload: throw Refused()
     }
   }
 

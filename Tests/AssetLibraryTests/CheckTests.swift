@@ -13,11 +13,11 @@ import Testing
 struct CheckTests {
   /// What is found, without a lock and without a right to write.
   private func differences(
-    _ library: TemporaryLibrary, _ surroundings: LibrarySurroundings = .system
-  ) throws -> (found: [Difference], summary: CatalogueCheck.Summary) {
-    var found: [Difference] = []
+    _ library: TemporaryLibrary, _ environment: LibraryEnvironment = .system
+  ) throws -> (found: [CheckDifference], summary: CatalogueCheck.Summary) {
+    var found: [CheckDifference] = []
     let summary = try CatalogueCheck(
-      catalogue: Catalogue(reading: library.data), directory: library.root, surroundings: surroundings
+      catalogue: Catalogue(reading: library.data), directory: library.root, environment: environment
     ).run { found.append($0) }
     #expect(summary.differences == found.count)
     return (found, summary)
@@ -42,7 +42,7 @@ struct CheckTests {
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let (found, summary) = try differences(library)
-    #expect(found == [] && summary.files == 8 && !summary.changedMeanwhile)
+    #expect(found == [] && summary.files == 8 && !summary.changedDuringCheck)
     withExtendedLifetime(catalogue) {}
   }
 
@@ -52,7 +52,7 @@ struct CheckTests {
     for i in 1000..<2300 { try library.put(smallJPEG, "many/\(i).jpg") }
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
-    var expected: [Difference] = []
+    var expected: [CheckDifference] = []
     for i in stride(from: 1005, to: 2300, by: 100) {
       unlink("\(library.root)/many/\(i).jpg")
       expected.append(.onlyInCatalogue(path: Array("many/\(i).jpg".utf8)))
@@ -79,7 +79,7 @@ struct CheckTests {
       ("UPDATE file SET asset = 99 WHERE path = CAST('a.jpg' AS BLOB)", "foreign-key file row 1 names a row of asset"),
       ("UPDATE file SET asset = NULL, role = NULL WHERE path = CAST('a.jpg' AS BLOB)", "file-without-asset a.jpg"),
       ("UPDATE file SET isPrimary = 0 WHERE path = CAST('a.jpg' AS BLOB)", "asset-without-file "),
-      ("UPDATE file SET path = x'0031' WHERE path = CAST('a.jpg' AS BLOB)", "without-path row "),
+      ("UPDATE file SET path = x'0031' WHERE path = CAST('a.jpg' AS BLOB)", "row-without-path row "),
       ("INSERT INTO memberCount VALUES (1, 0, 5)", "counter members of "),
       ("UPDATE dayCount SET value = value + 1", "counter assets of day "),
       ("INSERT INTO dayCount VALUES (-7, 0, 2)", "counter assets of day -7, listing 0: 2 kept, 0 counted"),

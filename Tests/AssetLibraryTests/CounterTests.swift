@@ -39,8 +39,8 @@ struct CounterTests {
     try library.queue.write { db in
       try db.execute(sql: "UPDATE asset SET \(column) = \(value) WHERE id % 3 > 0")
     }
-    var differences: [Difference] = []
-    try library.catalogue.examine { differences.append($0) }
+    var differences: [CheckDifference] = []
+    try library.catalogue.checkConsistency { differences.append($0) }
     #expect(differences.isEmpty)
     let strays = try library.queue.read { db in
       try Int.fetchOne(

@@ -231,14 +231,14 @@ struct FetchResultChangesTests {
   func successors() throws {
     var dice = Dice(8)
     let library = try ChangingLibrary(60, &dice)
-    let results = FetchResults(limits: FetchResults.Limits())
+    let results = FetchResultStore(limits: FetchResultStore.Limits())
     var fetch = AssetFetch()
     fetch.predicate = try FetchPredicate("fileSize >= 0", schema: .asset, principal: .local)
     (fetch.includesHidden, fetch.includesAllBurstAssets) = (true, true)
     let found = try library.catalogue.rows(fetch, atMost: 1000, deadline: nil, for: .local)
     let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
     let name = try results.keep(result, owner: .local)
-    let room = results.mostAssets
+    let room = results.assetCapacity
     func ask() throws -> (name: String, delta: FetchResultDelta) {
       let delta = try #require(try library.changes(of: result))
       return (try results.keep(delta.after, after: result, named: name, owner: .local).name, delta)
@@ -252,10 +252,10 @@ struct FetchResultChangesTests {
     let second = try ask()
     #expect(second.name != name && second.delta.details?.changedIndexes.count == 1)
     for _ in 0..<5 { #expect(try ask().name == second.name, "the same state, the same handle") }
-    #expect(results.handles.count == 2 && results.mostAssets > room - 200, "the list is there once")
+    #expect(results.handles.count == 2 && results.assetCapacity > room - 200, "the list is there once")
     // The list goes on for the one when the other is gone.
     #expect(results.handles.end(name, owner: .local))
-    #expect(results.mostAssets <= FetchResults(limits: FetchResults.Limits()).mostAssets - result.count)
+    #expect(results.assetCapacity <= FetchResultStore(limits: FetchResultStore.Limits()).assetCapacity - result.count)
     try library.commit { db in try db.execute(sql: "DELETE FROM asset WHERE id = 5") }
     let third = try ask()
     #expect(third.name != second.name && third.delta.after.count == result.count - 1)
@@ -323,7 +323,7 @@ private final class ChangingLibrary {
 
   /// Assets with the tokens of their last changes that somebody can see.
   func listed(_ rows: [UInt32], for principal: Principal) throws -> [Listed] {
-    let revision = principal.may(.location) ? "revision" : "coalesce(placelessRevision, revision)"
+    let revision = principal.may(.location) ? "revision" : "coalesce(nonLocationRevision, revision)"
     return try synthetic.queue.read { db in
       let statement = try db.makeStatement(sql: "SELECT \(revision) FROM asset WHERE id = ?")
       return try rows.map { Listed(row: Int64($0), revision: try Int64.fetchOne(statement, arguments: [$0]) ?? -1) }
@@ -336,8 +336,8 @@ private final class ChangingLibrary {
       try body(db)
       try db.execute(
         sql: """
-          INSERT INTO change (token, time, objects, isPlaceOnly)
-          SELECT value, 0, 1, NOT EXISTS (SELECT 1 FROM changedObject WHERE token = value AND isPlaceOnly = 0)
+          INSERT INTO change (token, time, objects, isLocationOnly)
+          SELECT value, 0, 1, NOT EXISTS (SELECT 1 FROM changedObject WHERE token = value AND isLocationOnly = 0)
           FROM library WHERE key = 'token'
           """)
     }

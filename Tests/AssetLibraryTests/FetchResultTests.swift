@@ -14,19 +14,20 @@ struct FetchResultTests {
 
   private let other = Principal(name: "other", scopes: [.read])
 
-  private func results(_ change: (inout FetchResults.Limits) -> Void = { _ in }) -> (FetchResults, ManualClock) {
-    var limits = FetchResults.Limits()
+  private func results(_ change: (inout FetchResultStore.Limits) -> Void = { _ in }) -> (FetchResultStore, ManualClock)
+  {
+    var limits = FetchResultStore.Limits()
     limits.lease = .seconds(10)
     change(&limits)
     let clock = ManualClock()
-    return (FetchResults(limits: limits, now: clock.now), clock)
+    return (FetchResultStore(limits: limits, now: clock.now), clock)
   }
 
   private func result(_ count: Int) -> FetchResult {
     FetchResult(rows: (0..<count).map { UInt32($0 * 7 % 1009) }, changeToken: "1", fetch: AssetFetch())
   }
 
-  private func keep(_ count: Int, _ results: FetchResults, _ owner: Principal = .local) throws -> String {
+  private func keep(_ count: Int, _ results: FetchResultStore, _ owner: Principal = .local) throws -> String {
     try results.keep(result(count), owner: owner)
   }
 
@@ -73,20 +74,20 @@ struct FetchResultTests {
   @Test("they and transient collections take at most so many bytes together, and give them back")
   func bytes() throws {
     let (results, clock) = results { $0.bytes = 10_000 }
-    #expect(results.mostAssets == 1000)
+    #expect(results.assetCapacity == 1000)
     let name = try keep(500, results)
-    #expect(results.mostAssets < 500)
-    let transient = FetchResults.TransientCollection(title: "t", rows: Array(0..<900))
+    #expect(results.assetCapacity < 500)
+    let transient = FetchResultStore.TransientCollection(title: "t", rows: Array(0..<900))
     _ = try results.keep(transient, owner: .local)
     #expect(throws: LeaseTable<FetchResult>.Refusal.tooLarge(limitBytes: 10_000)) { try keep(100, results) }
-    #expect(throws: LeaseTable<FetchResults.TransientCollection>.Refusal.tooLarge(limitBytes: 10_000)) {
+    #expect(throws: LeaseTable<FetchResultStore.TransientCollection>.Refusal.tooLarge(limitBytes: 10_000)) {
       try results.keep(transient, owner: .local)
     }
     _ = results.handles.end(name, owner: .local)
     _ = try keep(500, results)
     clock.advance(.seconds(10))
     results.expire()
-    #expect(results.mostAssets == 1000)
+    #expect(results.assetCapacity == 1000)
     // What was asked for is held as well.
     var fetch = AssetFetch()
     fetch.scope = .rows(Array(0..<2000))

@@ -95,13 +95,14 @@ struct FetchTests {
       try #require(columns.count <= 180)
       columns.aspectRatios += page.aspectRatios
       columns.creationDates += page.creationDates
-      columns.isFavorites += page.isFavorites
+      columns.favoriteFlags += page.favoriteFlags
       columns.placeholders += page.placeholders
       cursor = page.nextCursor
     } while cursor != nil
     #expect(columns.localIdentifiers == expected.map(\.identifier))
     #expect(columns.aspectRatios == expected.map { Double($0.pixelWidth) / Double($0.pixelHeight) })
-    #expect(columns.creationDates == expected.map(\.creationDate) && columns.isFavorites == expected.map(\.isFavorite))
+    #expect(
+      columns.creationDates == expected.map(\.creationDate) && columns.favoriteFlags == expected.map(\.isFavorite))
     #expect(columns.placeholders == expected.map { $0.placeholder.map { Data($0).base64EncodedString() } })
     #expect(try catalogue.count(fetch, deadline: nil, for: .local) == expected.count, "\(comment)")
     let rows = try catalogue.rows(fetch, atMost: expected.count, deadline: nil, for: .local).rows

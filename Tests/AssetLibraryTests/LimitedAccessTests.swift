@@ -12,7 +12,7 @@ struct LimitedAccessTests {
   @Test("every read is that of a library made of what is granted, and of nothing more", arguments: 0..<8)
   func agreement(_ seed: Int) throws {
     var dice = Dice(seed + 900)
-    let world = try World(&dice)
+    let world = try RandomLibrary(&dice)
     let principals = (0..<3).map { Self.principal(granted: world.someGrants(&dice), $0) }
     var readCount = 0
     for round in 0..<3 {
@@ -27,7 +27,7 @@ struct LimitedAccessTests {
   @Test("one that nothing is granted to, or what is no collection, sees an empty library")
   func nothing() throws {
     var dice = Dice(4)
-    let world = try World(&dice)
+    let world = try RandomLibrary(&dice)
     let smart = try world.library.rules().map(\.identifier)
     let moments = try world.library.catalogue.collections(CollectionQuery(type: .moment), for: .local).collections
     for granted in [[], ["none"], smart, ["momentListYear.1970"], moments.map(\.localIdentifier.rawValue)] {
@@ -40,7 +40,7 @@ struct LimitedAccessTests {
   @Test("tokens and revisions move with what is seen, and with nothing else", arguments: 0..<6)
   func tokens(_ seed: Int) throws {
     var dice = Dice(seed + 300)
-    let world = try World(&dice)
+    let world = try RandomLibrary(&dice)
     var principals = (0..<2).map { Self.principal(granted: world.someGrants(&dice), $0) }
     // The same, without places.
     principals += principals.map { Principal(name: $0.name + "-", scopes: [.read], visibility: $0.visibility) }
@@ -143,11 +143,11 @@ struct LimitedAccessTests {
     #expect(catalogue.generation == generation, "it is no change of the library")
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     func day(_ number: Int64) -> Timestamp { Timestamp(milliseconds: now + number * 86_400_000) }
-    try catalogue.tidyLimitedLibraries(now: day(20))
+    try catalogue.pruneLimitedLibraries(now: day(20))
     #expect(try catalogue.count(AssetFetch(), deadline: nil, for: mine) == 2)
-    try catalogue.tidyLimitedLibraries(now: day(21))
+    try catalogue.pruneLimitedLibraries(now: day(21))
     #expect(try kept() == 2)
-    try catalogue.tidyLimitedLibraries(now: day(51))
+    try catalogue.pruneLimitedLibraries(now: day(51))
     #expect(try kept() == 1, "the other was not used for more than thirty days")
     let rest = try library.queue.read { db in
       try ["limitedGrant", "limitedCollection", "limitedAsset", "limitedGone", "limitedCount", "limitedDayCount"].map {
@@ -156,8 +156,8 @@ struct LimitedAccessTests {
     }
     #expect(rest == [1, 1, 1, 0, 1, 1])
     #expect(try catalogue.count(AssetFetch(), deadline: nil, for: other) == 3, "it comes back when it is asked for")
-    var differences: [Difference] = []
-    try catalogue.examine { differences.append($0) }
+    var differences: [CheckDifference] = []
+    try catalogue.checkConsistency { differences.append($0) }
     #expect(differences.isEmpty)
   }
 
@@ -168,18 +168,18 @@ struct LimitedAccessTests {
   }
 
   /// - Returns: how many reads were compared.
-  private func check(_ principal: Principal, _ world: World, seed: Int, _ comment: String) throws -> Int {
+  private func check(_ principal: Principal, _ world: RandomLibrary, seed: Int, _ comment: String) throws -> Int {
     try world.library.catalogue.refreshMoments(zone: .gmt)
     let reference = try world.reference(for: principal)
     try reference.catalogue.refreshMoments(zone: .gmt)
-    var differences: [Difference] = []
-    try world.library.catalogue.examine { differences.append($0) }
+    var differences: [CheckDifference] = []
+    try world.library.catalogue.checkConsistency { differences.append($0) }
     #expect(differences.isEmpty, "\(comment)")
     let names = world.names
     let rows = world.rowsOfAlbums
-    let seen = try Reads(world.library.catalogue, principal, names, seed).all()
+    let seen = try ReadRecorder(world.library.catalogue, principal, names, seed).all()
     let whole = Principal(name: "whole", scopes: principal.scopes)
-    let expected = try Reads(reference.catalogue, whole, names, seed).all()
+    let expected = try ReadRecorder(reference.catalogue, whole, names, seed).all()
     #expect(seen.count == expected.count)
     for (one, other) in zip(seen, expected) where one != other {
       Issue.record("\(comment), granted \(principal.visibility):\n \(one)\nis not\n \(other)")

@@ -19,9 +19,9 @@ private final class Disks: Sendable {
   }
 
   /// - Parameter met: called as a folder is walked into.
-  func surroundings(_ met: @escaping @Sendable (String) -> Void = { _ in }) -> LibrarySurroundings {
-    var surroundings = LibrarySurroundings.system
-    surroundings.device = { [self] path, _ in
+  func environment(_ met: @escaping @Sendable (String) -> Void = { _ in }) -> LibraryEnvironment {
+    var environment = LibraryEnvironment.system
+    environment.device = { [self] path, _ in
       let path = String(decoding: path, as: UTF8.self)
       met(path)
       // A folder is on its parent's device unless it is said to be on another.
@@ -32,7 +32,7 @@ private final class Disks: Sendable {
         folder = folder.lastIndex(of: "/").map { folder[..<$0] } ?? ""
       }
     }
-    return surroundings
+    return environment
   }
 }
 
@@ -67,7 +67,7 @@ struct MountTests {
     for i in 0..<12 { try library.put(smallJPEG, "\(i).jpg") }
     let disks = Disks()
     let catalogue = try library.catalogue()
-    try library.scan(catalogue, surroundings: disks.surroundings())
+    try library.scan(catalogue, environment: disks.environment())
     let before = try identifiers(catalogue)
     let moved = library.root + "-on its disk"
     #expect(rename(library.root, moved) == 0)
@@ -76,16 +76,16 @@ struct MountTests {
     try library.put(smallPNG, "stray.png")
     disks[""] = 2
     let refusal = AssetLibraryError.otherFileSystem(path: library.root)
-    #expect(throws: refusal) { try library.scan(catalogue, removal: 100, surroundings: disks.surroundings()) }
+    #expect(throws: refusal) { try library.scan(catalogue, removal: 100, environment: disks.environment()) }
     #expect(try identifiers(catalogue) == before)
     // Another folder on the same disk is not it either.
     disks[""] = 1
-    #expect(throws: refusal) { try library.scan(catalogue, surroundings: disks.surroundings()) }
+    #expect(throws: refusal) { try library.scan(catalogue, environment: disks.environment()) }
     #expect(try identifiers(catalogue) == before)
     // Said once, it is believed, and noted.
-    let accepted = try library.scan(catalogue, acceptingRemovals: true, surroundings: disks.surroundings())
+    let accepted = try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment())
     #expect(accepted.removed == 11 && accepted.probed == 2)
-    #expect(try library.scan(catalogue, surroundings: disks.surroundings()).files == 2)
+    #expect(try library.scan(catalogue, environment: disks.environment()).files == 2)
   }
 
   @Test("another file system with known files is the same library on another disk, and is known from then on")
@@ -94,12 +94,12 @@ struct MountTests {
     for i in 0..<30 { try library.put(smallJPEG, "\(i).jpg") }
     let disks = Disks()
     let catalogue = try library.catalogue()
-    try library.scan(catalogue, surroundings: disks.surroundings())
+    try library.scan(catalogue, environment: disks.environment())
     let before = try identifiers(catalogue)
     disks[""] = 2
     // Files are missing too, but not all that are looked for: by share they may go.
     for i in 10..<20 { unlink("\(library.root)/\(i).jpg") }
-    #expect(try library.scan(catalogue, surroundings: disks.surroundings()).removed == 10)
+    #expect(try library.scan(catalogue, environment: disks.environment()).removed == 10)
     #expect(try identifiers(catalogue) == before.filter { !$0.key.hasPrefix("1") || $0.key == "1.jpg" })
     // Now this is its disk. Without one known file it is another's.
     disks[""] = 1
@@ -107,11 +107,11 @@ struct MountTests {
       #expect(rename("\(library.root)/\(i).jpg", "\(library.root)/away \(i).jpg") == 0)
     }
     #expect(throws: AssetLibraryError.otherFileSystem(path: library.root)) {
-      try library.scan(catalogue, surroundings: disks.surroundings())
+      try library.scan(catalogue, environment: disks.environment())
     }
     // On the noted one the files were merely renamed.
     disks[""] = 2
-    #expect(try library.scan(catalogue, surroundings: disks.surroundings()).moved == 20)
+    #expect(try library.scan(catalogue, environment: disks.environment()).moved == 20)
   }
 
   @Test(
@@ -125,7 +125,7 @@ struct MountTests {
     let disks = Disks()
     disks["disks/old"] = 7
     let catalogue = try library.catalogue()
-    try library.scan(catalogue, surroundings: disks.surroundings())
+    try library.scan(catalogue, environment: disks.environment())
     let before = try identifiers(catalogue)
     let (mountPoint, disk) = (library.root + "/disks/old", library.data + "/disk")
     #expect(rename(mountPoint, disk) == 0)
@@ -141,8 +141,8 @@ struct MountTests {
     unlink(library.root + "/here/3.jpg")
     try library.put(smallJPEG, "here/new.jpg")
     for _ in 0..<2 {
-      let progress = try library.scan(catalogue, surroundings: disks.surroundings())
-      #expect(progress.absentMounts == 1 && progress.kept == 30)
+      let progress = try library.scan(catalogue, environment: disks.environment())
+      #expect(progress.missingMounts == 1 && progress.kept == 30)
     }
     var now = try identifiers(catalogue)
     #expect(now.removeValue(forKey: "here/new.jpg") != nil)
@@ -152,13 +152,13 @@ struct MountTests {
     rmdir(mountPoint)
     #expect(rename(disk, mountPoint) == 0)
     disks["disks/old"] = 9
-    let back = try library.scan(catalogue, surroundings: disks.surroundings())
-    #expect(back.absentMounts == 0 && back.kept == 0 && back.probed == 0 && back.removed == 0)
+    let back = try library.scan(catalogue, environment: disks.environment())
+    #expect(back.missingMounts == 0 && back.kept == 0 && back.probed == 0 && back.removed == 0)
     // Gone for good, and said so.
     #expect(rename(mountPoint, disk) == 0)
     #expect(
-      try library.scan(catalogue, acceptingRemovals: true, surroundings: disks.surroundings()).removed == 30)
-    #expect(try library.scan(catalogue, surroundings: disks.surroundings()).absentMounts == 0)
+      try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment()).removed == 30)
+    #expect(try library.scan(catalogue, environment: disks.environment()).missingMounts == 0)
   }
 
   @Test("a disk's folder that was copied into the library and unmounted is a folder like any other")
@@ -168,13 +168,13 @@ struct MountTests {
     let disks = Disks()
     disks["disk"] = 7
     let catalogue = try library.catalogue()
-    try library.scan(catalogue, surroundings: disks.surroundings())
+    try library.scan(catalogue, environment: disks.environment())
     disks["disk"] = 1
     for i in 0..<5 { unlink("\(library.root)/disk/\(i).jpg") }
-    let progress = try library.scan(catalogue, surroundings: disks.surroundings())
-    #expect(progress.removed == 5 && progress.absentMounts == 0)
+    let progress = try library.scan(catalogue, environment: disks.environment())
+    #expect(progress.removed == 5 && progress.missingMounts == 0)
     for i in 5..<25 { unlink("\(library.root)/disk/\(i).jpg") }
-    #expect(try library.scan(catalogue, removal: 90, surroundings: disks.surroundings()).removed == 20)
+    #expect(try library.scan(catalogue, removal: 90, environment: disks.environment()).removed == 20)
   }
 
   @Test("a disk that goes while the library is scanned takes nothing along")
@@ -185,29 +185,29 @@ struct MountTests {
     let disks = Disks()
     disks["b"] = 7
     let catalogue = try library.catalogue()
-    try library.scan(catalogue, surroundings: disks.surroundings())
+    try library.scan(catalogue, environment: disks.environment())
     let before = try identifiers(catalogue)
     let root = library.root
     let isMounted = Atomic(true)
-    let surroundings = disks.surroundings { path in
+    let environment = disks.environment { path in
       // The walk comes to the folder before it.
       guard path == "a", isMounted.exchange(false, ordering: .relaxed) else { return }
       rename(root + "/b", root + "/../disk")
       mkdir(root + "/b", 0o700)
       disks["b"] = 1
     }
-    #expect(throws: AssetLibraryError.mountsChanged) { try library.scan(catalogue, surroundings: surroundings) }
+    #expect(throws: AssetLibraryError.mountsChanged) { try library.scan(catalogue, environment: environment) }
     #expect(try identifiers(catalogue) == before)
-    let next = try library.scan(catalogue, surroundings: disks.surroundings())
-    #expect(next.absentMounts == 1 && next.kept == 10 && next.removed == 0)
+    let next = try library.scan(catalogue, environment: disks.environment())
+    #expect(next.missingMounts == 1 && next.kept == 10 && next.removed == 0)
   }
 
-  @Test("real file systems, mounted and unmounted", .enabled(if: FileSystem.mayMount))
+  @Test("real file systems, mounted and unmounted", .enabled(if: TemporaryFileSystem.canMount))
   func realMounts() throws {
     let library = try TemporaryLibrary()
     try library.put(smallJPEG, "here.jpg")
     let catalogue = try library.catalogue()
-    let disk = try FileSystem(at: library.root + "/disk", bytes: 1 << 20)
+    let disk = try TemporaryFileSystem(at: library.root + "/disk", bytes: 1 << 20)
     for i in 0..<10 { try library.put(smallJPEG, "disk/\(i).jpg") }
     try library.scan(catalogue)
     let before = try identifiers(catalogue)
@@ -215,7 +215,7 @@ struct MountTests {
     #expect(try library.scan(catalogue).kept == 10)
     #expect(try identifiers(catalogue) == before)
     // The root itself is covered by an empty disk, then by one that has something else.
-    let cover = try FileSystem(at: library.root, bytes: 1 << 20)
+    let cover = try TemporaryFileSystem(at: library.root, bytes: 1 << 20)
     #expect(throws: AssetLibraryError.libraryIsEmpty(path: library.root, known: 11)) { try library.scan(catalogue) }
     try library.put(smallPNG, "other.png")
     #expect(throws: AssetLibraryError.otherFileSystem(path: library.root)) { try library.scan(catalogue) }

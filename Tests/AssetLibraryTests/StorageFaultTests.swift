@@ -10,12 +10,12 @@ import Testing
 
 /// A catalogue whose disk is full or may not be written. The disks are small ones in memory, so whoever runs this has
 /// to be allowed to mount them.
-@Suite("A catalogue whose disk fails", .enabled(if: FileSystem.mayMount))
+@Suite("A catalogue whose disk fails", .enabled(if: TemporaryFileSystem.canMount))
 struct StorageFaultTests {
   /// A library of some files, its catalogue on a disk of its own.
-  private func library(bytes: Int, files: Int) throws -> (TemporaryLibrary, FileSystem) {
+  private func library(bytes: Int, files: Int) throws -> (TemporaryLibrary, TemporaryFileSystem) {
     let library = try TemporaryLibrary()
-    let disk = try FileSystem(at: library.data, bytes: bytes)
+    let disk = try TemporaryFileSystem(at: library.data, bytes: bytes)
     for i in 0..<files { try library.put(smallJPEG + Array("\(i)".utf8), "\(i).jpg") }
     return (library, disk)
   }

@@ -48,15 +48,16 @@ final class TemporaryLibrary {
   @discardableResult
   func scan(
     _ catalogue: Catalogue, timeZone: String = "UTC", removal: Int = 50, acceptingRemovals: Bool = false,
-    quiet: Duration = .zero, surroundings: LibrarySurroundings = .system, logger: Logger? = nil,
+    settleTime: Duration = .zero, deferralLimit: Int = 10_000, environment: LibraryEnvironment = .system,
+    logger: Logger? = nil,
     stop: StopFlag = StopFlag(),
-    progressed: (ScanProgress) -> Void = { _ in }
+    onProgress: (ScanProgress) -> Void = { _ in }
   ) throws -> ScanProgress {
     try LibraryScanner(
-      catalogue: catalogue, directory: root, timeZone: timeZone, maximumRemovalPercent: removal, quiet: quiet,
-      limits: CodecLimits(), surroundings: surroundings,
+      catalogue: catalogue, directory: root, timeZone: timeZone, maximumRemovalPercent: removal, settleTime: settleTime,
+      deferralLimit: deferralLimit, limits: CodecLimits(), environment: environment,
       logger: logger ?? Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ).scan(acceptingRemovals: acceptingRemovals, stop: stop, progressed: progressed)
+    ).scan(acceptingRemovals: acceptingRemovals, stop: stop, onProgress: onProgress)
   }
 }
 

@@ -290,7 +290,7 @@ struct TrashTests {
     try library.scan(catalogue)
     let everything = try catalogue.everything()
     let assets = try names.map { ChangeTarget.existing(try #require(everything[$0]).localIdentifier) }
-    let lists = ChangeLists(
+    let lists = ChangeListExecutor(
       catalogue: catalogue, files: try library.files(catalogue), timeZone: "UTC", limits: ChangeLimits())
     let made = try lists.perform(
       [

@@ -44,18 +44,18 @@ struct UploadTests {
       (".photod-trash", "photod-trash.jpg"), ("-rf.jpg", "-rf.jpg"),
     ])
   func names(_ name: String, _ expected: String) {
-    #expect(String(decoding: UploadName.file(name, ending: "jpg"), as: UTF8.self) == expected)
+    #expect(String(decoding: UploadFilename.file(name, fileExtension: "jpg"), as: UTF8.self) == expected)
   }
 
   @Test("a long name is cut between characters, and keeps its ending")
   func longNames() {
     for count in [240, 250, 251, 252, 253, 300, 5000] {
       for character in ["a", "\u{E9}", "\u{20AC}", "\u{1F600}"] {
-        let name = UploadName.file(String(repeating: character, count: count) + ".jpeg", ending: "jpg")
+        let name = UploadFilename.file(String(repeating: character, count: count) + ".jpeg", fileExtension: "jpg")
         #expect(name.count <= 255 && name.suffix(5).elementsEqual(".jpeg".utf8))
         #expect(String(validating: name, as: UTF8.self) != nil)
         for number in [2, 10, 9999] {
-          let other = FilePath.alternative(number, to: name)
+          let other = LibraryPath.alternative(number, to: name)
           #expect(other.count <= 255 && other.suffix(5).elementsEqual(".jpeg".utf8) && other != name)
           #expect(String(validating: other, as: UTF8.self) != nil)
         }
@@ -155,10 +155,11 @@ struct UploadTests {
     #expect(library.allFiles.isEmpty)
   }
 
-  @Test("a disk without room answers so, keeps its reserve, and no half file", .enabled(if: FileSystem.mayMount))
+  @Test(
+    "a disk without room answers so, keeps its reserve, and no half file", .enabled(if: TemporaryFileSystem.canMount))
   func full() throws {
     let library = try TemporaryLibrary()
-    let disk = try FileSystem(at: library.root, bytes: 300 << 10)
+    let disk = try TemporaryFileSystem(at: library.root, bytes: 300 << 10)
     let catalogue = try library.catalogue()
     let files = try library.files(catalogue) { $0.reserveBytes = 0 }
     let large = smallJPEG + [UInt8](repeating: 1, count: 400 << 10)
@@ -180,10 +181,10 @@ struct UploadTests {
 
   @Test(
     "a folder on another disk gets its file whole; a trash of its own keeps what is deleted there",
-    .enabled(if: FileSystem.mayMount))
+    .enabled(if: TemporaryFileSystem.canMount))
   func otherDisk() throws {
     let library = try TemporaryLibrary()
-    let disk = try FileSystem(at: library.root + "/2021", bytes: 1 << 20)
+    let disk = try TemporaryFileSystem(at: library.root + "/2021", bytes: 1 << 20)
     defer { withExtendedLifetime(disk) {} }
     let catalogue = try library.catalogue()
     let files = try library.files(catalogue)

@@ -14,7 +14,7 @@ import Testing
 struct WatchLimitTests {
   @Test("a file is taken as soon as nobody writes it, however fresh it is, and not before")
   func writers() throws {
-    let watched = try WatchedLibrary(quiet: .seconds(3600))
+    let watched = try WatchedLibrary(settleTime: .seconds(3600))
     let writer = open(watched.at("a.jpg"), O_CREAT | O_WRONLY, 0o600)
     let bytes = picture(1)
     #expect(write(writer, bytes, 300) == 300)
@@ -137,14 +137,14 @@ struct WatchLimitTests {
     // What the kernel could not tell any more has happened nonetheless.
     try watched.put(picture(5), "g/h/b.jpg")
     watched.move("f", "i")
-    watched.watcher.hear([FolderEvent(watch: -1, kinds: .overflow)])
+    watched.watcher.handle([FolderEvent(watch: -1, kinds: .overflow)])
     watched.settle()
     #expect(watched.rescans == before + 1 && watched.watcher.statistics.overflows == 1)
     #expect(watched.watcher.statistics.folders == 4)
     try watched.expectNothingLeft()
   }
 
-  @Test("beyond watch.folders nothing is watched, and nothing that is renamed to there is lost")
+  @Test("beyond watch.maximumFolders nothing is watched, and nothing that is renamed to there is lost")
   func folders() throws {
     var options = LibraryWatcher.Options()
     options.folders = 3
@@ -181,7 +181,7 @@ struct WatchLimitTests {
     #expect(watched.rescans == 1 && watched.watcher.statistics.folders == 0)
     #expect(try watched.identifiers() == before)
     #expect(rename(watched.root + "-away", watched.root) == 0)
-    watched.watcher.hear([FolderEvent(watch: -1, kinds: .overflow)])
+    watched.watcher.handle([FolderEvent(watch: -1, kinds: .overflow)])
     watched.settle()
     #expect(try watched.identifiers() == before && watched.watcher.statistics.folders == 2)
     try watched.put(picture(77), "f/new.jpg")
@@ -209,10 +209,10 @@ struct WatchLimitTests {
     #expect(try other.identifiers().count == 30, "an empty root is no library whose files were all deleted")
   }
 
-  @Test("a disk that goes takes nothing along", .enabled(if: FileSystem.mayMount))
+  @Test("a disk that goes takes nothing along", .enabled(if: TemporaryFileSystem.canMount))
   func unmounted() throws {
     let library = try TemporaryLibrary()
-    let disk = try FileSystem(at: library.root + "/disk", bytes: 1 << 20)
+    let disk = try TemporaryFileSystem(at: library.root + "/disk", bytes: 1 << 20)
     let watched = try WatchedLibrary(in: library) { library in
       try library.put(picture(0), "here.jpg")
       for i in 0..<10 { try library.put(picture(i), "disk/\(i).jpg") }
@@ -231,17 +231,17 @@ struct WatchLimitTests {
   func arrivesMeanwhile() throws {
     // The walk has been in "a" when the file comes there from "z".
     let moved = Moved()
-    var surroundings = LibrarySurroundings.system
-    surroundings.device = { path, folder in
+    var environment = LibraryEnvironment.system
+    environment.device = { path, folder in
       if path == Array("m".utf8) { moved.happen() }
       return folder.device
     }
-    let watched = try WatchedLibrary(removal: 100, surroundings: surroundings) { library in
+    let watched = try WatchedLibrary(removal: 100, environment: environment) { library in
       for (i, name) in ["a/0.jpg", "m/1.jpg", "z/2.jpg", "z/3.jpg"].enumerated() { try library.put(picture(i), name) }
     }
     let before = try watched.identifiers()
     moved.action = { [root = watched.root] in _ = rename(root + "/z/3.jpg", root + "/a/3.jpg") }
-    watched.watcher.hear([FolderEvent(watch: -1, kinds: .overflow)])
+    watched.watcher.handle([FolderEvent(watch: -1, kinds: .overflow)])
     watched.settle()
     #expect(try watched.identifiers()["a/3.jpg"] == before["z/3.jpg"])
   }

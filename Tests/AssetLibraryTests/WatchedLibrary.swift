@@ -38,8 +38,9 @@ final class WatchedLibrary {
   var rescans: Int { scans.everything.load(ordering: .relaxed) }
 
   init(
-    _ options: LibraryWatcher.Options = LibraryWatcher.Options(), quiet: Duration = .zero, removal: Int = 50,
-    surroundings: LibrarySurroundings = .system, clock: WatchClock? = nil, in library: TemporaryLibrary? = nil,
+    _ options: LibraryWatcher.Options = LibraryWatcher.Options(), settleTime: Duration = .zero,
+    deferralLimit: Int = 10_000, removal: Int = 50,
+    environment: LibraryEnvironment = .system, clock: WatchClock? = nil, in library: TemporaryLibrary? = nil,
     _ fill: (TemporaryLibrary) throws -> Void = { _ in }
   ) throws {
     let library = try library ?? TemporaryLibrary()
@@ -48,8 +49,9 @@ final class WatchedLibrary {
     catalogue = try library.catalogue()
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let scanner = try LibraryScanner(
-      catalogue: catalogue, directory: library.root, timeZone: "UTC", maximumRemovalPercent: removal, quiet: quiet,
-      limits: CodecLimits(), surroundings: surroundings, logger: logger)
+      catalogue: catalogue, directory: library.root, timeZone: "UTC", maximumRemovalPercent: removal,
+      settleTime: settleTime,
+      deferralLimit: deferralLimit, limits: CodecLimits(), environment: environment, logger: logger)
     let (time, scans) = (Time(), Scans())
     patience = clock == nil ? 3600 * 1_000_000_000 : .max
     self.time = time
@@ -59,13 +61,13 @@ final class WatchedLibrary {
       scanner: scanner, scanQueue: queue, options: options,
       clock: clock ?? .manual { time.now.load(ordering: .relaxed) }, logger: logger,
       scanned: { progress in scans.done.withLock { $0.append(progress) } },
-      wantsEverything: {
+      requestFullScan: {
         scans.everything.add(1, ordering: .relaxed)
         // A refusal is for the log.
-        _ = try? scans.watcher.withLock { $0?.watcher }?.scanEverything()
+        _ = try? scans.watcher.withLock { $0?.watcher }?.runFullScan()
       })
     scans.watcher.withLock { $0 = Scans.Weak(watcher: watcher) }
-    _ = try queue.sync { [watcher] in try watcher.scanEverything() }
+    _ = try queue.sync { [watcher] in try watcher.runFullScan() }
   }
 
   deinit { watcher.end() }

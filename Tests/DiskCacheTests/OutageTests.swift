@@ -26,7 +26,7 @@ struct OutageTests {
     cache.refuse { $0 == step ? code : 0 }
     for number in 10..<16 { store.keep(number) }
     var now = store.statistics
-    #expect(now.isQuiet && !now.isOff && now.failures == 1)
+    #expect(now.isSuspended && !now.isOff && now.failures == 1)
     #expect(now.stored + now.dropped == 9)
     #expect(cache.lines == [Self.error])
     let steps = cache.state.withLock { $0.steps }
@@ -42,13 +42,13 @@ struct OutageTests {
     cache.advance(.seconds(1))
     for number in 20..<26 { store.keep(number) }
     now = store.statistics
-    #expect(now.isQuiet && now.failures == 2)
+    #expect(now.isSuspended && now.failures == 2)
     #expect(cache.lines == [Self.error])
 
     cache.refuse { _ in 0 }
     cache.advance(.seconds(30))
     store.keep(30)
-    #expect(!store.statistics.isQuiet && store.finds(30))
+    #expect(!store.statistics.isSuspended && store.finds(30))
     #expect(cache.lines == [Self.error, Self.recovery])
     // A row without a file goes with the next batch.
     store.keep(31)
@@ -81,7 +81,7 @@ struct OutageTests {
     let store = cache.open()
     cache.state.withLock { $0.freeBytes = limit }
     store.keep(1)
-    #expect(store.statistics.isQuiet)
+    #expect(store.statistics.isSuspended)
     #expect(try cache.entryFiles().isEmpty)
     #expect(cache.lines == [Self.error])
     cache.advance(.seconds(30))
@@ -99,13 +99,13 @@ struct OutageTests {
     let cache = try TemporaryCache()
     try Data([1]).write(to: URL(filePath: cache.folder))
     let store = cache.open()
-    #expect(store.statistics.isQuiet && cache.lines == [Self.error])
+    #expect(store.statistics.isSuspended && cache.lines == [Self.error])
     store.keep(1)
     #expect(!store.finds(1) && store.statistics.dropped == 1 && store.statistics.misses == 1)
     try FileManager.default.removeItem(atPath: cache.folder)
     cache.advance(.seconds(30))
     store.keep(2)
-    #expect(store.finds(2) && !store.statistics.isQuiet)
+    #expect(store.finds(2) && !store.statistics.isSuspended)
     #expect(cache.lines == [Self.error, Self.recovery])
   }
 
@@ -154,7 +154,7 @@ struct OutageTests {
   func notes() throws {
     let cache = try TemporaryCache()
     var limits = DiskStoreLimits()
-    limits.pendingNotes = 8
+    limits.pendingIndexUpdates = 8
     let store = cache.open(limits: limits)
     for number in 0..<20 { store.keep(number) }
     for number in (0..<20).reversed() { #expect(store.finds(number)) }

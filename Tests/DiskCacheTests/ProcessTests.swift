@@ -38,7 +38,7 @@ private final class Writer {
 
 @Suite("Disk cache: processes that are killed", .serialized)
 struct ProcessTests {
-  private let boot = DiskSurroundings.system.bootIdentifier()
+  private let boot = DiskEnvironment.system.bootIdentifier()
 
   private func kind(_ number: Int) -> DiskStore.Kind { number % 3 == 0 ? .derivative : .frame }
 
@@ -49,7 +49,7 @@ struct ProcessTests {
     cache.state.withLock { $0.boot = boot }
     // With no batch since: files and rows as they were left.
     let store = cache.open(capacityBytes: capacity)
-    #expect(!store.statistics.isOff && !store.statistics.isQuiet, "\(comment): \(cache.lines)")
+    #expect(!store.statistics.isOff && !store.statistics.isSuspended, "\(comment): \(cache.lines)")
     #expect(!cache.exists("entry.partial"), "\(comment)")
     #expect(try cache.diskBytes() <= capacity, "\(comment)")
     let found = (0..<done + 200).filter { store.finds($0, kind($0)) }

@@ -108,7 +108,7 @@ struct RestartTests {
       cache.advance(.seconds(30))
     }
     store.keep(502)
-    #expect(store.finds(502) && !store.statistics.isQuiet)
+    #expect(store.finds(502) && !store.statistics.isSuspended)
     #expect((0..<200).allSatisfy { !store.contains(Sample.key($0), .frame) })
     store.close()
     let left = Set(try cache.entryFiles().keys)

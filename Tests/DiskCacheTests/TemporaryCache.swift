@@ -40,14 +40,14 @@ final class TemporaryCache: @unchecked Sendable {
   ) -> DiskStore {
     DiskStore(
       folder: folder, capacityBytes: capacityBytes, epochs: DiskStore.Epochs(frame: frame, derivative: derivative),
-      limits: limits, logger: Logger(label: "test") { _ in KeptLog(cache: self) }, surroundings: surroundings)
+      limits: limits, logger: Logger(label: "test") { _ in KeptLog(cache: self) }, environment: environment)
   }
 
-  private var surroundings: DiskSurroundings {
-    DiskSurroundings(
+  private var environment: DiskEnvironment {
+    DiskEnvironment(
       now: { self.state.withLock { $0.now } }, freeBytes: { _ in self.state.withLock { $0.freeBytes } },
       bootIdentifier: { self.state.withLock { $0.boot } },
-      refuse: { step in
+      injectedError: { step in
         let refuse = self.state.withLock {
           $0.steps += 1
           return $0.refuse

@@ -21,11 +21,11 @@ struct Storing {
   let first: Int
 
   nonisolated init(_ arguments: [String]) {
-    var surroundings = DiskSurroundings.system
-    surroundings.freeBytes = { _ in .max }
+    var environment = DiskEnvironment.system
+    environment.freeBytes = { _ in .max }
     if arguments.count > 5, let last = DiskStep(rawValue: arguments[4]), let times = Int(arguments[5]) {
       let left = Mutex(times)
-      surroundings.refuse = { step in
+      environment.injectedError = { step in
         let isNow =
           step == last
           && left.withLock {
@@ -39,7 +39,7 @@ struct Storing {
     first = Int(arguments[3]) ?? 0
     store = DiskStore(
       folder: arguments[1], capacityBytes: Int64(arguments[2]) ?? 0, epochs: DiskStore.Epochs(frame: 1, derivative: 1),
-      logger: Logger(label: "disk-cache-writer") { _ in SwiftLogNoOpLogHandler() }, surroundings: surroundings)
+      logger: Logger(label: "disk-cache-writer") { _ in SwiftLogNoOpLogHandler() }, environment: environment)
   }
 
   nonisolated func run() {

@@ -9,11 +9,11 @@ import Testing
 @Suite("Who may do what")
 struct AccessTableTests {
   /// Whoever can ask.
-  enum Who: String, CaseIterable {
+  enum CallerKind: String, CaseIterable {
     /// Where no token was ever made: the person at this machine, and whoever a proxy asks for.
     case local, forwarded
     /// Where there are tokens: who comes without, at this machine too, and who comes with one of these.
-    case anonymous, read, limited, location, write, admin
+    case anonymous, read, limited, location, write, readWrite, admin
     /// A URL that was signed for the first image, and for the album that it is in.
     case signedImage, signedAlbum
     case expired, revoked
@@ -25,23 +25,23 @@ struct AccessTableTests {
     let method: String
     let target: String
     var body: String?
-    let answers: (Who) -> Int
+    let answers: (CallerKind) -> Int
   }
 
   /// A daemon with what it is asked about: `inside` is in the album, `outside` in another.
-  struct World {
+  struct AccessFixture {
     let daemon: TestDaemon
     let inside: String
     let outside: String
-    var credentials: [Who: String] = [:]
-    var signatures: [Who: String] = [:]
+    var credentials: [CallerKind: String] = [:]
+    var signatures: [CallerKind: String] = [:]
 
     static let album = "album"
     static let other = "other"
 
     var image: String { "/v1/assets/\(inside)/image?targetSize=20x20" }
 
-    init(isGuarded: Bool) throws {
+    init(requiresCredential: Bool) throws {
       daemon = try TestDaemon { files in
         for name in ["in", "out"] {
           let exif = EXIFBlock { $0.dateTimeOriginal = "2024:05:06 07:08:09" }
@@ -54,19 +54,20 @@ struct AccessTableTests {
       outside = try daemon.identifier("out.jpg")
       try daemon.makeAlbum(Self.album, title: "Holiday", ["in.jpg"])
       try daemon.makeAlbum(Self.other, title: "Work", ["out.jpg"])
-      guard isGuarded else { return }
+      guard requiresCredential else { return }
       credentials[.expired] = try daemon.token(["create", "--name", "over", "--expires", "1y"])
       credentials[.revoked] = try daemon.token(["create", "--name", "gone"])
       try daemon.script("access.sqlite", "UPDATE token SET expires = 1 WHERE name = 'over';")
       _ = try daemon.token(["revoke", "gone"])
       credentials[.write] = try daemon.token(["create", "--scope", "write"])
+      credentials[.readWrite] = try daemon.token(["create", "--scope", "read,write"])
       credentials[.admin] = try daemon.token(["create", "--scope", "admin"])
       credentials[.location] = try daemon.token(["create", "--scope", "read,location"])
       credentials[.limited] = try daemon.token(["create", "--limit-to", "Holiday"])
       // The last one known, all are.
       let read = try daemon.makeToken()
       credentials[.read] = read
-      for (who, path) in [(Who.signedImage, image), (.signedAlbum, "/v1/collections/\(Self.album)")] {
+      for (who, path) in [(CallerKind.signedImage, image), (.signedAlbum, "/v1/collections/\(Self.album)")] {
         let answer = try daemon.ask(
           "POST", "/v1/signedURLs", [TestDaemon.bearer(read)], body: #"{"path": "\#(path)"}"#)
         let url = try #require(answer.json["url"] as? String, "\(answer.json)")
@@ -74,7 +75,7 @@ struct AccessTableTests {
       }
     }
 
-    func ask(_ row: Row, as who: Who) throws -> TestDaemon.Answer {
+    func ask(_ row: Row, as who: CallerKind) throws -> TestDaemon.Response {
       var (target, fields) = (row.target, [String]())
       if who == .forwarded { fields.append("X-Forwarded-For: 203.0.113.9") }
       if let secret = credentials[who] { fields.append(TestDaemon.bearer(secret)) }
@@ -84,11 +85,12 @@ struct AccessTableTests {
   }
 
   /// Asks nothing of anybody. A URL's signature, though, is for what it is for.
-  private static func open(_ status: Int) -> (Who) -> Int {
+  private static func open(_ status: Int) -> (CallerKind) -> Int {
     { who in
       switch who {
       case .signedImage, .signedAlbum: 403
-      case .local, .forwarded, .anonymous, .read, .limited, .location, .write, .admin, .expired, .revoked: status
+      case .local, .forwarded, .anonymous, .read, .limited, .location, .write, .readWrite, .admin, .expired, .revoked:
+        status
       }
     }
   }
@@ -96,10 +98,10 @@ struct AccessTableTests {
   /// Needs the scope `read`, and is answered with this to those who have it.
   private static func reading(
     _ status: Int, forwarded: Int? = nil, limited: Int? = nil, admin: Int = 403, image: Int = 403, album: Int = 403
-  ) -> (Who) -> Int {
+  ) -> (CallerKind) -> Int {
     { who in
       switch who {
-      case .local, .read, .location: status
+      case .local, .read, .location, .readWrite: status
       case .forwarded: forwarded ?? status
       case .limited: limited ?? status
       case .write: 403
@@ -111,23 +113,26 @@ struct AccessTableTests {
     }
   }
 
-  /// Needs the scope `write`, and is answered with this to those who have it.
-  private static func writing(_ status: Int) -> (Who) -> Int {
+  /// Needs the scopes `read` and `write`, and is answered with this to those who have both.
+  ///
+  /// - Parameter writeOnly: the answer to those who have `write` and not `read`.
+  private static func writing(_ status: Int, writeOnly: Int = 403) -> (CallerKind) -> Int {
     { who in
       switch who {
-      case .local, .write: status
+      case .local, .readWrite: status
+      case .write: writeOnly
       case .forwarded, .read, .limited, .location, .admin, .signedImage, .signedAlbum: 403
       case .anonymous, .expired, .revoked: 401
       }
     }
   }
 
-  private static func rows(of kind: Route.Kind, in world: World) -> [Row] {
-    func get(_ target: String, _ answers: @escaping (Who) -> Int) -> Row {
+  private static func rows(of kind: Route.Kind, in world: AccessFixture) -> [Row] {
+    func get(_ target: String, _ answers: @escaping (CallerKind) -> Int) -> Row {
       Row(method: "GET", target: target, answers: answers)
     }
     let (inside, outside) = ("/v1/assets/\(world.inside)", "/v1/assets/\(world.outside)")
-    let (album, other) = ("/v1/collections/\(World.album)", "/v1/collections/\(World.other)")
+    let (album, other) = ("/v1/collections/\(AccessFixture.album)", "/v1/collections/\(AccessFixture.other)")
     switch kind {
     case .health: return [get("/healthz", open(200))]
     case .readiness: return [get("/readyz", open(200))]
@@ -141,7 +146,7 @@ struct AccessTableTests {
       return [
         get("/openapi.json") { who in
           switch who {
-          case .local, .forwarded, .read, .limited, .location, .write, .admin: 200
+          case .local, .forwarded, .read, .limited, .location, .write, .readWrite, .admin: 200
           case .anonymous, .expired, .revoked: 401
           case .signedImage, .signedAlbum: 403
           }
@@ -152,7 +157,7 @@ struct AccessTableTests {
         get("/metrics") { who in
           switch who {
           case .local, .admin: 200
-          case .forwarded, .read, .limited, .location, .write, .signedImage, .signedAlbum: 403
+          case .forwarded, .read, .limited, .location, .write, .readWrite, .signedImage, .signedAlbum: 403
           case .anonymous, .expired, .revoked: 401
           }
         }
@@ -172,7 +177,7 @@ struct AccessTableTests {
     case .assets:
       return [
         get("/v1/assets", reading(200)),
-        Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415)),
+        Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415, writeOnly: 415)),
       ]
     case .trash: return [get("/v1/trash", writing(200))]
     case .asset:
@@ -264,10 +269,12 @@ struct AccessTableTests {
 
   @Test("every resource answers every kind of caller as the table says, and the table leaves nothing out")
   func table() throws {
-    let worlds = [false: try World(isGuarded: false), true: try World(isGuarded: true)]
+    let worlds = [
+      false: try AccessFixture(requiresCredential: false), true: try AccessFixture(requiresCredential: true),
+    ]
     for kind in Route.Kind.allCases {
       var methods: Set<String> = []
-      for who in Who.allCases {
+      for who in CallerKind.allCases {
         let world = try #require(worlds[!who.needsNoTokens])
         for row in Self.rows(of: kind, in: world) {
           let path = try #require(row.target.split(separator: "?").first).split(separator: "/").map(String.init)
@@ -290,7 +297,7 @@ struct AccessTableTests {
   }
 
   /// What every refusal says beside its status.
-  private func check(_ answer: TestDaemon.Answer, _ who: Who, _ row: Row) {
+  private func check(_ answer: TestDaemon.Response, _ who: CallerKind, _ row: Row) {
     let challenge = answer["WWW-Authenticate"]
     let description = "\(row.method) \(row.target) by \(who.rawValue)"
     switch answer.status {
@@ -298,7 +305,7 @@ struct AccessTableTests {
       #expect(challenge?.hasPrefix("Bearer realm=\"photod\"") == true, "\(description)")
       #expect(challenge?.contains("error=\"invalid_token\"") == (who != .anonymous), "\(description)")
       #expect(answer["Cache-Control"] == "no-store")
-    case 403 where [.read, .limited, .location, .write, .admin].contains(who):
+    case 403 where [.read, .limited, .location, .write, .readWrite, .admin].contains(who):
       #expect(challenge?.contains("error=\"insufficient_scope\"") == true, "\(description)")
     case 403: #expect(challenge?.contains("error=\"invalid_token\"") != true)
     default: #expect(challenge == nil, "\(description)")
@@ -312,8 +319,10 @@ struct AccessTableTests {
 
   @Test("what there is not is told to those alone who may come in")
   func unknown() throws {
-    let world = try World(isGuarded: true)
-    for (who, status) in [(Who.anonymous, 401), (.revoked, 401), (.read, 404), (.write, 404), (.signedImage, 403)] {
+    let world = try AccessFixture(requiresCredential: true)
+    for (who, status) in [
+      (CallerKind.anonymous, 401), (.revoked, 401), (.read, 404), (.write, 404), (.signedImage, 403),
+    ] {
       let row = Row(method: "GET", target: "/nothing", answers: { _ in status })
       #expect(try world.ask(row, as: who).status == status, "\(who)")
     }

@@ -169,7 +169,7 @@ struct BatchTests {
         for i in 0..<5 { try files.put(Self.picture(i), "p\(i).jpg") }
         let pixels = Scene(seed: 9, grain: 8).pixels(width: 2400, height: 1800)
         try files.put(JPEGFile { $0.isProgressive = true }.encoded(pixels), "slow.jpg")
-      }, arguments: ["--set", "render.workers=1", "--set", "cache.ladder=false"])
+      }, arguments: ["--set", "render.workers=1", "--set", "cache.backgroundDerivatives=false"])
     let quick = try (0..<5).map { try daemon.identifier("p\($0).jpg") }
     let slow = try daemon.identifier("slow.jpg")
     for identifier in quick.prefix(4) { _ = try daemon.get("/v1/assets/\(identifier)/image?targetSize=64x64") }

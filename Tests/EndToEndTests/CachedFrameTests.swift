@@ -133,7 +133,7 @@ struct CachedFrameTests {
       { try $0.put(Self.picture(1), "a.jpg") },
       arguments: ["--set", "cache.frameBytes=60000", "--set", "cache.diskBytes=0"])
     let identifier = try daemon.identifier("a.jpg")
-    func get(_ side: Int) throws -> TestDaemon.Answer {
+    func get(_ side: Int) throws -> TestDaemon.Response {
       try daemon.get("/v1/assets/\(identifier)/image?targetSize=\(side)x\(side)")
     }
     let first = try (100..<140).map { try get($0) }

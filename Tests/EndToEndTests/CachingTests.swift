@@ -270,12 +270,12 @@ struct CachingTests {
     #expect(all.map { $0["id"] as? String } == ["default"])
     #expect(try daemon.get("/v1/cachingManagers/default", method: "DELETE").status == 204)
     #expect(try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int == 0)
-    #expect(try Self.metric("photod_pinned_frame_bytes", daemon) == 0)
+    #expect(try Self.metric("photod_frame_cache_pinned_bytes", daemon) == 0)
   }
 
   @Test("limits are answered with 429, and what is left out is named")
   func limits() throws {
-    let daemon = try Self.daemon(["--set", "caching.managersPerPrincipal=2", "--set", "caching.assets=3"])
+    let daemon = try Self.daemon(["--set", "caching.managersPerCaller=2", "--set", "caching.assetsPerManager=3"])
     let ids = try (0..<2).map { _ in try Self.manager(daemon) }
     let third = try daemon.post("/v1/cachingManagers", "{}")
     #expect(third.status == 429 && third["Retry-After"] != nil)

@@ -76,14 +76,15 @@ struct ChangeKillTests {
       testDescription: "to put right a restoration", before: [album, deletion], killed: (restoration, "filesMoved:3"),
       kills: 8),
     Scenario(
-      testDescription: "to purge the trash", before: [album, deletion], environment: ["PHOTOD_TRASH_DAYS": "0"],
+      testDescription: "to purge the trash", before: [album, deletion],
+      environment: ["PHOTOD_TRASH_RETENTION_DAYS": "0"],
       kills: 7,
       isPurge: true),
   ]
 
   @Test("between every two steps", arguments: scenarios)
   func killed(_ scenario: Scenario) throws {
-    let traced = try World()
+    let traced = try KillFixture()
     let trace = traced.folders.base + "/trace"
     let before: LibraryState
     if let list = scenario.list {
@@ -129,7 +130,7 @@ struct ChangeKillTests {
     _ scenario: Scenario, _ point: String, _ expected: LibraryState, _ after: LibraryState, isDone: Bool,
     _ comment: String
   ) throws {
-    let world = try World()
+    let world = try KillFixture()
     if scenario.list == nil { _ = try world.prepare(scenario) }
     let daemon = try world.serve(scenario, fault: point)
     if let list = scenario.list {
@@ -138,7 +139,7 @@ struct ChangeKillTests {
     }
     #expect(daemon.wasKilled, "\(comment)")
     if !isDone { world.takeLateFile() }
-    _ = try SoundCatalogue(world.folders.data, comment)
+    _ = try CatalogueIntegrity(world.folders.data, comment)
     let next = try TestDaemon(serving: world.folders)
     try world.settle(next)
     let found = try LibraryState(world.folders)
@@ -155,7 +156,7 @@ struct ChangeKillTests {
 }
 
 /// A library that outlives the daemons that serve it: four assets, the first of two files, and a file that is no asset yet.
-private final class World {
+private final class KillFixture {
   let folders: TestDaemon.Folders
   /// What assets and collections are called by the catalogue, by what the lists call them.
   private var names: [String: String] = [:]
@@ -229,7 +230,7 @@ private final class World {
     return "{\"changes\": [\(named)]}"
   }
 
-  func send(_ list: String, _ daemon: TestDaemon) throws -> TestDaemon.Answer {
+  func send(_ list: String, _ daemon: TestDaemon) throws -> TestDaemon.Response {
     if list.contains("late.jpg") { try putLateFile() }
     return try daemon.post("/v1/changes", body(list))
   }

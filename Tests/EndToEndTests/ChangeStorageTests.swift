@@ -14,7 +14,7 @@ import Testing
 /// Change lists for which there is no room, or that may not be written.
 @Suite("Change lists and the disk")
 struct ChangeStorageTests {
-  private struct World {
+  private struct StorageFixture {
     let folders: TestDaemon.Folders
     let daemon: TestDaemon
     let assets: [String]
@@ -32,15 +32,15 @@ struct ChangeStorageTests {
       assets = [try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg")]
     }
 
-    func perform(_ entry: String) throws -> TestDaemon.Answer {
+    func perform(_ entry: String) throws -> TestDaemon.Response {
       try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}")
     }
 
-    func delete(_ index: Int) throws -> TestDaemon.Answer {
+    func delete(_ index: Int) throws -> TestDaemon.Response {
       try perform(#"{"type": "deleteAsset", "asset": "\#(assets[index])"}"#)
     }
 
-    func restore(_ index: Int) throws -> TestDaemon.Answer {
+    func restore(_ index: Int) throws -> TestDaemon.Response {
       try perform(#"{"type": "restoreAsset", "asset": "\#(assets[index])"}"#)
     }
 
@@ -66,10 +66,10 @@ struct ChangeStorageTests {
 
   @Test(
     "a catalogue without room answers 507, nothing has changed, and it goes on once there is room",
-    .enabled(if: FileSystem.mayMount))
+    .enabled(if: TemporaryFileSystem.canMount))
   func full() throws {
-    var disk: FileSystem?
-    let world = try World({ disk = try FileSystem(at: $0.data, bytes: 16 << 20) })
+    var disk: TemporaryFileSystem?
+    let world = try StorageFixture({ disk = try TemporaryFileSystem(at: $0.data, bytes: 16 << 20) })
     defer { withExtendedLifetime(disk) {} }
     #expect(try world.delete(0).status == 200)
     try fill(world.folders.data)
@@ -99,10 +99,10 @@ struct ChangeStorageTests {
     "a library that may only be read keeps its files, by 409; what is of the catalogue alone is changed",
     arguments: ["its setting", "its disk"])
   func readOnly(_ why: String) throws {
-    var disk: FileSystem?
-    if why == "its disk", !FileSystem.mayMount { return }
-    let world = try World(
-      { if why == "its disk" { disk = try FileSystem(at: $0.library, bytes: 1 << 20) } },
+    var disk: TemporaryFileSystem?
+    if why == "its disk", !TemporaryFileSystem.canMount { return }
+    let world = try StorageFixture(
+      { if why == "its disk" { disk = try TemporaryFileSystem(at: $0.library, bytes: 1 << 20) } },
       arguments: why == "its disk" ? [] : ["--set", "readOnly=true"])
     if why == "its disk" { #expect(try world.delete(1).status == 200) }
     try disk?.remount(readOnly: true)

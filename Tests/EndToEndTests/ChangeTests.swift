@@ -123,7 +123,7 @@ struct ChangeTests {
 
   @Test("a client that is too far behind is told to fetch anew, and hears of what comes then")
   func reloading() throws {
-    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_OBJECTS_BEHIND=3")
+    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_STREAM_LAG_OBJECTS=3")
     let a = try daemon.identifier("0.jpg")
     let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     for number in 0..<4 {
@@ -143,7 +143,10 @@ struct ChangeTests {
     let a = try daemon.identifier("0.jpg")
     let before = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": true}", daemon)
-    try DatabaseQueue(path: daemon.data + "/catalogue.sqlite").write { db in
+    // The daemon may be writing too.
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    try DatabaseQueue(path: daemon.data + "/catalogue.sqlite", configuration: configuration).write { db in
       try db.execute(
         sql: "UPDATE library SET value = (SELECT value FROM library WHERE key = 'token') WHERE key = 'historyStart'")
     }
@@ -157,7 +160,7 @@ struct ChangeTests {
   func streams() throws {
     let daemon = try TestDaemon.ofCards(
       settings:
-        "PHOTOD_CHANGES_STREAMS=3 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1 PHOTOD_HTTP_IDLE_SECONDS=1 PHOTOD_HTTP_WRITE_SECONDS=1"
+        "PHOTOD_CHANGES_STREAMS=3 PHOTOD_CHANGES_STREAM_HEARTBEAT_SECONDS=1 PHOTOD_HTTP_KEEP_ALIVE_TIMEOUT_SECONDS=1 PHOTOD_HTTP_SEND_TIMEOUT_SECONDS=1"
     )
     var streams = try (0..<3).map { _ in try EventStream(daemon) }
     for stream in streams { _ = stream.begin() }

@@ -1,5 +1,9 @@
+import AssetLibrary
 import Foundation
+import ImageService
+import PhotoAPI
 import PhotoFixtures
+import PhotoModel
 import Testing
 
 /// Holds the daemon to the OpenAPI document that it serves, and its settings file to the settings that it knows.
@@ -32,7 +36,7 @@ struct ContractTests {
         continue
       }
       // An answer without an end is asked for by its own tests.
-      if operation["x-endless"] as? Bool == true { continue }
+      if operation["x-streaming"] as? Bool == true { continue }
       if path == "/v1/changes" {
         try Self.checkBody(path, "POST", try #require(item["post"] as? Object), daemon, isAlsoRead: true)
       }
@@ -53,7 +57,7 @@ struct ContractTests {
       }.filter { $0["in"] as? String == "query" }
       for parameter in query {
         let name = try #require(parameter["name"] as? String)
-        let with = (parameter["x-with"] as? String).map { $0 + "&" } ?? ""
+        let with = (parameter["x-requires"] as? String).map { $0 + "&" } ?? ""
         for value in try Self.values(parameter, identifier: identifier, daemon) {
           let escaped = try #require(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
           let answer = try daemon.get(url("\(with)\(name)=\(escaped)"))
@@ -138,6 +142,100 @@ struct ContractTests {
     }
     return []
   }
+
+  // MARK: Words
+
+  /// The words of every enumeration that answers are written with, by the place of theirs in the document's schemas.
+  private static let sentWords: [String: [String]] = [
+    "Asset/mediaType": MediaType.allCases.map(\.rawValue),
+    "Asset/creationDateSource": DateSource.allCases.map(\.rawValue),
+    "TrashPage/assets/items/mediaType": MediaType.allCases.map(\.rawValue),
+    "Collection/type": CollectionType.allCases.map(\.rawValue),
+    "DateBuckets/by": DateBucket.Unit.allCases.map(\.rawValue),
+    "Request/stage": RequestStage.allCases.map(\.rawValue),
+    "Request/priority": ImagePriority.allCases.filter(\.isInteractive).map { "\($0)" },
+    "Request/frames/items/source": ImageResult.Source.allCases.map(\.rawValue),
+    "Window/quality": PreheatWindow.Quality.allCases.map(\.rawValue),
+    "Authorization/status": AuthorizationStatus.allCases.map(\.rawValue),
+    "Authorization/scopes/items": Scope.allCases.map(\.rawValue),
+  ]
+
+  /// Every enumeration of a schema, by its place.
+  private static func enumerations(_ schema: Object, _ place: String) -> [String: [String]] {
+    var found: [String: [String]] = [:]
+    if let words = schema["enum"] as? [Any] { found[place] = words.compactMap { $0 as? String } }
+    for (name, property) in schema["properties"] as? [String: Object] ?? [:] {
+      found.merge(enumerations(property, "\(place)/\(name)")) { $1 }
+    }
+    if let items = schema["items"] as? Object { found.merge(enumerations(items, "\(place)/items")) { $1 } }
+    return found
+  }
+
+  @Test("every word that an answer may hold is in the document, and no other")
+  func answerWords() throws {
+    let daemon = try TestDaemon.ofCards(1)
+    let document = try daemon.get("/openapi.json").json
+    let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
+    var documented: [String: [String]] = [:]
+    for (name, schema) in schemas { documented.merge(Self.enumerations(schema, name)) { $1 } }
+    // The words of requests are another test's.
+    documented["ChangeRequest/type"] = nil
+    #expect(Set(documented.keys) == Set(Self.sentWords.keys), "each enumeration of the document is compared")
+    for (place, words) in Self.sentWords { #expect(Set(documented[place] ?? []) == Set(words), "\(place)") }
+    // A date that a user set, as it is sent.
+    let asset = try daemon.identifier("0.jpg")
+    let change = #"{"type": "updateAsset", "asset": "\#(asset)", "creationDate": "2001-02-03T04:05:06Z"}"#
+    #expect(try daemon.post("/v1/changes", "{\"changes\": [\(change)]}").status == 200)
+    let source = try #require(try daemon.get("/v1/assets/\(asset)").json["creationDateSource"] as? String)
+    #expect(source == "user" && documented["Asset/creationDateSource"]?.contains(source) == true)
+  }
+
+  @Test("every word that a parameter may be is in the document, and no other")
+  func requestWords() throws {
+    let daemon = try TestDaemon.ofCards(1)
+    let document = try daemon.get("/openapi.json").json
+    var compared = 0
+    func compare(_ documented: [Any], _ name: String, _ ask: (String) throws -> TestDaemon.Response) throws {
+      let words = documented.compactMap { $0 as? String }
+      // A batch knows all but one of the delivery modes.
+      let answer = try ask(words.contains("opportunistic") ? "no-such-word" : "opportunistic")
+      let detail = try #require(answer.json["detail"] as? String)
+      let start = "\(name) must be one of "
+      try #require(answer.status == 400 && detail.hasPrefix(start), "\(name): \(detail)")
+      let known = detail.dropFirst(start.count).dropLast().components(separatedBy: ", ")
+      #expect(Set(known) == Set(words), "\(name)")
+      compared += 1
+    }
+    func compareBody(_ schema: Object, _ ask: (String) throws -> TestDaemon.Response) throws {
+      for (name, property) in schema["properties"] as? [String: Object] ?? [:] {
+        if let words = property["enum"] as? [Any] {
+          try compare(words, name) { try ask("{\"\(name)\": \"\($0)\"}") }
+        }
+        try compareBody(property) { try ask("{\"\(name)\": \($0)}") }
+      }
+    }
+    for (path, item) in try #require(document["paths"] as? [String: Object]) {
+      let target = path.replacing("{cachingManager}", with: "default").replacing(#/\{\w+\}/#, with: "none")
+      for parameter in (item["get"] as? Object)?["parameters"] as? [Object] ?? [] {
+        guard let words = (parameter["schema"] as? Object)?["enum"] as? [Any] else { continue }
+        let name = try #require(parameter["name"] as? String)
+        let with = (parameter["x-requires"] as? String).map { $0 + "&" } ?? ""
+        try compare(words, name) { try daemon.get("\(target)?\(with)\(name)=\($0)") }
+      }
+      for method in ["post", "put"] {
+        let content = ((item[method] as? Object)?["requestBody"] as? Object)?["content"] as? Object
+        guard let schema = (content?["application/json"] as? Object)?["schema"] as? Object else { continue }
+        try compareBody(schema) { try daemon.post(target, $0, method: method.uppercased()) }
+      }
+    }
+    let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
+    let change = try #require(schemas["ChangeRequest"])
+    let types = try #require(((change["properties"] as? Object)?["type"] as? Object)?["enum"] as? [Any])
+    try compare(types, "type") { try daemon.post("/v1/changes", "{\"changes\": [{\"type\": \"\($0)\"}]}") }
+    #expect(compared > 30)
+  }
+
+  // MARK: Settings
 
   @Test("config/photod.json holds every setting with its default, explained, and the daemon takes it")
   func settings() throws {

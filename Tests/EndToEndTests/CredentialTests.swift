@@ -70,11 +70,11 @@ struct CredentialTests {
     let common = ["--library", daemon.library, "--data", daemon.data]
     for (arguments, complaint) in [
       (["create", "--scope", "root"], "root"), (["create", "--limit-to", "Nowhere"], "Nowhere"),
-      (["create", "--expires", "soon"], "soon"), (["create", "--expires", "2001-01-01T00:00:00Z"], "past"),
+      (["create", "--expires", "soon"], "soon"), (["create", "--expires", "2001-01-01T00:00:00Z"], "future"),
       (["revoke", "nobody"], "nobody"), (["sign", "/v1/assets"], "image"),
       (["sign", "/v1/assets/none/image"], "asset"),
       (["sign", "/v1/assets/\(inside)/image?targetsize=1"], "no parameter"),
-      (["sign", "/v1/assets/\(inside)/image", "--expires", "99y"], "signedURLSeconds"),
+      (["sign", "/v1/assets/\(inside)/image", "--expires", "99y"], "signedURLLifetimeSeconds"),
       (["create", "--limit-to", try Self.smartAlbum(daemon)], "album"),
     ] {
       let run = try TestDaemon.run(["token", arguments[0]] + common + arguments.dropFirst())
@@ -146,7 +146,8 @@ struct CredentialTests {
     let signed = try sign(daemon, full, "/v1/assets/\(outside)/image?targetSize=20x20")
     func answers() throws -> Int {
       let text = String(decoding: try daemon.get("/metrics", [TestDaemon.bearer(admin)]).body, as: UTF8.self)
-      let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_answers_total ") })
+      let line = try #require(
+        text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") })
       return try #require(line.split(separator: " ").last.flatMap { Int($0) })
     }
     let (near, far) = ("/v1/assets/\(inside)/image?targetSize=20x20", "/v1/assets/\(outside)/image?targetSize=20x20")
@@ -257,7 +258,7 @@ struct CredentialTests {
 
   @Test("a browser signs in, and its cookie is good for pages of this site alone, until it signs out")
   func session() throws {
-    let (daemon, inside, _) = try Self.daemon(["--set", "proxies=127.0.0.1"])
+    let (daemon, inside, _) = try Self.daemon(["--set", "trustedProxies=127.0.0.1"])
     let secret = try daemon.makeToken()
     let https = "X-Forwarded-Proto: https"
     let signedIn = try daemon.ask("POST", "/v1/session", [https], body: #"{"token": "\#(secret)"}"#)
@@ -294,10 +295,10 @@ struct CredentialTests {
   func failures() throws {
     let log = FileManager.default.temporaryDirectory.appending(path: "photod-log-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: log) }
-    let (daemon, _, _) = try Self.daemon(["--set", "proxies=127.0.0.1"], launcher: "exec \"$@\" 2>\(log)")
+    let (daemon, _, _) = try Self.daemon(["--set", "trustedProxies=127.0.0.1"], launcher: "exec \"$@\" 2>\(log)")
     let secret = try daemon.makeToken()
     let wrong = String(secret.dropLast()) + (secret.hasSuffix("A") ? "B" : "A")
-    func signIn(_ token: String, _ client: String) throws -> TestDaemon.Answer {
+    func signIn(_ token: String, _ client: String) throws -> TestDaemon.Response {
       try daemon.ask("POST", "/v1/session", ["X-Forwarded-For: 6.6.6.6, \(client)"], body: #"{"token": "\#(token)"}"#)
     }
     for i in 0..<10 { #expect(try signIn(wrong, "2001:db8::\(i)").status == 401, "one network is one client") }

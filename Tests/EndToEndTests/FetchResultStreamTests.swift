@@ -28,10 +28,12 @@ struct FetchResultStreamTests {
       try EventStream(daemon, "?fetchResult=\(fetchResult)", fields + more)
     }
 
-    func members(_ fetchResult: String) throws -> [Shown] {
+    func members(_ fetchResult: String) throws -> [DisplayedList] {
       let answer = try daemon.get("/v1/fetchResults/\(fetchResult)/assets?range=0-999", fields)
       let assets = try #require(answer.json["assets"] as? [Object], "\(answer.json)")
-      return assets.map { Shown($0["localIdentifier"] as? String ?? "", $0["revision"] as? String ?? "deleted") }
+      return assets.map {
+        DisplayedList($0["localIdentifier"] as? String ?? "", $0["revision"] as? String ?? "deleted")
+      }
     }
 
     func end(_ fetchResult: String) throws -> Int {
@@ -40,19 +42,19 @@ struct FetchResultStreamTests {
   }
 
   /// An asset as a client shows it.
-  private struct Shown: Equatable {
+  private struct DisplayedList: Equatable {
     var identifier: String
     var revision: String
 
     init(_ identifier: String, _ revision: String) { (self.identifier, self.revision) = (identifier, revision) }
 
-    static let unknown = Shown("", "")
+    static let unknown = DisplayedList("", "")
   }
 
   /// What a client does that knows nothing but the contract.
   private struct Screen {
     let client: Client
-    var list: [Shown]
+    var list: [DisplayedList]
     var handle: String
 
     init(_ client: Client, _ handle: String) throws {
@@ -351,7 +353,7 @@ struct FetchResultStreamTests {
   @Test("the handle told last stays for as long as the stream does, though nobody uses it")
   func lease() throws {
     let daemon = try TestDaemon.ofCards(
-      settings: "PHOTOD_FETCH_RESULTS_LEASE_SECONDS=2 PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
+      settings: "PHOTOD_FETCH_RESULTS_LEASE_SECONDS=2 PHOTOD_CHANGES_STREAM_HEARTBEAT_SECONDS=1")
     let client = Client(daemon: daemon)
     let (streamed, unused) = (try client.fetch(), try client.fetch())
     let stream = try client.listen(streamed)
@@ -364,7 +366,7 @@ struct FetchResultStreamTests {
 
   @Test("what was found by places is nobody's who may not know places any more; what was not, stays")
   func lostScope() throws {
-    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_HEARTBEAT_SECONDS=1")
+    let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_STREAM_HEARTBEAT_SECONDS=1")
     let client = Client(
       daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,location", ["--name", "a"]))])
     let placed = [

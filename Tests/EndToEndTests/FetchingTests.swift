@@ -25,7 +25,7 @@ struct FetchingTests {
     return daemon
   }
 
-  private static func identifiers(_ answer: TestDaemon.Answer, _ key: String = "assets") -> [String] {
+  private static func identifiers(_ answer: TestDaemon.Response, _ key: String = "assets") -> [String] {
     (answer.json[key] as? [[String: Any]] ?? []).compactMap { $0["localIdentifier"] as? String }
   }
 
@@ -139,7 +139,7 @@ struct FetchingTests {
     #expect(made.status == 201 && made["Location"] == path && made.json["count"] as? Int == 22)
     #expect(made.json["leaseSeconds"] as? Int == 300 && made["Cache-Control"] == "no-store")
     let listed = Self.identifiers(try daemon.get("/v1/assets?sortDescriptors=creationDate&limit=1000"))
-    func members(_ range: String) throws -> TestDaemon.Answer { try daemon.get("\(path)/assets?range=\(range)") }
+    func members(_ range: String) throws -> TestDaemon.Response { try daemon.get("\(path)/assets?range=\(range)") }
     #expect(Self.identifiers(try members("0-999")) == listed)
     #expect(Self.identifiers(try daemon.get("\(path)/assets")) == listed)
     #expect(try members("3-5").json["range"] as? [Int] == [3, 5])
@@ -177,13 +177,13 @@ struct FetchingTests {
       """
       BEGIN; UPDATE library SET value = value + 1 WHERE key = 'token';
       \(statements)
-      INSERT INTO change (token, time, objects, isPlaceOnly) SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
+      INSERT INTO change (token, time, objects, isLocationOnly) SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
       COMMIT;
       """)
   }
 
   /// The list on a client's screen with changes applied; what came is looked up in the new list.
-  private static func applying(_ changes: TestDaemon.Answer, to old: [String], new: [String]) throws -> [String] {
+  private static func applying(_ changes: TestDaemon.Response, to old: [String], new: [String]) throws -> [String] {
     let removed = try #require(changes.json["removedIndexes"] as? [Int])
     let inserted = try #require(changes.json["insertedIndexes"] as? [Int])
     let moves = try #require(changes.json["moves"] as? [[String: Int]])
@@ -341,7 +341,7 @@ struct FetchingTests {
     for _ in 0..<2 { #expect(try daemon.post("/v1/transientCollections", #"{"assets": []}"#).status == 201) }
     #expect(try daemon.post("/v1/transientCollections", #"{"assets": []}"#).status == 429)
 
-    let small = try Self.daemon(["--set", "fetchResults.bytes=1000"])
+    let small = try Self.daemon(["--set", "fetchResults.memoryBytes=1000"])
     #expect(try small.post("/v1/fetchResults", #"{"fetchLimit": 5}"#).status == 201)
     let large = try small.post("/v1/fetchResults", "{}")
     #expect(large.status == 429 && large.json["type"] as? String == "/problems/too-many-handles")

@@ -111,14 +111,14 @@ struct KillTests {
       killed += 1
       if killed % 3 == 0 { try change() }
       guard FileManager.default.fileExists(atPath: data + "/catalogue.sqlite") else { continue }
-      let state = try SoundCatalogue(data, "kill \(killed)")
+      let state = try CatalogueIntegrity(data, "kill \(killed)")
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
     #expect(killed == Self.kills)
     print("killed \(killed) scans; \(ended) ended before their moment came")
 
     #expect(try Scan(library, data).end() == 0)
-    let last = try SoundCatalogue(data, "at the end")
+    let last = try CatalogueIntegrity(data, "at the end")
     #expect(last.paths == Set(names) && last.identifiers.count == names.count)
     var kept = 0
     for name in names {

@@ -5,7 +5,7 @@ import Testing
 /// What one who comes with a limited token is answered: of what is outside, the same as of what never was, byte for byte.
 @Suite("A limited caller")
 struct LimitedCallerTests {
-  private struct World {
+  private struct LimitedCallerFixture {
     let daemon: TestDaemon
     let inside: String
     let outside: String
@@ -34,7 +34,7 @@ struct LimitedCallerTests {
   }
 
   /// All that an answer says but who is answered when.
-  private func words(_ answer: TestDaemon.Answer, without name: String) -> String {
+  private func words(_ answer: TestDaemon.Response, without name: String) -> String {
     let fields = answer.fields.filter { !["date", "x-request-id", "server-timing", "image-result"].contains($0.key) }
       .sorted { $0.key < $1.key }
     return "\(answer.status) \(fields) \(String(decoding: answer.body, as: UTF8.self))".replacing(name, with: "NAME")
@@ -42,7 +42,7 @@ struct LimitedCallerTests {
 
   @Test("asks for what is outside and for what never was, and is told the same by every resource")
   func same() throws {
-    let world = try World()
+    let world = try LimitedCallerFixture()
     // As long as the names that there are.
     let never = String(repeating: "z", count: world.outside.count)
     func told(_ asset: String, _ collection: String) throws -> [String] {
@@ -100,7 +100,7 @@ struct LimitedCallerTests {
 
   @Test("finds no trace of what is outside in any list, count or state")
   func lists() throws {
-    let world = try World()
+    let world = try LimitedCallerFixture()
     let daemon = world.daemon
     for target in [
       "/v1/assets", "/v1/assets?count=true", "/v1/assets?layout=columns",
@@ -141,7 +141,7 @@ struct LimitedCallerTests {
 
   @Test("is shown a picture that is ready for others once it is let in, and no more when it is not")
   func cached() throws {
-    let world = try World()
+    let world = try LimitedCallerFixture()
     let image = "/v1/assets/\(world.outside)/image?targetSize=20x20"
     func status(_ fields: [String] = []) throws -> Int { try world.daemon.get(image, [world.limited] + fields).status }
     let ready = try world.daemon.get(image, [world.full])
@@ -165,7 +165,7 @@ struct LimitedCallerTests {
 
   @Test("owns what it makes: to others it is what never was, to an administrator who sees everything it is there")
   func ownership() throws {
-    let world = try World()
+    let world = try LimitedCallerFixture()
     let daemon = world.daemon
     let stranger = TestDaemon.bearer(try daemon.makeToken("read", ["--name", "stranger"]))
     let handle = try #require(try daemon.post("/v1/fetchResults", "{}", [world.limited]).json["id"] as? String)

@@ -36,12 +36,12 @@ struct MetricsTests {
     #expect(try change("photod_http_requests_total{status=\"3xx\"}") == 0)
     #expect(try change("photod_http_requests_total{status=\"4xx\"}") == 2)
     #expect(try change("photod_http_requests_total{status=\"5xx\"}") == 0)
-    #expect(try change("photod_http_prepared_answers_total") == 3, "two whole, one 304")
+    #expect(try change("photod_http_prepared_responses_total") == 3, "two whole, one 304")
     #expect(try change("photod_http_sent_bytes_total") == Double(answers.reduce(0) { $0 + $1.raw.count }))
-    #expect(after["photod_http_received_bytes"] == 0)
-    #expect(after["photod_http_received_capacity_bytes"] == Double(32 << 20))
-    #expect(after["photod_http_answer_bytes"] == 0)
-    #expect(after["photod_http_answer_capacity_bytes"] == Double(16 << 20))
+    #expect(after["photod_http_request_buffer_bytes"] == 0)
+    #expect(after["photod_http_request_buffer_capacity_bytes"] == Double(32 << 20))
+    #expect(after["photod_http_response_buffer_bytes"] == 0)
+    #expect(after["photod_http_response_buffer_capacity_bytes"] == Double(16 << 20))
     #expect(before["photod_frame_cache_bytes"] == 0)
     #expect(try change("photod_frame_cache_bytes") >= Double(answers[1].body.count))
     #expect(after["photod_frame_cache_capacity_bytes"] == Double(128 << 20))
@@ -56,7 +56,7 @@ struct MetricsTests {
 
   @Test("the process is told of as other programs tell of theirs")
   func process() throws {
-    let daemon = try Self.daemon(["--set", "memoryBudget=123456789"])
+    let daemon = try Self.daemon(["--set", "memoryBudgetBytes=123456789"])
     let first = try Exposition(try daemon.get("/metrics"))
     #expect(first["photod_memory_budget_bytes"] == 123_456_789)
     #expect(first.samples.keys.contains { $0.hasPrefix("photod_build_info{version=\"") })
@@ -122,7 +122,7 @@ struct MetricsTests {
 
     subscript(series: String) -> Double? { samples[series] }
 
-    init(_ answer: TestDaemon.Answer) throws {
+    init(_ answer: TestDaemon.Response) throws {
       let text = String(decoding: answer.body, as: UTF8.self)
       try #require(text.hasSuffix("\n") && !text.contains("\n\n"), "every line ends with a line feed, none is empty")
       let sample = #/(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?<labels>.*)\})? (?<value>\S+)/#

@@ -41,7 +41,7 @@ struct PlaceholderTests {
     for asset in assets {
       let identifier = try #require(asset["localIdentifier"] as? String)
       let path = try #require(asset["relativePath"] as? String)
-      let placeholder = try #require(ThumbHashPicture(try Self.hash(asset)))
+      let placeholder = try #require(DecodedThumbHash(try Self.hash(asset)))
       let width = try #require(asset["pixelWidth"] as? Int)
       let height = try #require(asset["pixelHeight"] as? Int)
       // A side of the shape is one of seven, or five.
@@ -98,7 +98,7 @@ struct PlaceholderTests {
     for _ in 0..<100_000 where answer.json["placeholder"] is NSNull { answer = try daemon.get(target) }
     let after = try Self.hash(answer.json)
     #expect(after != before && answer["ETag"] != tag)
-    let average = try #require(ThumbHashPicture(after)).average
+    let average = try #require(DecodedThumbHash(after)).average
     #expect(average[2] > 180 && average[0] < 50)
   }
 

@@ -10,7 +10,7 @@ import Testing
 @Suite("Places")
 struct PlantedPlaceTests {
   /// Who asks. The last two may know places: by what is found in their answers it is known that the search finds.
-  enum Who: String, CaseIterable {
+  enum CallerKind: String, CaseIterable {
     case forwarded, anonymous, read, limited, write, admin, readAdmin, session, signedImage, signedAlbum, local
     case location, limitedLocation
 
@@ -21,9 +21,11 @@ struct PlantedPlaceTests {
 
   @Test("are in no answer to one who may not know them, in whatever form it is asked and however they are spelt")
   func search() throws {
-    let worlds = [true: try World(isGuarded: false), false: try World(isGuarded: true)]
+    let worlds = [
+      true: try LocationFixture(requiresCredential: false), false: try LocationFixture(requiresCredential: true),
+    ]
     var answers: [(label: String, bytes: [UInt8])] = []
-    for who in Who.allCases {
+    for who in CallerKind.allCases {
       let world = try #require(worlds[who.isUnguarded])
       var (good, all) = (0, 0)
       for kind in Route.Kind.allCases {
@@ -38,12 +40,12 @@ struct PlantedPlaceTests {
       if who == .limited || who == .limitedLocation { #expect(good > 100, "\(who) \(good)") }
       print("places: \(who.rawValue) asked \(all) times, \(good) with success")
     }
-    let files = try Planted.files().map { (label: "file \($0.name)", bytes: $0.bytes) }
+    let files = try PlantedLocations.files().map { (label: "file \($0.name)", bytes: $0.bytes) }
     let result = try Search(answers + files)
     print("places: \(answers.count) answers and \(result.bytes) bytes searched for \(result.spellings) spellings")
 
     let betrayed = result.found.filter { label, _ in
-      Who.allCases.contains { !$0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
+      CallerKind.allCases.contains { !$0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
     }
     #expect(betrayed.isEmpty, "\(betrayed.prefix(5))")
     #expect(result.strangers.isEmpty, "\(result.strangers.prefix(5))")
@@ -60,12 +62,12 @@ struct PlantedPlaceTests {
       "longitude, E7 twice, little-endian, 1", "Quaxwellington", "Pierelbow, UTF-16LE", "longitude, E7",
     ] { #expect(inFiles.contains(spelling), "\(spelling) is planted") }
     let allowed = result.found.filter { label, _ in
-      Who.allCases.contains { $0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
+      CallerKind.allCases.contains { $0.mayKnowPlaces && label.hasPrefix($0.rawValue + ": ") }
     }
     let inAnswers = Set(allowed.values.flatMap { $0 })
     #expect(
       ["latitude, degrees", "longitude, degrees", "Quaxwellington", "Ruritanzealand"].allSatisfy(inAnswers.contains))
-    for who in Who.allCases where who.mayKnowPlaces {
+    for who in CallerKind.allCases where who.mayKnowPlaces {
       #expect(allowed.keys.contains { $0.hasPrefix(who.rawValue) && $0.contains("/metadata") }, "\(who)")
       #expect(allowed.keys.contains { $0.hasPrefix(who.rawValue) && $0.contains("/v1/assets?") }, "\(who)")
     }
@@ -73,7 +75,7 @@ struct PlantedPlaceTests {
 
   @Test("a key of a place is to one who may not know places what no key is")
   func keys() throws {
-    let world = try World(isGuarded: true)
+    let world = try LocationFixture(requiresCredential: true)
     let secret = TestDaemon.bearer(try #require(world.secrets[.read]))
     for target in [
       "/v1/assets?predicate=KEY%20%3E%200", "/v1/assets?sortDescriptors=-KEY",
@@ -98,13 +100,13 @@ struct PlantedPlaceTests {
 
   @Test("moments that end where the place changes are for those alone who may know places")
   func moments() throws {
-    let world = try World(isGuarded: true)
-    func moments(_ who: Who) throws -> [[String: Any]] {
+    let world = try LocationFixture(requiresCredential: true)
+    func moments(_ who: CallerKind) throws -> [[String: Any]] {
       let answer = try world.daemon.get(
         "/v1/collections?type=moment&limit=1000", [TestDaemon.bearer(try #require(world.secrets[who]))])
       return try #require(answer.json["collections"] as? [[String: Any]])
     }
-    for (blind, seeing) in [(Who.read, Who.location), (.limited, .limitedLocation)] {
+    for (blind, seeing) in [(CallerKind.read, CallerKind.location), (.limited, .limitedLocation)] {
       let (fewer, more) = (try moments(blind), try moments(seeing))
       #expect(more.count > fewer.count, "one of them is made of two places")
       let names = more.compactMap { $0["localIdentifier"] as? String }
@@ -124,9 +126,9 @@ struct PlantedPlaceTests {
 
   @Test("a change of nothing but a place is none to one who may not know places")
   func changes() throws {
-    let world = try World(isGuarded: true)
+    let world = try LocationFixture(requiresCredential: true)
     let identifier = try #require(world.assets.first)
-    func state(_ who: Who) throws -> [String?] {
+    func state(_ who: CallerKind) throws -> [String?] {
       let secret = TestDaemon.bearer(try #require(world.secrets[who]))
       let list = try world.daemon.get("/v1/assets", [secret])
       let one = try world.daemon.get("/v1/assets/\(identifier)", [secret])
@@ -146,7 +148,7 @@ struct PlantedPlaceTests {
         return !["public.jpeg", "public.png"].contains(type) || asset["placeholder"] is String
       }
     }
-    let callers: [Who] = [.read, .limited, .location, .limitedLocation]
+    let callers: [CallerKind] = [.read, .limited, .location, .limitedLocation]
     let before = try callers.map(state)
     try world.daemon.script(
       "catalogue.sqlite",
@@ -170,23 +172,23 @@ struct PlantedPlaceTests {
 
 extension PlantedPlaceTests {
   /// A daemon over the planted files, of which an album holds all but one.
-  struct World {
+  struct LocationFixture {
     static let album = "album"
 
     let daemon: TestDaemon
     var assets: [String] = []
-    var secrets: [Who: String] = [:]
-    var signatures: [Who: String] = [:]
+    var secrets: [CallerKind: String] = [:]
+    var signatures: [CallerKind: String] = [:]
 
-    init(isGuarded: Bool) throws {
-      let files = try Planted.files()
+    init(requiresCredential: Bool) throws {
+      let files = try PlantedLocations.files()
       daemon = try TestDaemon(
         { folder in for file in files { try folder.put(file.bytes, file.name) } },
-        arguments: isGuarded ? [] : ["--allow-anonymous"])
+        arguments: requiresCredential ? [] : ["--allow-anonymous"])
       assets = try files.map { try daemon.identifier($0.name) }
       try daemon.makeAlbum(Self.album, title: "Journey", files.dropLast().map(\.name))
-      guard isGuarded else { return }
-      secrets[.write] = try daemon.token(["create", "--scope", "write"])
+      guard requiresCredential else { return }
+      secrets[.write] = try daemon.token(["create", "--scope", "read,write"])
       secrets[.admin] = try daemon.token(["create", "--scope", "admin"])
       secrets[.readAdmin] = try daemon.token(["create", "--scope", "read,admin"])
       secrets[.location] = try daemon.token(["create", "--scope", "read,location"])
@@ -195,7 +197,7 @@ extension PlantedPlaceTests {
       let read = try daemon.makeToken()
       secrets[.read] = read
       for (who, path) in [
-        (Who.signedImage, "/v1/assets/\(assets[0])/image"), (.signedAlbum, "/v1/collections/\(Self.album)"),
+        (CallerKind.signedImage, "/v1/assets/\(assets[0])/image"), (.signedAlbum, "/v1/collections/\(Self.album)"),
       ] {
         // By one who may know places: what it signs shows none.
         let issuer = try #require(secrets[.location])
@@ -208,8 +210,8 @@ extension PlantedPlaceTests {
     }
 
     func ask(
-      _ method: String, _ target: String, as who: Who, _ fields: [String] = [], body: String? = nil
-    ) throws -> TestDaemon.Answer {
+      _ method: String, _ target: String, as who: CallerKind, _ fields: [String] = [], body: String? = nil
+    ) throws -> TestDaemon.Response {
       var (target, fields) = (target, fields)
       if who == .forwarded { fields.append("X-Forwarded-For: 203.0.113.9") }
       if let secret = secrets[who] { fields.append(who == .session ? "Cookie: \(secret)" : TestDaemon.bearer(secret)) }
@@ -218,15 +220,17 @@ extension PlantedPlaceTests {
     }
   }
 
-  typealias Labelled = (label: String, answer: TestDaemon.Answer)
+  typealias LabelledResponse = (label: String, answer: TestDaemon.Response)
 
   /// Every form that a resource is asked in.
-  private static func ask(_ kind: Route.Kind, of world: World, as who: Who) throws -> [Labelled] {
-    var found: [Labelled] = []
+  private static func ask(_ kind: Route.Kind, of world: LocationFixture, as who: CallerKind) throws
+    -> [LabelledResponse]
+  {
+    var found: [LabelledResponse] = []
     @discardableResult
     func ask(
       _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil
-    ) throws -> TestDaemon.Answer {
+    ) throws -> TestDaemon.Response {
       let answer = try world.ask(method, target, as: who, fields, body: body)
       found.append(("\(method) \(target) \(fields.joined(separator: " ")) \(body ?? "")", answer))
       return answer
@@ -263,7 +267,7 @@ extension PlantedPlaceTests {
     case .assets:
       try list("/v1/assets", get, keys)
     case .collectionAssets:
-      try list("/v1/collections/\(World.album)/assets", get, keys)
+      try list("/v1/collections/\(LocationFixture.album)/assets", get, keys)
       for moment in try names(world, who, "/v1/collections?type=moment&limit=1000") {
         try get("/v1/collections/\(moment)/assets")
       }
@@ -389,7 +393,7 @@ extension PlantedPlaceTests {
     }
   }
 
-  private static func names(_ world: World, _ who: Who, _ target: String) throws -> [String] {
+  private static func names(_ world: LocationFixture, _ who: CallerKind, _ target: String) throws -> [String] {
     let answer = try world.ask("GET", target, as: who)
     return (answer.json["collections"] as? [[String: Any]])?.compactMap { $0["localIdentifier"] as? String } ?? []
   }

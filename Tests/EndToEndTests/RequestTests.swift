@@ -4,10 +4,10 @@ import Testing
 
 /// An answer that is waited for on a thread of its own.
 private struct Answer {
-  private let stream: AsyncThrowingStream<TestDaemon.Answer, any Error>
+  private let stream: AsyncThrowingStream<TestDaemon.Response, any Error>
 
-  init(_ ask: @escaping @Sendable () throws -> TestDaemon.Answer) {
-    let (stream, continuation) = AsyncThrowingStream.makeStream(of: TestDaemon.Answer.self)
+  init(_ ask: @escaping @Sendable () throws -> TestDaemon.Response) {
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: TestDaemon.Response.self)
     self.stream = stream
     Thread.detachNewThread {
       continuation.yield(with: Result { try ask() })
@@ -15,7 +15,7 @@ private struct Answer {
     }
   }
 
-  func value() async throws -> TestDaemon.Answer {
+  func value() async throws -> TestDaemon.Response {
     for try await answer in stream { return answer }
     throw CancellationError()
   }
@@ -69,7 +69,7 @@ struct RequestTests {
     let victim = Answer { try daemon.get("\(image)?targetSize=300x300&requestID=victim") }
     try until {
       try requests(daemon).contains {
-        $0["requestID"] as? String == "victim" && $0["stage"] as? String == "waiting"
+        $0["requestID"] as? String == "victim" && $0["stage"] as? String == "queued"
       }
     }
     let listed = try #require(try requests(daemon).first { $0["requestID"] as? String == "victim" })
@@ -132,7 +132,7 @@ struct RequestTests {
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
     try occupy(daemon, image)
     let text = "GET \(image)?targetSize=210x210&requestID=gone HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    _ = try daemon.send(text, closingOurSide: .abruptly)
+    _ = try daemon.send(text, clientShutdown: .abruptly)
     try until { try daemon.get("/v1/requests/gone").json["stage"] as? String == "cancelled" }
     try release(daemon)
   }

@@ -163,8 +163,8 @@ struct ServiceTests {
   }
 
   @Test("a body that finds no room beside others' is told when to come again")
-  func receivedBytes() throws {
-    let daemon = try TestDaemon(arguments: ["--set", "http.receivedBytes=1392640"])
+  func requestBufferBytes() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "http.requestBufferBytes=1392640"])
     let request =
       "POST /v1/fetchResults HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       + "Expect: 100-continue\r\nContent-Length: 1048576\r\n\r\n"
@@ -178,8 +178,8 @@ struct ServiceTests {
     #expect(second.status == 503 && second["Retry-After"] == "1" && second["Connection"] == "close")
     #expect(second.json["type"] as? String == "/problems/overloaded")
     #expect(try daemon.get("/healthz").status == 200)
-    let refused = try TestDaemon.run(["serve", "--library", "/", "--set", "http.receivedBytes=1048576"])
-    #expect(refused.status != 0 && refused.error.contains("http.receivedBytes"))
+    let refused = try TestDaemon.run(["serve", "--library", "/", "--set", "http.requestBufferBytes=1048576"])
+    #expect(refused.status != 0 && refused.error.contains("http.requestBufferBytes"))
   }
 
   @Test("a client that has said all it will say still gets its picture", arguments: ["1.0", "1.1"])
@@ -187,7 +187,7 @@ struct ServiceTests {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let raw = try Self.shared.send(
       "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/\(version)\r\nHost: localhost\r\n\r\n",
-      closingOurSide: .atOnce)
+      clientShutdown: .atOnce)
     let text = String(decoding: raw, as: UTF8.self)
     #expect(text.contains("HTTP/1.1 200 OK"))
   }
@@ -201,7 +201,7 @@ struct ServiceTests {
     let identifier = try daemon.identifier("a.png")
     let raw = try daemon.send(
       "GET /v1/assets/\(identifier)/image?format=png HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-      closingOurSide: .afterTheFirstBytes)
+      clientShutdown: .afterTheFirstBytes)
     let start = try #require(raw.firstRange(of: Array("HTTP/1.1 200".utf8))).lowerBound
     let answer = try TestDaemon.parsed(Array(raw[start...]))
     #expect(answer.body.count > 9_000_000)
@@ -211,14 +211,14 @@ struct ServiceTests {
   func halfClosedPipeline() throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let image = "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    let raw = try Self.shared.send(image + image + image, closingOurSide: .atOnce)
+    let raw = try Self.shared.send(image + image + image, clientShutdown: .atOnce)
     #expect(String(decoding: raw, as: UTF8.self).components(separatedBy: "HTTP/1.1 200").count == 4)
   }
 
   @Test("a refused client that goes on sending still hears why")
   func lingering() throws {
     let body = String(repeating: "x", count: 3_000_000)
-    let raw = try Self.shared.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n" + body)
+    let raw = try Self.shared.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + body)
     #expect(try TestDaemon.parsed(raw).status == 413)
   }
 
@@ -236,7 +236,7 @@ struct ServiceTests {
 
   @Test("behind a proxy nobody is the person at this machine")
   func proxy() throws {
-    let daemon = try Self.daemon(["--set", "proxies=127.0.0.1"])
+    let daemon = try Self.daemon(["--set", "trustedProxies=127.0.0.1"])
     let identifier = try daemon.identifier("folder/1.jpg")
     #expect(try daemon.get("/v1/assets/\(identifier)").json["location"] is NSNull)
   }
@@ -246,7 +246,7 @@ struct ServiceTests {
     arguments: [
       ("GET / HTTP/1.1\r\n\r\n", 400), ("nonsense\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505),
       ("GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
-      ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", 413),
+      ("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", 413),
     ])
   func malformed(_ message: String, _ status: Int) throws {
     let answer = try TestDaemon.parsed(try Self.shared.send(message))

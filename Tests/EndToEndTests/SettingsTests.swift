@@ -16,8 +16,8 @@ struct SettingsTests {
       case ("library", _), ("data", _): "/tmp/elsewhere"
       case ("listen", _): "127.0.0.1:1,unix:/tmp/photod.socket"
       case ("allowedHosts", _): "photos.example,other.example"
-      case ("proxies", _): "10.0.0.0/8,unix"
-      case ("corsOrigins", _): "https://photos.example"
+      case ("trustedProxies", _): "10.0.0.0/8,unix"
+      case ("corsOrigins", _), ("corsWriteOrigins", _): "https://photos.example"
       case ("timeZone", _): "Europe/Vienna"
       case ("logLevel", _): "debug"
       case ("upload.template", _): "uploads/{name}"
@@ -32,14 +32,14 @@ struct SettingsTests {
     var json: Any {
       switch standard {
       case "true", "false": other == "true"
-      case _ where ["listen", "allowedHosts", "proxies", "corsOrigins"].contains(key):
+      case _ where ["listen", "allowedHosts", "trustedProxies", "corsOrigins", "corsWriteOrigins"].contains(key):
         other.split(separator: ",").map(String.init)
       default: Int(other) ?? other
       }
     }
 
     /// Whether any text at all is a value.
-    var isText: Bool { Int(standard) == nil && standard != "true" && standard != "false" }
+    var isValidUTF8: Bool { Int(standard) == nil && standard != "true" && standard != "false" }
   }
 
   private static func settings(
@@ -110,7 +110,7 @@ struct SettingsTests {
 
   @Test("what is no value of a setting is refused by the setting's name")
   func refused() throws {
-    let standard = try Self.settings().filter { !$0.isText }
+    let standard = try Self.settings().filter { !$0.isValidUTF8 }
     #expect(standard.count > 70)
     for setting in standard {
       let run = try TestDaemon.run(["settings", "--set", "\(setting.key)=perhaps"])
@@ -123,8 +123,8 @@ struct SettingsTests {
     let names = Dictionary(uniqueKeysWithValues: try Self.settings().map { ($0.key, $0.environment) })
     for (key, name) in [
       ("listen", "PHOTOD_LISTEN"), ("scan.intervalSeconds", "PHOTOD_SCAN_INTERVAL_SECONDS"),
-      ("access.signedURLSeconds", "PHOTOD_ACCESS_SIGNED_URL_SECONDS"),
-      ("caching.managersPerPrincipal", "PHOTOD_CACHING_MANAGERS_PER_PRINCIPAL"),
+      ("access.signedURLLifetimeSeconds", "PHOTOD_ACCESS_SIGNED_URL_LIFETIME_SECONDS"),
+      ("caching.managersPerCaller", "PHOTOD_CACHING_MANAGERS_PER_CALLER"),
     ] { #expect(names[key] == name) }
     #expect(Set(names.values).count == names.count)
   }

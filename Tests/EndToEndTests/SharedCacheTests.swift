@@ -54,7 +54,7 @@ struct SharedCacheTests {
       try? FileManager.default.removeItem(atPath: folder)
     }
 
-    func get(_ target: String, _ fields: [String] = []) throws -> TestDaemon.Answer {
+    func get(_ target: String, _ fields: [String] = []) throws -> TestDaemon.Response {
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(descriptor) }
       var address = sockaddr_un()
@@ -103,7 +103,7 @@ struct SharedCacheTests {
 
   @Test("it never hands one caller's picture to another, also where public pictures are allowed")
   func callers() throws {
-    let daemon = try Self.daemon(["--set", "cache.public=true"])
+    let daemon = try Self.daemon(["--set", "cache.allowPublic=true"])
     let (inside, outside) = try targets(daemon)
     try daemon.makeAlbum("album", title: "Holiday", ["in.jpg"])
     let limited = try daemon.makeToken("read", ["--limit-to", "album"])
@@ -137,7 +137,7 @@ struct SharedCacheTests {
 
   @Test("it keeps what anybody may see, where that is allowed, and nothing where it is not", arguments: [true, false])
   func publicPictures(_ isAllowed: Bool) throws {
-    let daemon = try Self.daemon(["--allow-anonymous", "--set", "cache.public=\(isAllowed)"])
+    let daemon = try Self.daemon(["--allow-anonymous", "--set", "cache.allowPublic=\(isAllowed)"])
     let (inside, _) = try targets(daemon)
     let cache = try Cache(daemon)
     for (i, target) in inside.enumerated() {

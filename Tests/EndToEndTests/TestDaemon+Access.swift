@@ -59,7 +59,7 @@ extension TestDaemon {
   }
 
   /// A request with a body and any method.
-  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
+  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Response {
     var request = "\(method) \(target) HTTP/1.1\r\nConnection: close\r\n"
     if !fields.contains(where: { $0.hasPrefix("Host:") }) { request += "Host: localhost\r\n" }
     if let body { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }

@@ -129,7 +129,7 @@ final class TestDaemon: @unchecked Sendable {
 
   /// Files that a test has just put there are whole, and what it does to them is seen when it says so.
   static let environment = ProcessInfo.processInfo.environment.merging([
-    "PHOTOD_SCAN_QUIET_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
+    "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
   ]) { $1 }
 
   /// - Parameter isBare: without the settings that tests have in the environment.
@@ -154,7 +154,7 @@ final class TestDaemon: @unchecked Sendable {
   // MARK: Asking
 
   /// What came back on a connection of its own.
-  struct Answer {
+  struct Response {
     let status: Int
     let fields: [String: String]
     let body: [UInt8]
@@ -174,7 +174,8 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
-  func get(_ target: String, _ fields: [String] = [], method: String = "GET", version: String = "1.1") throws -> Answer
+  func get(_ target: String, _ fields: [String] = [], method: String = "GET", version: String = "1.1") throws
+    -> Response
   {
     var request = "\(method) \(target) HTTP/\(version)\r\nHost: localhost\r\nConnection: close\r\n"
     for field in fields { request += field + "\r\n" }
@@ -184,14 +185,14 @@ final class TestDaemon: @unchecked Sendable {
   func post(
     _ target: String, _ body: String, type: String = "application/json", method: String = "POST",
     _ fields: [String] = []
-  ) throws -> Answer {
+  ) throws -> Response {
     var request = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
     for field in fields { request += field + "\r\n" }
     return try Self.parsed(send(request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body))
   }
 
   /// When a client says that it has nothing more to say.
-  enum Closing {
+  enum ClientShutdown {
     case never, atOnce, afterTheFirstBytes
     /// It says nothing: it goes.
     case abruptly
@@ -216,7 +217,7 @@ final class TestDaemon: @unchecked Sendable {
   }
 
   /// Sends bytes and reads until the daemon closes.
-  func send(_ text: String, closingOurSide closing: Closing = .never) throws -> [UInt8] {
+  func send(_ text: String, clientShutdown closing: ClientShutdown = .never) throws -> [UInt8] {
     let descriptor = try connection()
     defer { close(descriptor) }
     let bytes = Array(text.utf8)
@@ -234,7 +235,7 @@ final class TestDaemon: @unchecked Sendable {
     return answer
   }
 
-  static func parsed(_ raw: [UInt8], isHead: Bool = false) throws -> Answer {
+  static func parsed(_ raw: [UInt8], isHead: Bool = false) throws -> Response {
     let end = try #require(raw.firstRange(of: Array("\r\n\r\n".utf8)), "no head in \(raw.count) bytes")
     var lines = String(decoding: raw[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
     let status = Int(lines.removeFirst().split(separator: " ")[1]) ?? 0
@@ -246,7 +247,7 @@ final class TestDaemon: @unchecked Sendable {
     var body = Array(raw[end.upperBound...])
     if fields["transfer-encoding"] == "chunked", !isHead { body = try unchunked(body) }
     if let length = fields["content-length"].flatMap({ Int($0) }), !isHead { #expect(body.count == length) }
-    return Answer(status: status, fields: fields, body: body, raw: raw)
+    return Response(status: status, fields: fields, body: body, raw: raw)
   }
 
   private static func unchunked(_ bytes: [UInt8]) throws -> [UInt8] {
@@ -291,7 +292,7 @@ struct Multipart {
   let type: String
   let parts: [Part]
 
-  init(_ answer: TestDaemon.Answer) throws {
+  init(_ answer: TestDaemon.Response) throws {
     let contentType = try #require(answer["Content-Type"])
     let script = """
       import sys, json, email, email.policy

@@ -9,7 +9,7 @@ import Testing
 
 extension TestDaemon {
   /// Sends bytes as they are, and reads to the end.
-  func exchange(_ head: String, _ body: [UInt8]) throws -> Answer { try Self.parsed(exchanged(head, body)) }
+  func exchange(_ head: String, _ body: [UInt8]) throws -> Response { try Self.parsed(exchanged(head, body)) }
 
   func exchanged(_ head: String, _ body: [UInt8]) throws -> [UInt8] {
     let descriptor = try connection()
@@ -33,7 +33,7 @@ extension TestDaemon {
   }
 
   func upload(_ body: [UInt8], _ query: String = "", type: String = "image/jpeg", _ fields: [String] = []) throws
-    -> Answer
+    -> Response
   {
     var head = "POST /v1/assets\(query) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
     for field in fields { head += field + "\r\n" }
@@ -118,7 +118,9 @@ struct UploadTests {
   @Test("what can't be taken is refused by name, before its body is sent where that can be known")
   func refused() throws {
     let daemon = try TestDaemon(
-      arguments: ["--set", "upload.bytes=100000", "--set", "upload.files=2", "--set", "upload.concurrent=1"])
+      arguments: [
+        "--set", "upload.fileBytes=100000", "--set", "upload.filesPerRequest=2", "--set", "upload.concurrentRequests=1",
+      ])
     func head(_ fields: String, _ query: String = "") -> String {
       "POST /v1/assets\(query) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n"
     }

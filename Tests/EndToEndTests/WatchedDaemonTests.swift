@@ -51,7 +51,7 @@ struct WatchedDaemonTests {
   }
 
   /// A daemon that may be killed, over a library that stays.
-  private final class Served {
+  private final class WatchedDaemon {
     let process = Process()
     private let output = Pipe()
 
@@ -60,7 +60,7 @@ struct WatchedDaemonTests {
       process.arguments =
         [
           "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
-          "watch.delayMilliseconds=10",
+          "watch.debounceMilliseconds=10",
         ]
         + watching
       process.environment = TestDaemon.environment
@@ -105,8 +105,8 @@ struct WatchedDaemonTests {
     var seen: [Int64: String] = [:]
     var halves = 0
     for round in 0..<30 {
-      let served = try Served(library, data)
-      let before = try SoundCatalogue(data, "before \(round)").paths
+      let served = try WatchedDaemon(library, data)
+      let before = try CatalogueIntegrity(data, "before \(round)").paths
       // Half are renamed, half are overwritten; some go and some come.
       for index in names.indices where Int.random(in: 0..<3, using: &numbers) > 0 {
         let name = names[index]
@@ -127,13 +127,13 @@ struct WatchedDaemonTests {
         try add()
       }
       served.kill(after: Int.random(in: 0..<200, using: &numbers))
-      let state = try SoundCatalogue(data, "kill \(round)")
+      let state = try CatalogueIntegrity(data, "kill \(round)")
       if state.paths != before && state.paths != Set(names) { halves += 1 }
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
     print("thirty kills, \(halves) of them between two steps of what was to be done")
     #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
-    let last = try SoundCatalogue(data, "at the end")
+    let last = try CatalogueIntegrity(data, "at the end")
     #expect(last.paths == Set(names))
     for name in names {
       var status = stat()

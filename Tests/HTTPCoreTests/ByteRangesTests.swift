@@ -15,7 +15,7 @@ struct ByteRangesTests {
   }
 
   @Test(
-    "of a hundred bytes",
+    "ranges of a representation of a hundred bytes",
     arguments: [
       ("", .whole), ("bytes=0-0", .parts([0..<1])), ("bytes=0-99", .parts([0..<100])), ("bytes=0-", .parts([0..<100])),
       ("bytes=10-19", .parts([10..<20])), ("bytes=90-1000", .parts([90..<100])), ("bytes=-10", .parts([90..<100])),
@@ -24,11 +24,11 @@ struct ByteRangesTests {
       ("bytes=100-", .unsatisfiable), ("bytes=100-200, 300-", .unsatisfiable), ("bytes=-0", .unsatisfiable),
       ("bytes=100-, 1-2", .parts([1..<3])), ("bytes=99999999999999999999-", .unsatisfiable),
       ("bytes=0-99999999999999999999", .parts([0..<100])), ("bytes=-99999999999999999999", .parts([0..<100])),
-      // Malformed: as if it were not there.
+      // Malformed, so ignored.
       ("bytes", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=a-b", .whole), ("bytes=2-1", .whole),
       ("bytes=1-2-3", .whole), ("bytes=+1-2", .whole), ("bytes=1-2,x", .whole), ("items=1-2", .whole),
       ("bytes=--1", .whole), ("bytes=1", .whole),
-      // More than there is, and more of them than are allowed.
+      // More bytes than the representation has, and more ranges than allowed.
       ("bytes=0-,0-", .whole), ("bytes=0-60,40-99", .whole), ("bytes=0-0,1-1,2-2,3-3,4-4", .whole),
       ("bytes=0-0,1-1,2-2,3-3", .parts([0..<1, 1..<2, 2..<3, 3..<4])),
     ] as [(String, ByteRanges)])
@@ -37,7 +37,7 @@ struct ByteRangesTests {
     #expect(ByteRanges(head, size: 100, validators: Validators(entityTag: Self.tag), limit: 4) == expected)
   }
 
-  @Test("of nothing at all no range is there")
+  @Test("an empty representation satisfies no range")
   func empty() throws {
     for value in ["bytes=0-", "bytes=-1", "bytes=0-0"] {
       let ranges = ByteRanges(
@@ -47,7 +47,7 @@ struct ByteRangesTests {
   }
 
   @Test(
-    "If-Range: only this very representation is continued",
+    "ranges apply only if If-Range matches the representation",
     arguments: [
       ("\"abc\"", true), ("\"abd\"", false), ("W/\"abc\"", false), ("*", false), (date, false), ("nonsense", false),
     ])
@@ -58,7 +58,7 @@ struct ByteRangesTests {
     #expect(ranges == (applies ? .parts([1..<3]) : .whole))
   }
 
-  @Test("If-Range with a date, where there is no entity tag", arguments: [(784_111_777, true), (784_111_778, false)])
+  @Test("If-Range with a date applies without an entity tag", arguments: [(784_111_777, true), (784_111_778, false)])
   func ifRangeDate(_ modified: Int, _ applies: Bool) throws {
     let head = try Self.head("Range: bytes=1-2\r\nIf-Range: \(Self.date)")
     let ranges = ByteRanges(
@@ -66,7 +66,7 @@ struct ByteRangesTests {
     #expect(ranges == (applies ? .parts([1..<3]) : .whole))
   }
 
-  @Test("only GET has ranges", arguments: ["HEAD", "PUT"])
+  @Test("ranges apply only to GET", arguments: ["HEAD", "PUT"])
   func methods(_ method: String) throws {
     let head = try Self.head("Range: bytes=1-2", method: method)
     #expect(ByteRanges(head, size: 100, validators: Validators(entityTag: nil), limit: 4) == .whole)
@@ -76,12 +76,12 @@ struct ByteRangesTests {
     .ok, [("Content-Type", "text/plain"), ("ETag", tag)], body: Array("0123456789".utf8))
 
   private static func answer(_ range: String) throws -> HTTPResponse {
-    whole.ranged(
+    whole.applyingByteRanges(
       for: try head("Range: bytes=\(range)"), validators: Validators(entityTag: tag), limit: 4, boundary: { "B" },
       unsatisfiable: { HTTPResponse(416) })
   }
 
-  @Test("one range is a part of the body, and keeps what it is known by")
+  @Test("one range gives a part of the body with the validators of the representation")
   func single() throws {
     let answer = try Self.answer("2-4")
     #expect(answer.head.status == 206 && answer.body == Array("234".utf8))
@@ -89,7 +89,7 @@ struct ByteRangesTests {
     #expect(answer.head["Content-Type"] == "text/plain")
   }
 
-  @Test("several are a multipart body, in the order in which they were asked for")
+  @Test("several ranges give a multipart body in the requested order")
   func multiple() throws {
     let answer = try Self.answer("8-,0-0")
     #expect(answer.head.status == 206 && answer.head["Content-Range"] == nil)
@@ -100,15 +100,15 @@ struct ByteRangesTests {
     #expect(String(decoding: answer.body, as: UTF8.self) == expected)
   }
 
-  @Test("none that is there is 416, with the size")
+  @Test("an unsatisfiable range gives 416 with the size")
   func unsatisfiable() throws {
     let answer = try Self.answer("10-")
     #expect(answer.head.status == 416 && answer.head["Content-Range"] == "bytes */10" && answer.body.isEmpty)
   }
 
-  @Test("what is no 200 stays as it is")
+  @Test("responses other than 200 are unchanged")
   func others() throws {
-    let answer = HTTPResponse(.notModified).ranged(
+    let answer = HTTPResponse(.notModified).applyingByteRanges(
       for: try Self.head("Range: bytes=0-0"), validators: Validators(entityTag: nil), limit: 4, boundary: { "B" },
       unsatisfiable: { HTTPResponse(416) })
     #expect(answer.head.status == .notModified)

@@ -34,7 +34,7 @@ struct MultipartParserTests {
     return parts
   }
 
-  struct Good: CustomTestStringConvertible, Sendable {
+  struct ValidCase: CustomTestStringConvertible, Sendable {
     let name: String
     let body: String
     let parts: [Part]
@@ -52,42 +52,43 @@ struct MultipartParserTests {
   static let disposition = "Content-Disposition: form-data; name=\"f\"; filename="
 
   static let good = [
-    Good("one file", "--b\r\n\(disposition)\"a.jpg\"\r\n\r\nxyz\r\n--b--\r\n", [("a.jpg", "xyz")]),
-    Good("no line end behind the last delimiter", "--b\r\n\(disposition)a\r\n\r\nx\r\n--b--", [("a", "x")]),
-    Good("an empty file", "--b\r\n\(disposition)\"\"\r\n\r\n\r\n--b--", [("", "")]),
-    Good(
-      "two, with a preamble and an epilogue",
+    ValidCase("one file", "--b\r\n\(disposition)\"a.jpg\"\r\n\r\nxyz\r\n--b--\r\n", [("a.jpg", "xyz")]),
+    ValidCase("no line end after the last delimiter", "--b\r\n\(disposition)a\r\n\r\nx\r\n--b--", [("a", "x")]),
+    ValidCase("an empty file", "--b\r\n\(disposition)\"\"\r\n\r\n\r\n--b--", [("", "")]),
+    ValidCase(
+      "two parts with a preamble and an epilogue",
       "hello\r\n--b\r\n\(disposition)a\r\n\r\n1\r\n--b\r\n\(disposition)b\r\n\r\n2\r\n--b--\r\n--b\r\nno part",
       [("a", "1"), ("b", "2")]),
-    Good("white space behind a boundary", "--b \t\r\n\(disposition)a\r\n\r\n1\r\n--b--", [("a", "1")]),
-    Good(
-      "what begins like a delimiter", "--b\r\n\(disposition)a\r\n\r\n\r\n--\r\r\n-\r\n--a\r\n\r\n--b--",
+    ValidCase("white space after a boundary", "--b \t\r\n\(disposition)a\r\n\r\n1\r\n--b--", [("a", "1")]),
+    ValidCase(
+      "content that begins like a delimiter", "--b\r\n\(disposition)a\r\n\r\n\r\n--\r\r\n-\r\n--a\r\n\r\n--b--",
       [("a", "\r\n--\r\r\n-\r\n--a\r\n")]),
-    Good(
+    ValidCase(
       "a boundary with spaces and a long one", "--it's a: b\r\n\(disposition)a\r\n\r\n1\r\n--it's a: b--", [("a", "1")],
       boundary: "it's a: b"),
-    Good("a part without fields", "--b\r\n\r\nx\r\n--b--", [(nil, "x")]),
-    Good("no part", "--b--", []),
-    Good(
-      "other fields, in any case, and a field that is none of files",
+    ValidCase("a part without fields", "--b\r\n\r\nx\r\n--b--", [(nil, "x")]),
+    ValidCase("no part", "--b--", []),
+    ValidCase(
+      "other header fields, names in any case, and a form field that is not a file",
       "--b\r\nX-Y: z\r\nCONTENT-disposition:form-data;name=f\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--",
       [("name f", "x")]),
-    Good(
+    ValidCase(
       "names: quotes, backslashes, semicolons, other scripts",
       "--b\r\n\(disposition)\"C:\\dir\\a \\\"b\\\"; c.jpg\"\r\n\r\n1\r\n--b\r\n\(disposition)\"\u{E9}.jpg\"\r\n\r\n2\r\n--b\r\n"
         + "\(disposition)plain; filename*=UTF-8''%E2%82%AC.jpg\r\n\r\n3\r\n--b--",
       [("C:\\dir\\a \"b\"; c.jpg", "1"), ("\u{E9}.jpg", "2"), ("\u{20AC}.jpg", "3")]),
   ]
 
-  @Test("good bodies, split at every byte", arguments: good)
-  func goodBodies(_ row: Good) throws {
+  @Test("valid bodies give the same parts however they are split", arguments: good)
+  func goodBodies(_ row: ValidCase) throws {
     let bytes = Array(row.body.utf8)
     for split in 0...bytes.count {
       #expect(
         try Self.parts([Array(bytes[..<split]), Array(bytes[split...])], boundary: row.boundary) == row.parts,
         "\(split)")
     }
-    // Characters may come apart, files not: whole bytes are compared where there are any.
+    // The helper decodes each piece separately, so a piece must not end inside a character: single bytes are tested for
+    // ASCII bodies only.
     if bytes.allSatisfy({ $0 < 0x80 }) {
       #expect(try Self.parts(bytes.map { [$0] }, boundary: row.boundary) == row.parts)
     }
@@ -105,7 +106,7 @@ struct MultipartParserTests {
     (String(repeating: "y", count: 20_000) + "\r\n--b--", .headTooLarge(limit: 16_384)),
   ]
 
-  @Test("bad bodies", arguments: bad)
+  @Test("malformed bodies are rejected", arguments: bad)
   func badBodies(_ body: String, _ error: MultipartError) {
     let bytes = Array(body.utf8)
     for split in stride(from: 0, through: bytes.count, by: 1 + bytes.count / 200) {
@@ -113,7 +114,7 @@ struct MultipartParserTests {
     }
   }
 
-  @Test("a part of which the delimiter does not end as one has not ended")
+  @Test("a part does not end at a delimiter whose line is malformed")
   func unended() throws {
     var parser = try MultipartParser(boundary: "b")
     parser.append(Array("--b\r\n\r\nx\r\n--b?".utf8))
@@ -124,7 +125,7 @@ struct MultipartParserTests {
     #expect(!ended)
   }
 
-  @Test("boundaries")
+  @Test("the boundary is read from the Content-Type")
   func boundaries() throws {
     #expect(try MultipartParser.boundary(of: "multipart/form-data; boundary=abc") == "abc")
     #expect(try MultipartParser.boundary(of: "Multipart/Form-Data; charset=x; Boundary=\"a b\"") == "a b")

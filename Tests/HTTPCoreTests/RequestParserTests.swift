@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Request parser")
 struct RequestParserTests {
-  @Test("a thousand little chunks with long extensions are no way to make us read without end")
+  @Test("many small chunks with long extensions are rejected")
   func chunkOverhead() {
     var message = Self.head + "Transfer-Encoding: chunked\r\n\r\n"
     for _ in 0..<100 { message += "1;" + String(repeating: "a", count: 200) + "\r\nx\r\n" }
@@ -16,7 +16,7 @@ struct RequestParserTests {
     }
   }
 
-  @Test("heads stay whole when what came after them has moved on")
+  @Test("a request head stays valid while the parser continues")
   func kept() throws {
     var parser = RequestParser(limits: ParserLimits())
     Self.append("GET /first HTTP/1.1\r\nHost: one\r\n\r\nPOST /second HTTP/1.1\r\nHost: two\r\nContent-Le", to: &parser)
@@ -45,8 +45,8 @@ struct RequestParserTests {
     if case .needsInput = try parser.next() { true } else { false }
   }
 
-  @Test("good messages, split at every byte", arguments: good)
-  func goodMessages(_ row: Good) throws {
+  @Test("valid messages give the same requests however they are split", arguments: good)
+  func goodMessages(_ row: ValidCase) throws {
     let bytes = Array(row.message.unicodeScalars.map { UInt8($0.value) })
     for split in 0...bytes.count {
       #expect(try Self.requests(in: [bytes[..<split], bytes[split...]]) == row.requests, "split at \(split)")
@@ -54,8 +54,8 @@ struct RequestParserTests {
     #expect(try Self.requests(in: bytes.map { [$0] }) == row.requests, "byte by byte")
   }
 
-  @Test("bad messages, split at every byte", arguments: bad)
-  func badMessages(_ row: Bad) {
+  @Test("malformed messages give the same error however they are split", arguments: bad)
+  func badMessages(_ row: InvalidCase) {
     let bytes = Array(row.message.utf8)
     #expect(row.error.status == HTTPStatus(row.status))
     for split in 0...bytes.count {
@@ -63,7 +63,7 @@ struct RequestParserTests {
     }
   }
 
-  @Test("an unfinished message is no message and no error")
+  @Test("an incomplete message gives neither a request nor an error")
   func prefixes() throws {
     for row in Self.good where row.requests.count == 1 {
       let bytes = Array(row.message.unicodeScalars.map { UInt8($0.value) })
@@ -71,7 +71,7 @@ struct RequestParserTests {
     }
   }
 
-  @Test("a body that is waited for is announced")
+  @Test("Expect: 100-continue is reported with the head")
   func expectation() throws {
     var parser = RequestParser(limits: Self.limits)
     Self.append("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", to: &parser)
@@ -82,7 +82,7 @@ struct RequestParserTests {
     #expect(expectsContinue)
   }
 
-  @Test("the absolute form's host overrules the field")
+  @Test("the host of an absolute form overrides the Host field")
   func authority() throws {
     var parser = RequestParser(limits: Self.limits)
     Self.append("GET http://B.example/p?x=1 HTTP/1.1\r\nHost: a\r\n\r\n", to: &parser)
@@ -94,7 +94,7 @@ struct RequestParserTests {
     #expect(request.target.parameters?.map(\.value) == ["1"])
   }
 
-  @Test("random bytes never do worse than an error")
+  @Test("random bytes give an error at worst")
   func noise() {
     var state: UInt64 = 7
     for _ in 0..<3000 {
@@ -108,7 +108,7 @@ struct RequestParserTests {
     }
   }
 
-  /// Two requests, the first with its body in pieces: what came out, and how many pieces there were.
+  /// Parses two requests, the first with a streamed body. Returns the events as text and the number of pieces.
   private static func streamed(_ pieces: [[UInt8]]) throws -> (text: String, pieces: Int) {
     var parser = RequestParser(limits: limits)
     var text = ""
@@ -120,7 +120,7 @@ struct RequestParserTests {
         case .needsInput: break events
         case .head(let head, let length, _):
           text += "\(head.target) \(length ?? -1) "
-          parser.takeBodyInPieces()
+          parser.streamBody()
         case .piece(let piece):
           text += String(decoding: piece, as: UTF8.self)
           count += 1
@@ -133,7 +133,7 @@ struct RequestParserTests {
   }
 
   @Test(
-    "a body in pieces is the same however it came, may be longer than one that is held, and what follows is the next one",
+    "a streamed body is independent of splits, may exceed the body limit, and is followed by the next request",
     arguments: [
       ("Content-Length: 600\r\n\r\n" + String(repeating: "ab", count: 300), 600),
       (
@@ -166,7 +166,7 @@ struct RequestParserTests {
         switch try parser.next() {
         case .needsInput: break events
         case .head: continue
-        case .piece, .bodyEnded: Issue.record("nobody takes a body in pieces here")
+        case .piece, .bodyEnded: Issue.record("unexpected piece of a streamed body")
         case .request(let request):
           let body = String(decoding: request.body, as: UTF8.self)
           requests.append("\(request.method.name) \(request.target.path) [\(body)] \(request.head.keepsAlive)")

@@ -4,19 +4,19 @@ import Testing
 @Suite("Dates")
 struct HTTPDateTests {
   @Test(
-    "the three forms of RFC 9110 are one moment",
+    "the three date forms of RFC 9110 parse to the same time",
     arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
   func forms(_ text: String) { #expect(HTTPDate.seconds(text) == 784_111_777) }
 
   @Test(
-    "written as IMF-fixdate",
+    "dates are written as IMF-fixdate",
     arguments: [
       (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
       (1_709_164_800, "Thu, 29 Feb 2024 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
     ])
   func written(_ seconds: Int, _ text: String) { #expect(HTTPDate.string(secondsSince1970: Int64(seconds)) == text) }
 
-  @Test("what is written is read back")
+  @Test("a written date parses to the same time")
   func roundTrip() {
     for seconds in stride(from: Int64(-2_000_000_000), to: 4_000_000_000, by: 12_345_677) {
       #expect(HTTPDate.seconds(HTTPDate.string(secondsSince1970: seconds)) == seconds)
@@ -24,7 +24,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "nonsense is no date",
+    "malformed dates are rejected",
     arguments: [
       "", "yesterday", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Abc 1994 08:49:37 GMT",
       "Sun, 06 Nov 9223372036854775807 08:49:37 GMT", "Sun, 06 Nov 199 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
@@ -36,7 +36,7 @@ struct HTTPDateTests {
 @Suite("Accept")
 struct AcceptTests {
   @Test(
-    "the most precise range decides",
+    "the most specific media range determines the quality",
     arguments: [
       (nil, 1000), ("*/*", 1000), ("image/*;q=0.5, */*;q=0.1", 500), ("image/jpeg;q=0, image/*", 0),
       ("text/html", 0), ("image/jpeg ; q=0.25 , */*", 250), ("IMAGE/JPEG", 1000), ("image/jpeg;q=2", 0), ("", 0),
@@ -50,7 +50,7 @@ struct PreconditionTests {
   private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
   @Test(
-    "in the order of RFC 9110",
+    "preconditions are evaluated in the order of RFC 9110",
     arguments: [
       ("", PreconditionOutcome.proceed), ("If-None-Match: \"abc\"", .notModified),
       ("If-None-Match: W/\"abc\"", .notModified),

@@ -4,11 +4,11 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite("Server, over real sockets with a clock that is moved by hand")
+@Suite("Server, with real sockets and a manual clock")
 struct ServerTests {
   // MARK: Slow clients
 
-  @Test("a client that sends its head a byte at a time hears 408 when the time is over")
+  @Test("a client that sends its head byte by byte gets 408 after the header timeout")
   func slowHead() throws {
     let server = try TestServer()
     let client = try TestClient(port: server.port)
@@ -22,7 +22,7 @@ struct ServerTests {
     #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.contains("Connection: close\r\n"))
   }
 
-  @Test("a client that sends its body slowly hears 408 when the time is over")
+  @Test("a client that sends its body slowly gets 408 after the body timeout")
   func slowBody() throws {
     let server = try TestServer()
     let client = try TestClient(port: server.port)
@@ -33,7 +33,7 @@ struct ServerTests {
     #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 408 ") == true)
   }
 
-  @Test("one who says nothing is closed without a word, at first and between two requests")
+  @Test("an idle connection is closed without a response, before the first request and between requests")
   func idle() throws {
     let server = try TestServer()
     let silent = try TestClient(port: server.port)
@@ -51,19 +51,19 @@ struct ServerTests {
   /// More than any socket's buffer takes.
   private struct LargeHandler: HTTPHandler {
     static let size = 64 << 20
-    /// With room for one.
-    static let limits = ServerLimits(answerBytes: 65 << 20)
+    /// Room for one connection.
+    static let limits = ServerLimits(responseBufferBytes: 65 << 20)
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       let isLarge = request.target.path == "/large"
       responder.send(HTTPResponse(.ok, body: [UInt8](repeating: 120, count: isLarge ? Self.size : 1)))
     }
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
-    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+    func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
   }
 
-  @Test("a reader that takes nothing of a large answer is cut off")
+  @Test("a client that reads nothing of a large response is disconnected")
   func stalledReader() throws {
     let server = try TestServer(limits: LargeHandler.limits, handler: LargeHandler())
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
@@ -74,15 +74,15 @@ struct ServerTests {
     #expect(got.hasPrefix("HTTP/1.1 200 ") && got.utf8.count < LargeHandler.size)
   }
 
-  @Test("a reader that takes a little now and then is cut off too")
+  @Test("a client that reads below the minimum rate is disconnected")
   func slowReader() throws {
     var limits = LargeHandler.limits
-    limits.writeBytesPerSecond = 1 << 20
+    limits.minimumSendBytesPerSecond = 1 << 20
     let server = try TestServer(limits: limits, handler: LargeHandler())
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
     client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     var got = 0
-    // Each time less than the write deadline passes, and something is read.
+    // Each step takes less than the send timeout, and the client reads something.
     for _ in 0..<4 {
       try server.pass(seconds: 20)
       guard let bytes = client.read(100_000), !bytes.isEmpty else { break }
@@ -94,7 +94,7 @@ struct ServerTests {
     #expect(got + rest.utf8.count < LargeHandler.size)
   }
 
-  @Test("a reader that reads gets all of it")
+  @Test("a client that reads gets the whole response")
   func largeAnswer() throws {
     let server = try TestServer(limits: LargeHandler.limits, handler: LargeHandler())
     let client = try TestClient(port: server.port)
@@ -105,7 +105,7 @@ struct ServerTests {
         == (got.range(of: "\r\n\r\n").map { got.utf8.distance(from: got.startIndex, to: $0.upperBound) }))
   }
 
-  @Test("a healthy client is answered while others are slow")
+  @Test("a normal client is served while others are slow")
   func healthyAmongSlow() throws {
     let server = try TestServer()
     let slow = try (0..<200).map { _ in
@@ -122,7 +122,7 @@ struct ServerTests {
 
   // MARK: Back-pressure
 
-  /// Writes pieces without end, each when there is room, and notes how far it is ahead.
+  /// Writes pieces without end, each when the connection is writable, and records how far it is ahead of the reader.
   private final class EndlessHandler: HTTPHandler {
     let written = Atomic<Int>(0)
     let closed = Atomic<Bool>(false)
@@ -149,11 +149,11 @@ struct ServerTests {
     }
 
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
-    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+    func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
   }
 
-  @Test("a producer that waits for room is never far ahead of its reader")
+  @Test("a producer that waits for writability is never far ahead of its reader")
   func backPressure() throws {
     let handler = EndlessHandler(waits: true)
     let server = try TestServer(handler: handler)
@@ -166,15 +166,15 @@ struct ServerTests {
       read += bytes.count
     }
     try server.probe()
-    // Our low water, one piece, and what two sockets' buffers take: a few megabytes, and not what a gigabyte could be.
+    // The low watermark, one piece and two socket buffers: a few megabytes, far below a gigabyte.
     let written = handler.written.load(ordering: .relaxed)
     #expect(written < read + (16 << 20))
   }
 
-  @Test("a producer that does not wait loses its client, and nothing piles up")
+  @Test("a producer that ignores writability loses its connection, and the output queue stays bounded")
   func impatientProducer() throws {
     var limits = ServerLimits()
-    limits.queuedBytes = 1 << 20
+    limits.outputQueueBytes = 1 << 20
     let handler = EndlessHandler(waits: false)
     let server = try TestServer(limits: limits, handler: handler)
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
@@ -188,7 +188,7 @@ struct ServerTests {
 
   // MARK: Messages
 
-  @Test("a hundred pipelined requests are answered in their order, across turns")
+  @Test("a hundred pipelined requests get responses in order, over several turns")
   func pipelining() throws {
     let server = try TestServer()
     let client = try TestClient(port: server.port)
@@ -199,7 +199,7 @@ struct ServerTests {
     #expect(paths.map { Int($0) } == (0..<100).map { $0 })
   }
 
-  @Test("100-continue is said before the body is sent, and only to one who asks")
+  @Test("100 Continue is sent before the body arrives, and only to a client that expects it")
   func expectation() throws {
     let server = try TestServer()
     let client = try TestClient(port: server.port)
@@ -216,7 +216,7 @@ struct ServerTests {
   }
 
   @Test(
-    "who stays, who goes, and what is said of it",
+    "version and Connection field determine whether the connection stays open and the response says so",
     arguments: [
       ("1.0", "", "close"), ("1.0", "Connection: keep-alive\r\n", "keep-alive"), ("1.1", "", nil),
       ("1.1", "Connection: close\r\n", "close"),
@@ -246,21 +246,21 @@ struct ServerTests {
     #expect(get[0].contains("Date: Sun, 06 Nov 1994 08:49:37 GMT"))
   }
 
-  @Test("the request's identifier is new each time, also where the answer is prepared")
+  @Test("each request has a new identifier, also in prepared responses")
   func identifiers() throws {
     struct Handler: HTTPHandler {
-      static let prepared = PreparedAnswer(
-        HTTPResponse(.ok, [("X-ID", "<\(PreparedAnswer.placeholder)>")], body: Array("body".utf8)))
+      static let prepared = PreparedResponse(
+        HTTPResponse(.ok, [("X-ID", "<\(PreparedResponse.requestIDPlaceholder)>")], body: Array("body".utf8)))
 
-      func preparedAnswer(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedAnswer? {
+      func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
         request.head.target == "/probe" ? nil : Self.prepared
       }
       func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
         responder.send(HTTPResponse(.ok, [("X-ID", "<\(responder.requestID)>")]))
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
-      func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+      func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
     }
     let server = try TestServer(handler: Handler())
     let client = try TestClient(port: server.port)
@@ -277,7 +277,7 @@ struct ServerTests {
 
   // MARK: Limits
 
-  @Test("no more connections than there may be; the next is taken as soon as one goes")
+  @Test("the connection limit is kept, and a waiting connection is accepted when another closes")
   func connectionLimit() throws {
     var limits = ServerLimits()
     limits.connections = 2
@@ -290,14 +290,14 @@ struct ServerTests {
     }
     let third = try TestClient(port: server.port)
     third.send("GET /3 HTTP/1.1\r\nHost: a\r\n\r\n")
-    // It is not taken yet: a request on a connection that is comes back first.
+    // It is not accepted yet: a request on an accepted connection gets its response first.
     second.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
     #expect(second.read(until: "GET /2 ") != nil)
     first = nil
     #expect(third.read(until: "GET /3 ") != nil)
   }
 
-  @Test("an address has its share of connections, and a proxy all of them")
+  @Test("connections per address are limited, except for proxies")
   func connectionsPerAddress() throws {
     var limits = ServerLimits()
     limits.connectionsPerAddress = 1
@@ -312,7 +312,7 @@ struct ServerTests {
     }
   }
 
-  @Test("draining lets answers finish, takes no new connection, and comes to an end")
+  @Test("draining serves accepted requests, closes idle connections, accepts no new ones and finishes")
   func drain() async throws {
     final class Gate: HTTPHandler {
       let held = Mutex<Responder?>(nil)
@@ -321,19 +321,29 @@ struct ServerTests {
         held.withLock { $0 = responder }
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
-      func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-      func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+      func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+      func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
     }
     let gate = Gate()
     let server = try TestServer(handler: gate)
     let busy = try TestClient(port: server.port)
     let idle = try TestClient(port: server.port)
+    idle.send("GET /probe HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(idle.read(until: "\r\n\r\n") != nil)
+    let fresh = try TestClient(port: server.port)
+    let silent = try TestClient(port: server.port)
     busy.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
     try server.probe()
-    // Begun here, and not on a thread that other tests may hold.
+    // Started here and not on a thread that other tests may block.
     let (drained, end) = AsyncStream.makeStream(of: Void.self)
     server.server.drain(deadline: .seconds(60)) { end.finish() }
-    #expect(idle.readToEnd() == "", "an idle connection closes at once")
+    #expect(idle.readToEnd() == "", "a connection between two requests closes at once")
+    fresh.send("GET /probe HTTP/1.1\r\nHost: a\r\n\r\n")
+    let first = try #require(fresh.readToEnd())
+    #expect(first.hasPrefix("HTTP/1.1 200") && first.contains("Connection: close\r\n"))
+    server.clock.advance(seconds: 1)
+    server.server.tick()
+    #expect(silent.readToEnd() == "", "a connection without a request closes after the grace period")
     let responder = try #require(gate.held.withLock { $0.take() })
     responder.send(HTTPResponse(.ok, body: Array("done".utf8)))
     let answer = try #require(busy.readToEnd())
@@ -344,7 +354,7 @@ struct ServerTests {
 
   // MARK: Access log
 
-  @Test("a line for each request, with what is asked for, and nothing that could forge another")
+  @Test("each request has one log line with its fields, and no input can forge another line")
   func accessLog() async throws {
     let lines = Mutex<[UInt8]>([])
     let log = AccessLog(limitBytes: 1 << 20) { bytes in lines.withLock { $0 += bytes } }
@@ -352,7 +362,7 @@ struct ServerTests {
     var client: TestClient? = try TestClient(port: server.port)
     client?.send("GET /a?secret HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.1\" status=999\r\n\r\nnonsense\r\n\r\n")
     #expect(client?.readToEnd() != nil)
-    // It was refused, and would be listened to for as long as this clock stands still.
+    // The request was rejected, so the connection would linger while the manual clock stands still.
     client = nil
     await server.drain()
     let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
@@ -366,7 +376,7 @@ struct ServerTests {
     #expect(!text.contains("secret"))
   }
 
-  @Test("a log that can't keep up drops lines and says how many; no request waits for it")
+  @Test("a slow access log drops lines and reports how many, and no request waits for it")
   func slowLog() async throws {
     let gate = DispatchSemaphore(value: 0)
     let lines = Mutex<[UInt8]>([])

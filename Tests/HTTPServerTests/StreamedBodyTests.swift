@@ -4,9 +4,9 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite("Bodies in pieces, over real sockets")
+@Suite("Streamed request bodies, with real sockets")
 struct StreamedBodyTests {
-  /// Reads what is posted to /stream, a piece whenever the test lets it, and answers with how much there was.
+  /// Reads the body posted to /stream, one piece whenever the test allows it, and responds with the number of bytes.
   private final class Reader: HTTPHandler {
     private struct State {
       var total = 0
@@ -20,7 +20,7 @@ struct StreamedBodyTests {
 
     init(refusingAbove refusesAbove: Int = .max) { self.refusesAbove = refusesAbove }
 
-    /// Pieces that are read from now on; then the reader falls behind.
+    /// Number of further pieces to read; after them the reader stops.
     func allow(_ pieces: Int) {
       let waiting = state.withLock { state in
         state.allowed = pieces
@@ -33,7 +33,7 @@ struct StreamedBodyTests {
     var total: Int { state.withLock { $0.total } }
     var failures: [BodyFailure] { state.withLock { $0.failures } }
 
-    func takesBodyInPieces(_ head: RequestHead) -> Bool { head.target == "/stream" }
+    func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool { head.target == "/stream" }
 
     func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
       if let length = body.length, length > refusesAbove { return responder.send(HTTPResponse(413)) }
@@ -72,15 +72,15 @@ struct StreamedBodyTests {
       responder.send(HTTPResponse(.ok, body: Array("whole \(request.body.count)".utf8)))
     }
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
-    func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-    func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+    func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
   }
 
   private static func head(_ fields: String, path: String = "/stream") -> String {
     "POST \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"
   }
 
-  @Test("a body far larger than what may be held goes through, and the connection with it to the next request")
+  @Test("a body much larger than the buffer limit is received, and the connection serves the next request")
   func large() async throws {
     let reader = Reader()
     let server = try TestServer(handler: reader)
@@ -90,23 +90,23 @@ struct StreamedBodyTests {
     client.send(Self.head("Content-Length: \(size)"))
     for _ in 0..<40 { client.send(piece) }
     client.send(Self.head("Content-Length: 3", path: "/other") + "abc")
-    // Both answers may come in one piece.
+    // Both responses may arrive in one read.
     #expect(client.read(until: "whole 3")?.contains("\(size) bytes") == true)
     try server.probe()
-    #expect(server.server.statistics.receivedBytes == 0)
+    #expect(server.server.statistics.requestBufferBytes == 0)
   }
 
-  @Test("chunks too, with what was sent behind them")
+  @Test("a chunked body is streamed, and the request after it is served")
   func chunked() throws {
     let server = try TestServer(handler: Reader())
     let client = try TestClient(port: server.port)
     var message = Self.head("Transfer-Encoding: chunked")
     for _ in 0..<3000 { message += "3\r\nabc\r\n" }
     client.send(message + "0\r\n\r\n" + Self.head("Content-Length: 0"))
-    #expect(client.read(until: "whole 0")?.contains("9000 bytes") == true, "a request without a body is whole")
+    #expect(client.read(until: "whole 0")?.contains("9000 bytes") == true, "a request without a body is not streamed")
   }
 
-  @Test("a reader that falls behind stops the client, and holds no more than its window")
+  @Test("a slow handler stops the client and buffers at most the body window")
   func backPressure() throws {
     let reader = Reader()
     reader.allow(1)
@@ -117,7 +117,7 @@ struct StreamedBodyTests {
     client.send(Self.head("Content-Length: \(size)"))
     let piece = [UInt8](repeating: 120, count: 1 << 20)
     var sent = 0
-    // Until the sockets' buffers are full, and stay so.
+    // Send until the socket buffers stay full.
     for _ in 0..<50 {
       while true {
         let count = Glibc.send(client.descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
@@ -128,9 +128,9 @@ struct StreamedBodyTests {
     }
     #expect(sent < size / 2)
     #expect(reader.total <= 64 << 10)
-    // The window, what one read gives, and the head with what came along with it.
-    #expect((192 << 10...260 << 10).contains(server.server.statistics.receivedBytes))
-    // No deadline runs while it is we who are slow.
+    // The window, one socket read, and the head with the bytes that came with it.
+    #expect((192 << 10...260 << 10).contains(server.server.statistics.requestBufferBytes))
+    // No deadline runs while the handler is slow.
     try server.pass(seconds: 1000)
     reader.allow(.max)
     _ = fcntl(client.descriptor, F_SETFL, fcntl(client.descriptor, F_GETFL) & ~O_NONBLOCK)
@@ -142,7 +142,7 @@ struct StreamedBodyTests {
     #expect(client.read(until: "\(size) bytes") != nil)
   }
 
-  @Test("one who waits for 100 gets it when the body is asked for, and an answer alone when it is not")
+  @Test("100 Continue is sent when the handler reads the body, and not if it responds without reading")
   func expectation() throws {
     let reader = Reader(refusingAbove: 1000)
     reader.allow(0)
@@ -158,13 +158,13 @@ struct StreamedBodyTests {
     other.send(Self.head("Content-Length: 1001\r\nExpect: 100-continue"))
     let answer = try #require(other.readToEnd())
     #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"))
-    // One that sends at once is not told to.
+    // A client that sends the body at once gets no 100 Continue.
     let hasty = try TestClient(port: server.port)
     hasty.send(Self.head("Content-Length: 3\r\nExpect: 100-continue") + "abc")
     #expect(hasty.read(until: "3 bytes")?.hasPrefix("HTTP/1.1 200 ") == true)
   }
 
-  @Test("an answer in the middle of a body is read by its client, and ends the connection")
+  @Test("the client receives a response that is sent in the middle of the body, and the connection closes")
   func refusedInTheMiddle() throws {
     let reader = Reader(refusingAbove: 1000)
     let server = try TestServer(handler: reader)
@@ -173,23 +173,23 @@ struct StreamedBodyTests {
     let answer = try #require(client.readToEnd())
     #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"))
     try server.probe()
-    #expect(server.server.statistics.receivedBytes == 0)
+    #expect(server.server.statistics.requestBufferBytes == 0)
   }
 
-  @Test("a slow sender is told so; one that is slow and steady is not")
+  @Test("a sender below the minimum rate gets an error; a slow sender above it does not")
   func slow() throws {
     let reader = Reader()
-    let server = try TestServer(limits: ServerLimits(bodyBytesPerSecond: 10), handler: reader)
+    let server = try TestServer(limits: ServerLimits(minimumBodyBytesPerSecond: 10), handler: reader)
     let client = try TestClient(port: server.port)
     client.send(Self.head("Content-Length: 6000"))
-    // A hundred bytes a second: ten minutes in all.
+    // 200 bytes every 20 seconds: exactly the minimum rate, for 400 seconds in total.
     for _ in 0..<20 {
       client.send(String(repeating: "x", count: 200))
       try server.pass(seconds: 20)
     }
     for _ in 0..<100 where reader.total < 4000 { try server.probe() }
     #expect(reader.total == 4000 && reader.failures.isEmpty)
-    // And now a byte now and then.
+    // Now only single bytes at long intervals.
     for _ in 0..<12 where reader.failures.isEmpty {
       client.send("x")
       try server.pass(seconds: 50)
@@ -198,7 +198,7 @@ struct StreamedBodyTests {
     #expect(reader.failures == [.timedOut])
   }
 
-  @Test("a body that comes to a halt is one too")
+  @Test("a sender whose body stalls gets an error")
   func halt() throws {
     let reader = Reader()
     let server = try TestServer(handler: reader)
@@ -210,7 +210,7 @@ struct StreamedBodyTests {
     #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 408 ") == true)
   }
 
-  @Test("a client that goes in the middle is noticed", arguments: [true, false])
+  @Test("the handler learns that the client disconnected in the middle of a body", arguments: [true, false])
   func gone(_ isHalf: Bool) throws {
     let reader = Reader()
     let server = try TestServer(handler: reader)
@@ -221,10 +221,10 @@ struct StreamedBodyTests {
     while reader.failures.isEmpty { try server.probe() }
     #expect(reader.failures == [.closed] && reader.total == 5)
     try server.probe()
-    #expect(server.server.statistics.receivedBytes == 0)
+    #expect(server.server.statistics.requestBufferBytes == 0)
   }
 
-  @Test("what is no chunk ends the body, and the answer says so")
+  @Test("a malformed chunk fails the body, and the client gets an error response")
   func malformed() throws {
     let reader = Reader()
     let server = try TestServer(handler: reader)
@@ -234,7 +234,7 @@ struct StreamedBodyTests {
     #expect(reader.failures == [.malformed(.malformedChunk)])
   }
 
-  @Test("a client that finishes sending behind its body still gets its answer, however late it is read")
+  @Test("a client that half-closes after its body gets its response, even if the body is read late")
   func finished() throws {
     let reader = Reader()
     reader.allow(0)
@@ -247,11 +247,11 @@ struct StreamedBodyTests {
     #expect(client.readToEnd()?.contains("5 bytes") == true)
   }
 
-  @Test("bodies in pieces are bounded together, and one too many is refused")
+  @Test("streamed bodies share the request budget, and one that exceeds it is refused")
   func bounded() throws {
     let reader = Reader()
     reader.allow(0)
-    let limits = ServerLimits(receivedBytes: 1 << 20, bodyWindowBytes: 192 << 10)
+    let limits = ServerLimits(requestBufferBytes: 1 << 20, bodyWindowBytes: 192 << 10)
     let server = try TestServer(limits: limits, handler: reader)
     let clients = try (0..<4).map { _ in
       let client = try TestClient(port: server.port)

@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// Time as the test says it is.
+/// A manual clock.
 final class ManualClock: Sendable {
   private let nanoseconds = Atomic<UInt64>(1_000_000_000)
 
@@ -22,8 +22,8 @@ final class ManualClock: Sendable {
   func advance(seconds: Double) { nanoseconds.add(UInt64(seconds * 1e9), ordering: .relaxed) }
 }
 
-/// A server in this process on a loopback port of the system's choosing, with one loop, so that what came first to its
-/// sockets is seen no later than what came second.
+/// A server in this process on a loopback port chosen by the system. It has one loop, so events on its sockets are
+/// processed in order of arrival.
 final class TestServer: Sendable {
   let clock = ManualClock()
   let server: Server
@@ -44,21 +44,21 @@ final class TestServer: Sendable {
 
   enum Problem: Error { case noPort }
 
-  /// Lets so much time pass, after everything that was sent before has been seen.
+  /// Advances the clock after everything sent before has been processed.
   func pass(seconds: Double) throws {
     try probe()
     clock.advance(seconds: seconds)
     server.tick()
   }
 
-  /// Returns when the loop has seen everything that was sent before: it answers in the order of arrival.
+  /// Returns when the loop has processed everything sent before: it responds in the order of arrival.
   func probe() throws {
     let client = try TestClient(port: port)
     client.send("GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     _ = client.readToEnd()
   }
 
-  /// Ends it; returns when the last connection is gone.
+  /// Stops the server. Returns when the last connection has closed.
   func drain(deadline: Duration = .seconds(60)) async {
     await withCheckedContinuation { continuation in
       server.drain(deadline: deadline) { continuation.resume() }
@@ -66,7 +66,7 @@ final class TestServer: Sendable {
   }
 }
 
-/// Answers with what it was asked: method, path, body.
+/// Responds with the method, path and body of the request.
 struct EchoHandler: HTTPHandler {
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
     let text = "\(request.method.name) \(request.target.path) \(String(decoding: request.body, as: UTF8.self))"
@@ -76,15 +76,15 @@ struct EchoHandler: HTTPHandler {
   func response(to error: ParseError) -> HTTPResponse {
     HTTPResponse(error.status, body: Array(error.explanation.utf8))
   }
-  func responseToAbandonment() -> HTTPResponse { HTTPResponse(.internalServerError) }
-  func responseToSlowReaders() -> HTTPResponse { HTTPResponse(503) }
+  func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+  func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
 }
 
 /// A blocking client socket.
 final class TestClient {
   let descriptor: Int32
 
-  /// - Parameter receiveBuffer: how much the kernel takes for us before we read; 0: its own choice.
+  /// - Parameter receiveBuffer: size of the socket's receive buffer; 0 for the system default.
   init(port: UInt16, receiveBuffer: Int32 = 0) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var size = receiveBuffer
@@ -100,12 +100,12 @@ final class TestClient {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard connected == 0 else { throw Refused() }
+    guard connected == 0 else { throw ConnectionRefused() }
   }
 
   deinit { close(descriptor) }
 
-  struct Refused: Error {}
+  struct ConnectionRefused: Error {}
 
   func send(_ text: String) {
     let bytes = Array(text.utf8)
@@ -114,14 +114,14 @@ final class TestClient {
 
   func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// What comes next, as it comes; empty at the end, or `nil` if nothing came for long.
+  /// The next bytes; empty at the end of the stream, or `nil` on timeout.
   func read(_ most: Int = 65_536) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: most)
     let count = recv(descriptor, &bytes, most, 0)
     return count >= 0 || errno == ECONNRESET ? Array(bytes.prefix(max(0, count))) : nil
   }
 
-  /// Everything to the end; `nil` if the end never came.
+  /// All bytes up to the end of the stream; `nil` if it never ended.
   @discardableResult
   func readToEnd() -> String? {
     var all: [UInt8] = []
@@ -132,7 +132,7 @@ final class TestClient {
     }
   }
 
-  /// Reads until what came ends with this.
+  /// Reads until the received bytes end with this text.
   func read(until end: String) -> String? {
     var all: [UInt8] = []
     while !all.suffix(end.utf8.count).elementsEqual(end.utf8) {

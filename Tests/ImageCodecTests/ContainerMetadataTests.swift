@@ -6,11 +6,11 @@ import Testing
 
 @Suite("All metadata of a container")
 struct ContainerMetadataTests {
-  private func metadata(_ bytes: [UInt8], includesPlaces: Bool = true) throws(CodecError) -> FileMetadata {
-    try FileMetadata.read(from: MemoryByteSource(bytes), limits: CodecLimits(), includesPlaces: includesPlaces)
+  private func metadata(_ bytes: [UInt8], includesLocations: Bool = true) throws(CodecError) -> FileMetadata {
+    try FileMetadata.read(from: MemoryByteSource(bytes), limits: CodecLimits(), includesLocations: includesLocations)
   }
 
-  private static let gathered: [(format: MediaFormat, bytes: [UInt8])] = Samples.all.filter {
+  private static let gathered: [(format: MediaFormat, bytes: [UInt8])] = ContainerSamples.all.filter {
     [.tiff, .dng, .cr2, .nef, .arw, .cr3].contains($0.format)
   }
 
@@ -24,7 +24,7 @@ struct ContainerMetadataTests {
     #expect(read.sections["EXIF"]?["DateTimeOriginal"] == .text("2024:05:06 07:08:09"))
     #expect(read.sections["GPS"]?["Latitude"] == .number(33.5) || read.sections["GPS"]?["GPSLatitude"] == .number(33.5))
     #expect(read.sections["Image"]?["UniformTypeIdentifier"] == .text(format.uniformTypeIdentifier))
-    #expect(try metadata(bytes, includesPlaces: false).sections["GPS"] == nil)
+    #expect(try metadata(bytes, includesLocations: false).sections["GPS"] == nil)
   }
 
   @Test("what is too long to be put together is counted")
@@ -62,7 +62,7 @@ struct ContainerMetadataTests {
         "ContentIdentifier": .text("5F9A"), "Latitude": .number(48.25), "Longitude": .number(-16.5),
         "Altitude": .number(100),
       ])
-    let movie = try #require(try metadata(bytes, includesPlaces: false).sections["Movie"])
+    let movie = try #require(try metadata(bytes, includesLocations: false).sections["Movie"])
     #expect(movie.keys.sorted() == ["ContentIdentifier", "CreationDate", "Make"])
   }
 

@@ -50,14 +50,14 @@ struct ExifToolTests {
   @Test("files of all kinds say the same to both")
   func samples() throws {
     let said = try Self.withFolder { folder in
-      let files = try Samples.all.map { format, bytes in
+      let files = try ContainerSamples.all.map { format, bytes in
         let file = folder.appending(path: format.rawValue)
         try Data(bytes).write(to: file)
         return file
       }
       return try Self.read(files)
     }
-    for (format, bytes) in Samples.all {
+    for (format, bytes) in ContainerSamples.all {
       let read = try header(bytes)
       let said = try #require(said[format.rawValue], "\(format)")
       // exiftool tells the file's own type, and the size of a DNG's samples rather than of the picture cut out of them.

@@ -6,9 +6,10 @@ import Testing
 
 @Suite("Hostile containers")
 struct HostileContainerTests {
-  @Test("every shorter file is a header or an error, and within itself", arguments: Samples.all.map { $0.format })
+  @Test(
+    "every shorter file is a header or an error, and within itself", arguments: ContainerSamples.all.map { $0.format })
   func prefixes(_ format: MediaFormat) throws {
-    let sample = try #require(Samples.all.first { $0.format == format })
+    let sample = try #require(ContainerSamples.all.first { $0.format == format })
     var whole = 0
     for length in 0..<sample.bytes.count {
       let source = CountingSource(Array(sample.bytes.prefix(length)))
@@ -22,9 +23,9 @@ struct HostileContainerTests {
 
   @Test(
     "every file with one byte turned is a header or an error, and within itself",
-    arguments: Samples.all.map { $0.format })
+    arguments: ContainerSamples.all.map { $0.format })
   func flips(_ format: MediaFormat) throws {
-    let sample = try #require(Samples.all.first { $0.format == format })
+    let sample = try #require(ContainerSamples.all.first { $0.format == format })
     for i in sample.bytes.indices {
       for flip: UInt8 in [0xFF, 0x80, 0x01] {
         var bytes = sample.bytes
@@ -37,7 +38,7 @@ struct HostileContainerTests {
   /// Reads, and holds the header to what it promises and the reader to its limits.
   @discardableResult
   private func check(_ source: CountingSource) -> MediaHeader? {
-    let read = try? MediaHeader.read(from: source, limits: CodecLimits().headerAlone)
+    let read = try? MediaHeader.read(from: source, limits: CodecLimits().headerOnly)
     #expect(source.reads <= 64)
     guard let read else { return nil }
     #expect(read.storedSize.width > 0 && read.storedSize.height > 0 && read.durationSeconds.isFinite)
@@ -116,14 +117,15 @@ struct HostileContainerTests {
   func pixels() {
     let file = HEIFFile { ($0.width, $0.height) = (0xFFFF_FFFF, 0xFFFF_FFFF) }
     #expect(throws: CodecError.limitExceeded("the number of pixels", limit: .max, found: .max)) {
-      try MediaHeader.read(from: MemoryByteSource(file.bytes), limits: CodecLimits().headerAlone)
+      try MediaHeader.read(from: MemoryByteSource(file.bytes), limits: CodecLimits().headerOnly)
     }
   }
 
   @Test(
-    "a header takes a few reads of a few kilobytes, however long the file", arguments: Samples.all.map { $0.format })
+    "a header takes a few reads of a few kilobytes, however long the file",
+    arguments: ContainerSamples.all.map { $0.format })
   func reads(_ format: MediaFormat) throws {
-    let sample = try #require(Samples.all.first { $0.format == format })
+    let sample = try #require(ContainerSamples.all.first { $0.format == format })
     // Many megabytes behind it.
     let source = CountingSource(sample.bytes, size: 1 << 32)
     _ = try MediaHeader.read(from: source, limits: CodecLimits())

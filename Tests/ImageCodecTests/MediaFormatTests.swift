@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Formats")
 struct MediaFormatTests {
-  @Test("each kind of file is known by its bytes", arguments: Samples.all.map { $0.format })
+  @Test("each kind of file is known by its bytes", arguments: ContainerSamples.all.map { $0.format })
   func kinds(_ format: MediaFormat) throws {
-    let sample = try #require(Samples.all.first { $0.format == format })
+    let sample = try #require(ContainerSamples.all.first { $0.format == format })
     #expect(try header(sample.bytes).format == format)
   }
 
@@ -120,9 +120,10 @@ struct MediaFormatTests {
   }
 
   @Test(
-    "whoever wants to show a file that nothing decodes is told what it is", arguments: Samples.all.map { $0.format })
+    "whoever wants to show a file that nothing decodes is told what it is",
+    arguments: ContainerSamples.all.map { $0.format })
   func nouns(_ format: MediaFormat) throws {
-    let sample = try #require(Samples.all.first { $0.format == format })
+    let sample = try #require(ContainerSamples.all.first { $0.format == format })
     #expect(throws: CodecError.unsupported(format.noun)) {
       try ImageHeader.read(from: MemoryByteSource(sample.bytes), limits: CodecLimits())
     }

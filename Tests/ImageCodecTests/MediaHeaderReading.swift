@@ -41,7 +41,7 @@ final class CountingSource: ByteSource {
     self.size = size ?? Int64(bytes.count)
   }
 
-  var mayWait: Bool { false }
+  var canReturnNotYet: Bool { false }
   var reads: Int { counts.withLock { $0.reads } }
   var bytesRead: Int { counts.withLock { $0.bytes } }
 
@@ -60,7 +60,7 @@ final class CountingSource: ByteSource {
 }
 
 /// One file of each kind, with whatever a reader looks at.
-enum Samples {
+enum ContainerSamples {
   static let details = TIFFPicture.Details { $0.pixelSize = (3504, 2336) }
 
   static let all: [(format: MediaFormat, bytes: [UInt8])] = [

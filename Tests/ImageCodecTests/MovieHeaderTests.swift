@@ -198,7 +198,7 @@ final class PatchedSource: ByteSource {
   }
 
   var size: Int64 { head.size }
-  var mayWait: Bool { false }
+  var canReturnNotYet: Bool { false }
   var reads: Int { head.reads }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

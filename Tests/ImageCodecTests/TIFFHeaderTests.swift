@@ -65,7 +65,7 @@ struct TIFFHeaderTests {
   }
 
   static let thumbnails: [[UInt8]] = [
-    Picture.dng(Samples.details).bytes, Picture.cr2(Samples.details).bytes,
+    Picture.dng(ContainerSamples.details).bytes, Picture.cr2(ContainerSamples.details).bytes,
     Picture.nef(Picture.Details { $0.make = "NIKON" }).bytes, Picture.arw(Picture.Details { $0.make = "SONY" }).bytes,
     CR3File().bytes,
   ]

@@ -209,7 +209,7 @@ struct LadderTests {
     }
     let (plain, described) = (try rung(nil), try rung(ICCFile.displayP3))
     func serves(_ header: ImageHeader, _ request: ImageRequest) -> Bool {
-      DerivativeLadder.servesAsItIs(header, for: request, upright: Self.upright)
+      DerivativeLadder.canServeUnchanged(header, for: request, upright: Self.upright)
     }
     var converted = request(800, 800, .aspectFit, .jpeg)
     converted.colorSpace = .srgb

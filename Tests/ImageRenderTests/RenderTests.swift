@@ -305,7 +305,7 @@ final class TrickleSource: ByteSource, @unchecked Sendable {
   }
 
   var size: Int64 { source.size }
-  var mayWait: Bool { true }
+  var canReturnNotYet: Bool { true }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
     if offset >= headerBytes {

@@ -183,7 +183,7 @@ struct SharedDecodeTests {
     }
 
     var size: Int64 { source.size }
-    var mayWait: Bool { false }
+    var canReturnNotYet: Bool { false }
     var readsAfterwards: Int { reads.withLock { max(0, $0 - gate) } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

@@ -17,13 +17,13 @@ struct StoppingTests {
     private let stop: StopFlag
     private let gate: Int
     private let reads = Mutex(0)
-    let mayWait: Bool
+    let canReturnNotYet: Bool
 
-    init(_ bytes: [UInt8], raising stop: StopFlag, atRead gate: Int, mayWait: Bool = false) {
+    init(_ bytes: [UInt8], raising stop: StopFlag, atRead gate: Int, canReturnNotYet: Bool = false) {
       source = MemoryByteSource(bytes)
       self.stop = stop
       self.gate = gate
-      self.mayWait = mayWait
+      self.canReturnNotYet = canReturnNotYet
     }
 
     var size: Int64 { source.size }
@@ -44,7 +44,7 @@ struct StoppingTests {
     let testDescription: String
     let file: [UInt8]
     let request: ImageRequest
-    var mayWait = false
+    var canReturnNotYet = false
   }
 
   private static let scene = Scene(seed: 14, grain: 8).pixels(width: 640, height: 480)
@@ -55,7 +55,7 @@ struct StoppingTests {
     Case(testDescription: "baseline", file: JPEGFile { _ in }.encoded(scene), request: request(100, 100)),
     Case(
       testDescription: "baseline, bytes may be late", file: JPEGFile { _ in }.encoded(scene),
-      request: request(100, 100), mayWait: true),
+      request: request(100, 100), canReturnNotYet: true),
     Case(
       testDescription: "baseline, turned", file: JPEGFile { $0.exif = turned }.encoded(scene),
       request: request(400, 400)),
@@ -90,7 +90,7 @@ struct StoppingTests {
     let all = one.file.count / 512
     for gate in [1, all / 4, all / 2, all * 3 / 4] {
       let stop = StopFlag()
-      let source = GatedSource(one.file, raising: stop, atRead: gate, mayWait: one.mayWait)
+      let source = GatedSource(one.file, raising: stop, atRead: gate, canReturnNotYet: one.canReturnNotYet)
       #expect(throws: CodecError.stopped, "raised at read \(gate) of \(all)") {
         let renderer = try Renderer(plan, source: source, limits: limits, stop: stop)
         while try renderer.resume() == nil {}
@@ -139,7 +139,7 @@ struct StoppingTests {
     let stop = StopFlag()
     let encoder = GatedEncoder(raising: stop, atRow: 7)
     let size = PixelSize(width: 30, height: 20)
-    let writer = OutputWriter(
+    let writer = RowWriter(
       storedSize: size, channels: 3, transform: nil, orientation: orientation, encoder: encoder, stop: stop)
     #expect(throws: CodecError.stopped) {
       for _ in 0..<size.height where !writer.rowArrived() { break }

@@ -124,6 +124,24 @@ struct ThumbnailTests {
     #expect(image.size == PixelSize(width: 160, height: 120) && image.bytes.firstRange(of: Array("Exif".utf8)) == nil)
   }
 
+  @Test(
+    "one with a segment of length 0 or 1, or with a stray marker, is not sent as it is",
+    arguments: [[0xFF, 0xE0, 0, 0], [0xFF, 0xE0, 0, 1], [0xFF, 0x01], [0xFF, 0xD3]] as [[UInt8]], [false, true])
+  func oddHeader(_ bytes: [UInt8], _ hasProfile: Bool) throws {
+    let scene = Scene(seed: 3).pixels(width: 800, height: 600)
+    let sound = DemoLibrary.thumbnail(of: scene)
+    let thumbnail = Array(sound[..<2]) + bytes + Array(sound[2...])
+    let file = JPEGFile {
+      $0.exif = EXIFBlock { $0.thumbnail = thumbnail }
+      $0.profile = hasProfile ? ICCFile.displayP3 : nil
+    }.encoded(scene)
+    let image = try #require(try frame(file, request(400, 400, .aspectFit, .jpeg)))
+    #expect(image.bytes != thumbnail)
+    let shown = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
+    let expected = try #require(Pixels.decoded(sound)).pixels.channels(3)
+    #expect(try #require(shown.meanDifference(from: expected)) < 3)
+  }
+
   // MARK: Multi-picture files
 
   private static let scene = Scene(seed: 3).pixels(width: 800, height: 600)

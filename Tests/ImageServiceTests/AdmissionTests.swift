@@ -18,61 +18,61 @@ struct AdmissionTests {
 
   @Test("as many jobs wait as may; one more is refused at once, and those in line are answered when there is room")
   func limit() async throws {
-    let studio = Studio { $0.limits.waitingJobs = 3 }
-    let assets = (0..<5).map { studio.originals.add(Self.picture, named: "\($0)") }
-    studio.shutRenderLane()
-    let journal = Journal()
-    for i in 0..<3 { _ = studio.request(assets[i], named: "\(i)") { journal.note(Self.name($0)) } }
-    _ = studio.request(assets[3], named: "late") { journal.note("late " + Self.name($0)) }
-    #expect(await journal.lines(1) == ["late queueFull"])
+    let harness = ImageManagerHarness { $0.limits.waitingJobs = 3 }
+    let assets = (0..<5).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    for i in 0..<3 { _ = harness.request(assets[i], named: "\(i)") { log.append(Self.name($0)) } }
+    _ = harness.request(assets[3], named: "late") { log.append("late " + Self.name($0)) }
+    #expect(await log.lines(1) == ["late queueFull"])
     // One who wants what others wait for is no job more.
-    _ = studio.request(assets[0], named: "joins") { journal.note(Self.name($0)) }
-    studio.openRenderLane()
-    #expect(Set(await journal.lines(4)) == ["final 0", "final 1", "final 2", "final joins"])
-    _ = studio.request(assets[4], named: "4") { journal.note(Self.name($0)) }
-    #expect(await journal.lines(1) == ["final 4"])
+    _ = harness.request(assets[0], named: "joins") { log.append(Self.name($0)) }
+    harness.unblockRenderLane()
+    #expect(Set(await log.lines(4)) == ["final 0", "final 1", "final 2", "final joins"])
+    _ = harness.request(assets[4], named: "4") { log.append(Self.name($0)) }
+    #expect(await log.lines(1) == ["final 4"])
   }
 
   @Test("what presses more overtakes what came before it, and the same presses as its most pressing task")
   func priorities() async throws {
-    let studio = Studio()
-    let assets = (0..<4).map { studio.originals.add(Self.picture, named: "\($0)") }
-    studio.shutRenderLane()
-    let journal = Journal()
+    let harness = ImageManagerHarness()
+    let assets = (0..<4).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
     let wishes: [(asset: Int, priority: ImagePriority)] = [(0, .low), (1, .normal), (2, .high), (3, .preheat)]
     for wish in wishes {
-      _ = studio.request(assets[wish.asset], named: "\(wish.asset)", priority: wish.priority) {
-        journal.note(Self.name($0))
+      _ = harness.request(assets[wish.asset], named: "\(wish.asset)", priority: wish.priority) {
+        log.append(Self.name($0))
       }
     }
     // The one that pressed least is wanted by one who presses most, and one who pressed much leaves.
-    _ = studio.request(assets[3], named: "urgent", priority: .high) { journal.note(Self.name($0)) }
-    await studio.untilQueued(4)
-    studio.openRenderLane()
-    let order = await journal.lines(5)
+    _ = harness.request(assets[3], named: "urgent", priority: .high) { log.append(Self.name($0)) }
+    await harness.untilQueued(4)
+    harness.unblockRenderLane()
+    let order = await log.lines(5)
     #expect(order == ["final 2", "final 3", "final urgent", "final 1", "final 0"])
   }
 
   @Test("a job presses less when the one who pressed leaves")
   func lowered() async throws {
-    let studio = Studio()
-    let assets = (0..<2).map { studio.originals.add(Self.picture, named: "\($0)") }
-    studio.shutRenderLane()
-    let journal = Journal()
-    _ = studio.request(assets[0], named: "0", priority: .low) { journal.note(Self.name($0)) }
-    let urgent = studio.request(assets[0], named: "urgent", priority: .high) { journal.note(Self.name($0)) }
-    _ = studio.request(assets[1], named: "1") { journal.note(Self.name($0)) }
-    await studio.untilQueued(2)
-    studio.manager.cancel(urgent)
-    studio.openRenderLane()
-    #expect(await journal.lines(3) == ["cancelled", "final 1", "final 0"])
+    let harness = ImageManagerHarness()
+    let assets = (0..<2).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    _ = harness.request(assets[0], named: "0", priority: .low) { log.append(Self.name($0)) }
+    let urgent = harness.request(assets[0], named: "urgent", priority: .high) { log.append(Self.name($0)) }
+    _ = harness.request(assets[1], named: "1") { log.append(Self.name($0)) }
+    await harness.untilQueued(2)
+    harness.manager.cancel(urgent)
+    harness.unblockRenderLane()
+    #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])
   }
 
   @Test("what could never fit is refused with what it needs and what there is")
   func neverFits() async throws {
-    let studio = Studio { $0.memoryBytes = 1000 }
-    let asset = studio.originals.add(Self.picture)
-    guard case .failed(.overBudget(let needed, let budget))? = await studio.deliveries(asset).last else {
+    let harness = ImageManagerHarness { $0.memoryBytes = 1000 }
+    let asset = harness.originals.add(Self.picture)
+    guard case .failed(.overBudget(let needed, let budget))? = await harness.deliveries(asset).last else {
       Issue.record("not refused")
       return
     }
@@ -81,65 +81,65 @@ struct AdmissionTests {
 
   @Test("a task that takes longer than it may is told so; the clock is the manager's")
   func deadline() async throws {
-    let studio = Studio { $0.limits.deadline = .seconds(10) }
-    let asset = studio.originals.add(Self.picture)
-    studio.shutRenderLane()
-    let journal = Journal()
-    _ = studio.request(asset, named: "old") { journal.note("old " + Self.name($0)) }
-    studio.clock.advance(by: .seconds(6))
-    _ = studio.request(asset, named: "new") { journal.note("new " + Self.name($0)) }
-    studio.clock.advance(by: .seconds(5))
-    studio.manager.expire()
-    #expect(await journal.lines(1) == ["old deadlineExceeded"])
-    studio.openRenderLane()
-    #expect(await journal.lines(1) == ["new final new"])
+    let harness = ImageManagerHarness { $0.limits.deadline = .seconds(10) }
+    let asset = harness.originals.add(Self.picture)
+    harness.blockRenderLane()
+    let log = EventLog()
+    _ = harness.request(asset, named: "old") { log.append("old " + Self.name($0)) }
+    harness.clock.advance(by: .seconds(6))
+    _ = harness.request(asset, named: "new") { log.append("new " + Self.name($0)) }
+    harness.clock.advance(by: .seconds(5))
+    harness.manager.expire()
+    #expect(await log.lines(1) == ["old deadlineExceeded"])
+    harness.unblockRenderLane()
+    #expect(await log.lines(1) == ["new final new"])
   }
 
   @Test("a name that is in use is refused, and the other request goes on; another owner's is another name")
   func names() async throws {
-    let studio = Studio()
-    let asset = studio.originals.add(Self.picture)
-    studio.shutRenderLane()
-    let journal = Journal()
-    _ = studio.request(asset, named: "n", owner: "a") { journal.note("a " + Self.name($0)) }
-    _ = studio.request(asset, named: "n", owner: "a") { journal.note("again " + Self.name($0)) }
-    _ = studio.request(asset, named: "n", owner: "b") { journal.note("b " + Self.name($0)) }
-    #expect(await journal.lines(1) == ["again requestIDInUse"])
-    #expect(studio.manager.activeRequests(owner: "a").map(\.requestID) == ["n"])
-    #expect(!studio.manager.cancelRequest("n", owner: "c"))
-    #expect(studio.manager.cancelRequest("n", owner: "b"))
-    studio.openRenderLane()
-    #expect(await journal.lines(2) == ["b cancelled", "a final n"])
+    let harness = ImageManagerHarness()
+    let asset = harness.originals.add(Self.picture)
+    harness.blockRenderLane()
+    let log = EventLog()
+    _ = harness.request(asset, named: "n", owner: "a") { log.append("a " + Self.name($0)) }
+    _ = harness.request(asset, named: "n", owner: "a") { log.append("again " + Self.name($0)) }
+    _ = harness.request(asset, named: "n", owner: "b") { log.append("b " + Self.name($0)) }
+    #expect(await log.lines(1) == ["again requestIDInUse"])
+    #expect(harness.manager.activeRequests(owner: "a").map(\.requestID) == ["n"])
+    #expect(!harness.manager.cancelRequest("n", owner: "c"))
+    #expect(harness.manager.cancelRequest("n", owner: "b"))
+    harness.unblockRenderLane()
+    #expect(await log.lines(2) == ["b cancelled", "a final n"])
   }
 
   @Test("what became of a request is known for a minute, to its owner")
   func remembered() async throws {
-    let studio = Studio()
-    let asset = studio.originals.add(Self.picture)
-    let journal = Journal()
-    _ = studio.request(asset, named: "n") { journal.note(Self.name($0)) }
-    _ = await journal.lines(1)
-    let state = try #require(studio.manager.request("n", owner: "me"))
+    let harness = ImageManagerHarness()
+    let asset = harness.originals.add(Self.picture)
+    let log = EventLog()
+    _ = harness.request(asset, named: "n") { log.append(Self.name($0)) }
+    _ = await log.lines(1)
+    let state = try #require(harness.manager.request("n", owner: "me"))
     guard case .finished = state.phase else {
       Issue.record("not finished")
       return
     }
     #expect(state.frames.map(\.size) == [PixelSize(width: 64, height: 48)])
-    #expect(studio.manager.request("n", owner: "other") == nil)
-    #expect(studio.manager.request("n", owner: "other", orAnybodys: true) != nil)
-    studio.clock.advance(by: .seconds(61))
-    #expect(studio.manager.request("n", owner: "me") == nil)
+    #expect(harness.manager.request("n", owner: "other") == nil)
+    #expect(harness.manager.request("n", owner: "other", includingOtherOwners: true) != nil)
+    harness.clock.advance(by: .seconds(61))
+    #expect(harness.manager.request("n", owner: "me") == nil)
   }
 
   @Test("no more is remembered than may be")
   func bounded() async throws {
-    let studio = Studio { $0.limits.rememberedRequests = 2 }
-    let asset = studio.originals.add(Self.picture)
-    let journal = Journal()
+    let harness = ImageManagerHarness { $0.limits.retainedRequests = 2 }
+    let asset = harness.originals.add(Self.picture)
+    let log = EventLog()
     for name in ["1", "2", "3"] {
-      _ = studio.request(asset, named: name) { journal.note(Self.name($0)) }
-      _ = await journal.lines(1)
+      _ = harness.request(asset, named: name) { log.append(Self.name($0)) }
+      _ = await log.lines(1)
     }
-    #expect(["1", "2", "3"].map { studio.manager.request($0, owner: "me") != nil } == [false, true, true])
+    #expect(["1", "2", "3"].map { harness.manager.request($0, owner: "me") != nil } == [false, true, true])
   }
 }

@@ -12,7 +12,7 @@ import Testing
 @Suite("Originals that change")
 struct ChangedOriginalTests {
   /// A folder with one picture, whose readers can be stopped in the middle.
-  private final class Album: Sendable {
+  private final class ChangingOriginal: Sendable {
     let path: String
     let store: OriginalStore
     let gate = Gate()
@@ -23,7 +23,7 @@ struct ChangedOriginalTests {
       let gate = gate
       let folder = OriginalStore(folder: try LibraryFolder(path: path))
       store = OriginalStore { original throws(OriginalStoreError) in
-        Gated(try folder.open(original), gate)
+        GatedSource(try folder.open(original), gate)
       }
     }
 
@@ -59,7 +59,7 @@ struct ChangedOriginalTests {
     }
   }
 
-  private final class Gated: ByteSource {
+  private final class GatedSource: ByteSource {
     private let source: any ByteSource
     private let gate: Gate
 
@@ -69,7 +69,7 @@ struct ChangedOriginalTests {
     }
 
     var size: Int64 { source.size }
-    var mayWait: Bool { false }
+    var canReturnNotYet: Bool { false }
     var isUnchanged: Bool { source.isUnchanged }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -95,26 +95,26 @@ struct ChangedOriginalTests {
 
   @Test("a render under way is not kept under the new version, whichever way the file changed", arguments: Way.allCases)
   func change(_ way: Way) async throws {
-    let album = try Album()
-    let studio = Studio {
+    let changing = try ChangingOriginal()
+    let harness = ImageManagerHarness {
       $0.cacheBytes = 8 << 20
-      $0.originals = album.store
+      $0.originals = changing.store
     }
     let (first, second) = (Self.picture(7), Self.picture(8))
-    try album.replace(first)
-    let old = try album.asset(first, version: "1")
-    album.gate.shut()
-    async let under = studio.deliveries(old, Self.request())
-    await album.gate.somebodyWaits()
+    try changing.replace(first)
+    let old = try changing.asset(first, version: "1")
+    changing.gate.shut()
+    async let under = harness.deliveries(old, Self.request())
+    await changing.gate.waitUntilBlocked()
     switch way {
-    case .overwritten: try album.overwrite(second)
-    case .replaced: try album.replace(second)
+    case .overwritten: try changing.overwrite(second)
+    case .replaced: try changing.replace(second)
     }
-    let new = try album.asset(second, version: "2")
+    let new = try changing.asset(second, version: "2")
     #expect(new.original.identity != old.original.identity)
-    album.gate.open()
+    changing.gate.open()
     let outcome = await under
-    await studio.untilIdle()
+    await harness.untilIdle()
     switch way {
     case .overwritten:
       guard case .failed = outcome.last else {
@@ -124,14 +124,14 @@ struct ChangedOriginalTests {
     case .replaced: #expect(Self.frame(outcome) != nil, "the file that was opened is still the old picture")
     }
     // Nothing of it is told to who asks for the new version, in memory or anywhere else.
-    let fresh = try #require(Self.frame(await studio.deliveries(new, Self.request())))
+    let fresh = try #require(Self.frame(await harness.deliveries(new, Self.request())))
     #expect(fresh.result.source == .original)
-    let reference = try #require(Self.frame(await studio.deliveries(new, Self.request(), fresh: true)))
+    let reference = try #require(Self.frame(await harness.deliveries(new, Self.request(), bypassesCaches: true)))
     #expect(fresh.bytes == reference.bytes)
     if let stale = Self.frame(outcome) { #expect(stale.bytes != fresh.bytes) }
     // The old version is gone: who still asks for it is not given the new picture.
     guard way == .overwritten else { return }
-    let late = await studio.deliveries(old, Self.request())
+    let late = await harness.deliveries(old, Self.request())
     guard case .failed(.originalChanged) = late.last else {
       Issue.record("the old version was answered with \(late)")
       return

@@ -37,13 +37,13 @@ struct DegradedFrameTests {
     _ bytes: [UInt8], _ deliveryMode: DeliveryMode, target: Int = 600, budget: Int = 64 << 20
   ) async throws -> (deliveries: [ImageDelivery], lines: Lines) {
     let lines = Lines()
-    let studio = Studio {
+    let harness = ImageManagerHarness {
       $0.memoryBytes = budget
       $0.logger = Logger(label: "test") { _ in Handler(lines: lines) }
     }
     var request = ImageRequest(targetSize: .size(PixelSize(width: target, height: target)), format: .jpeg)
     request.deliveryMode = deliveryMode
-    return (await studio.deliveries(studio.originals.add(bytes), request), lines)
+    return (await harness.deliveries(harness.originals.add(bytes), request), lines)
   }
 
   private static let scene = Scene(seed: 3).pixels(width: 1000, height: 750)

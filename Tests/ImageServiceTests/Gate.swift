@@ -30,7 +30,7 @@ final class Gate: @unchecked Sendable {
   }
 
   /// Returns when somebody is held.
-  func somebodyWaits() async {
+  func waitUntilBlocked() async {
     await withCheckedContinuation { continuation in
       condition.withLock {
         if waiting > 0 { continuation.resume() } else { arrivals.append(continuation) }
@@ -40,10 +40,10 @@ final class Gate: @unchecked Sendable {
 }
 
 /// What was told, in order, and a way to wait for so much of it.
-final class Journal: Sendable {
+final class EventLog: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: String.self)
 
-  func note(_ line: String) { continuation.yield(line) }
+  func append(_ line: String) { continuation.yield(line) }
 
   /// The next lines.
   func lines(_ count: Int) async -> [String] {

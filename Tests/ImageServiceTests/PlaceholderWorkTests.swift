@@ -17,7 +17,7 @@ struct PlaceholderWorkTests {
   private static let blue: [UInt8] = [20, 20, 220]
 
   /// A sink in memory that does what the catalogue does.
-  private final class Sink: PlaceholderSink {
+  private final class Sink: PlaceholderStore {
     struct State {
       var assets: [Asset] = []
       /// By identifier; an entry without bytes is one that can't be made.
@@ -28,7 +28,7 @@ struct PlaceholderWorkTests {
 
     let state = Mutex(State())
 
-    func makesPlaceholders(with mark: String) { state.withLock { $0.marks.append(mark) } }
+    func setPlaceholderMaker(version: String) { state.withLock { $0.marks.append(version) } }
 
     func assetsWithoutPlaceholder(after last: Asset?, limit: Int) -> [Asset] {
       state.withLock { state in
@@ -49,7 +49,7 @@ struct PlaceholderWorkTests {
   }
 
   /// A folder of files, and the work on them.
-  private final class Bench: Sendable {
+  private final class PlaceholderHarness: Sendable {
     let folder: String
     let library: LibraryFolder
     let sink = Sink()
@@ -88,10 +88,10 @@ struct PlaceholderWorkTests {
       }
     }
 
-    func work(maximumBytes: Int = 64 << 20) -> PlaceholderWork {
-      PlaceholderWork(
+    func work(maximumBytes: Int = 64 << 20) -> PlaceholderProducer {
+      PlaceholderProducer(
         sink: sink, store: OriginalStore(folder: library),
-        maker: PlaceholderMaker(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 0)),
+        renderer: PlaceholderRenderer(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 0)),
         maximumBytes: maximumBytes,
         derivative: { [self] asset in
           derivatives.withLock { $0[asset.localIdentifier.rawValue] }.map { MemoryByteSource($0) }
@@ -101,12 +101,12 @@ struct PlaceholderWorkTests {
 
     /// Until there is nothing left. Returns how many steps were carried out.
     @discardableResult
-    func run(_ work: PlaceholderWork, stop: StopFlag = StopFlag()) throws -> Int {
+    func run(_ work: PlaceholderProducer, stop: StopFlag = StopFlag()) throws -> Int {
       var count = 0
       while let first = try work.next() {
-        var step: PlaceholderWork.Step? = first
+        var step: PlaceholderProducer.Step? = first
         while let current = step {
-          step = try work.carryOut(current, stop: stop)
+          step = try work.run(current, stop: stop)
           count += 1
         }
       }
@@ -114,7 +114,7 @@ struct PlaceholderWorkTests {
     }
 
     func color(_ name: String) -> [UInt8]? {
-      result(name)?.placeholder.flatMap { ThumbHashPicture($0) }.map { Array($0.average.prefix(3)) }
+      result(name)?.placeholder.flatMap { DecodedThumbHash($0) }.map { Array($0.average.prefix(3)) }
     }
 
     func result(_ name: String) -> PlaceholderResult? { sink.state.withLock { $0.results[LocalIdentifier(name)] } }
@@ -146,51 +146,53 @@ struct PlaceholderWorkTests {
 
   @Test("the camera's thumbnail comes first, then a derivative, then the original")
   func sources() throws {
-    let bench = try Bench()
+    let harness = try PlaceholderHarness()
     let thumbnail = Self.jpeg(Self.red, 160, 120)
-    try bench.add(Self.photograph(thumbnail: thumbnail), "thumbnail")
-    try bench.add(Self.photograph(), "derivative")
-    try bench.add(Self.photograph(), "original")
+    try harness.add(Self.photograph(thumbnail: thumbnail), "thumbnail")
+    try harness.add(Self.photograph(), "derivative")
+    try harness.add(Self.photograph(), "original")
     // Of another shape, so of another picture; and half of one.
-    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 120, 120)), "strange")
-    try bench.add(Self.photograph(thumbnail: Array(thumbnail.prefix(thumbnail.count * 2 / 3))), "damaged")
+    try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 120, 120)), "strange")
+    try harness.add(Self.photograph(thumbnail: Array(thumbnail.prefix(thumbnail.count * 2 / 3))), "damaged")
     // Bars that are none: known when they are decoded.
-    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120), width: 900, height: 600), "bars")
-    bench.derivatives.withLock { derivatives in
+    try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120), width: 900, height: 600), "bars")
+    harness.derivatives.withLock { derivatives in
       for name in ["thumbnail", "derivative", "strange", "bars"] {
         derivatives[name] = Self.jpeg(Self.green, 512, 384)
       }
     }
-    try bench.run(bench.work())
+    try harness.run(harness.work())
     let expected = [
       "thumbnail": Self.red, "derivative": Self.green, "original": Self.blue, "strange": Self.green,
       "damaged": Self.blue, "bars": Self.green,
     ]
-    for (name, color) in expected { #expect(isClose(bench.color(name), color), "\(name): \(bench.color(name) ?? [])") }
+    for (name, color) in expected {
+      #expect(isClose(harness.color(name), color), "\(name): \(harness.color(name) ?? [])")
+    }
   }
 
   @Test("a broken derivative is passed over")
   func brokenDerivative() throws {
-    let bench = try Bench()
-    try bench.add(Self.photograph(), "a")
-    bench.derivatives.withLock { $0["a"] = [1, 2, 3] }
-    try bench.run(bench.work())
-    #expect(isClose(bench.color("a"), Self.blue))
+    let harness = try PlaceholderHarness()
+    try harness.add(Self.photograph(), "a")
+    harness.derivatives.withLock { $0["a"] = [1, 2, 3] }
+    try harness.run(harness.work())
+    #expect(isClose(harness.color("a"), Self.blue))
   }
 
   @Test("a preview behind the picture serves where there is no thumbnail")
   func preview() throws {
-    let bench = try Bench()
+    let harness = try PlaceholderHarness()
     let preview = Self.jpeg(Self.red, 320, 240)
-    try bench.add(
+    try harness.add(
       MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph()), "a")
-    try bench.run(bench.work())
-    #expect(isClose(bench.color("a"), Self.red))
+    try harness.run(harness.work())
+    #expect(isClose(harness.color("a"), Self.red))
   }
 
   @Test("it is of the upright picture", arguments: [1, 3, 6, 8])
   func upright(_ orientation: Int) throws {
-    let bench = try Bench()
+    let harness = try PlaceholderHarness()
     let card = Pixels.orientationCard(width: 640, height: 480)
     let stored = card.stored(orientation: orientation)
     for (name, thumbnail) in [("with", DemoLibrary.thumbnail(of: stored)), ("without", nil)] {
@@ -200,12 +202,12 @@ struct PlaceholderWorkTests {
           $0.thumbnail = thumbnail
         }
       }
-      try bench.add(file.encoded(stored), name)
+      try harness.add(file.encoded(stored), name)
     }
-    try bench.run(bench.work())
+    try harness.run(harness.work())
     for name in ["with", "without"] {
-      let placeholder = try #require(bench.result(name)?.placeholder)
-      let picture = try #require(ThumbHashPicture(placeholder)).pixels(width: 16, height: 12).channels(3)
+      let placeholder = try #require(harness.result(name)?.placeholder)
+      let picture = try #require(DecodedThumbHash(placeholder)).pixels(width: 16, height: 12).channels(3)
       // Nearer to the card than to the card mirrored, upside down, or turned by half.
       let differences = try (1...4).map { other in
         try #require(picture.meanDifference(from: card.stored(orientation: other).averaged(width: 16, height: 12)))
@@ -216,104 +218,104 @@ struct PlaceholderWorkTests {
 
   @Test("what can't be made is noted, and tried once for each content")
   func broken() throws {
-    let bench = try Bench()
+    let harness = try PlaceholderHarness()
     let whole = Self.photograph()
-    try bench.add(Array(whole.prefix(200)), "a")
-    #expect(try bench.run(bench.work()) <= 1)
-    #expect(bench.result("a") != nil && bench.result("a")?.placeholder == nil)
-    let work = bench.work()
+    try harness.add(Array(whole.prefix(200)), "a")
+    #expect(try harness.run(harness.work()) <= 1)
+    #expect(harness.result("a") != nil && harness.result("a")?.placeholder == nil)
+    let work = harness.work()
     #expect(try work.next() == nil)
-    try bench.add(whole, "a")
+    try harness.add(whole, "a")
     work.restart()
-    try bench.run(work)
-    #expect(isClose(bench.color("a"), Self.blue))
+    try harness.run(work)
+    #expect(isClose(harness.color("a"), Self.blue))
   }
 
   @Test("what fails for now is not noted: a file that changed, one that is gone, a raised flag")
   func forNow() throws {
-    let bench = try Bench()
-    for name in ["changed", "gone", "stopped"] { try bench.add(Self.photograph(), name) }
-    try bench.write(Self.jpeg(Self.red, 64, 48), "changed")
-    try FileManager.default.removeItem(atPath: bench.folder + "/gone")
+    let harness = try PlaceholderHarness()
+    for name in ["changed", "gone", "stopped"] { try harness.add(Self.photograph(), name) }
+    try harness.write(Self.jpeg(Self.red, 64, 48), "changed")
+    try FileManager.default.removeItem(atPath: harness.folder + "/gone")
     let stop = StopFlag()
     stop.raise()
-    let work = bench.work()
-    #expect(try bench.run(work, stop: stop) == 1, "only one can be opened")
-    #expect(bench.sink.state.withLock { $0.results.isEmpty })
+    let work = harness.work()
+    #expect(try harness.run(work, stop: stop) == 1, "only one can be opened")
+    #expect(harness.sink.state.withLock { $0.results.isEmpty })
     work.restart()
-    try bench.run(work)
-    #expect(bench.sink.state.withLock { Array($0.results.keys) } == [LocalIdentifier("stopped")])
+    try harness.run(work)
+    #expect(harness.sink.state.withLock { Array($0.results.keys) } == [LocalIdentifier("stopped")])
   }
 
   @Test("a file that is overwritten between its opening and its end gives nothing")
   func overwritten() throws {
-    let bench = try Bench()
-    try bench.add(Self.photograph(), "a")
-    let work = bench.work()
+    let harness = try PlaceholderHarness()
+    try harness.add(Self.photograph(), "a")
+    let work = harness.work()
     let step = try #require(try work.next())
-    let handle = try #require(FileHandle(forWritingAtPath: bench.folder + "/a"))
+    let handle = try #require(FileHandle(forWritingAtPath: harness.folder + "/a"))
     try handle.seekToEnd()
     handle.write(Data([0]))
     try handle.close()
-    #expect(try work.carryOut(step, stop: StopFlag()) == nil)
+    #expect(try work.run(step, stop: StopFlag()) == nil)
     try work.flush()
-    #expect(bench.sink.state.withLock { $0.results.isEmpty })
+    #expect(harness.sink.state.withLock { $0.results.isEmpty })
   }
 
   @Test("results go to the sink 64 at a time, or after a second, or at the end")
   func batches() throws {
-    let bench = try Bench()
-    for i in 0..<70 { try bench.add(Self.photograph(width: 8, height: 8), "\(i)") }
-    let work = bench.work()
-    func batches() -> [Int] { bench.sink.state.withLock { $0.batches } }
-    func step() throws { _ = try work.carryOut(try #require(try work.next()), stop: StopFlag()) }
+    let harness = try PlaceholderHarness()
+    for i in 0..<70 { try harness.add(Self.photograph(width: 8, height: 8), "\(i)") }
+    let work = harness.work()
+    func batches() -> [Int] { harness.sink.state.withLock { $0.batches } }
+    func step() throws { _ = try work.run(try #require(try work.next()), stop: StopFlag()) }
     for _ in 0..<63 { try step() }
     #expect(batches() == [])
     try step()
     #expect(batches() == [64])
     try step()
-    bench.time.withLock { $0 += .milliseconds(999) }
+    harness.time.withLock { $0 += .milliseconds(999) }
     try step()
     #expect(batches() == [64])
-    bench.time.withLock { $0 += .milliseconds(1) }
+    harness.time.withLock { $0 += .milliseconds(1) }
     try step()
     #expect(batches() == [64, 3])
-    try bench.run(work)
+    try harness.run(work)
     #expect(batches() == [64, 3, 3])
   }
 
   @Test("more than a page of them, and those that come meanwhile after a restart")
   func pages() throws {
-    let bench = try Bench()
-    for i in 0..<300 { try bench.add(Self.photograph(width: 8, height: 8), "\(i)") }
-    let work = bench.work()
-    #expect(try bench.run(work) == 300)
+    let harness = try PlaceholderHarness()
+    for i in 0..<300 { try harness.add(Self.photograph(width: 8, height: 8), "\(i)") }
+    let work = harness.work()
+    #expect(try harness.run(work) == 300)
     #expect(try work.next() == nil)
-    try bench.add(Self.photograph(width: 8, height: 8), "new")
+    try harness.add(Self.photograph(width: 8, height: 8), "new")
     work.restart()
-    #expect(try bench.run(work) == 1)
-    #expect(bench.sink.state.withLock { $0.results.count } == 301)
+    #expect(try harness.run(work) == 1)
+    #expect(harness.sink.state.withLock { $0.results.count } == 301)
   }
 
   @Test("a thumbnail takes no reservation, an original what its plan says, and what takes too much is noted")
   func memory() throws {
-    let bench = try Bench()
-    try bench.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120)), "thumbnail")
-    try bench.add(Self.photograph(), "original")
-    let work = bench.work()
+    let harness = try PlaceholderHarness()
+    try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120)), "thumbnail")
+    try harness.add(Self.photograph(), "original")
+    let work = harness.work()
     var prices: [String: Int] = [:]
     while let step = try work.next() {
       prices[step.asset.localIdentifier.rawValue] = step.peakBytes
-      _ = try work.carryOut(step, stop: StopFlag())
+      _ = try work.run(step, stop: StopFlag())
     }
     let price = try #require(prices["original"])
     #expect(prices["thumbnail"] == 0 && price > 100_000)
 
-    let scarce = try Bench()
+    let scarce = try PlaceholderHarness()
     try scarce.add(Self.photograph(), "original")
     #expect(try scarce.run(scarce.work(maximumBytes: price - 1)) == 0)
     #expect(scarce.result("original") != nil && scarce.result("original")?.placeholder == nil)
-    let marks = scarce.sink.state.withLock { $0.marks } + bench.sink.state.withLock { $0.marks }
+    let marks = scarce.sink.state.withLock { $0.marks } + harness.sink.state.withLock { $0.marks }
     #expect(Set(marks).count == 2, "with more memory it is tried again")
   }
 }

@@ -132,13 +132,13 @@ struct PreheatWindowTests {
     var window = PreheatWindow()
     let now = ContinuousClock.now
     window.moved(to: 1000..<1040, of: 10_000, margin: 40, at: now)
-    for _ in 0..<8 { window.left(.ahead, wasSeen: false) }
+    for _ in 0..<8 { window.frameLeft(.ahead, wasSeen: false) }
     #expect(window.plan(at: now).range.count == 40 + 2 * 24)
-    for _ in 0..<80 { window.left(.ahead, wasSeen: false) }
+    for _ in 0..<80 { window.frameLeft(.ahead, wasSeen: false) }
     #expect(window.plan(at: now).range == 1000..<1040)
-    for _ in 0..<8 { window.left(.ahead, wasSeen: true) }
+    for _ in 0..<8 { window.frameLeft(.ahead, wasSeen: true) }
     #expect(window.plan(at: now).range.count == 40 + 2 * 16)
-    for _ in 0..<80 { window.left(.ahead, wasSeen: true) }
+    for _ in 0..<80 { window.frameLeft(.ahead, wasSeen: true) }
     #expect(window.plan(at: now).range == 960..<1080)
   }
 
@@ -150,13 +150,13 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).side(of: 4999) == .ahead && window.plan(at: now).side(of: 5040) == .ahead)
     let first = 5000 + heading
     for _ in 0..<2 { window.moved(to: first..<first + 40, of: 10_000, margin: 40, at: now) }
-    for _ in 0..<80 { window.left(.behind, wasSeen: false) }
+    for _ in 0..<80 { window.frameLeft(.behind, wasSeen: false) }
     let plan = window.plan(at: now)
     #expect(plan.direction == 0 && plan.side(of: first) == nil)
     #expect(plan.range == (heading > 0 ? first..<first + 80 : first - 40..<first + 40))
     #expect(plan.side(of: first + 40) == (heading > 0 ? .ahead : .behind))
     #expect(plan.side(of: first - 1) == (heading > 0 ? .behind : .ahead))
-    for _ in 0..<80 { window.left(.ahead, wasSeen: false) }
+    for _ in 0..<80 { window.frameLeft(.ahead, wasSeen: false) }
     #expect(window.plan(at: now).range == first..<first + 40)
   }
 
@@ -165,14 +165,14 @@ struct PreheatWindowTests {
     var window = PreheatWindow()
     let now = ContinuousClock.now
     window.moved(to: 5000..<5040, of: 10_000, margin: 40, at: now)
-    for _ in 0..<80 { window.left(.ahead, wasSeen: false) }
+    for _ in 0..<80 { window.frameLeft(.ahead, wasSeen: false) }
     for _ in 0..<2 { window.moved(to: 5001..<5041, of: 10_000, margin: 40, at: now) }
     #expect(window.plan(at: now).range == 5001..<5041)
-    for _ in 0..<80 { window.left(.ahead, wasSeen: true) }
+    for _ in 0..<80 { window.frameLeft(.ahead, wasSeen: true) }
     #expect(window.plan(at: now).range == 4961..<5081)
-    for _ in 0..<80 { window.left(.behind, wasSeen: true) }
+    for _ in 0..<80 { window.frameLeft(.behind, wasSeen: true) }
     #expect(window.plan(at: now).range == 4961..<5081)
-    for _ in 0..<160 { window.left(.behind, wasSeen: false) }
+    for _ in 0..<160 { window.frameLeft(.behind, wasSeen: false) }
     #expect(window.plan(at: now).range == 5001..<5081)
   }
 
@@ -216,7 +216,7 @@ struct PreheatWindowTests {
     }
     window.moved(to: 0..<40, of: 10_000, margin: 40, at: now)
     for side in [PreheatWindow.Side.ahead, .behind] {
-      for _ in 0..<200 { window.left(side, wasSeen: false) }
+      for _ in 0..<200 { window.frameLeft(side, wasSeen: false) }
     }
     now += .milliseconds(1500)
     // Short ones, each as long as the one before.
@@ -278,7 +278,7 @@ struct PreheatWindowTests {
         let visible = first..<first + Int.random(in: 1...50, using: &random)
         window.moved(to: visible, of: count, margin: margin, at: now)
         if Bool.random(using: &random) {
-          window.left(Bool.random(using: &random) ? .ahead : .behind, wasSeen: Bool.random(using: &random))
+          window.frameLeft(Bool.random(using: &random) ? .ahead : .behind, wasSeen: Bool.random(using: &random))
         }
         let plan = window.plan(at: now + .milliseconds(Int.random(in: 0...400, using: &random)))
         #expect(plan.range.clamped(to: 0..<count) == plan.range)

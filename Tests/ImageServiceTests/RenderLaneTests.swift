@@ -5,9 +5,9 @@ import Testing
 @Suite("Render lane")
 struct RenderLaneTests {
   /// Work that waits for its gate, and says when it began.
-  private static func work(_ name: String, _ journal: Journal, _ gate: Gate? = nil) -> RenderLane.Work {
+  private static func work(_ name: String, _ log: EventLog, _ gate: Gate? = nil) -> RenderLane.Work {
     { _ in
-      journal.note(name)
+      log.append(name)
       gate?.pass()
     }
   }
@@ -16,28 +16,28 @@ struct RenderLaneTests {
   func noOvertaking() async {
     let budget = MemoryBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
-    let journal = Journal()
+    let log = EventLog()
     let held = budget.tryReserve(50)
-    lane.submit(.normal, bytes: 80, Self.work("large", journal))
-    lane.submit(.normal, bytes: 1, Self.work("small", journal))
+    lane.submit(.normal, bytes: 80, Self.work("large", log))
+    lane.submit(.normal, bytes: 1, Self.work("small", log))
     // What presses more is not behind it.
-    lane.submit(.high, bytes: 2, Self.work("urgent", journal))
-    #expect(await journal.lines(1) == ["urgent"])
-    #expect(lane.depths.interactive == 2)
+    lane.submit(.high, bytes: 2, Self.work("urgent", log))
+    #expect(await log.lines(1) == ["urgent"])
+    #expect(lane.waitingCounts.interactive == 2)
     held?.release()
-    #expect(Set(await journal.lines(2)) == ["large", "small"])
+    #expect(Set(await log.lines(2)) == ["large", "small"])
   }
 
   @Test("when the first in line is withdrawn, those behind it begin; what has begun can't be")
   func withdrawal() async {
     let budget = MemoryBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
-    let journal = Journal()
+    let log = EventLog()
     let held = budget.tryReserve(50)
-    let large = lane.submit(.normal, bytes: 80, Self.work("large", journal))
-    let small = lane.submit(.normal, bytes: 1, Self.work("small", journal))
+    let large = lane.submit(.normal, bytes: 80, Self.work("large", log))
+    let small = lane.submit(.normal, bytes: 1, Self.work("small", log))
     #expect(lane.withdraw(large))
-    #expect(await journal.lines(1) == ["small"])
+    #expect(await log.lines(1) == ["small"])
     #expect(!lane.withdraw(small) && !lane.withdraw(large))
     held?.release()
   }
@@ -47,13 +47,13 @@ struct RenderLaneTests {
     let gate = Gate()
     gate.shut()
     let lane = RenderLane(label: "test", workers: 2, budget: MemoryBudget(capacityBytes: 100))
-    let journal = Journal()
-    for i in 0..<3 { lane.submit(.background, bytes: 1, Self.work("background \(i)", journal, gate)) }
-    #expect(await journal.lines(1) == ["background 0"])
-    lane.submit(.low, bytes: 1, Self.work("asked for", journal))
-    #expect(await journal.lines(1) == ["asked for"])
+    let log = EventLog()
+    for i in 0..<3 { lane.submit(.background, bytes: 1, Self.work("background \(i)", log, gate)) }
+    #expect(await log.lines(1) == ["background 0"])
+    lane.submit(.low, bytes: 1, Self.work("asked for", log))
+    #expect(await log.lines(1) == ["asked for"])
     gate.open()
-    #expect(await journal.lines(2) == ["background 1", "background 2"])
+    #expect(await log.lines(2) == ["background 1", "background 2"])
   }
 
   @Test("what a render keeps of its memory is held until it is let go of, the rest comes back")
@@ -64,11 +64,11 @@ struct RenderLaneTests {
     lane.submit(.normal, bytes: 80) { continuation.yield($0.split(off: 30)) }
     var kept = stream.makeAsyncIterator()
     let part = await kept.next()
-    let journal = Journal()
-    lane.submit(.normal, bytes: 70, Self.work("next", journal))
-    #expect(await journal.lines(1) == ["next"])
+    let log = EventLog()
+    lane.submit(.normal, bytes: 70, Self.work("next", log))
+    #expect(await log.lines(1) == ["next"])
     part?.release()
-    lane.submit(.normal, bytes: 100, Self.work("all", journal))
-    #expect(await journal.lines(1) == ["all"])
+    lane.submit(.normal, bytes: 100, Self.work("all", log))
+    #expect(await log.lines(1) == ["all"])
   }
 }

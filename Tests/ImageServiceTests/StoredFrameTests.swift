@@ -10,12 +10,12 @@ import Testing
 @Suite("Stored frames and derivatives")
 struct StoredFrameTests {
   /// A folder, and managers that one after the other keep their frames there.
-  private final class Shelf {
+  private final class DiskCacheFixture {
     let folder: String
     private var disk: DiskStore?
 
     init() {
-      folder = FileManager.default.temporaryDirectory.appending(path: "photod-shelf-\(UUID().uuidString)").path
+      folder = FileManager.default.temporaryDirectory.appending(path: "photod-fixture-\(UUID().uuidString)").path
     }
 
     deinit {
@@ -24,18 +24,18 @@ struct StoredFrameTests {
     }
 
     /// A manager that has just started.
-    func studio(epochs: DiskStore.Epochs = FrameStore.epochs) -> Studio {
+    func harness(epochs: DiskStore.Epochs = FrameStore.epochs) -> ImageManagerHarness {
       disk?.close()
       let disk = DiskStore(
         folder: folder, capacityBytes: 64 << 20, epochs: epochs, limits: DiskStoreLimits(minimumFreeBytes: 0),
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
       self.disk = disk
-      return Studio { $0.store = FrameStore(disk) }
+      return ImageManagerHarness { $0.store = FrameStore(disk) }
     }
 
     /// Waits until all that a manager's renders made is written.
-    func settle(_ studio: Studio) async {
-      await studio.untilIdle()
+    func settle(_ harness: ImageManagerHarness) async {
+      await harness.untilIdle()
       disk?.waitUntilIdle()
     }
 
@@ -71,12 +71,12 @@ struct StoredFrameTests {
 
   @Test("after a restart a frame comes from disk, the same bytes under the same tag, and no original is opened")
   func restart() async throws {
-    let shelf = Shelf()
-    let first = shelf.studio()
+    let fixture = DiskCacheFixture()
+    let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     let rendered = try #require(frames(await first.deliveries(asset, Self.request(900))).last)
-    await shelf.settle(first)
-    let second = shelf.studio()
+    await fixture.settle(first)
+    let second = fixture.harness()
     #expect(second.originals.add(Self.photograph) == asset)
     let stored = try #require(frames(await second.deliveries(asset, Self.request(900))).last)
     #expect(stored.result.source == .disk && stored.bytes == rendered.bytes && stored.derivation == rendered.derivation)
@@ -85,62 +85,62 @@ struct StoredFrameTests {
 
   @Test("what is damaged on disk is never served: the frame is made anew, and is the same")
   func damaged() async throws {
-    let shelf = Shelf()
-    let first = shelf.studio()
+    let fixture = DiskCacheFixture()
+    let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     let rendered = try #require(frames(await first.deliveries(asset, Self.request(900))).last)
-    await shelf.settle(first)
-    #expect(shelf.files.count >= 3)
-    for path in shelf.files where !path.contains("index") {
+    await fixture.settle(first)
+    #expect(fixture.files.count >= 3)
+    for path in fixture.files where !path.contains("index") {
       var bytes = try Data(contentsOf: URL(filePath: path))
       bytes[bytes.count / 2] ^= 0x10
       try bytes.write(to: URL(filePath: path))
     }
-    let second = shelf.studio()
+    let second = fixture.harness()
     _ = second.originals.add(Self.photograph)
     let again = try #require(frames(await second.deliveries(asset, Self.request(900))).last)
     #expect(again.result.source == .original && again.bytes == rendered.bytes)
     let small = try #require(frames(await second.deliveries(asset, Self.request(300))).last)
     #expect(small.result.source == .original)
     // What was found to be damaged is gone, and made anew by the next who comes.
-    await shelf.settle(second)
+    await fixture.settle(second)
     _ = await second.deliveries(asset, Self.request(910))
-    await shelf.settle(second)
+    await fixture.settle(second)
     let other = try #require(frames(await second.deliveries(asset, Self.request(310))).last)
     #expect(other.result.source == .derivative)
   }
 
   @Test("frames of another epoch are not served, and derivatives have an epoch of their own")
   func epochs() async throws {
-    let shelf = Shelf()
-    let first = shelf.studio()
+    let fixture = DiskCacheFixture()
+    let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     _ = await first.deliveries(asset, Self.request(900))
-    await shelf.settle(first)
+    await fixture.settle(first)
     var epochs = FrameStore.epochs
     epochs.frame += 1
-    let upgraded = shelf.studio(epochs: epochs)
+    let upgraded = fixture.harness(epochs: epochs)
     _ = upgraded.originals.add(Self.photograph)
     #expect(frames(await upgraded.deliveries(asset, Self.request(300))).map(\.result.source) == [.derivative])
     #expect(frames(await upgraded.deliveries(asset, Self.request(900))).map(\.result.source) == [.original])
-    await shelf.settle(upgraded)
+    await fixture.settle(upgraded)
     epochs.derivative += 1
-    let again = shelf.studio(epochs: epochs)
+    let again = fixture.harness(epochs: epochs)
     _ = again.originals.add(Self.photograph)
     #expect(frames(await again.deliveries(asset, Self.request(310))).map(\.result.source) == [.original])
   }
 
   @Test("a small frame is made of a derivative, without the original, and looks like it")
   func ladder() async throws {
-    let shelf = Shelf()
-    let studio = shelf.studio()
-    let asset = studio.originals.add(Self.photograph)
-    let direct = try #require(frames(await studio.deliveries(asset, Self.request(300), fresh: true)).last)
-    _ = await studio.deliveries(asset, Self.request(1000))
-    await shelf.settle(studio)
-    let opened = studio.originals.opened
-    let frame = try #require(frames(await studio.deliveries(asset, Self.request(300))).last)
-    #expect(frame.result.source == .derivative && !frame.result.isDegraded && studio.originals.opened == opened)
+    let fixture = DiskCacheFixture()
+    let harness = fixture.harness()
+    let asset = harness.originals.add(Self.photograph)
+    let direct = try #require(frames(await harness.deliveries(asset, Self.request(300), bypassesCaches: true)).last)
+    _ = await harness.deliveries(asset, Self.request(1000))
+    await fixture.settle(harness)
+    let opened = harness.originals.opened
+    let frame = try #require(frames(await harness.deliveries(asset, Self.request(300))).last)
+    #expect(frame.result.source == .derivative && !frame.result.isDegraded && harness.originals.opened == opened)
     #expect(frame.result.size == direct.result.size && frame.derivation != direct.derivation)
     let (ours, reference) = (try #require(Pixels.decoded(frame.bytes)), try #require(Pixels.decoded(direct.bytes)))
     #expect((ours.pixels.meanDifference(from: reference.pixels) ?? 255) < 4)
@@ -149,67 +149,70 @@ struct StoredFrameTests {
   @Test(
     "of a derivative nothing is made that it does not hold: larger frames, crops, and what is to be nearly lossless")
   func beyondTheLadder() async throws {
-    let shelf = Shelf()
-    let studio = shelf.studio()
-    let asset = studio.originals.add(Self.photograph)
-    _ = await studio.deliveries(asset, Self.request(1000))
-    await shelf.settle(studio)
+    let fixture = DiskCacheFixture()
+    let harness = fixture.harness()
+    let asset = harness.originals.add(Self.photograph)
+    _ = await harness.deliveries(asset, Self.request(1000))
+    await fixture.settle(harness)
     let requests = [
       Self.request(600),
       Self.request(300) { $0.normalizedCropRect = UnitRect(x: 0.4, y: 0.4, width: 0.2, height: 0.2) },
       Self.request(300) { $0.quality = 95 }, Self.request(300) { $0.format = .png },
     ]
     for request in requests {
-      #expect(frames(await studio.deliveries(asset, request)).map(\.result.source) == [.original])
+      #expect(frames(await harness.deliveries(asset, request)).map(\.result.source) == [.original])
     }
     // And for one who measures.
-    #expect(frames(await studio.deliveries(asset, Self.request(300), fresh: true)).map(\.result.source) == [.original])
+    #expect(
+      frames(await harness.deliveries(asset, Self.request(300), bypassesCaches: true)).map(\.result.source) == [
+        .original
+      ])
   }
 
   @Test("a derivative goes out as it is before a larger frame; where the quickest was asked for, it is all")
   func degraded() async throws {
-    let shelf = Shelf()
-    let studio = shelf.studio()
-    let asset = studio.originals.add(Self.photograph)
-    _ = await studio.deliveries(asset, Self.request(1000))
-    await shelf.settle(studio)
-    let both = frames(await studio.deliveries(asset, Self.request(900, .opportunistic)))
+    let fixture = DiskCacheFixture()
+    let harness = fixture.harness()
+    let asset = harness.originals.add(Self.photograph)
+    _ = await harness.deliveries(asset, Self.request(1000))
+    await fixture.settle(harness)
+    let both = frames(await harness.deliveries(asset, Self.request(900, .opportunistic)))
     #expect(both.map(\.result.isDegraded) == [true, false] && both.map(\.result.source) == [.derivative, .original])
     #expect(both.map(\.result.size.width) == [667, 900])
-    let fast = frames(await studio.deliveries(asset, Self.request(901, .fastFormat)))
+    let fast = frames(await harness.deliveries(asset, Self.request(901, .fastFormat)))
     #expect(fast.map(\.result.isDegraded) == [true] && fast.first?.bytes == both.first?.bytes)
     // The degraded frame shows what the final one will.
     let square = Self.request(800, .opportunistic) { $0.contentMode = .aspectFill }
-    let cropped = frames(await studio.deliveries(asset, square))
+    let cropped = frames(await harness.deliveries(asset, square))
     #expect(cropped.allSatisfy { $0.result.size.width == $0.result.size.height } && cropped.count == 2)
     // One that is ready at once is one frame.
     #expect(
-      frames(await studio.deliveries(asset, Self.request(300, .opportunistic))).map(\.result.isDegraded) == [false])
+      frames(await harness.deliveries(asset, Self.request(300, .opportunistic))).map(\.result.isDegraded) == [false])
   }
 
   @Test("sizes that wait for the same original share one read and one decode, and say so in their tags")
   func shared() async throws {
-    let studio = Studio()
-    let asset = studio.originals.add(Self.photograph)
-    let lone = Studio()
+    let harness = ImageManagerHarness()
+    let asset = harness.originals.add(Self.photograph)
+    let lone = ImageManagerHarness()
     let loneAsset = lone.originals.add(Self.photograph)
-    studio.shutRenderLane()
+    harness.blockRenderLane()
     let (stream, continuation) = AsyncStream.makeStream(of: ImageFrame.self)
     let sides = [100, 200, 400, 700]
     for side in sides {
-      _ = studio.request(asset, Self.request(side), named: "\(side)") {
+      _ = harness.request(asset, Self.request(side), named: "\(side)") {
         if case .final(let frame) = $0 { continuation.yield(frame) }
       }
     }
-    await studio.untilQueued(sides.count)
-    studio.openRenderLane()
+    await harness.untilQueued(sides.count)
+    harness.unblockRenderLane()
     var shared: [Int: ImageFrame] = [:]
     for await frame in stream {
       shared[frame.result.size.width] = frame
       if shared.count == sides.count { break }
     }
-    #expect(studio.originals.opened == 1)
-    #expect(studio.originals.bytesRead < Self.photograph.count * 3 / 2)
+    #expect(harness.originals.opened == 1)
+    #expect(harness.originals.bytesRead < Self.photograph.count * 3 / 2)
     for side in sides {
       let frame = try #require(shared[side])
       let alone = try #require(frames(await lone.deliveries(loneAsset, Self.request(side))).last)
@@ -223,25 +226,25 @@ struct StoredFrameTests {
 
   @Test("derivatives are made in the background, of the newest assets first, and not twice")
   func background() async throws {
-    let shelf = Shelf()
-    let studio = shelf.studio()
-    let assets = (0..<5).map { studio.originals.add(Self.photograph, named: "\($0)") }
+    let fixture = DiskCacheFixture()
+    let harness = fixture.harness()
+    let assets = (0..<5).map { harness.originals.add(Self.photograph, named: "\($0)") }
     let library = StubLibrary(assets)
-    let work = studio.ladderWork(library)
+    let work = harness.derivativeWork(library)
     var made = 0
     while let step = try work.next() {
       #expect(step.bytes > 0 && step.bytes < 32 << 20)
-      try step.carryOut(StopFlag())
+      try step.run(StopFlag())
       made += 1
     }
     #expect(made == 5)
-    await shelf.settle(studio)
+    await fixture.settle(harness)
     work.restart()
     #expect(try work.next() == nil)
-    let opened = studio.originals.opened
+    let opened = harness.originals.opened
     for asset in assets {
-      #expect(frames(await studio.deliveries(asset, Self.request(200))).map(\.result.source) == [.derivative])
+      #expect(frames(await harness.deliveries(asset, Self.request(200))).map(\.result.source) == [.derivative])
     }
-    #expect(studio.originals.opened == opened)
+    #expect(harness.originals.opened == opened)
   }
 }

@@ -70,7 +70,7 @@ struct ThumbHashTests {
     let scene = Self.opaque(Scene(seed: seed).pixels(width: size.0, height: size.1))
     let hash = Self.hash(scene)
     #expect(hash.count <= 25)
-    let picture = try #require(ThumbHashPicture(hash))
+    let picture = try #require(DecodedThumbHash(hash))
     #expect(!picture.hasAlpha && abs(picture.aspectRatio / (Double(size.0) / Double(size.1)) - 1) < 0.17)
     // 64 steps of luminance and of each difference of colours.
     #expect(zip(picture.average, scene.average).allSatisfy { abs(Double($0) - $1) < 9 })
@@ -84,14 +84,14 @@ struct ThumbHashTests {
     arguments: [[0, 0, 0], [255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [200, 100, 50]] as [[UInt8]])
   func flat(_ color: [UInt8]) throws {
     let flat = Pixels(width: 40, height: 30, channels: 4, bytes: (0..<1200).flatMap { _ in color + [255] })
-    let pixels = try #require(ThumbHashPicture(Self.hash(flat))).pixels(width: 8, height: 6)
+    let pixels = try #require(DecodedThumbHash(Self.hash(flat))).pixels(width: 8, height: 6)
     #expect(zip(pixels.bytes, flat.averaged(width: 8, height: 6).bytes).allSatisfy { abs(Int($0) - Int($1)) <= 6 })
   }
 
   @Test("what is clear stays clear, and does not colour the rest")
   func alpha() throws {
     let scene = Self.opaque(Scene(seed: 2).pixels(width: 80, height: 60)) { x, _ in x < 40 ? 255 : 0 }
-    let picture = try #require(ThumbHashPicture(Self.hash(scene)))
+    let picture = try #require(DecodedThumbHash(Self.hash(scene)))
     #expect(picture.hasAlpha)
     #expect(zip(picture.average, scene.average).allSatisfy { abs(Double($0) - $1) < 12 })
     let pixels = picture.pixels(width: 8, height: 6)

@@ -46,17 +46,17 @@ private final class Storm: Sendable {
     self.files = files
     assets = files.indices.map { Self.asset($0, files[$0]) }
     let quickWorkers = 2
-    budget = MemoryBudget(capacityBytes: Self.memoryBytes - quickWorkers * JobSteps.quickBytes)
+    budget = MemoryBudget(capacityBytes: Self.memoryBytes - quickWorkers * ImagePipeline.quickWorkerBytes)
     let logger = Logger(label: "storm") { _ in SwiftLogNoOpLogHandler() }
-    let steps = JobSteps(
+    let pipeline = ImagePipeline(
       originals: OriginalStore { original throws(OriginalStoreError) in
         MemoryByteSource(files[Int(original.path[0])])
       },
       memory: FrameCache(capacityBytes: Self.cacheBytes), store: FrameStore(nil),
-      quick: WorkQueue(label: "quick", workers: quickWorkers, limit: .max, qos: .default),
-      lane: RenderLane(label: "render", workers: 3, budget: budget), budget: budget, limits: CodecLimits(),
+      quickLane: WorkQueue(label: "quick", workers: quickWorkers, limit: .max, qos: .default),
+      renderLane: RenderLane(label: "render", workers: 3, budget: budget), budget: budget, limits: CodecLimits(),
       metrics: ImageMetrics(MetricsRegistry()), logger: logger)
-    manager = ImageManager(steps)
+    manager = ImageManager(pipeline)
   }
 
   private static func asset(_ number: Int, _ file: [UInt8]) -> Asset {
@@ -88,7 +88,7 @@ private final class Storm: Sendable {
     let result: [String: Int] = [
       "peakBytes": AllocationCounter.peakBytes - before,
       "allowedBytes": Self.memoryBytes + Self.cacheBytes + Self.bookkeepingBytes,
-      "highestReserved": budget.highestBytesInUse, "budget": budget.capacityBytes,
+      "highestReserved": budget.peakBytesInUse, "budget": budget.capacityBytes,
     ].merging(counts.withLock { $0 }) { own, _ in own }
     guard let json = try? JSONEncoder().encode(result) else { fatalError("no numbers") }
     print(String(decoding: json, as: UTF8.self))
@@ -110,7 +110,7 @@ private final class Storm: Sendable {
   private func ask(_ asset: Asset, _ request: ImageRequest, _ name: String) -> String {
     let ended = DispatchSemaphore(value: 0)
     let frames = Mutex<(frames: [ImageFrame], end: String)>(([], ""))
-    let task = manager.requestImage(for: asset, request, ImageManager.Caller(requestID: name, owner: "storm")) {
+    let task = manager.requestImage(for: asset, request, ImageManager.RequestContext(requestID: name, owner: "storm")) {
       delivery in
       frames.withLock { state in
         switch delivery {

@@ -9,7 +9,7 @@ import Testing
 struct DictionaryTests {
   private static func dictionary(_ blocks: (MetadataBlock.Kind, [UInt8])..., places: Bool = true) -> MetadataDictionary
   {
-    MetadataDictionary(blocks.map { .init($0.0, $0.1[...]) }, includesPlaces: places)
+    MetadataDictionary(blocks.map { .init($0.0, $0.1[...]) }, includesLocations: places)
   }
 
   private static func xmp(_ attributes: String = "", _ elements: String = "") -> [String: MetadataValue] {
@@ -238,14 +238,14 @@ struct DictionaryTests {
     ]
     for parts in whole {
       let dictionary = MetadataDictionary(
-        [.init(.xmp, packet[...])] + parts.map { .init(.extendedXMP, $0[...]) }, includesPlaces: true)
+        [.init(.xmp, packet[...])] + parts.map { .init(.extendedXMP, $0[...]) }, includesLocations: true)
       #expect(dictionary.sections["XMP"] == ["my:a": .text("1")])
       #expect(dictionary.incomplete.isEmpty)
     }
     let broken: [[[UInt8]]] = [[], [a], [b], [a, part(120..<rest.count)], [a, part(100..<rest.count, length: 7)]]
     for parts in broken {
       let dictionary = MetadataDictionary(
-        [.init(.xmp, packet[...])] + parts.map { .init(.extendedXMP, $0[...]) }, includesPlaces: true)
+        [.init(.xmp, packet[...])] + parts.map { .init(.extendedXMP, $0[...]) }, includesLocations: true)
       #expect(dictionary.sections["XMP"] == nil)
       #expect(dictionary.incomplete == ["XMP: the extended packet is not there whole"])
     }
@@ -270,7 +270,7 @@ struct DictionaryTests {
     let behind = PNGChunks.chunk(packet.type, packet.content)
     let file = plain.dropLast(12) + behind + plain.suffix(12)
     let metadata = try FileMetadata.read(
-      from: MemoryByteSource(Array(file)), limits: CodecLimits(), includesPlaces: true)
+      from: MemoryByteSource(Array(file)), limits: CodecLimits(), includesLocations: true)
     #expect(metadata.sections["TIFF"] == ["Make": .text("Maker")])
     #expect(metadata.sections["IPTC"] == ["Headline": .text("A")])
     #expect(metadata.sections["XMP"] == ["xmp:Label": .text("L")])
@@ -279,18 +279,18 @@ struct DictionaryTests {
   @Test("TIFF, RAW and CR3 tell all of it, though their directories lie anywhere")
   func gathered() throws {
     let details = TIFFPicture.Details {
-      $0.isPlaced = true
+      $0.hasLocation = true
       $0.make = "SONY"
     }
     let files = [
       TIFFPicture.tiff(details).bytes, TIFFPicture.dng(details).bytes, TIFFPicture.cr2(details).bytes,
       TIFFPicture.arw(details).bytes,
-      TIFFPicture.nef(TIFFPicture.Details { ($0.isPlaced, $0.make) = (true, "NIKON") }).bytes,
+      TIFFPicture.nef(TIFFPicture.Details { ($0.hasLocation, $0.make) = (true, "NIKON") }).bytes,
       CR3File { $0.details = details }.bytes,
     ]
     for file in files {
       let sections = try FileMetadata.read(
-        from: MemoryByteSource(file), limits: CodecLimits(), includesPlaces: true
+        from: MemoryByteSource(file), limits: CodecLimits(), includesLocations: true
       ).sections
       #expect(sections["EXIF"]?["SubSecTimeOriginal"] == .text("25"))
       #expect(sections["GPS"]?["GPSLatitude"] == .number(33.5) && sections["GPS"]?["GPSAltitude"] == .number(12.5))
@@ -298,7 +298,7 @@ struct DictionaryTests {
       // What only a reader of everything asks for.
       if isGathered { #expect(sections["TIFF"]?["ImageWidth"] != nil) }
       let rest = try FileMetadata.read(
-        from: MemoryByteSource(file), limits: CodecLimits(), includesPlaces: false
+        from: MemoryByteSource(file), limits: CodecLimits(), includesLocations: false
       ).sections
       #expect(rest["GPS"] == nil && rest["EXIF"] == sections["EXIF"])
     }
@@ -323,9 +323,9 @@ struct DictionaryTests {
     let blocks: [MetadataDictionary.Block] = [
       .init(.exif, fixture.bytes[...]), .init(.iptc, datasets.bytes[...]), .init(.xmp, packet[...]),
     ]
-    let all = MetadataDictionary(blocks, includesPlaces: true).sections
+    let all = MetadataDictionary(blocks, includesLocations: true).sections
     #expect("\(all)".components(separatedBy: "Berlin").count == 19)
-    let rest = MetadataDictionary(blocks, includesPlaces: false).sections
+    let rest = MetadataDictionary(blocks, includesLocations: false).sections
     #expect(
       rest == [
         "TIFF": ["Make": .text("Maker")], "IPTC": ["Keywords": .array([.text("sea")])],

@@ -202,4 +202,14 @@ struct FactsTests {
       #expect(header.previews.count == (expected.isEmpty ? 1 : 0))
     }
   }
+  @Test("a gain map's own packet is found after a segment of length 0, a stray byte and a fill byte")
+  func gainMapWithOddHeader() throws {
+    let scene = Pixels.orientationCard(width: 32, height: 24)
+    let packet = String(decoding: Self.auxiliary("urn:com:apple:photo:2020:aux:hdrgainmap"), as: UTF8.self)
+    let map = JPEGFile { $0.segments = [.xmp(packet)] }.encoded(scene)
+    let odd = Array(map[..<2]) + [0xFF, 0xEB, 0, 0, 0x55, 0xFF] + Array(map[2...])
+    let file = MultiPictureFile(previews: [(type: 0, bytes: odd)]).encoded(JPEGFile { _ in }.encoded(scene))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.facts.subtypes == .photoHDR)
+  }
 }

@@ -12,7 +12,7 @@ struct MemoryBudgetTests {
     let second = budget.tryReserve(40)
     #expect(second != nil && budget.bytesInUse == 100)
     first?.release()
-    #expect(budget.bytesInUse == 40 && budget.highestBytesInUse == 100)
+    #expect(budget.bytesInUse == 40 && budget.peakBytesInUse == 100)
     #expect(budget.tryReserve(.max) == nil)
   }
 
@@ -20,7 +20,7 @@ struct MemoryBudgetTests {
   func room() {
     let budget = MemoryBudget(capacityBytes: 100)
     let told = Mutex(0)
-    budget.whenRoom { told.withLock { $0 += 1 } }
+    budget.onRelease { told.withLock { $0 += 1 } }
     let reservation = budget.tryReserve(10)
     #expect(told.withLock { $0 } == 0)
     reservation?.release()

@@ -82,9 +82,9 @@ struct SizeRulesTests {
   @Test("the table", arguments: cases)
   func table(_ row: Case) {
     let rules = SizeRules(row.request, upright: row.upright)
-    #expect(rules.frame == row.frame)
+    #expect(rules.crop == row.frame)
     #expect(rules.scaled == row.scaled)
-    #expect(rules.window == row.window)
+    #expect(rules.outputRect == row.window)
   }
 
   @Test("whatever is asked: inside the picture, never enlarged, never empty, and inside the target")
@@ -97,7 +97,7 @@ struct SizeRulesTests {
         targetSize: .size(target), contentMode: generator.pick([.aspectFit, .aspectFill]),
         resizeMode: generator.pick([.exact, .fast, .none]))
       let rules = SizeRules(request, upright: upright)
-      let (window, scaled, region) = (rules.window, rules.scaled, rules.region)
+      let (window, scaled, region) = (rules.outputRect, rules.scaled, rules.region)
       #expect(window.x >= 0 && window.y >= 0 && window.width >= 1 && window.height >= 1)
       #expect(window.x + window.width <= scaled.width && window.y + window.height <= scaled.height)
       #expect(scaled.width <= upright.width && scaled.height <= upright.height)

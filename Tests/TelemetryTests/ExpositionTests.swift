@@ -242,8 +242,8 @@ struct ExpositionTests {
         "photod_image_stage_seconds_count{stage=\"decode\"}": "1",
         "photod_image_stage_seconds_sum{stage=\"encode\"}": "100",
         "photod_image_stage_seconds_count{stage=\"encode\"}": "1",
-        "photod_image_failures_total{reason=\"image-too-large\"}": "1", "photod_image_cancelled_total": "1",
-        "photod_image_jobs_total": "1", "photod_image_coalesced_total": "1",
+        "photod_image_failures_total{reason=\"image-too-large\"}": "1", "photod_image_cancelled_tasks_total": "1",
+        "photod_image_jobs_total": "1", "photod_image_coalesced_tasks_total": "1",
         "photod_image_shared_decodes_total": "2",
       ])
   }

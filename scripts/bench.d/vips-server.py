@@ -1,7 +1,7 @@
-# Warm libvips behind HTTP, one picture at a time: what an image proxy does for each request. For scripts/bench.
+# A warm libvips with an HTTP interface, one picture at a time, as an image proxy works. Used by scripts/bench.
 #
-# vips-server.py QUALITY FILE... : prints its port and libvips's version, then answers GET /INDEX/WIDTH/HEIGHT/MODE/FORMAT.
-# Any number of connections may be open; their pictures are made one after the other.
+# vips-server.py QUALITY FILE... : prints its port and the version of libvips, then serves GET
+# /INDEX/WIDTH/HEIGHT/MODE/FORMAT. Any number of connections may be open; pictures are rendered one after the other.
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
@@ -9,7 +9,7 @@ from threading import Lock
 import pyvips
 
 quality, files = int(sys.argv[1]), sys.argv[2:]
-pyvips.cache_set_max(0)  # Every picture is to be made.
+pyvips.cache_set_max(0)  # Without a cache, every picture is rendered.
 turn = Lock()
 
 

@@ -1,5 +1,5 @@
-# Headless Chromium, driven through the pipe that --remote-debugging-pipe opens (Chrome DevTools Protocol): no sockets, no
-# packages. Messages are JSON, each ended by a NUL; Chromium reads descriptor 3 and writes descriptor 4.
+# Controls headless Chromium through the pipe of --remote-debugging-pipe (Chrome DevTools Protocol), without sockets and
+# packages. Messages are JSON, each terminated by a NUL; Chromium reads descriptor 3 and writes descriptor 4.
 import base64
 import json
 import os
@@ -11,7 +11,7 @@ class Browser:
     def __init__(self, profile, width, height):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not program:
-            raise SystemExit("no Chromium here")
+            raise SystemExit("Chromium not found: install the package chromium")
         read_end, self._to = os.pipe()
         self._from, write_end = os.pipe()
         arguments = [program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={profile}",
@@ -19,7 +19,7 @@ class Browser:
                      "--disable-background-networking", "--force-device-scale-factor=1"]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")  # Chromium's sandbox refuses root.
-        # The shell moves the pipes to where Chromium looks for them.
+        # The shell moves the pipes to the descriptors that Chromium uses.
         command = ["sh", "-c", f'exec "$@" 3<&{read_end} 4>&{write_end}', "sh"] + arguments
         self._process = subprocess.Popen(command, pass_fds=(read_end, write_end), stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL)
@@ -60,7 +60,7 @@ class Browser:
             self._events.append(self._read())
 
     def evaluate(self, script):
-        """The value of an expression, awaited where it is a promise."""
+        """Returns the value of an expression; waits for it if it is a promise."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"])
@@ -73,7 +73,7 @@ class Browser:
         while b"\0" not in self._buffer:
             more = os.read(self._from, 1 << 20)
             if not more:
-                raise RuntimeError("Chromium has gone")
+                raise RuntimeError("Chromium exited")
             self._buffer += more
         message, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(message)

@@ -1,7 +1,7 @@
 # show.py PHOTOD WORK OUTPUT : see scripts/show-delivery. WORK/library has one photograph.
 #
-# Nothing waits for a time. The page itself tells when an image of another size has come (naturalWidth); the first
-# screenshot counts if the degraded frame was still there when it was taken, and else another size is asked for.
+# It uses no sleeps. The page reports each new size of the image (naturalWidth). The first screenshot is valid if the
+# page still showed the degraded frame after it was taken; otherwise the script requests another size.
 import json
 import re
 import subprocess
@@ -13,7 +13,8 @@ from browser import Browser
 
 photod, work, output = sys.argv[1:]
 
-# `sizes` grows with each size that the image has had; `frame(n)` is the promise that there are n of them.
+# `sizes` has one entry for each size that the image had; `frame(n)` is a promise that resolves when there are n
+# entries.
 PAGE = """(() => {
   document.documentElement.innerHTML = '<head></head><body style="margin:0;background:#808080"></body>';
   const image = new Image(), began = performance.now();
@@ -37,7 +38,7 @@ PAGE = """(() => {
 
 
 def pixels(png):
-    """Rows of the red channel; a screenshot has 8 bits, no palette and is not interlaced."""
+    """Returns the rows of the red channel of a screenshot (8 bits, no palette, not interlaced)."""
     width, height = (int.from_bytes(png[i:i + 4], "big") for i in (16, 20))
     channels = {2: 3, 6: 4}[png[25]]
     data, at = b"", 8
@@ -71,14 +72,14 @@ def pixels(png):
 
 
 def detail(png):
-    """How much neighbouring pixels differ, and how many levels there are: a blank page has one."""
+    """Returns the mean difference of neighbouring pixels, and the number of levels (a blank page has one)."""
     rows = pixels(png)[::4]
     difference = sum(abs(a - b) for row in rows for a, b in zip(row, row[1:]))
     return difference / sum(len(row) - 1 for row in rows), len({value for row in rows for value in row})
 
 
 def show(browser, url):
-    """Both screenshots and the frames; None where the final frame came while the first screenshot was taken."""
+    """Returns both screenshots and the frames; None if the final frame arrived during the first screenshot."""
     browser.evaluate(PAGE.replace("URL", url))
     first = browser.evaluate("frame(1)")[0]
     if first.get("error"):
@@ -101,7 +102,7 @@ try:
         ready = json.load(urllib.request.urlopen(url + "/readyz"))["firstScan"]["complete"]
     asset = json.load(urllib.request.urlopen(url + "/v1/assets"))["assets"][0]
     browser = Browser(work + "/profile", 1200, 800)
-    # As with the developer tools open: `Cache-Control: no-cache`, so that each attempt is the first.
+    # Sends `Cache-Control: no-cache`, as with open developer tools, so that each attempt renders both frames again.
     browser.call("Network.setCacheDisabled", cacheDisabled=True)
     browser.open(url + "/healthz")
     for side in range(1600, 1590, -1):
@@ -110,7 +111,7 @@ try:
         if shown:
             break
     else:
-        raise SystemExit("the final frame was always there before the degraded one could be looked at")
+        raise SystemExit("in every attempt the final frame arrived before the screenshot of the degraded frame")
 finally:
     if browser:
         browser.close()
@@ -126,4 +127,4 @@ for name, frame in zip(("degraded", "final"), frames):
 (coarse, levels), (fine, _) = detail(degraded), detail(final)
 print(f"detail: {coarse:.2f} of the degraded frame, {fine:.2f} of the final one")
 if levels < 16 or fine < coarse * 1.2:
-    raise SystemExit("the screenshots don't show two frames")
+    raise SystemExit("the two screenshots do not differ as a degraded and a final frame should")

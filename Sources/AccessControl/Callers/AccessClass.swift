@@ -1,15 +1,16 @@
-/// Callers who may be shown the same picture: an answer that was prepared for one of them is good for all.
+/// Callers that may see the same pictures. A prepared response made for one member of the class is valid for all
+/// members.
 package struct AccessClass: Sendable, Hashable {
   package let rawValue: UInt64
 
-  /// Anybody, where no token was ever made.
+  /// Every caller, while no token was ever created.
   package static let anybody = AccessClass(rawValue: 0)
-  /// Whoever sees all of the library.
+  /// Callers that see the whole library.
   static let everything = AccessClass(rawValue: 1)
-  /// The first of those that see a part of it: each part has a number that no other ever gets.
+  /// The first class with limited visibility. Each visibility has its own number, which is never reused.
   static let firstLimited: UInt64 = 2
 
-  /// Whoever comes without a token where there are tokens, with a URL that was signed: the URL is all there is to know, as
-  /// long as nothing has changed of who may come in.
+  /// Callers without a token that present a signed URL, while tokens exist. The URL alone determines the access until
+  /// the access list changes, which starts a new epoch.
   static func signed(epoch: UInt64) -> AccessClass { AccessClass(rawValue: 1 << 63 | epoch) }
 }

@@ -1,16 +1,17 @@
-/// Slows down who guesses: after a few failures each further one makes its peer wait twice as long. A value with time passed
-/// in; bounded, the peer that failed longest ago makes room for another.
+/// Slows down clients that guess credentials: after a few failures, each further failure doubles the wait of its peer.
+/// A pure value; the time is a parameter. Its size is bounded: at the limit the peer with the oldest failure is
+/// removed.
 package struct FailedAttempts<Peer: Hashable & Sendable>: Sendable {
-  /// Failures that cost nothing.
-  package static var freeCount: Int { 10 }
-  package static var longestWaitSeconds: Int64 { 60 }
-  /// After so long without one, all is forgotten.
-  package static var forgottenSeconds: Int64 { 900 }
+  /// Failures without a wait.
+  package static var unthrottledFailures: Int { 10 }
+  package static var maximumWaitSeconds: Int64 { 60 }
+  /// Seconds without a failure after which a peer's count starts again.
+  package static var resetAfterSeconds: Int64 { 900 }
 
   private struct Record {
     var count: Int
     var last: Int64
-    var waitsUntil: Int64
+    var blockedUntil: Int64
   }
 
   private let capacity: Int
@@ -20,24 +21,24 @@ package struct FailedAttempts<Peer: Hashable & Sendable>: Sendable {
 
   package var count: Int { records.count }
 
-  /// Seconds that a peer has to wait before it is heard again; 0: none.
+  /// Seconds that a peer has to wait before its next attempt; 0: no wait.
   ///
-  /// - Parameter now: in seconds, of a clock that is never set back.
+  /// - Parameter now: seconds of a monotonic clock.
   package func waitSeconds(_ peer: Peer, at now: Int64) -> Int64 {
     guard let record = records[peer] else { return 0 }
-    return max(record.waitsUntil - now, 0)
+    return max(record.blockedUntil - now, 0)
   }
 
-  /// Notes a failure.
+  /// Records a failure.
   package mutating func failed(_ peer: Peer, at now: Int64) {
-    var record = records[peer] ?? Record(count: 0, last: now, waitsUntil: now)
-    if now - record.last > Self.forgottenSeconds { record.count = 0 }
+    var record = records[peer] ?? Record(count: 0, last: now, blockedUntil: now)
+    if now - record.last > Self.resetAfterSeconds { record.count = 0 }
     record.count += 1
     record.last = now
-    let beyond = record.count - Self.freeCount
-    if beyond > 0 { record.waitsUntil = now + min(1 << Int64(min(beyond - 1, 10)), Self.longestWaitSeconds) }
+    let beyond = record.count - Self.unthrottledFailures
+    if beyond > 0 { record.blockedUntil = now + min(1 << Int64(min(beyond - 1, 10)), Self.maximumWaitSeconds) }
     if records[peer] == nil, records.count >= capacity {
-      records = records.filter { now - $0.value.last <= Self.forgottenSeconds }
+      records = records.filter { now - $0.value.last <= Self.resetAfterSeconds }
       if records.count >= capacity, let oldest = records.min(by: { $0.value.last < $1.value.last })?.key {
         records[oldest] = nil
       }

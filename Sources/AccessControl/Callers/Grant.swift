@@ -1,18 +1,19 @@
 import PhotoModel
 import Synchronization
 
-/// What a credential gives: who it is that comes with it. Made once for each, and shared by all requests that bring it.
+/// The rights that a credential gives to a request. Created once per credential and shared by all requests that present
+/// it.
 package final class Grant: Sendable {
   package let principal: Principal
-  /// Whose cached pictures it may be shown; `nil`: none, for it may not read.
+  /// The class of prepared responses that the caller may get; `nil` for none, for example without the read scope.
   package let accessClass: AccessClass?
-  /// Seconds since 1970; `nil`: it does not end by itself.
+  /// Seconds since 1970; `nil`: the grant does not expire.
   package let expires: Int64?
-  /// The token behind it; `nil`: the operator's.
+  /// The identifier of the token that the grant comes from; `nil` for the operator.
   package let token: String?
-  /// For a signed URL of a limited issuer's: a collection that the issuer must still see.
+  /// For a signed URL of a limited issuer: a collection that must still be visible to the issuer.
   package let condition: Condition?
-  /// Since whoever keeps count of uses looked last.
+  /// Whether the grant was used since the registry last collected usage.
   let isUsed = Atomic<Bool>(false)
 
   package struct Condition: Sendable {
@@ -30,22 +31,22 @@ package final class Grant: Sendable {
     self.condition = condition
   }
 
-  /// Notes a use, and writes to memory that others read only where it is the first.
-  func wasUsed() {
+  /// Records a use. Writes only if the flag is not yet set, so that cores do not contend for the cache line.
+  func markUsed() {
     if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .relaxed) }
   }
 }
 
-/// Why a credential gives nothing.
-package enum Refusal: Error, Sendable, Hashable {
+/// Why a credential was rejected.
+package enum CredentialError: Error, Sendable, Hashable {
   case malformed, unknown, expired, revoked
-  /// A signature that is none of ours, or on something else.
-  case forged
-  /// A signature where none can be good.
-  case misplaced
-  /// Its token has no scope to read with.
-  case powerless
+  /// The signature was not made with our key, or covers a different resource.
+  case invalidSignature
+  /// The resource does not accept signatures.
+  case wrongResource
+  /// The issuing token does not have the read scope.
+  case missingReadScope
 
-  /// Whether it may be a guess. Others were good once.
-  package var isSuspicious: Bool { self == .malformed || self == .unknown || self == .forged }
+  /// Whether the credential may be a guess. The other errors need a credential that was once valid.
+  package var isSuspicious: Bool { self == .malformed || self == .unknown || self == .invalidSignature }
 }

@@ -9,14 +9,14 @@ package struct SigningKey: Sendable, Equatable {
   package let identifier: String
   let key: SymmetricKey
 
-  /// The valid ones, the newest first.
+  /// The valid keys, newest first.
   static func newest(_ db: Database) throws -> [SigningKey] {
     try Row.fetchAll(
       db, sql: "SELECT identifier, secret FROM signingKey ORDER BY id DESC LIMIT ?", arguments: [validCount]
     ).map { SigningKey(identifier: $0["identifier"], key: SymmetricKey(data: $0["secret"] as Data)) }
   }
 
-  /// Makes a new one; of the older ones one stays valid.
+  /// Creates a key. Of the older keys only the newest stays valid.
   @discardableResult
   static func make(_ db: Database, at now: Int64) throws -> String {
     let identifier = RandomIdentifier.make()
@@ -33,10 +33,11 @@ package struct SigningKey: Sendable, Equatable {
 }
 
 extension AccessDatabase {
-  /// The keys that are valid, the newest first.
+  /// The valid keys, newest first.
   package func signingKeys() throws(AccessError) -> [SigningKey] { try read { try SigningKey.newest($0) } }
 
-  /// Makes a new key to sign with. What the one before it signed stays valid, what older ones did does not.
+  /// Creates a new signing key. URLs signed with the previous key stay valid; URLs signed with older keys become
+  /// invalid.
   package func rotateSigningKey(at now: Int64 = SystemTime.now) throws(AccessError) -> String {
     try write { try SigningKey.make($0, at: now) }
   }

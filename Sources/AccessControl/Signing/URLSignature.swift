@@ -1,15 +1,16 @@
-// What a signed URL carries beside what it asks for, and how it is made and checked. HMAC-SHA256 (RFC 2104) over method,
-// path, query, key, issuer and end, in a form in which no two different ones are the same bytes.
+// The signature parameters of a signed URL, and how they are created and checked. The signature is an HMAC-SHA256 (RFC
+// 2104) over method, path, query, key, issuer and expiry, in an unambiguous encoding: two different inputs never have
+// the same bytes. This file does not decide what a signature grants; `AccessRegistry` does.
 
 import Crypto
 import FoundationEssentials
 import HTTPCore
 
 package struct URLSignature: Sendable, Hashable {
-  /// Names of the parameters of a query that belong to a signature, in the order in which they are written.
-  package static let names = ["signedCollection", "signedBy", "signedKey", "signedUntil", "signature"]
+  /// The query parameters of a signature, in the order in which they are written.
+  package static let parameterNames = ["signedCollection", "signedBy", "signedKey", "signedUntil", "signature"]
 
-  /// What was signed: a path, by its decoded segments, and the other parameters of its query.
+  /// The signed resource: a path as decoded segments, and the other query parameters.
   package struct Subject: Sendable, Hashable {
     package let segments: [String]
     let parameters: [Parameter]
@@ -27,66 +28,70 @@ package struct URLSignature: Sendable, Hashable {
     package static func < (a: Parameter, b: Parameter) -> Bool { (a.name, a.value) < (b.name, b.value) }
   }
 
-  /// The issuer of what the operator signed at this machine, and not in any token's name.
+  /// The issuer of URLs that the operator signed on this machine without a token.
   package static let operatorIssuer = "operator"
 
-  /// The album that it opens, with all that is in it; `nil`: it opens what it was written on alone.
+  /// The album that the URL grants, with its whole content; `nil`: the URL grants only the signed resource.
   package let collection: String?
-  /// The token that it was made with, or ``operatorIssuer``.
+  /// The identifier of the issuing token, or ``operatorIssuer``.
   package let issuer: String
   package let key: String
   /// Seconds since 1970.
   package let expires: Int64
-  let code: [UInt8]
+  let mac: [UInt8]
 
-  /// Whether a query has anything of a signature: then it has to be a good one.
-  package static func isIn(_ parameters: [(name: String, value: String)]) -> Bool {
-    parameters.contains { names.contains($0.name) }
+  /// Whether a query contains any signature parameter. Such a request needs a valid signature.
+  package static func isPresent(in parameters: [(name: String, value: String)]) -> Bool {
+    parameters.contains { parameterNames.contains($0.name) }
   }
 
-  /// Reads a signature from a query. `nil`: something is missing, twice there, or malformed.
+  /// Parses a signature from a query. Returns `nil` if a parameter is missing, repeated or malformed.
   package init?(_ parameters: [(name: String, value: String)]) {
     var values: [String: String] = [:]
-    for (name, value) in parameters where Self.names.contains(name) {
+    for (name, value) in parameters where Self.parameterNames.contains(name) {
       guard values.updateValue(value, forKey: name) == nil else { return nil }
     }
     guard let issuer = values["signedBy"], let key = values["signedKey"], let until = values["signedUntil"],
       until.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let expires = Int64(until),
-      let code = values["signature"].flatMap(Base64URL.bytes), code.count == SHA256.byteCount
+      let mac = values["signature"].flatMap(Base64URL.bytes), mac.count == SHA256.byteCount
     else { return nil }
     (collection, self.issuer, self.key) = (values["signedCollection"], issuer, key)
-    (self.expires, self.code) = (expires, code)
+    (self.expires, self.mac) = (expires, mac)
   }
 
-  /// Signs.
+  /// Signs a subject.
   init(_ subject: Subject, collection: String?, issuer: String, expires: Int64, with key: SigningKey) {
     (self.collection, self.issuer, self.key, self.expires) = (collection, issuer, key.identifier, expires)
     let message = Self.message(subject, collection, issuer, key.identifier, expires)
-    code = Array(HMAC<SHA256>.authenticationCode(for: message, using: key.key))
+    mac = Array(HMAC<SHA256>.authenticationCode(for: message, using: key.key))
   }
 
-  /// The parameters that it adds to a query.
+  /// The query parameters of this signature.
   package var parameters: [(name: String, value: String)] {
-    let values = [collection, issuer, key, String(expires), Base64URL.text(code)]
-    return zip(Self.names, values).compactMap { name, value in value.map { (name, $0) } }
+    let values = [collection, issuer, key, String(expires), Base64URL.text(mac)]
+    return zip(Self.parameterNames, values).compactMap { name, value in value.map { (name, $0) } }
   }
 
-  /// Whether this key signed this; in constant time.
-  func isGood(for subject: Subject, with key: SigningKey) -> Bool {
+  /// Whether `key` signed `subject`. Compares in constant time.
+  func isValid(for subject: Subject, with key: SigningKey) -> Bool {
     HMAC<SHA256>.isValidAuthenticationCode(
-      code, authenticating: Self.message(subject, collection, issuer, key.identifier, expires), using: key.key)
+      mac, authenticating: Self.message(subject, collection, issuer, key.identifier, expires), using: key.key)
   }
 
-  /// GET stands for HEAD too, and for nothing else. Every part is escaped, so none runs into the next.
+  /// The signed bytes. The method is always GET, which also covers HEAD. Every part is escaped, so that parts can't run
+  /// into each other.
   private static func message(
     _ subject: Subject, _ collection: String?, _ issuer: String, _ key: String, _ expires: Int64
   ) -> [UInt8] {
-    let path = subject.segments.map { "/" + RequestTarget.encoded($0) }.joined()
-    let query = subject.parameters.map { "\(RequestTarget.encoded($0.name))=\(RequestTarget.encoded($0.value))" }
-      .joined(separator: "&")
+    let path = subject.segments.map { "/" + RequestTarget.percentEncoded($0) }.joined()
+    let query = subject.parameters.map {
+      "\(RequestTarget.percentEncoded($0.name))=\(RequestTarget.percentEncoded($0.value))"
+    }
+    .joined(separator: "&")
     let parts = [
-      "photod signed URL 1", "GET", path, query, RequestTarget.encoded(collection ?? ""), RequestTarget.encoded(issuer),
-      RequestTarget.encoded(key),
+      "photod signed URL 1", "GET", path, query, RequestTarget.percentEncoded(collection ?? ""),
+      RequestTarget.percentEncoded(issuer),
+      RequestTarget.percentEncoded(key),
     ]
     return Array((parts + [String(expires)]).joined(separator: "\n").utf8)
   }

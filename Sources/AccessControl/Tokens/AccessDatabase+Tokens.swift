@@ -3,16 +3,16 @@ import GRDB
 import PhotoModel
 
 extension AccessDatabase {
-  /// Last uses are kept to the hour: more would be a diary.
-  static let lastUseGrain: Int64 = 3600
+  /// The time of last use is stored to the hour, so that it does not record a person's activity.
+  static let lastUsedGranularitySeconds: Int64 = 3600
 
-  /// All that are remembered, the oldest first.
+  /// All stored tokens, including expired and revoked ones, oldest first.
   package func tokens() throws(AccessError) -> [AccessToken] {
     try read { db in try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY id").map(AccessToken.init) }
   }
 
-  /// The same, each with the SHA-256 of its secret.
-  func digestedTokens() throws(AccessError) -> [(digest: [UInt8], token: AccessToken)] {
+  /// All stored tokens, each with the SHA-256 of its secret, oldest first.
+  func tokensWithDigests() throws(AccessError) -> [(digest: [UInt8], token: AccessToken)] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY id").map { row in
         ([UInt8](row["digest"] as Data), AccessToken(row))
@@ -20,10 +20,10 @@ extension AccessDatabase {
     }
   }
 
-  /// Makes one. The secret is given out here and never again.
+  /// Creates a token. The secret is returned only here.
   ///
   /// - Parameters:
-  ///   - name: for people; its identifier where it is `nil`.
+  ///   - name: display name; `nil` uses the identifier.
   ///   - expires: seconds since 1970.
   package func createToken(
     name: String?, scopes: Set<Scope>, collections: Set<LocalIdentifier>?, expires: Int64?,
@@ -36,13 +36,14 @@ extension AccessDatabase {
       identifier: identifier, name: name ?? identifier, scopes: scopes, collections: collections, created: now,
       expires: expires)
     try write { db in
-      let active = try Int.fetchOne(db, sql: "SELECT count(*) FROM token WHERE NOT (\(Self.isOver))", arguments: [now])
+      let active = try Int.fetchOne(
+        db, sql: "SELECT count(*) FROM token WHERE NOT (\(Self.inactiveCondition))", arguments: [now])
       guard active ?? 0 < limit else { throw AccessError.tooManyTokens(limit: limit) }
-      // What is over is remembered for whoever asks why, but not without end.
+      // Keep expired and revoked tokens for reference, but only a limited number.
       try db.execute(
         sql: """
           DELETE FROM token WHERE id IN (
-            SELECT id FROM token WHERE \(Self.isOver) ORDER BY id DESC LIMIT -1 OFFSET ?)
+            SELECT id FROM token WHERE \(Self.inactiveCondition) ORDER BY id DESC LIMIT -1 OFFSET ?)
           """, arguments: [now, limit])
       try db.execute(
         sql: """
@@ -58,9 +59,9 @@ extension AccessDatabase {
     return (token, secret)
   }
 
-  /// Ends one for good. One that is over stays as it is.
+  /// Revokes a token. A token that is already revoked stays unchanged.
   ///
-  /// - Parameter name: its identifier, or its name where no other token in force has it.
+  /// - Parameter name: the identifier, or the name if no other active token has it.
   package func revokeToken(_ name: String, at now: Int64 = SystemTime.now) throws(AccessError) -> AccessToken {
     try write { db in
       let named = try Row.fetchAll(
@@ -80,9 +81,9 @@ extension AccessDatabase {
     }
   }
 
-  /// Notes that these were used.
-  func tokensWereUsed(_ identifiers: [String], at now: Int64) throws(AccessError) {
-    let hour = now / Self.lastUseGrain * Self.lastUseGrain
+  /// Records that these tokens were used.
+  func recordUsage(_ identifiers: [String], at now: Int64) throws(AccessError) {
+    let hour = now / Self.lastUsedGranularitySeconds * Self.lastUsedGranularitySeconds
     try write { db in
       for identifier in identifiers {
         try db.execute(
@@ -92,7 +93,7 @@ extension AccessDatabase {
     }
   }
 
-  private static let isOver = "revoked IS NOT NULL OR coalesce(expires <= ?, 0)"
+  private static let inactiveCondition = "revoked IS NOT NULL OR coalesce(expires <= ?, 0)"
 }
 
 extension AccessToken {

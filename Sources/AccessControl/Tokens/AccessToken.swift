@@ -1,24 +1,24 @@
 import PhotoModel
 
-/// What is known of a token. Its secret is not.
+/// A token without its secret.
 package struct AccessToken: Sendable, Hashable {
-  /// 16 hexadecimal digits. Names it in lists and in what it signs; opens nothing.
+  /// 16 hexadecimal digits. Identifies the token in lists and in signed URLs; it is not secret and grants nothing.
   package let identifier: String
   package var name: String
   package var scopes: Set<Scope>
-  /// The albums and folders that it is limited to; `nil`: to none, it sees everything.
+  /// The albums and folders that the token is limited to; `nil` for the whole library.
   package var collections: Set<LocalIdentifier>?
-  /// Seconds since 1970, as all times here.
+  /// Seconds since 1970, like all times in this type.
   package var created: Int64
-  /// When it ends; `nil`: never.
+  /// When the token expires; `nil`: never.
   package var expires: Int64?
   package var revoked: Int64?
-  /// When it was last used, to the hour.
+  /// When the token was last used, rounded down to the hour.
   package var lastUsed: Int64?
 
-  package enum Standing: String, Sendable { case active, expired, revoked }
+  package enum Status: String, Sendable { case active, expired, revoked }
 
-  package func standing(at now: Int64) -> Standing {
+  package func status(at now: Int64) -> Status {
     if revoked != nil { return .revoked }
     if let expires, expires <= now { return .expired }
     return .active
@@ -26,7 +26,7 @@ package struct AccessToken: Sendable, Hashable {
 
   package var visibility: Visibility { collections.map(Visibility.collections) ?? .everything }
 
-  /// Who comes with it. What a session of it makes is its own too.
+  /// The principal of a request with this token. A session of the token has the same principal.
   package var principal: Principal {
     Principal(name: "token \(identifier)", scopes: scopes, visibility: visibility)
   }

@@ -1,36 +1,36 @@
 import Crypto
 import FoundationEssentials
 
-/// 256 random bits that open something, as text. Whoever has the text has what it opens, so it is kept nowhere: the list
-/// has its digest.
+/// A bearer secret: 256 random bits as text. Possession of the text grants access, so the text is stored nowhere. The
+/// database stores its digest.
 package struct Secret: Sendable {
-  /// What it opens; one of a kind opens nothing of another.
+  /// The use of a secret. A secret of one kind is not accepted as another kind.
   package enum Kind: String, Sendable {
     case token = "photod_"
     case session = "session_"
   }
 
-  /// Of the longest text: 256 bits are 43 characters of base64url (RFC 4648 §5) without padding.
-  package static let maximumLength = 51
+  /// Length of the longest secret in bytes: 256 bits are 43 characters of base64url (RFC 4648 §5) without padding.
+  package static let maximumBytes = 51
 
   package let text: String
 
-  /// A new one.
+  /// Creates a random secret.
   package init(_ kind: Kind) {
     var generator = SystemRandomNumberGenerator()
     let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     text = kind.rawValue + Base64URL.text(bytes)
   }
 
-  /// What somebody sent; `nil` where it can't be one.
+  /// Parses a secret that a client sent; `nil` if it is malformed.
   package init?(_ text: String, _ kind: Kind) {
-    guard text.utf8.count <= Self.maximumLength, text.hasPrefix(kind.rawValue),
+    guard text.utf8.count <= Self.maximumBytes, text.hasPrefix(kind.rawValue),
       Base64URL.bytes(String(text.dropFirst(kind.rawValue.count)))?.count == 32
     else { return nil }
     self.text = text
   }
 
-  /// SHA-256 of the text. The bits are random, so nothing slower is needed.
+  /// SHA-256 of the text. The secret is random, so a slow password hash is not needed.
   package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
 }
 
@@ -42,7 +42,7 @@ enum Base64URL {
     return String(text.prefix { $0 != "=" })
   }
 
-  /// `nil`: it is none, or has bits that no text of ours has.
+  /// Returns `nil` if the text is not base64url, or not the canonical encoding of its bytes.
   static func bytes(_ text: String) -> [UInt8]? {
     let standard = text.replacing("-", with: "+").replacing("_", with: "/")
     guard !text.contains("+"), !text.contains("/"), !text.contains("="),

@@ -3,21 +3,21 @@
 #endif
 
 extension Catalogue {
-  /// Copies the catalogue into one file, with all that exists nowhere else: identifiers, favourites, hidden, albums,
-  /// adjustments, tokens, the key of content versions. Whoever reads or writes meanwhile is not disturbed; the copy is
-  /// of one moment. It takes its name when it is whole, checked and on the disk.
+  /// Copies the catalogue into one file, with all data that exists nowhere else: identifiers, favourites, hidden,
+  /// albums, adjustments, tokens, the key of content versions. Concurrent readers and writers are not disturbed; the
+  /// copy is a snapshot of one moment. It gets its name once it is complete, checked and synced.
   ///
-  /// - Parameter replaces: a file that is there already is written over.
+  /// - Parameter replaces: an existing file is replaced.
   package func backUp(to path: String, replacing replaces: Bool = false) throws(AssetLibraryError) {
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }
     let partial = path + ".partial"
     do {
-      try CopiedCatalogue.make(of: pool, at: partial)
+      try CatalogueCopy.make(of: pool, at: partial)
       if !replaces && access(path, F_OK) == 0 { throw AssetLibraryError.copyExists(path: path) }
-      try DurableFile.put(partial, inPlaceOf: path)
+      try DurableFile.rename(partial, to: path)
     } catch {
       unlink(partial)
-      throw error as? AssetLibraryError ?? .copyFailed(path: path, CopiedCatalogue.reason(error))
+      throw error as? AssetLibraryError ?? .copyFailed(path: path, CatalogueCopy.reason(error))
     }
   }
 }

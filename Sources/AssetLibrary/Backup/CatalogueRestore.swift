@@ -1,5 +1,5 @@
-// Puts a copy of a catalogue in the place of the present one. A kill at any moment leaves one or the other, whole; the
-// present one stays beside it.
+// Replaces the current catalogue with a backup. A kill at any moment leaves one of them, complete; the current one is
+// kept under another name.
 
 import GRDB
 import LibraryFolder
@@ -15,45 +15,48 @@ package struct CatalogueRestore {
     self.dataFolder = dataFolder
   }
 
-  /// - Returns: where the present catalogue is now; `nil`: there was none.
+  /// - Returns: the new path of the previous catalogue; `nil`: there was none.
   package func restore(from path: String) throws(AssetLibraryError) -> String? {
     guard Catalogue.makeFolder(dataFolder) else {
       throw .unusable(dataFolder, SystemError(code: errno))
     }
-    let use = try DataFolderUse(dataFolder, alone: true)
-    defer { withExtendedLifetime(use) {} }
+    let lock = try DataFolderLock(dataFolder, exclusive: true)
+    defer { withExtendedLifetime(lock) {} }
     let present = Catalogue.path(in: dataFolder)
     let incoming = dataFolder + "/catalogue.incoming.sqlite"
     do {
       let source = try Self.checked(path)
-      try CopiedCatalogue.make(of: source, at: incoming)
+      try CatalogueCopy.make(of: source, at: incoming)
       try source.close()
     } catch let error as AssetLibraryError {
       throw error
     } catch {
       unlink(incoming)
-      throw .notACatalogue(path: path, CopiedCatalogue.reason(error))
+      throw .notACatalogue(path: path, CatalogueCopy.reason(error))
     }
     do {
       let token = settle(present)
-      // Changes are counted on from the later of the two: a revision that was given out is never another's.
+      // The token counter continues from the higher of the two values, so a revision is never reused.
       let copy = try DatabaseQueue(path: incoming)
       try copy.write { db in
         try db.execute(
           sql: "UPDATE library SET value = max(value, ?) + 1 WHERE key = 'token'", arguments: [token ?? 0])
-        // What came behind a token of before is not what the copy's history says.
+        // Files added since the backup are unknown to it: a scan is needed.
+        try db.execute(sql: "UPDATE library SET value = 0 WHERE key = 'isFirstScanComplete'")
+        // The history of the copy does not match the changes that clients saw after the backup.
         guard try db.tableExists("changedObject") else { return }
         for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
         try db.execute(
           sql: """
             UPDATE library SET value = (SELECT value FROM library WHERE key = 'token') WHERE key = 'historyStart'
             """)
-        // Their own history is as old as the copy: they are made again for whoever asks with one.
+        // Limited libraries have their own history, which is as old as the copy. They are created again at the next
+        // request of their principals.
         if try db.tableExists("limitedLibrary") { try db.execute(sql: "DELETE FROM limitedLibrary") }
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
-      try DurableFile.put(incoming, inPlaceOf: present)
+      try DurableFile.rename(incoming, to: present)
       return kept
     } catch {
       unlink(incoming)
@@ -61,7 +64,7 @@ package struct CatalogueRestore {
     }
   }
 
-  /// Opens a copy, if it is a sound catalogue that this photod can use.
+  /// Opens a copy, if it is an intact catalogue that this version of photod can use.
   private static func checked(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
@@ -69,15 +72,15 @@ package struct CatalogueRestore {
     try source.read { db in
       guard try db.tableExists("grdb_migrations"), try db.tableExists("library"), try db.tableExists("asset"),
         try Row.fetchOne(db, sql: "SELECT 1 FROM library WHERE key = 'contentKey'") != nil
-      else { throw CopiedCatalogue.Unsound(description: "it is no catalogue of photod") }
+      else { throw CatalogueCopy.IntegrityError(description: "it is not a photod catalogue") }
       if try CatalogueSchema.migrator.hasBeenSuperseded(db) { throw AssetLibraryError.catalogueTooNew(path: path) }
-      try CopiedCatalogue.examine(db)
+      try CatalogueCopy.checkIntegrity(db)
     }
     return source
   }
 
-  /// Brings what the present catalogue's log holds into its file. `nil`: there is none, or it can't be read; then its
-  /// log stays with it.
+  /// Checkpoints the log of the current catalogue into its file. `nil`: there is no catalogue, or it is unreadable;
+  /// then its log is moved with it.
   private func settle(_ present: String) -> Int64? {
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     let token = try? queue.writeWithoutTransaction { db in
@@ -88,7 +91,7 @@ package struct CatalogueRestore {
     return token ?? nil
   }
 
-  /// Gives the present catalogue a second name, under which it stays: a free one.
+  /// Keeps the current catalogue under a second, free name.
   private func setAside(_ present: String) throws -> String {
     var aside = dataFolder + "/catalogue.before-restore.sqlite"
     var number = 2
@@ -96,12 +99,13 @@ package struct CatalogueRestore {
       aside = "\(dataFolder)/catalogue.before-restore-\(number).sqlite"
       number += 1
     }
-    // A log that could not be brought into the file must not meet the new one.
+    // A log that was not checkpointed must not be applied to the new file.
     if access(present + "-wal", F_OK) == 0, rename(present + "-wal", aside + "-wal") != 0 {
       throw SystemError(code: errno)
     }
     unlink(present + "-shm")
-    // Linked, so that there is a catalogue at every moment; a file system without links has one a moment later.
+    // A hard link keeps a catalogue at the original path at every moment. On a file system without links, the path is
+    // briefly empty.
     if link(present, aside) != 0 && rename(present, aside) != 0 { throw SystemError(code: errno) }
     return aside
   }

@@ -1,8 +1,8 @@
-/// base64url without padding (RFC 4648 §5): what identifiers are written in.
+/// base64url without padding (RFC 4648 §5): the text form of identifiers, tokens and cursors.
 enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-  /// Of the bytes, six bits a letter; a table, for it is called for each file that is scanned.
+  /// Encodes bytes, six bits per letter. Table-driven, because a scan calls it for each file.
   static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var letters: [UInt8] = []
     letters.reserveCapacity(24)
@@ -20,7 +20,7 @@ enum Base64URL {
     return String(decoding: letters, as: UTF8.self)
   }
 
-  /// `nil`: not what `encode` gives for any bytes.
+  /// Decodes text. `nil` if `encode` produces this text for no bytes.
   static func decode(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits = 0
@@ -33,7 +33,7 @@ enum Base64URL {
       bits -= 8
       bytes.append(UInt8(truncatingIfNeeded: held >> UInt32(bits)))
     }
-    // What is left over is no byte, and of one text only.
+    // Leftover bits must be zero, so that each byte string has exactly one text.
     return bits < 6 && held & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
   }
 

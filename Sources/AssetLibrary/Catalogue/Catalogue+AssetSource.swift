@@ -18,7 +18,8 @@ extension Catalogue: AssetSource {
         found = try db.cachedStatement(
           sql: "SELECT \(AssetRow.columns) FROM \(AssetRow.tables) WHERE asset.localIdentifier = ?")
       case .limited(let library):
-        // What is outside is looked for by the same key in the same index as what never was, and not found in it.
+        // An asset outside the limited library must take the same path as one that never existed: same key, same index,
+        // no row. So timing does not reveal which of the two it is.
         found = try db.cachedStatement(
           sql: """
             SELECT \(AssetRow.columns) FROM \(part.assets(by: .byIdentifier)) \(AssetRow.primaryFile)
@@ -26,7 +27,7 @@ extension Catalogue: AssetSource {
             """)
         arguments = [library]
       }
-      return try identifiers.map { try found.first([$0.rawValue] + arguments, for: principal) }
+      return try identifiers.map { try found.fetchAsset([$0.rawValue] + arguments, for: principal) }
     }
   }
 
@@ -44,12 +45,12 @@ extension Catalogue: AssetSource {
         isFirstScanComplete: try Bool.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'isFirstScanComplete'")
           ?? false,
         indexedCount: try Self.count(
-          .userLibrary, Listings(includesHidden: true, includesAllBurstAssets: true), part, db))
+          .userLibrary, ListingFilter(includesHidden: true, includesAllBurstAssets: true), part, db))
     }
   }
 
-  /// How many assets a smart album has, off its counter.
-  static func count(_ album: SmartAlbum, _ listings: Listings, _ part: LibraryPart, _ db: Database) throws -> Int {
+  /// The number of assets in a smart album, read from its stored counter.
+  static func count(_ album: SmartAlbum, _ listings: ListingFilter, _ part: LibraryPart, _ db: Database) throws -> Int {
     try Int.fetchOne(
       part.statement(
         """
@@ -68,10 +69,10 @@ extension AssetFetch {
 }
 
 extension Statement {
-  /// The first asset that a statement finds.
-  func first(_ arguments: StatementArguments, for principal: Principal) throws -> Asset? {
+  /// The first asset that the statement returns.
+  func fetchAsset(_ arguments: StatementArguments, for principal: Principal) throws -> Asset? {
     let rows = try Row.fetchCursor(self, arguments: arguments)
-    // A row is a view of its cursor, and nothing when that is gone.
+    // A row is a view into its cursor and is invalid after the cursor is freed.
     return try withExtendedLifetime(rows) { try rows.next().map { try AssetRow.asset($0, for: principal) } }
   }
 }

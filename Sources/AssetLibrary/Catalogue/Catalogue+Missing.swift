@@ -2,7 +2,7 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// Those of some rows whose files were smaller than this.
+  /// Filters file rows: those whose recorded size is below `size` bytes.
   func files(_ ids: [Int64], smallerThan size: Int64) throws(AssetSourceError) -> [Int64] {
     try read { db in
       let statement = try db.cachedStatement(sql: "SELECT size < ? FROM file WHERE id = ?")

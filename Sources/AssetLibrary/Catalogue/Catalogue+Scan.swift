@@ -1,10 +1,10 @@
-// What a scan reads from the catalogue and writes to it.
+// The catalogue's reads and writes for a scan.
 
 import Foundation
 import GRDB
 import PhotoModel
 
-/// A file as the catalogue knows it.
+/// A file as the catalogue recorded it.
 struct KnownFile: Sendable {
   let id: Int64
   let path: [UInt8]
@@ -20,22 +20,22 @@ struct KnownFile: Sendable {
 }
 
 extension FileIdentity {
-  /// What no file is: a row with it is looked at again by every scan.
+  /// An identity that no real file has. Every scan reads a row with this identity again.
   static let unknown = FileIdentity(inode: 0, size: 0, modified: 0)
 }
 
 extension Catalogue {
-  /// Of files that look alike only so many are considered: there are more only where somebody made links or copies, and
-  /// then none of them is the one.
-  private static let mostCandidates = 8
+  /// The maximum number of candidates for one moved file. More files look alike only if they are links or copies, and
+  /// then none of them can be identified as the moved one.
+  private static let maximumCandidates = 8
 
-  /// The highest row number given out so far: rows that a scan adds itself lie above it.
+  /// The highest row number in use. Rows that the running scan adds have higher numbers.
   func lastFileID() throws(AssetSourceError) -> Int64 {
     try read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM file") ?? 0 }
   }
 
-  /// Known files below a folder in the order of their paths, from behind one, a page at a time, up to a row number. The
-  /// root's are all there are.
+  /// One page of known files below a folder, in path order, after `path` and with row numbers up to `lastID`. An empty
+  /// folder stands for the root, which holds all files.
   func knownFiles(
     below folder: [UInt8], after path: [UInt8]?, upTo lastID: Int64, limit: Int
   ) throws(AssetSourceError) -> [KnownFile] {
@@ -52,15 +52,15 @@ extension Catalogue {
     try knownFiles("path = ?", [Data(path)]).first
   }
 
-  /// The known files, up to a row number, that were this one, by the file system's word: the same inode, size and time.
+  /// The known files, up to a row number, with the same file system identity: inode, size and modification time.
   func knownFiles(like identity: FileIdentity, upTo lastID: Int64 = .max) throws(AssetSourceError) -> [KnownFile] {
     if lastID == 0 { return [] }
     return try knownFiles(
-      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.mostCandidates)",
+      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumCandidates)",
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
-  /// Those of some rows that are still there.
+  /// The files of those rows that still exist.
   func knownFiles(_ ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
     try read { db in
       let statement = try db.cachedStatement(sql: "SELECT \(KnownFile.columns) FROM file WHERE id = ?")
@@ -68,19 +68,19 @@ extension Catalogue {
     }
   }
 
-  /// The known files that may have been this one: both ends are the same, and so is all that they say of themselves.
+  /// The known files that may be this file at another path: same fingerprint (first and last bytes) and same metadata.
   func knownFiles(like media: ProbedMedia, upTo lastID: Int64) throws(AssetSourceError) -> [KnownFile] {
     guard lastID > 0, let fingerprint = media.fingerprint else { return [] }
     return try knownFiles(
       """
-      fingerprint = ? AND id <= ? AND type = ? AND toldDate IS ? AND asset IS NOT NULL
+      fingerprint = ? AND id <= ? AND type = ? AND embeddedDate IS ? AND asset IS NOT NULL
         AND (isPrimary = 0 OR EXISTS (
           SELECT 1 FROM asset WHERE asset.id = file.asset AND pixelWidth = ? AND pixelHeight = ? AND orientation = ?
             AND cameraMake IS ? AND cameraModel IS ?))
-        LIMIT \(Self.mostCandidates)
+        LIMIT \(Self.maximumCandidates)
       """,
       [
-        fingerprint.data, lastID, media.uniformTypeIdentifier, media.toldDate, media.pixelSize.width,
+        fingerprint.data, lastID, media.uniformTypeIdentifier, media.embeddedDate, media.pixelSize.width,
         media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel,
       ])
   }
@@ -96,11 +96,12 @@ extension Catalogue {
     }
   }
 
-  /// The files that would be left without their asset's picture or video if these rows went: those that go with it.
-  func companions(ofMissing ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
+  /// Companion files whose asset loses its picture or video if these rows are removed. The missing rows themselves are
+  /// left out.
+  func secondaryFiles(ofMissing ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
     let missing = Set(ids)
     return try read { db in
-      var companions: [KnownFile] = []
+      var secondaryFiles: [KnownFile] = []
       let statement = try db.cachedStatement(
         sql: """
           SELECT \(KnownFile.columns) FROM file
@@ -110,10 +111,10 @@ extension Catalogue {
         let rows = try Row.fetchCursor(statement, arguments: [id])
         while let row = try rows.next() {
           let file = try KnownFile(row)
-          if !missing.contains(file.id) { companions.append(file) }
+          if !missing.contains(file.id) { secondaryFiles.append(file) }
         }
       }
-      return companions
+      return secondaryFiles
     }
   }
 
@@ -121,18 +122,18 @@ extension Catalogue {
     try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM file") ?? 0 }
   }
 
-  /// Files that were found under another name keep their row, and so their asset. Whatever had that name loses it, until
-  /// it is found itself; so names may also be exchanged.
+  /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
+  /// new path loses it until its own file is found, so two files may also swap paths.
   func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
     guard !moves.isEmpty else { return }
     try change { db, token in
       let writer = try AssetWriter(db, token: token)
-      for (file, _) in moves { try writer.takePath(fromRow: file.id) }
+      for (file, _) in moves { try writer.clearPath(fromRow: file.id) }
       for (file, path) in moves { try writer.move(row: file.id, to: path) }
     }
   }
 
-  /// Puts a batch of findings into the catalogue, all or none.
+  /// Stores a batch of scan findings in one transaction.
   func store(_ files: [ProbedFile]) throws(AssetSourceError) {
     guard !files.isEmpty else { return }
     try change { db, token in
@@ -142,41 +143,44 @@ extension Catalogue {
     }
   }
 
-  /// Files that are no longer there: their rows go, and an asset goes with the last of its files.
+  /// Removes the rows of missing files. An asset is deleted with the last of its files.
   ///
-  /// - Parameter companions: those of `companions(ofMissing:)`, as they are now. The first of an asset becomes its picture
-  ///   or video.
-  func remove(_ ids: [Int64], companions: [ProbedFile] = []) throws(AssetSourceError) {
+  /// - Parameter secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset
+  ///   becomes its picture or video.
+  func remove(_ ids: [Int64], secondaryFiles: [ProbedFile] = []) throws(AssetSourceError) {
     guard !ids.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       for id in ids { try writer.remove(row: id) }
-      for file in companions { try writer.store(file) }
+      for file in secondaryFiles { try writer.store(file) }
       try writer.finish()
     }
   }
 
-  /// What the last complete scan was made with; empty if there was none.
-  func probeMark() throws(AssetSourceError) -> String {
+  /// The probe version that the last full scan used; empty if there was none.
+  func probeVersion() throws(AssetSourceError) -> String {
     try read { try String.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'probe'") ?? "" }
   }
 
-  /// Notes that a scan was complete. It is no change of the library, and takes no token; it writes only what is new.
-  func scanIsComplete(probeMark: String) throws(AssetSourceError) {
+  /// Records the probe version that a full scan used.
+  func recordScan(probeVersion: String) throws(AssetSourceError) {
+    if try self.probeVersion() != probeVersion { try note(probeVersion.databaseValue, as: "probe") }
+  }
+
+  /// Records that the first scan is complete: every file that existed was read, and files that were deferred because
+  /// they might still have been written were read afterwards.
+  func recordFirstScanComplete() throws(AssetSourceError) {
     let isKnown = try read { db in
-      try Bool.fetchOne(
-        db,
-        sql: """
-          SELECT (SELECT value FROM library WHERE key = 'isFirstScanComplete')
-            AND (SELECT value FROM library WHERE key = 'probe') = ?
-          """,
-        arguments: [probeMark]) ?? false
+      try Bool.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'isFirstScanComplete'") ?? false
     }
-    if isKnown { return }
+    if !isKnown { try note(1.databaseValue, as: "isFirstScanComplete") }
+  }
+
+  /// Stores a fact about scans. This is not a change of the library: it creates no token.
+  private func note(_ value: DatabaseValue, as key: String) throws(AssetSourceError) {
     do {
       try pool.write { db in
-        try db.execute(sql: "UPDATE library SET value = 1 WHERE key = 'isFirstScanComplete'")
-        try db.execute(sql: "UPDATE library SET value = ? WHERE key = 'probe'", arguments: [probeMark])
+        try db.execute(sql: "UPDATE library SET value = ? WHERE key = ?", arguments: [value, key])
       }
     } catch {
       throw Self.translated(error)
@@ -184,7 +188,11 @@ extension Catalogue {
   }
 }
 
+extension FileFingerprint {
+  var data: Data { Data(bytes) }
+}
+
 extension ProbedMedia {
-  /// In milliseconds, where the file itself names a date.
-  var toldDate: Int64? { date.isTold ? date.moment.milliseconds : nil }
+  /// Milliseconds since 1970; `nil` if the file itself contains no date.
+  var embeddedDate: Int64? { date.isEmbedded ? date.moment.milliseconds : nil }
 }

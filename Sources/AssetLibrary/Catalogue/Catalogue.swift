@@ -1,5 +1,7 @@
-// The catalogue: one SQLite database in the data folder, one writer, pooled readers (WAL). What it holds of the files is
-// a copy of what the files say and can be made anew by a scan; the identifiers can't, so nothing here deletes lightly.
+// The catalogue: one SQLite database in the data folder, with one writer and pooled readers (WAL).
+//
+// File properties in it are copies of file contents, and a scan can rebuild them. Identifiers can't be rebuilt, so rows
+// are deleted only when the asset is known to be gone.
 
 import Foundation
 import GRDB
@@ -13,37 +15,39 @@ import Synchronization
 #endif
 
 package final class Catalogue: Sendable {
-  /// How long a reader or writer waits for another process's lock.
+  /// Seconds that a reader or writer waits for another process's lock.
   private static let busyTimeout: TimeInterval = 10
   private static let readerCount = 4
 
   let pool: DatabasePool
   let dataFolder: String
   let commits = CommitCounter()
-  /// How tokens of changes are written for clients.
-  package let tokens = ChangeTokenText()
-  /// Tells of each change, whoever made it.
+  /// Converts change tokens to and from the text that clients see.
+  package let tokens = ChangeTokenCipher()
+  /// Notifies observers of each change, from this or another process.
   package let feed: ChangeFeed
-  let seal: CursorSeal
-  let limitedUse = LimitedUse()
-  private let others: OtherWriters
-  private let use: DataFolderUse
+  let cursorCipher: CursorCipher
+  let limitedUsage = LimitedLibraryUsage()
+  private let dataVersion: DataVersionMonitor
+  private let lock: DataFolderLock
 
-  /// Opens the catalogue in a data folder, making both if they are not there, and brings its tables up to date.
+  /// Opens the catalogue in a data folder, creates both if they do not exist, and migrates the tables.
   ///
-  /// - Parameter traced: is told each statement that SQLite begins, on whichever thread that is, for who asks what it does.
+  /// - Parameter traced: called with each SQL statement that SQLite begins, on the thread that runs it; for
+  ///   diagnostics.
   package init(
     dataFolder: String, traced: (@Sendable (_ sql: String) -> Void)? = nil
   ) throws(AssetLibraryError) {
     guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
-    use = try DataFolderUse(dataFolder)
+    lock = try DataFolderLock(dataFolder)
+    if CatalogueSchema.hasBeenSuperseded(at: path) { throw .catalogueTooNew(path: path) }
     var configuration = Self.configuration(tokens)
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
-      // MEMORY: what a statement with triggers keeps, should it fail midway, is a few pages; in a file they were twenty
-      // writes for each asset that is added. A reader may have to sort a million rows, and does that in files.
+      // MEMORY on the writer: the statement journal of a statement with triggers is a few pages, but in a file it cost
+      // twenty writes for each added asset. Readers keep files, because they may have to sort a million rows.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
       if let traced {
         db.trace { if case .statement(let statement) = $0 { traced(statement.sql) } }
@@ -51,15 +55,16 @@ package final class Catalogue: Sendable {
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
-      // What was accepted is there behind a power cut too (https://www.sqlite.org/pragma.html#pragma_synchronous). Not among
-      // what prepares a connection: behind that, a pool that turns on WAL sets its writer to NORMAL, which syncs no commit.
+      // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
+      // It is not set in `prepareDatabase`, because the pool switches on WAL after that and then sets its writer to
+      // NORMAL, which does not sync each commit.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       let isTooNew = try pool.read { try CatalogueSchema.migrator.hasBeenSuperseded($0) }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       try Self.migrate(pool, dataFolder: dataFolder)
-      others = try OtherWriters(pool: pool)
-      feed = ChangeFeed(latest: try Self.ready(tokens, pool))
-      seal = try Self.seal(pool)
+      dataVersion = try DataVersionMonitor(pool: pool)
+      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
+      cursorCipher = try Self.cursorCipher(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as AssetLibraryError {
       throw error
@@ -68,13 +73,13 @@ package final class Catalogue: Sendable {
     }
   }
 
-  /// Opens the catalogue of a data folder for reading alone, also while a daemon uses it: it is neither made nor brought up
-  /// to date.
+  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated.
   package init(reading dataFolder: String) throws(AssetLibraryError) {
     let path = Self.path(in: dataFolder)
     guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
     self.dataFolder = dataFolder
-    use = try DataFolderUse(dataFolder)
+    lock = try DataFolderLock(dataFolder)
+    if CatalogueSchema.hasBeenSuperseded(at: path) { throw .catalogueTooNew(path: path) }
     var configuration = Self.configuration(tokens)
     configuration.readonly = true
     do {
@@ -84,9 +89,9 @@ package final class Catalogue: Sendable {
       }
       if isTooNew { throw AssetLibraryError.catalogueTooNew(path: path) }
       if !isCurrent { throw AssetLibraryError.catalogueTooOld(path: path) }
-      others = try OtherWriters(pool: pool)
-      feed = ChangeFeed(latest: try Self.ready(tokens, pool))
-      seal = try Self.seal(pool)
+      dataVersion = try DataVersionMonitor(pool: pool)
+      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
+      cursorCipher = try Self.cursorCipher(pool)
     } catch let error as AssetLibraryError {
       throw error
     } catch {
@@ -94,14 +99,14 @@ package final class Catalogue: Sendable {
     }
   }
 
-  private static func seal(_ pool: DatabasePool) throws -> CursorSeal {
+  private static func cursorCipher(_ pool: DatabasePool) throws -> CursorCipher {
     let secret = try pool.read { try Data.fetchOne($0, sql: "SELECT value FROM library WHERE key = 'contentKey'") }
-    return CursorSeal(secret: secret ?? Data())
+    return CursorCipher(secret: secret ?? Data())
   }
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  private static func configuration(_ tokens: ChangeTokenText) -> Configuration {
+  private static func configuration(_ tokens: ChangeTokenCipher) -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount
@@ -113,30 +118,30 @@ package final class Catalogue: Sendable {
     return configuration
   }
 
-  /// Makes tokens ready to be written.
+  /// Loads the key of the token cipher.
   ///
-  /// - Returns: the last one.
-  private static func ready(_ tokens: ChangeTokenText, _ pool: DatabasePool) throws -> ChangeToken {
+  /// - Returns: the latest change token.
+  private static func prepareCipher(_ tokens: ChangeTokenCipher, _ pool: DatabasePool) throws -> ChangeToken {
     try pool.read { db in
-      tokens.use(key: try Data.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'contentKey'") ?? Data())
+      tokens.setKey(try Data.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'contentKey'") ?? Data())
       return try changeToken(db)
     }
   }
 
-  /// See ``AssetSource``. What another process commits is noticed by `noticeOtherWriters`.
+  /// See ``AssetSource``. Commits of other processes are counted by `checkForExternalChanges`.
   package var generation: UInt64 { commits.count.load(ordering: .acquiring) }
 
-  /// Looks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. To be called now
-  /// and then; it waits for its turn among this process's writers, and reads a few bytes of memory that SQLite shares
+  /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
+  /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
   /// between processes.
-  package func noticeOtherWriters() {
-    guard others.haveCommitted() else { return }
+  package func checkForExternalChanges() {
+    guard dataVersion.hasChanged() else { return }
     commits.increment()
-    // What can't be read now is told of with the next change.
+    // If the token can't be read now, the next change announces it.
     if let token = try? read({ try Self.changeToken($0) }) { feed.changed(to: token) }
   }
 
-  /// Reads, with the catalogue's own error.
+  /// Reads in one transaction, and translates errors to ``AssetSourceError``.
   func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
     do { return try pool.read(body) } catch { throw Self.translated(error) }
   }
@@ -146,8 +151,8 @@ package final class Catalogue: Sendable {
     return StorageFault(error).map { .storageFailed($0, "\(error)") } ?? .catalogueFailed("\(error)")
   }
 
-  /// Brings the tables up to date; a catalogue that was in use before is copied first, for the one who wants to go back to
-  /// the photod that wrote it.
+  /// Migrates the tables. A catalogue with data is copied first, so that the user can go back to the photod version
+  /// that wrote it.
   private static func migrate(_ pool: DatabasePool, dataFolder: String) throws {
     let migrator = CatalogueSchema.migrator
     let (isNew, isCurrent) = try pool.read {
@@ -158,12 +163,12 @@ package final class Catalogue: Sendable {
       let copy = "\(dataFolder)/catalogue.before-\(migrator.migrations.count).sqlite"
       unlink(copy + ".part")
       try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy + ".part"]) }
-      try DurableFile.put(copy + ".part", inPlaceOf: copy)
+      try DurableFile.rename(copy + ".part", to: copy)
     }
     try migrator.migrate(pool)
   }
 
-  /// The folder and those above it, for this user alone.
+  /// Creates the folder and its missing parents, accessible only by this user.
   static func makeFolder(_ path: String) -> Bool {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }

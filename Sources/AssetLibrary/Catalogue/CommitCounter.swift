@@ -1,20 +1,21 @@
-// Who keeps what the catalogue said has to hear of every commit: of ours from SQLite itself, so that no code that writes can
-// forget to say so, and of other processes' by asking.
+// Caches of catalogue data must notice every commit. SQLite's transaction hook counts the commits of this process, so
+// no writing code can forget to; `PRAGMA data_version` detects the commits of other processes.
 
 import GRDB
 import Synchronization
 
-/// Counts the commits of this process. SQLite's writer counts, before whoever wrote goes on; anybody may read.
+/// Counts the commits of this process. SQLite's writer increments the count before the write call returns; any thread
+/// may read it.
 final class CommitCounter: TransactionObserver, Sendable {
   let count = Atomic<UInt64>(1)
-  /// Written on the writer's queue alone.
+  /// Written only on the writer's queue.
   private let isCounting = Atomic<Bool>(true)
 
   func increment() { count.add(1, ordering: .releasing) }
 
-  /// Does not count what `transaction` commits: for what changes nothing that anybody keeps. On the writer's queue, from
-  /// before the transaction begins until after it has ended.
-  func uncounted(_ transaction: () throws -> Void) rethrows {
+  /// Runs a transaction without counting its commit: for writes that no cache depends on. Call it on the writer's
+  /// queue, with the whole transaction inside.
+  func withoutCounting(_ transaction: () throws -> Void) rethrows {
     isCounting.store(false, ordering: .relaxed)
     defer { isCounting.store(true, ordering: .relaxed) }
     try transaction()
@@ -26,9 +27,9 @@ final class CommitCounter: TransactionObserver, Sendable {
   func databaseDidRollback(_ db: Database) {}
 }
 
-/// Tells whether another process has changed the file. The connection that writes asks, for what it commits itself SQLite
-/// does not tell it of (`PRAGMA data_version`).
-final class OtherWriters: Sendable {
+/// Detects commits of other processes. It asks on the writer's connection, because `PRAGMA data_version` ignores the
+/// commits of the connection that runs it.
+final class DataVersionMonitor: Sendable {
   private let pool: DatabasePool
   private let last: Mutex<Int>
 
@@ -37,8 +38,9 @@ final class OtherWriters: Sendable {
     last = Mutex(try Self.version(pool))
   }
 
-  /// Whether anybody has committed since the last call. A catalogue that can't be read may have changed.
-  func haveCommitted() -> Bool {
+  /// Whether another process has committed since the last call. Also true if the catalogue can't be read, because it
+  /// may have changed.
+  func hasChanged() -> Bool {
     let version = try? Self.version(pool)
     return last.withLock { last in
       defer { last = version ?? -1 }

@@ -4,12 +4,13 @@ import LibraryFolder
   import Glibc
 #endif
 
-/// Files that are there as a whole or not at all, also behind a power cut.
+/// Replaces files atomically and durably: after a power failure the file has either its old or its complete new
+/// content.
 enum DurableFile {
-  /// Renames a file that was just written, its bytes and then its name made sure of. Throws ``SystemError``.
-  static func put(_ written: String, inPlaceOf path: String) throws(SystemError) {
+  /// Syncs a file that was just written, renames it, and syncs its folder. Throws ``SystemError``.
+  static func rename(_ written: String, to path: String) throws(SystemError) {
     try sync(written)
-    guard rename(written, path) == 0 else { throw SystemError(code: errno) }
+    guard Glibc.rename(written, path) == 0 else { throw SystemError(code: errno) }
     try sync(folder(of: path))
   }
 

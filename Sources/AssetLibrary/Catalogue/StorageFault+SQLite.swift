@@ -7,7 +7,8 @@ import PhotoModel
 #endif
 
 extension StorageFault {
-  /// What SQLite's word for a failure means, where it is about the disk (https://www.sqlite.org/rescode.html).
+  /// The storage fault that an SQLite error stands for; `nil` if the error is not about storage
+  /// (https://www.sqlite.org/rescode.html).
   init?(_ error: any Error) {
     guard let error = error as? DatabaseError else { return nil }
     switch error.resultCode {
@@ -22,7 +23,7 @@ extension StorageFault {
 }
 
 extension AssetLibraryError {
-  /// A data folder that can't be used, for the reason that a system call gave.
+  /// The error for an unusable data folder, by the `errno` of the failed system call.
   static func unusable(_ dataFolder: String, _ error: SystemError) -> AssetLibraryError {
     switch error.code {
     case ENOSPC, EDQUOT: .storageFailed(dataFolder: dataFolder, .full, "\(error)")

@@ -1,18 +1,17 @@
-// Who is told when the library changes. One place after a commit, whoever made it: a scan, a client, another process.
-//
-//     commit --changed--> [latest token] --queue--> observer, observer, ...
+// Notifies observers of commits by scans, clients and other processes.
 
 import Dispatch
 import PhotoModel
 import Synchronization
 
-/// Tells observers of every commit, on its own queue, after the commit and with no lock held. Commits that follow one another
-/// quickly are told of once: whoever wants to know what changed asks the history, from the token that it knows on.
+/// Notifies observers after each commit, on its own queue and with no lock held. Commits in quick succession are
+/// coalesced into one notification. An observer that needs the details reads the history from the last token that it
+/// knows.
 package final class ChangeFeed: Sendable {
   private struct State {
     var latest: ChangeToken
-    /// What is not told of yet.
-    var isTelling = false
+    /// A notification is queued and has not run yet.
+    var isNotificationScheduled = false
     var observers: [any ChangeObserver] = []
   }
 
@@ -21,26 +20,26 @@ package final class ChangeFeed: Sendable {
 
   init(latest: ChangeToken) { state = Mutex(State(latest: latest)) }
 
-  /// The last change that is known of here.
+  /// The latest token that this feed has seen.
   package var latest: ChangeToken { state.withLock { $0.latest } }
 
-  /// Tells an observer of every change from now on, for as long as the feed lives.
+  /// Adds an observer, which the feed keeps for its own lifetime.
   package func observe(_ observer: any ChangeObserver) { state.withLock { $0.observers.append(observer) } }
 
-  /// There was a commit. From any thread, without a lock held; commits may be told of in another order than they were made in.
+  /// Reports a commit. Call it from any thread, without a lock held. Commits may be reported out of order.
   func changed(to token: ChangeToken) {
     let starts = state.withLock { state in
       guard token > state.latest else { return false }
       state.latest = token
-      defer { state.isTelling = true }
-      return !state.isTelling
+      defer { state.isNotificationScheduled = true }
+      return !state.isNotificationScheduled
     }
-    if starts { queue.async { [self] in tell() } }
+    if starts { queue.async { [self] in notifyObservers() } }
   }
 
-  private func tell() {
+  private func notifyObservers() {
     let observers = state.withLock { state in
-      state.isTelling = false
+      state.isNotificationScheduled = false
       return state.observers
     }
     for observer in observers { observer.libraryDidChange() }

@@ -8,9 +8,9 @@ extension Catalogue {
     try read { try Self.changeToken($0).number }
   }
 
-  /// Holds the catalogue against itself: pages and indexes, references, files and assets, numbers that are kept. Takes
-  /// as long as reading all of it; nothing is held but a row.
-  package func examine(_ report: (Difference) -> Void) throws(AssetSourceError) {
+  /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters. Takes as
+  /// long as reading all of it, and holds one row in memory.
+  package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
     try read { db in
       let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
       while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
@@ -28,13 +28,13 @@ extension Catalogue {
       while let row = try files.next() {
         report(.fileWithoutAsset(path: try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }))
       }
-      try Self.examineCounters(db, report)
-      try Self.examineLimitedLibraries(db, report)
+      try Self.checkCounters(db, report)
+      try Self.checkLimitedLibraries(db, report)
     }
   }
 
-  private static func examineCounters(_ db: Database, _ report: (Difference) -> Void) throws {
-    // One pass over the assets for all counters: assets differ in few ways.
+  private static func checkCounters(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    // One pass over the assets for all counters: assets have few distinct combinations of these columns.
     struct Kind: Hashable {
       let listing: Int64
       let counted: Int64

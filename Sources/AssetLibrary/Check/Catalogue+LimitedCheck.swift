@@ -1,9 +1,9 @@
 import GRDB
 
 extension Catalogue {
-  /// Holds limited libraries against what is granted: their collections, their assets with all that is copied of them, and
-  /// what is counted. All of it is kept by triggers.
-  static func examineLimitedLibraries(_ db: Database, _ report: (Difference) -> Void) throws {
+  /// Compares limited libraries with the visibility that is granted: their collections, their copied asset columns, and
+  /// their counters. Triggers maintain all of them.
+  static func checkLimitedLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     for (name, kept, found) in limitedComparisons {
       let rows = try Row.fetchCursor(
         db,

@@ -1,35 +1,36 @@
-// photod check: the catalogue held against the library folder in both directions, and against itself. It only reads,
-// takes no lock that a scan would want, and holds a folder's names and a page of rows, however large the library is.
+// photod check: compares the catalogue with the library folder in both directions, and checks the catalogue itself. It
+// only reads, and takes no lock that a scan needs. It holds the names of one folder and one page of rows in memory,
+// whatever the size of the library.
 
 import LibraryFolder
 import PhotoModel
 
 package struct CatalogueCheck {
   package struct Summary: Sendable, Hashable {
-    /// Files met below the root.
+    /// Files found below the root.
     package var files = 0
     package var differences = 0
-    /// The library changed meanwhile: a difference may be a file that came or went.
-    package var changedMeanwhile = false
+    /// The library changed during the check: a difference may be a file that was added or removed.
+    package var changedDuringCheck = false
   }
 
   private static let pageSize = 1000
 
   let catalogue: Catalogue
   private let directory: String
-  private let surroundings: LibrarySurroundings
+  private let environment: LibraryEnvironment
 
   /// - Parameters:
-  ///   - catalogue: may be one that was opened for reading alone.
-  ///   - directory: the library's folder.
-  package init(catalogue: Catalogue, directory: String, surroundings: LibrarySurroundings = .system) {
+  ///   - catalogue: may be opened read-only.
+  ///   - directory: the folder of the library.
+  package init(catalogue: Catalogue, directory: String, environment: LibraryEnvironment = .system) {
     self.catalogue = catalogue
     self.directory = directory
-    self.surroundings = surroundings
+    self.environment = environment
   }
 
-  /// Reports each difference as it is found. Blocks; reads no file's contents.
-  package func run(_ report: (Difference) -> Void) throws(AssetLibraryError) -> Summary {
+  /// Reports each difference as it is found. Blocks; reads no file contents.
+  package func run(_ report: (CheckDifference) -> Void) throws(AssetLibraryError) -> Summary {
     do {
       return try compare(report)
     } catch let error as AssetLibraryError {
@@ -41,29 +42,29 @@ package struct CatalogueCheck {
     }
   }
 
-  private func compare(_ report: (Difference) -> Void) throws -> Summary {
+  private func compare(_ report: (CheckDifference) -> Void) throws -> Summary {
     let root = try LibraryFolder(path: directory)
     var summary = Summary()
     let token = try catalogue.changeToken()
-    func note(_ difference: Difference) {
+    func note(_ difference: CheckDifference) {
       summary.differences += 1
       report(difference)
     }
-    try catalogue.examine { note($0) }
-    let absent = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings).absent()
-    var walk = LibraryWalk(root: root, surroundings: surroundings, passingOver: Set(absent.map(\.path)))
-    // Of a library that is not here there is nothing to say, least of all that each of its files is gone.
+    try catalogue.checkConsistency { note($0) }
+    let absent = try MountCheck(catalogue: catalogue, root: root, environment: environment).missingMounts()
+    var walk = LibraryWalk(root: root, environment: environment, skipping: Set(absent.map(\.path)))
+    // If the library is not mounted, do not report each of its files as missing.
     let count = try catalogue.fileCount()
     if walk.isEmpty && count > 0 { throw AssetLibraryError.libraryIsEmpty(path: directory, known: count) }
     if absent.contains(where: \.path.isEmpty) { throw AssetLibraryError.otherFileSystem(path: directory) }
-    var passedOver = absent.map(\.path)
-    for path in passedOver { note(.diskNotHere(path: path)) }
+    var skippedFolders = absent.map(\.path)
+    for path in skippedFolders { note(.mountMissing(path: path)) }
 
-    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: .max)
+    var known = KnownFileCursor(catalogue: catalogue, pageSize: Self.pageSize, lastID: .max)
     func miss(_ row: KnownFile) {
       if row.path.first == 0 {
-        note(.withoutPath(row: row.id))
-      } else if !passedOver.contains(where: { isPath(row.path, below: $0) }) {
+        note(.rowWithoutPath(row: row.id))
+      } else if !skippedFolders.contains(where: { isPath(row.path, below: $0) }) {
         note(.onlyInCatalogue(path: row.path))
       }
     }
@@ -73,7 +74,7 @@ package struct CatalogueCheck {
       switch item {
       case .unreadableFolder(let folder, let reason):
         note(.unreadableFolder(path: folder, reason: reason))
-        passedOver.append(folder)
+        skippedFolders.append(folder)
         continue
       case .unreadable(let itsPath, _): path = itsPath
       case .file(let file): (path, identity) = (file.path, file.identity)
@@ -84,11 +85,11 @@ package struct CatalogueCheck {
         note(.onlyOnDisk(path: path))
         continue
       }
-      // What could not be read is looked at again by every scan, and known for that.
+      // Unreadable files have no identity; every scan checks them again.
       if row.identity != .unknown && row.identity != identity { note(.changed(path: path)) }
     }
     while let row = try known.next(before: nil) { miss(row) }
-    summary.changedMeanwhile = try catalogue.changeToken() != token
+    summary.changedDuringCheck = try catalogue.changeToken() != token
     return summary
   }
 }

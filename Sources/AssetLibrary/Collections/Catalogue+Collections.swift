@@ -1,5 +1,5 @@
-// Collections as clients see them. What a list of them needs is read off counters and the ends of indexes, so that a
-// million assets cost no more than ten.
+// Collections as clients see them. Counts and dates of a list come from stored counters and the ends of indexes, so
+// their cost does not grow with the number of assets.
 
 import GRDB
 import PhotoModel
@@ -11,7 +11,8 @@ extension Catalogue: CollectionSource {
     try collections(CollectionFetch(query), deadline: nil, for: principal)
   }
 
-  /// Those that fulfil a predicate, in an order: all of the kind that is asked for are looked at, one by one.
+  /// A page of collections that match a predicate, in the requested order. With a predicate or an order, all
+  /// collections of the kind are read.
   ///
   /// - Throws: `malformedCursor` for a cursor of another order, `queryTooExpensive` at the deadline.
   package func collections(
@@ -20,7 +21,7 @@ extension Catalogue: CollectionSource {
     try read(for: principal) { db, part in
       try FetchDeadline.run(deadline, on: db) {
         let list = try CollectionReader(db, fetch.query, principal, part).list()
-        return try fetch.page(of: list, deadline: deadline, seal)
+        return try fetch.page(of: list, deadline: deadline, cursorCipher)
       }
     }
   }
@@ -31,7 +32,7 @@ extension Catalogue: CollectionSource {
     try read(for: principal) { db, part in try CollectionReader(db, query, principal, part).collection(identifier) }
   }
 
-  /// Where the assets of a collection are; `nil`: there is none of that name, or it holds collections.
+  /// The scope of a collection's assets. `nil` if no collection has this identifier, or it contains collections.
   package func scope(
     of identifier: LocalIdentifier, for principal: Principal
   ) throws(AssetSourceError) -> AssetScope? {

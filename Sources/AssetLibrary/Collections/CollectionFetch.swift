@@ -1,11 +1,11 @@
 import PhotoModel
 import PhotoPredicate
 
-/// What a fetch of collections asks for: PHFetchOptions over the collections of a kind.
+/// A fetch of collections: PHFetchOptions over the collections of a kind.
 package struct CollectionFetch: Sendable {
   package var query: CollectionQuery
   package var predicate: FetchPredicate?
-  /// `nil`: in the list's own order.
+  /// `nil`: the list's own order.
   package var sort: FetchSortDescriptors?
 
   package init(_ query: CollectionQuery, predicate: FetchPredicate? = nil, sort: FetchSortDescriptors? = nil) {
@@ -14,52 +14,53 @@ package struct CollectionFetch: Sendable {
     self.sort = sort
   }
 
-  /// Whether all collections of the kind may have to be looked at.
-  package var isFree: Bool { predicate != nil || sort != nil }
+  /// Whether the fetch may have to read all collections of the kind.
+  package var needsFullScan: Bool { predicate != nil || sort != nil }
 
-  /// How many are read at a time where not all that are read are shown.
-  private static let stretch = 256
+  /// The number of collections read at a time if not all of them are returned.
+  private static let readSize = 256
 
   func page(
-    of list: CollectionList, deadline: ContinuousClock.Instant?, _ seal: CursorSeal
+    of list: CollectionPager, deadline: ContinuousClock.Instant?, _ cipher: CursorCipher
   ) throws -> CollectionPage {
-    let cursor = try query.cursor.map { try PageCursor(text: $0, seal) }
-    guard let sort else { return try page(of: list, behind: cursor, deadline, seal) }
-    let last = try cursor.map { try CollectionValues($0, of: sort) }
+    let cursor = try query.cursor.map { try PageCursor(text: $0, cipher) }
+    guard let sort else { return try page(of: list, after: cursor, deadline, cipher) }
+    let last = try cursor.map { try CollectionSortValues($0, of: sort) }
     var found: [AssetCollection] = []
-    try each(of: list, behind: nil, deadline) { listed in
+    try each(of: list, after: nil, deadline) { listed in
       if last.map({ sort.areInIncreasingOrder($0, listed.collection) }) ?? true { found.append(listed.collection) }
       return true
     }
     found.sort { sort.areInIncreasingOrder($0, $1) }
     let page = Array(found.prefix(query.limit))
     let next =
-      found.count > page.count ? page.last.map { CollectionValues($0, of: sort).cursor(of: sort).text(seal) } : nil
+      found.count > page.count
+      ? page.last.map { CollectionSortValues($0, of: sort).cursor(of: sort).text(cipher) } : nil
     return CollectionPage(collections: page, nextCursor: next)
   }
 
   private func page(
-    of list: CollectionList, behind cursor: PageCursor?, _ deadline: ContinuousClock.Instant?, _ seal: CursorSeal
+    of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?, _ cipher: CursorCipher
   ) throws -> CollectionPage {
-    var found: [ListedCollection] = []
-    try each(of: list, behind: cursor, deadline) { listed in
+    var found: [CollectionListItem] = []
+    try each(of: list, after: cursor, deadline) { listed in
       found.append(listed)
       return found.count <= query.limit
     }
     let page = found.prefix(query.limit)
     return CollectionPage(
-      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor.text(seal) : nil)
+      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor.text(cipher) : nil)
   }
 
-  /// Goes through what fulfils the predicate, until `body` has enough.
+  /// Passes the matching collections to `body` until it returns `false`.
   private func each(
-    of list: CollectionList, behind cursor: PageCursor?, _ deadline: ContinuousClock.Instant?,
-    _ body: (ListedCollection) -> Bool
+    of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?,
+    _ body: (CollectionListItem) -> Bool
   ) throws {
     var cursor = cursor
-    let limit = isFree ? Self.stretch : query.limit + 1
+    let limit = needsFullScan ? Self.readSize : query.limit + 1
     while true {
-      // Many short statements, which the connection's own deadline does not see.
+      // The connection's deadline interrupts only within a statement, and this loop runs many short ones.
       if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
       let listed = try list(limit, cursor)
       for one in listed where predicate?.matches(one.collection) ?? true {
@@ -81,13 +82,13 @@ extension AssetCollection: PropertyRow {
     case "startDate": startDate.map { .date($0) }
     case "endDate": endDate.map { .date($0) }
     case "estimatedAssetCount": .integer(Int64(estimatedAssetCount))
-    default: preconditionFailure("\(key.name) is no key of a collection")
+    default: preconditionFailure("\(key.name) is not a collection key")
     }
   }
 }
 
-/// The values of an order in the last collection of a page.
-private struct CollectionValues: PropertyRow {
+/// The sort values of the last collection of a page.
+private struct CollectionSortValues: PropertyRow {
   private let values: [String: PropertyValue]
 
   init(_ collection: AssetCollection, of sort: FetchSortDescriptors) {
@@ -99,7 +100,7 @@ private struct CollectionValues: PropertyRow {
 
   init(_ cursor: PageCursor, of sort: FetchSortDescriptors) throws(AssetSourceError) {
     let fields = try cursor.fields(sort.total.count + 1)
-    guard fields[0] == .text(Self.digest(sort)) else { throw .malformedCursor }
+    guard fields[0] == .text(Self.orderSignature(sort)) else { throw .malformedCursor }
     var values: [String: PropertyValue] = [:]
     for (field, descriptor) in zip(fields.dropFirst(), sort.total) {
       switch (field, descriptor.key.type) {
@@ -118,7 +119,7 @@ private struct CollectionValues: PropertyRow {
 
   func cursor(of sort: FetchSortDescriptors) -> PageCursor {
     PageCursor(
-      [.text(Self.digest(sort))]
+      [.text(Self.orderSignature(sort))]
         + sort.total.map { descriptor in
           switch values[descriptor.key.name] {
           case .string(let text), .name(let text): .text(text)
@@ -129,7 +130,7 @@ private struct CollectionValues: PropertyRow {
         })
   }
 
-  private static func digest(_ sort: FetchSortDescriptors) -> String {
+  private static func orderSignature(_ sort: FetchSortDescriptors) -> String {
     sort.total.map { ($0.isAscending ? "" : "-") + $0.key.name }.joined(separator: ",")
   }
 }

@@ -1,21 +1,21 @@
-// Lists of collections, read in stretches: each begins behind what the one before ended with, so that none is left out or
-// comes twice, whatever has come or gone since.
+// Lists of collections, read in pages. Each page begins after the last sort values of the previous one, so insertions
+// and deletions in between neither skip nor repeat a collection that stays.
 
 import GRDB
 import PhotoModel
 
-/// A collection of a list, and the cursor of what comes behind it.
-struct ListedCollection {
+/// A collection in a list, and the cursor after it.
+struct CollectionListItem {
   let collection: AssetCollection
   let cursor: PageCursor
 }
 
-/// A list in its own order: gives so many collections behind a cursor, fewer only at its end.
-typealias CollectionList = (_ limit: Int, _ cursor: PageCursor?) throws -> [ListedCollection]
+/// Reads a list in its own order: up to `limit` collections after a cursor, and fewer only at the end of the list.
+typealias CollectionPager = (_ limit: Int, _ cursor: PageCursor?) throws -> [CollectionListItem]
 
 extension CollectionReader {
-  /// What a query asks for.
-  func list() throws -> CollectionList {
+  /// The list that the query asks for.
+  func list() throws -> CollectionPager {
     if let parent = query.parent { return try children(of: parent) }
     switch query.type {
     case .moment: return moments(in: nil)
@@ -25,8 +25,8 @@ extension CollectionReader {
     }
   }
 
-  /// Smart albums, then folders, then albums, each by their places.
-  private func all() -> CollectionList {
+  /// Smart albums, then folders, then albums, each in the order of their positions.
+  private func all() -> CollectionPager {
     let (table, key) =
       part == .whole ? ("collection", "collection.id") : ("limitedCollection", "limitedCollection.collection")
     let source =
@@ -57,20 +57,20 @@ extension CollectionReader {
           query.type?.rawValue ?? "~", type ?? "", try cursor?.integer(1) ?? 0, try cursor?.integer(2) ?? 0, limit,
         ] + (query.subtype.map { [$0] } ?? []))
       return try rows.map { row in
-        ListedCollection(
+        CollectionListItem(
           collection: try collection(row), cursor: PageCursor([.text(row[2]), .integer(row[7]), .integer(row[0])]))
       }
     }
   }
 
-  private func children(of parent: LocalIdentifier) throws -> CollectionList {
+  private func children(of parent: LocalIdentifier) throws -> CollectionPager {
     if let list = MomentList(parent) {
       return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.milliseconds)
     }
     guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
       throw AssetSourceError.noSuchCollection
     }
-    // What lies in a folder of a limited library is in the library.
+    // The children of a folder in a limited library are all in the library, so no further condition is needed.
     let folder: Int64 = row[0]
     return { limit, cursor in
       _ = try cursor?.fields(2)
@@ -87,13 +87,13 @@ extension CollectionReader {
           query.subtype,
         ])
       return try rows.map { row in
-        ListedCollection(collection: try collection(row), cursor: PageCursor([.integer(row[7]), .integer(row[0])]))
+        CollectionListItem(collection: try collection(row), cursor: PageCursor([.integer(row[7]), .integer(row[0])]))
       }
     }
   }
 
-  /// Newest first, of all or of a stretch of time.
-  private func moments(in range: Range<Int64>?) -> CollectionList {
+  /// All moments, or those that start within a range of milliseconds since 1970; newest first.
+  private func moments(in range: Range<Int64>?) -> CollectionPager {
     { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
@@ -101,7 +101,7 @@ extension CollectionReader {
           """
           SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
           FROM \(part.name("moment")) INDEXED BY \(part.name("momentByDate"))
-          WHERE \(part.condition) AND isByPlace = ?1 AND startDate >= ?2 AND startDate < ?3
+          WHERE \(part.condition) AND splitsByLocation = ?1 AND startDate >= ?2 AND startDate < ?3
             AND (startDate, id) < (?4, ?5)
           ORDER BY startDate DESC, id DESC LIMIT ?6
           """, db),
@@ -110,23 +110,23 @@ extension CollectionReader {
           try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
         ])
       return try rows.map { row in
-        ListedCollection(collection: try moment(row), cursor: PageCursor([.integer(row[1]), .integer(row[5])]))
+        CollectionListItem(collection: try moment(row), cursor: PageCursor([.integer(row[1]), .integer(row[5])]))
       }
     }
   }
 
-  /// Years or months, newest first.
-  private func momentLists(ofMonths isOfMonths: Bool, days: Range<Int>) -> CollectionList {
+  /// Moment lists of years or months, newest first.
+  private func momentLists(ofMonths isOfMonths: Bool, days: Range<Int>) -> CollectionPager {
     { limit, cursor in
       _ = try cursor?.fields(1)
       var end = min(days.upperBound, try cursor.map { Int(clamping: try $0.integer(0)) } ?? .max)
-      var lists: [ListedCollection] = []
+      var lists: [CollectionListItem] = []
       while lists.count < limit, let day = try lastDay(before: end), day >= days.lowerBound {
         let month = CivilDate.month(ofDay: day)
         let list = MomentList(year: month.year, month: isOfMonths ? month.month : nil)
         end = list.days.lowerBound
         lists.append(
-          ListedCollection(
+          CollectionListItem(
             collection: try collection(list, count: try count(in: list.days)),
             cursor: PageCursor([.integer(Int64(end))])))
       }
@@ -136,7 +136,7 @@ extension CollectionReader {
 }
 
 extension MomentList {
-  /// The years that have names.
+  /// The days of the years 1 to 9999, which are the only ones with identifiers.
   fileprivate static let allDays =
     MomentList(year: 1, month: nil).days
     .lowerBound..<MomentList(year: 9999, month: nil)

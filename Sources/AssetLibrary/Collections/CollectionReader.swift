@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// One read transaction's view of collections, of all or of what is in a limited library.
+/// Reads collections within one transaction, from the whole library or from a limited one.
 struct CollectionReader {
   let db: Database
   let query: CollectionQuery
   let principal: Principal
   let part: LibraryPart
-  let listings: Listings
+  let listings: ListingFilter
 
   static let columns = """
     collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, changeToken(revision),
@@ -20,10 +20,10 @@ struct CollectionReader {
     self.query = query
     self.principal = principal
     self.part = part
-    listings = Listings(includesHidden: query.includesHidden, includesAllBurstAssets: query.includesAllBurstAssets)
+    listings = ListingFilter(includesHidden: query.includesHidden, includesAllBurstAssets: query.includesAllBurstAssets)
   }
 
-  // MARK: One
+  // MARK: Lookup
 
   func collection(_ identifier: LocalIdentifier) throws -> AssetCollection? {
     if let list = MomentList(identifier) {
@@ -48,7 +48,8 @@ struct CollectionReader {
     return try momentRow(identifier).map { .dates(($0[1] as Int64)...($0[2] as Int64)) }
   }
 
-  /// A collection's `columns`. In a limited library it is looked for among its own, by one key.
+  /// The `columns` of a collection. In a limited library it is looked up by one key among that library's own
+  /// collections, so an invisible collection takes the same time as a missing one.
   func row(_ identifier: LocalIdentifier) throws -> Row? {
     let source =
       switch part {
@@ -70,7 +71,7 @@ struct CollectionReader {
         """
         SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
         FROM \(part.name("moment"))
-        WHERE \(part.condition) AND localIdentifier = ? AND isByPlace = ?
+        WHERE \(part.condition) AND localIdentifier = ? AND splitsByLocation = ?
         """, db), arguments: [identifier.rawValue, principal.may(.location)])
   }
 
@@ -99,7 +100,7 @@ struct CollectionReader {
     let listings = album.listings(listings, includesAllBurstAssets: query.includesAllBurstAssets)
     collection.estimatedAssetCount = try Catalogue.count(album, listings, part, db)
     guard collection.estimatedAssetCount > 0 else { return }
-    // An index of the album's own is in the order of its dates; so both ends are near.
+    // The album's own index is in date order, so both ends are found in a few steps.
     let byDate = album.index ?? listings.indexByDate
     let condition = "\(part.condition(of: album)) AND \(part.column("listing")) \(listings.sql)"
     let (start, end) = try ends(byDate, condition)
@@ -108,7 +109,7 @@ struct CollectionReader {
       album == .recentlyAdded ? .byAddition : byDate, condition, by: album.orderColumn)
   }
 
-  /// The oldest and the newest date along an index.
+  /// The oldest and the newest creation date along an index.
   private func ends(
     _ index: AssetIndex, _ condition: String, _ arguments: StatementArguments = []
   ) throws -> (Timestamp?, Timestamp?) {
@@ -125,7 +126,7 @@ struct CollectionReader {
     return (try end(""), try end("DESC"))
   }
 
-  /// The last by a column along an index.
+  /// The assets with the highest values of a column, along an index.
   private func keyAssets(
     _ index: AssetIndex, _ condition: String, by column: String = "creationDate", _ arguments: StatementArguments = []
   ) throws -> [LocalIdentifier] {
@@ -134,7 +135,7 @@ struct CollectionReader {
       part.statement(
         """
         SELECT \(name) FROM \(part.assets(by: index)) WHERE \(part.condition) AND \(condition)
-        ORDER BY \(part.column(column)) DESC, \(name) LIMIT \(AssetCollection.mostKeyAssets)
+        ORDER BY \(part.column(column)) DESC, \(name) LIMIT \(AssetCollection.maximumKeyAssets)
         """, db), arguments: arguments
     ).map(LocalIdentifier.init)
   }
@@ -158,7 +159,7 @@ struct CollectionReader {
     collection.startDate = try end("")
     collection.endDate = try end("DESC")
     if let keyAsset {
-      // It may have left the album, and what there is for whoever asks with it.
+      // The key asset may have left the album, or may be outside the principal's library.
       let (table, key) = part == .whole ? ("asset", "id") : ("limitedAsset", "asset")
       collection.keyAssets = try String.fetchAll(
         part.statement(
@@ -172,7 +173,7 @@ struct CollectionReader {
           sql: """
             SELECT localIdentifier FROM member CROSS JOIN asset ON asset.id = member.asset
             WHERE member.collection = ? AND member.listing \(listings.sql) ORDER BY member.position
-            LIMIT \(AssetCollection.mostKeyAssets)
+            LIMIT \(AssetCollection.maximumKeyAssets)
             """), arguments: [id]
       ).map(LocalIdentifier.init)
     }
@@ -205,7 +206,7 @@ struct CollectionReader {
     return try keyAssets(listings.indexByDate, condition, [start, end])
   }
 
-  /// How many assets are of a stretch of days (UTC).
+  /// The number of assets of a range of days (UTC).
   func count(in days: Range<Int>) throws -> Int {
     try Int.fetchOne(
       part.statement(
@@ -215,7 +216,7 @@ struct CollectionReader {
         """, db), arguments: [days.lowerBound, days.upperBound]) ?? 0
   }
 
-  /// The newest day that has assets and comes before another.
+  /// The newest day before `day` that has assets.
   func lastDay(before day: Int) throws -> Int? {
     try Int.fetchOne(
       part.statement(

@@ -1,10 +1,10 @@
 import PhotoModel
 
-/// A year or a month of moments: PHCollectionList's moment lists. They are made of the days that assets are of (UTC), and
-/// are nowhere stored; so their identifiers say what they are.
+/// A year or a month of moments: PHCollectionList's moment lists. They are derived from the days of the assets (UTC)
+/// and are not stored, so their identifiers encode the period.
 struct MomentList: Sendable, Hashable {
   let year: Int
-  /// 1...12; `nil`: the whole year.
+  /// 1...12; `nil` stands for the whole year.
   let month: Int?
 
   static let yearSubtype = "momentListYear"
@@ -17,7 +17,7 @@ struct MomentList: Sendable, Hashable {
     self.month = month
   }
 
-  /// `nil`: the identifier is of something else.
+  /// `nil` if the identifier is not that of a moment list.
   init?(_ identifier: LocalIdentifier) {
     let parts = identifier.rawValue.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, Self.subtypes.contains(String(parts[0])) else { return nil }
@@ -30,7 +30,7 @@ struct MomentList: Sendable, Hashable {
       self.init(year: year, month: month)
     default: return nil
     }
-    // One list has one name.
+    // Only the canonical text is accepted, so that each list has exactly one identifier.
     if self.identifier != identifier { return nil }
   }
 

@@ -1,27 +1,27 @@
-// Moments: what was taken together. Made anew for the days that something changed in, and for no others, so that they cost
-// nothing to read and little to keep.
+// Moments: groups of assets that were taken together. They are stored, and recomputed only for days in which assets
+// changed, so reads are cheap and updates are small.
 //
-// A moment lies within one day of the library's time zone, and ends where nothing was taken for three hours, or, for those
-// who may know places, where the camera went further than ten kilometres in no less than fifteen minutes.
+// A moment lies within one day of the library's time zone. It ends before a gap of three hours. For principals with the
+// location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 struct MomentWriter {
-  private static let gap: Int64 = 3 * 3_600_000
-  private static let leastGapByPlace: Int64 = 15 * 60_000
+  private static let gapMilliseconds: Int64 = 3 * 3_600_000
+  private static let minimumLocationGap: Int64 = 15 * 60_000
   private static let distanceInMetres = 10_000.0
-  /// Days in one transaction.
-  static let daysAtOnce = 32
+  /// UTC days per transaction.
+  static let daysPerTransaction = 32
 
   private struct Shot {
     let date: Int64
     let place: Location?
   }
 
-  /// A stretch of time and how many assets are of it.
-  private struct Stretch: Equatable {
+  /// A period, and the number of assets in it.
+  private struct TimeSpan: Equatable {
     var start: Int64
     var end: Int64
     var count: Int
@@ -31,9 +31,10 @@ struct MomentWriter {
   private let zone: TimeZone
   private let part: LibraryPart
 
-  /// Makes the moments of the next stale days, of the whole library and of limited ones. `false`: there are none left.
+  /// Recomputes the moments of the next stale days, first of the whole library, then of limited libraries. `false` if
+  /// no stale day is left.
   static func refresh(_ db: Database, zone: TimeZone) throws -> Bool {
-    // Each change list comes by, mostly with nothing to be made.
+    // Every change list runs this query, mostly without further work, so its statement is cached.
     let zoneBefore = try String.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM library WHERE key = 'momentZone'"))
     if zoneBefore != zone.identifier {
@@ -47,7 +48,7 @@ struct MomentWriter {
     return try MomentWriter(db: db, zone: zone, part: .limited(library)).refresh()
   }
 
-  /// Makes all that is stale of a part, where moments were ever made.
+  /// Recomputes all stale days of a part, if moments were ever computed.
   static func refreshAll(of part: LibraryPart, _ db: Database) throws {
     let zone = try String.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'momentZone'")
     guard let zone = zone.flatMap(TimeZone.init(identifier:)) else { return }
@@ -62,8 +63,8 @@ struct MomentWriter {
         """
         DELETE FROM \(stale) WHERE \(part.condition)
           AND day IN (SELECT day FROM \(stale) WHERE \(part.condition) ORDER BY day LIMIT ?) RETURNING day
-        """, db), arguments: [Self.daysAtOnce])
-    // A day by UTC is of two days by most other clocks.
+        """, db), arguments: [Self.daysPerTransaction])
+    // A UTC day overlaps two days of most time zones.
     let localDays = Set(
       days.flatMap { day in
         let start = Int64(day) * CivilDate.millisecondsPerDay
@@ -81,7 +82,7 @@ struct MomentWriter {
     CivilDate.day(ofMilliseconds: milliseconds + offset(at: milliseconds))
   }
 
-  /// The first moment of a day, whichever side of it the clocks were changed on.
+  /// The start of a local day, also on days when the clocks change.
   private func start(ofLocalDay day: Int) -> Int64 {
     let wall = Int64(day) * CivilDate.millisecondsPerDay
     let guess = wall - offset(at: wall)
@@ -104,31 +105,32 @@ struct MomentWriter {
       let place = latitude.flatMap { latitude in longitude.map { Location(latitude: latitude, longitude: $0) } }
       shots.append(Shot(date: row[0], place: place))
     }
-    for isByPlace in [false, true] {
-      try replace(range, Self.stretches(shots, isByPlace: isByPlace), isByPlace: isByPlace, token)
+    for splitsByLocation in [false, true] {
+      try replace(
+        range, Self.timeSpans(shots, splitsByLocation: splitsByLocation), splitsByLocation: splitsByLocation, token)
     }
   }
 
-  private static func stretches(_ shots: [Shot], isByPlace: Bool) -> [Stretch] {
-    var stretches: [Stretch] = []
+  private static func timeSpans(_ shots: [Shot], splitsByLocation: Bool) -> [TimeSpan] {
+    var timeSpans: [TimeSpan] = []
     var place: Location?
     for shot in shots {
-      let gap = shot.date - (stretches.last?.end ?? shot.date)
+      let gap = shot.date - (timeSpans.last?.end ?? shot.date)
       let hasLeft =
-        isByPlace && gap >= leastGapByPlace
+        splitsByLocation && gap >= minimumLocationGap
         && (place.flatMap { place in shot.place.map { distance(place, $0) > distanceInMetres } } ?? false)
-      if stretches.isEmpty || gap >= self.gap || hasLeft {
-        stretches.append(Stretch(start: shot.date, end: shot.date, count: 1))
+      if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasLeft {
+        timeSpans.append(TimeSpan(start: shot.date, end: shot.date, count: 1))
       } else {
-        stretches[stretches.count - 1].end = shot.date
-        stretches[stretches.count - 1].count += 1
+        timeSpans[timeSpans.count - 1].end = shot.date
+        timeSpans[timeSpans.count - 1].count += 1
       }
       place = shot.place ?? place
     }
-    return stretches
+    return timeSpans
   }
 
-  /// In metres, on a sphere: at ten kilometres nobody sees the difference.
+  /// In metres, on a sphere, which is exact enough for a limit of ten kilometres.
   private static func distance(_ one: Location, _ other: Location) -> Double {
     let radians = Double.pi / 180
     let latitudes = (other.latitude - one.latitude) * radians
@@ -139,28 +141,31 @@ struct MomentWriter {
     return 2 * 6_371_000 * asin(min(1, half.squareRoot()))
   }
 
-  /// Puts these in the place of those that begin in the range. One that overlaps with an older one is that one, changed.
-  private func replace(_ range: Range<Int64>, _ stretches: [Stretch], isByPlace: Bool, _ token: Int64) throws {
+  /// Replaces the moments that start within the range. A new moment that overlaps an old one keeps its row and
+  /// identifier.
+  private func replace(_ range: Range<Int64>, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws {
     let moments = part.name("moment")
     var older = try Row.fetchAll(
       part.statement(
         """
         SELECT id, startDate, endDate, assetCount FROM \(moments)
-        WHERE \(part.condition) AND isByPlace = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
-        """, db), arguments: [isByPlace, range.lowerBound, range.upperBound]
-    ).map { (id: $0[0] as Int64, stretch: Stretch(start: $0[1], end: $0[2], count: $0[3])) }
-    for stretch in stretches {
-      if let match = older.firstIndex(where: { $0.stretch.start <= stretch.end && $0.stretch.end >= stretch.start }) {
+        WHERE \(part.condition) AND splitsByLocation = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
+        """, db), arguments: [splitsByLocation, range.lowerBound, range.upperBound]
+    ).map { (id: $0[0] as Int64, timeSpan: TimeSpan(start: $0[1], end: $0[2], count: $0[3])) }
+    for timeSpan in timeSpans {
+      if let match = older.firstIndex(where: { $0.timeSpan.start <= timeSpan.end && $0.timeSpan.end >= timeSpan.start })
+      {
         let known = older.remove(at: match)
-        guard known.stretch != stretch else { continue }
+        guard known.timeSpan != timeSpan else { continue }
         try db.cachedStatement(
           sql: "UPDATE \(moments) SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
-        ).execute(arguments: [stretch.start, stretch.end, stretch.count, token, known.id])
+        ).execute(arguments: [timeSpan.start, timeSpan.end, timeSpan.count, token, known.id])
       } else {
         let insertion = part.insertion(
-          into: "moment", "localIdentifier, isByPlace, startDate, endDate, assetCount, revision", "?, ?, ?, ?, ?, ?")
+          into: "moment", "localIdentifier, splitsByLocation, startDate, endDate, assetCount, revision",
+          "?, ?, ?, ?, ?, ?")
         try part.statement(insertion, db).execute(arguments: [
-          Base64URL.randomIdentifier(), isByPlace, stretch.start, stretch.end, stretch.count, token,
+          Base64URL.randomIdentifier(), splitsByLocation, timeSpan.start, timeSpan.end, timeSpan.count, token,
         ])
       }
     }
@@ -171,9 +176,10 @@ struct MomentWriter {
 }
 
 extension Catalogue {
-  /// Makes the moments anew of all days that changed: after a scan, or a change. It is no change of the library.
+  /// Recomputes the moments of all stale days, after a scan or a change. This is not a change of the library: it
+  /// creates no token.
   ///
-  /// - Parameter zone: the library's; in another one than before all are made anew.
+  /// - Parameter zone: the library's time zone; if it differs from that of the last call, all moments are recomputed.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     let isCurrent = try read { db in
       try Int.fetchOne(
@@ -182,7 +188,7 @@ extension Catalogue {
     }
     var isDone = isCurrent
     while !isDone && !stop.isRaised {
-      try writeUncounted { isDone = !(try MomentWriter.refresh($0, zone: zone)) }
+      try writeMaintenance { isDone = !(try MomentWriter.refresh($0, zone: zone)) }
     }
   }
 }

@@ -1,4 +1,4 @@
-/// The smart albums that every library has: what is in one, how that reads in SQL, and which counter counts it.
+/// The smart albums that every library has: their rules in SQL, and their counters.
 package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
   case userLibrary = "smartAlbumUserLibrary"
   case recentlyAdded = "smartAlbumRecentlyAdded"
@@ -13,7 +13,7 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
   case raw = "smartAlbumRAW"
   case allHidden = "smartAlbumAllHidden"
 
-  /// Its rule as SQL over `asset`, in literals: only so does SQLite see that the album's own index holds it all.
+  /// The rule as SQL over `asset`. It uses literals, because SQLite matches partial indexes only against literals.
   var condition: String {
     switch self {
     case .userLibrary, .recentlyAdded: "1"
@@ -30,7 +30,7 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Its counter's bit in `asset.counted`.
+  /// The counter's bit in `asset.counted`.
   var counterBit: Int {
     switch self {
     case .userLibrary, .recentlyAdded: 0
@@ -47,10 +47,10 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The column that it is shown by, newest first.
+  /// The column that orders the album, newest first.
   var orderColumn: String { self == .recentlyAdded ? "addedDate" : "creationDate" }
 
-  func listings(_ asked: Listings, includesAllBurstAssets: Bool) -> Listings {
+  func listings(_ asked: ListingFilter, includesAllBurstAssets: Bool) -> ListingFilter {
     self == .allHidden ? .hidden(includesAllBurstAssets: includesAllBurstAssets) : asked
   }
 }

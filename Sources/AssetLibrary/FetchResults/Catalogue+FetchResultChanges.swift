@@ -1,31 +1,33 @@
-// What changed of a fetch result.
+// Computes what changed in a fetch result.
 //
 //     history since its token -> touched assets
-//       in step:  those of them that the fetch gives now, put where they belong among the others     PlaceSearch
-//       anew:     the fetch, all of it
+//       incremental:  the touched assets that still match, inserted at their positions     PositionSearch
+//       full:         the whole fetch, read again
 //     -> the new list; with the old one -> FetchResultChangeDetails
 //
-// Nothing but what was touched can have come, gone or changed its place, save for a fetch with a limit, whose last ones go
-// when others come; and for a list of rows whose order no index knows, and for one who may see some collections
-// alone, the fetch is made anew too.
+// Only touched assets can have entered, left or moved, with three exceptions that always read the fetch again: a fetch
+// with a limit, whose last assets leave when others enter; a list of rows, whose order no index knows; and a principal
+// with a limited library.
 
 import GRDB
 import PhotoModel
 import PhotoPredicate
 
 extension Catalogue {
-  /// Of more touched assets nothing is told one by one: finding out what they are to a fetch takes as long as reading it.
-  private static let mostTouched = 100_000
-  /// A list that is read anew where others wait for their turn.
-  private static let shortList = 10_000
+  /// Above this many touched assets no details are computed: matching them against the fetch would take as long as
+  /// reading it again.
+  private static let maximumTouchedAssets = 100_000
+  /// The longest list that may be read again without `mayReadAll`.
+  private static let shortListLimit = 10_000
 
-  /// What changed of a fetch result since the state that it was read from.
+  /// What changed in a fetch result since the state that it was read from.
   ///
-  /// A hundred changes in 100,000 assets take a few milliseconds; a list that is read anew takes what the fetch takes.
+  /// A hundred changes in 100,000 assets take a few milliseconds. A full read takes as long as the fetch.
   ///
   /// - Parameters:
-  ///   - mayReadAll: whether a long list may be read anew, which takes its time: `nil` is given where it would have to be.
-  ///   - limit: how many assets a list may have that is read anew.
+  ///   - mayReadAll: whether a long list may be read again, which is slow. If it may not and would have to be, the
+  ///     result is `nil`.
+  ///   - limit: the maximum number of assets of a list that is read again.
   /// - Throws: `tooManyAssets`, and `queryTooExpensive` at the deadline.
   package func changes(
     of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
@@ -47,22 +49,22 @@ extension Catalogue {
     if changeToken == since { return FetchResultDelta(details: FetchResultChangeDetails(), after: result) }
     var fetch = result.fetch
     if let collection = result.collection {
-      // One that is gone has nothing in it any more.
+      // A deleted collection is empty.
       fetch.scope = try CollectionReader(db, CollectionQuery(), principal, part).scope(of: collection) ?? .rows([])
     }
     let touched =
       try tokens.token(of: since).map {
-        try Self.touched($0, in: fetch, part, atMost: Self.mostTouched, for: principal, db)
+        try Self.touched($0, in: fetch, part, atMost: Self.maximumTouchedAssets, for: principal, db)
       } ?? .expired
-    let isInStep = fetch.scope == result.fetch.scope && fetch.isKnownByTouch && part == .whole
+    let isIncremental = fetch.scope == result.fetch.scope && fetch.dependsOnlyOnTouchedAssets && part == .whole
     var rows: [UInt32]?
     var marked: TouchedRows?
     if case .rows(let touched) = touched, let token = tokens.token(of: since) {
-      if isInStep, touched.isEmpty {
-        result.stands(at: changeToken)
+      if isIncremental, touched.isEmpty {
+        result.advance(to: changeToken)
         return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
       }
-      if isInStep, PlaceSearch.pays(touched: touched.count, fetch, old: result.count),
+      if isIncremental, PositionSearch.isCheaperThanReading(touched: touched.count, fetch, old: result.count),
         let step = try step(result.list.rows, fetch, touched, since: token, for: principal, db)
       {
         rows = step.rows
@@ -72,13 +74,13 @@ extension Catalogue {
       }
     }
     if rows == nil {
-      guard mayReadAll || result.count <= Self.shortList && !fetch.isFree else { return nil }
+      guard mayReadAll || result.count <= Self.shortListLimit && !fetch.needsFullScan else { return nil }
       rows = try Self.rows(fetch, part, atMost: limit, db)
     }
     guard let rows else { return nil }
     let details = marked.flatMap { FetchResultChangeDetails(from: result.list.rows, to: rows, touched: $0) }
     if details?.isEmpty == true {
-      result.stands(at: changeToken)
+      result.advance(to: changeToken)
       return FetchResultDelta(details: details, after: result)
     }
     let list = details?.keepsOrder == true ? result.list : RowList(rows)
@@ -96,8 +98,9 @@ extension Catalogue {
     return try touched(db, part, since: token, album: album, atMost: limit, for: principal)
   }
 
-  /// Which of the touched assets changed in a way that the principal can see: those that the history names themselves, and
-  /// not as members alone. It says so in a few pages; their rows lie on as many as there are assets.
+  /// Marks the touched assets that changed visibly for the principal: those that the history names as changed objects,
+  /// not only as album members. The history holds them on a few pages, whereas the asset rows would be spread over one
+  /// page each.
   private static func marked(
     _ touched: [UInt32], in fetch: AssetFetch, since token: ChangeToken, for principal: Principal, _ db: Database
   ) throws -> TouchedRows {
@@ -107,18 +110,18 @@ extension Catalogue {
         db.cachedStatement(
           sql: """
             SELECT object FROM changedObject WHERE token > ? AND kind = 0
-              \(principal.may(.location) ? "" : "AND isPlaceOnly = 0")
+              \(principal.may(.location) ? "" : "AND isLocationOnly = 0")
             """), arguments: [token.number]))
     return TouchedRows(touched.map { ($0, changed.contains($0)) })
   }
 
-  /// The new list, found from the old one. `nil`: it is quicker to read it.
+  /// The new list, derived from the old one. `nil` if reading it again is faster.
   private func step(
     _ old: [UInt32], _ fetch: AssetFetch, _ touched: [UInt32], since token: ChangeToken, for principal: Principal,
     _ db: Database
   ) throws -> (rows: [UInt32], touched: TouchedRows)? {
-    var search = try PlaceSearch(fetch, old, touched: touched, for: principal, db)
-    guard let places = try search.places() else { return nil }
+    var search = try PositionSearch(fetch, old, touched: touched, for: principal, db)
+    guard let places = try search.positions() else { return nil }
     var rows: [UInt32] = []
     rows.reserveCapacity(search.kept.count + search.found.count)
     var taken = 0
@@ -134,9 +137,9 @@ extension Catalogue {
 }
 
 extension AssetFetch {
-  /// Whether what it gives changes only by what the history names: where those stand is found by their properties, and
-  /// none comes or goes for another one's sake.
-  fileprivate var isKnownByTouch: Bool {
+  /// Whether only assets that the history names can enter, leave or move in the result: no other asset enters or leaves
+  /// because of them.
+  fileprivate var dependsOnlyOnTouchedAssets: Bool {
     if fetchLimit != nil { return false }
     if case .rows = scope { return false }
     return true
@@ -144,8 +147,8 @@ extension AssetFetch {
 }
 
 extension AssetRow {
-  /// SQL: the token of the last change of an asset that a principal can see.
+  /// SQL expression: the token of an asset's last change that the principal can see.
   static func revision(for principal: Principal) -> String {
-    principal.may(.location) ? "asset.revision" : "coalesce(asset.placelessRevision, asset.revision)"
+    principal.may(.location) ? "asset.revision" : "coalesce(asset.nonLocationRevision, asset.revision)"
   }
 }

@@ -1,33 +1,35 @@
-// Which assets the history names since a state of the library.
+// The assets that the history names since a state of the library.
 
 import GRDB
 import PhotoModel
 
-/// What the history tells of assets since a token.
+/// The history's entries about assets since a token.
 package enum TouchedAssets: Sendable, Equatable {
-  /// Inserted, updated or deleted since, or at another place of the album: row numbers, ascending.
+  /// Row numbers, ascending, of assets that were inserted, updated or deleted since, or that entered, left or moved
+  /// within the album.
   case rows([UInt32])
-  /// They are more than were to be told.
+  /// There are more than the limit.
   case tooMany
-  /// What came right behind the token is not known any more.
+  /// The history no longer reaches back to the token.
   case expired
 }
 
 extension Catalogue {
-  /// The assets that were touched since a state of the library, also those that are gone; of a limited library those that
-  /// are in it now. What changed of an asset's place alone is nothing to those who may not know places.
+  /// The assets that were touched since a state of the library, including deleted ones. In a limited library only
+  /// assets that are in it now are included. Changes of the location only are left out for principals without the
+  /// location scope.
   ///
   /// - Parameters:
-  ///   - album: the row of an album whose members' coming, going and moving counts.
-  ///   - limit: how many are told at most.
+  ///   - album: the row of an album; assets that entered, left or moved within it are included.
+  ///   - limit: the maximum number of assets.
   package func touched(
     since token: ChangeToken, album: Int64? = nil, atMost limit: Int, for principal: Principal
   ) throws(AssetSourceError) -> TouchedAssets {
     try read(for: principal) { try Self.touched($0, $1, since: token, album: album, atMost: limit, for: principal) }
   }
 
-  /// Of more touched assets nothing is told by name: who keeps some looks those up.
-  private static let mostNamed = 1000
+  /// Above this many touched assets none is listed by identifier, and the caller checks each asset that it caches.
+  private static let maximumTouchedIdentifiers = 1000
 
   package func touchedAssets(
     since changeToken: String?, for principal: Principal
@@ -35,10 +37,10 @@ extension Catalogue {
     try read(for: principal) { db, part in
       let now = try Self.token(db, part, for: principal)
       if now == changeToken { return TouchedIdentifiers(changeToken: now, identifiers: []) }
-      // Of a limited library the history does not name what has left it.
+      // For a limited library this query does not return the assets that left it.
       guard part == .whole, let since = changeToken.flatMap(tokens.token(of:)),
         case .rows(let rows) = try Self.touched(
-          db, part, since: since, album: nil, atMost: Self.mostNamed, for: principal)
+          db, part, since: since, album: nil, atMost: Self.maximumTouchedIdentifiers, for: principal)
       else { return TouchedIdentifiers(changeToken: now, identifiers: nil) }
       let names = try String.fetchCursor(
         db.cachedStatement(
@@ -58,10 +60,11 @@ extension Catalogue {
     _ db: Database, _ part: LibraryPart, since token: ChangeToken, album: Int64?, atMost limit: Int,
     for principal: Principal
   ) throws -> TouchedAssets {
-    guard token >= (try oldestKnownToken(db, part, principal)) else { return .expired }
-    // A token that nobody was given yet is of another library, or of this one before a copy of it was put back.
+    guard token >= (try oldestAvailableToken(db, part, principal)) else { return .expired }
+    // A token newer than the library's comes from another library, or from the time before this one was restored from a
+    // copy.
     guard token <= (try changeToken(db)) else { return .expired }
-    let placeless = principal.may(.location) ? "" : "AND isPlaceOnly = 0"
+    let placeless = principal.may(.location) ? "" : "AND isLocationOnly = 0"
     let listed =
       part == .whole
       ? "" : "CROSS JOIN limitedAsset ON limitedAsset.asset = object AND \(part.condition(on: "limitedAsset.library"))"

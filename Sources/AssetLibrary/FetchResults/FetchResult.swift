@@ -1,23 +1,24 @@
 import PhotoModel
 import Synchronization
 
-/// The identifiers of a fetch as they were, in their order: PHFetchResult. It stands still while the library changes.
+/// The assets of a fetch in their order, as row numbers: PHFetchResult. The list does not change when the library
+/// changes.
 package final class FetchResult: Sendable {
-  /// What it takes for each asset: a row number, and one and a half places in the table that `index(of:)` asks.
+  /// Bytes per asset: a row number, and one and a half slots in the position table of `index(ofRow:)`.
   package static let bytesPerAsset = RowList.bytesPerRow
 
-  /// Shared with those results before and after it that list the same assets in the same order.
+  /// Shared with earlier and later results that list the same assets in the same order.
   let list: RowList
-  /// The library's state that it was read from, or a later one in which nothing of it had changed.
+  /// The state of the library that the list was read from, or a later state in which the list is unchanged.
   package var changeToken: String { state.withLock { $0.changeToken } }
-  /// What was fetched, for who wants to know what changed.
+  /// The fetch, from which changes are computed.
   package let fetch: AssetFetch
-  /// The collection that was fetched from, where that is one of the library's.
+  /// The collection that the fetch was limited to, if it is one of the library's.
   package let collection: LocalIdentifier?
 
   private struct State {
     var changeToken: String
-    /// What the result after the last changes that were asked for is called.
+    /// The name of the result that the last change request produced.
     var successor: String?
   }
   private let state: Mutex<State>
@@ -37,21 +38,22 @@ package final class FetchResult: Sendable {
 
   package var count: Int { list.rows.count }
   package var bytes: Int { list.bytes + ownBytes }
-  /// Without the list, which others may share.
+  /// Bytes without the list, which other results may share.
   var ownBytes: Int { fetch.bytes }
 
-  /// The row numbers of a range, which lies within the result.
+  /// The row numbers of a range, which must lie within the result.
   package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { list.rows[range] }
 
-  /// Where an asset stands. The first call takes a step for each asset of the result, the others a few.
+  /// The position of an asset. The first call takes O(n) to build the position table; later calls take constant time on
+  /// average.
   package func index(ofRow number: UInt32) -> Int? { list.index(of: number) }
 
-  /// The result after changes is called so; it may be gone by now.
+  /// The name of the result that the last change request produced; that result may have expired.
   var successor: String? {
     get { state.withLock { $0.successor } }
     set { state.withLock { $0.successor = newValue } }
   }
 
-  /// In that state nothing of it had changed either: changes are counted from there.
-  func stands(at changeToken: String) { state.withLock { $0.changeToken = changeToken } }
+  /// Records that the list is unchanged in this later state; the next changes are computed from there.
+  func advance(to changeToken: String) { state.withLock { $0.changeToken = changeToken } }
 }

@@ -1,15 +1,17 @@
-/// What turns one list into another: PHFetchResultChangeDetails.
+/// The difference between two lists: PHFetchResultChangeDetails.
 ///
-/// Applied to the old list in this order, it gives the new one:
+/// Apply the parts to the old list in this order to get the new list:
 ///
-/// 1. `removedIndexes`, positions in the old list: what stands there goes, all at once.
-/// 2. `insertedIndexes`, ascending: what comes is put in one after the other, each so that it then stands at its position.
-/// 3. `changedIndexes`: positions in the list that this gives, of what is in both lists and has other properties now.
-/// 4. `moves`: `from` are positions in the list of step 3, `to` in the new one. They are simultaneous: all that moves is
-///    taken out, each is put where it goes, and the rest fills the places that are left, in its order.
+/// 1. `removedIndexes`: positions in the old list. Remove all of them at once.
+/// 2. `insertedIndexes`, ascending: insert one after the other, each so that it then stands at its index.
+/// 3. `changedIndexes`: positions in the list after step 2, of assets that are in both lists and have changed
+///    properties.
+/// 4. `moves`: `from` is a position in the list after step 2, `to` a position in the new list. They are simultaneous:
+///    take out all assets that move, put each at its `to`, and fill the remaining positions with the other assets in
+///    their order.
 ///
-/// Without moves an inserted index is a position in the new list. What was removed or inserted is neither changed nor moved;
-/// what moves may have changed.
+/// Without moves an inserted index is a position in the new list. A removed or inserted asset is neither changed nor
+/// moved; a moved asset may also be changed.
 package struct FetchResultChangeDetails: Sendable, Hashable {
   package struct Move: Sendable, Hashable {
     package var from: Int
@@ -21,32 +23,34 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
     }
   }
 
-  /// Of more than so many entries, all kinds together, nothing is told but that there are so many: who shows the list reads
-  /// it again for less.
-  package static let mostEntries = 50_000
+  /// The maximum number of entries of all kinds together. Above it there are no details, because reading the list again
+  /// is cheaper for a client.
+  package static let maximumEntries = 50_000
 
   package private(set) var removedIndexes: [Int] = []
   package private(set) var insertedIndexes: [Int] = []
   package private(set) var changedIndexes: [Int] = []
-  /// Ascending by `from`; as few as there can be.
+  /// Ascending by `from`; the minimum number of moves.
   package private(set) var moves: [Move] = []
 
-  /// Of two lists that are the same.
+  /// The difference of two equal lists.
   package init() {}
 
-  /// What turns `old` into `new`. Takes a step for each row, n log n of what differs, and memory for what differs.
+  /// Computes the difference. Takes O(n) in the number of rows plus O(d log d) in the number d of differences, and
+  /// memory for the differences.
   ///
   /// - Parameters:
-  ///   - old: each row once; so in `new`.
-  ///   - touched: rows that may have come, gone, changed or changed places. Others may have come or gone as well, as the last
-  ///     of a limited fetch do, but that takes longer.
-  ///   - limit: `nil` is given where there are more entries.
+  ///   - old: row numbers, each at most once; the same for `new`.
+  ///   - touched: rows that may have entered, left, changed or moved. Other rows may have entered or left as well, as
+  ///     the last rows of a limited fetch do, but that is slower.
+  ///   - limit: the maximum number of entries; the initializer returns `nil` above it.
   package init?(
-    from old: [UInt32], to new: [UInt32], touched: TouchedRows, limit: Int = mostEntries
+    from old: [UInt32], to new: [UInt32], touched: TouchedRows, limit: Int = maximumEntries
   ) {
     let comparison = old.withUnsafeBufferPointer { old in
       new.withUnsafeBufferPointer { new in
-        // What moves is set aside in both lists; and of what is, not all moves.
+        // Moved rows are set aside in both lists, and not all rows that are set aside turn out to be moves; hence the
+        // factor.
         RowListComparison(old, new, touched: touched, limit: 4 * limit)
       }
     }
@@ -57,7 +61,7 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
       return nil
     }
     removedIndexes = comparison.removed
-    let middle = MiddleList(removed: comparison.removed, inserted: comparison.inserted, staying: staying)
+    let middle = IntermediateList(removed: comparison.removed, inserted: comparison.inserted, staying: staying)
     insertedIndexes = middle.insertedIndexes
     changedIndexes = comparison.changed.map(middle.position(of:))
     moves = moving.flatMap { run in
@@ -69,12 +73,12 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
     removedIndexes.isEmpty && insertedIndexes.isEmpty && changedIndexes.isEmpty && moves.isEmpty
   }
 
-  /// Whether the lists are the same but for what changed of their members.
+  /// Whether the lists are equal except for changed properties of their assets.
   package var keepsOrder: Bool { removedIndexes.isEmpty && insertedIndexes.isEmpty && moves.isEmpty }
 
-  /// Runs of the old list's order: those that stay, which are as many rows as can, and those that have to move. What stays
-  /// is the heaviest increasing subsequence of the positions in the new list (Fredman, "On computing the length of longest
-  /// increasing subsequences", 1975, with a weight for each element).
+  /// Splits the runs into those that stay and those that must move, with as many rows staying as possible. The staying
+  /// runs are the heaviest increasing subsequence of the positions in the new list (Fredman, "On computing the length
+  /// of longest increasing subsequences", 1975, with a weight for each element).
   private static func split(
     _ runs: [RowListComparison.Run]
   ) -> (staying: [RowListComparison.Run], moving: [RowListComparison.Run]) {
@@ -83,7 +87,8 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
     for (rank, index) in runs.indices.sorted(by: { runs[$0].new < runs[$1].new }).enumerated() {
       ranks[index] = rank + 1
     }
-    // The best that ends among the first ranks, by a tree of prefixes (Fenwick, 1994): its weight and its last run.
+    // The heaviest subsequence that ends within the first ranks, in a Fenwick tree of prefix maxima (Fenwick, 1994):
+    // its weight and its last run.
     var best = [(weight: Int, last: Int)](repeating: (0, -1), count: runs.count + 1)
     var previous = [Int](repeating: -1, count: runs.count)
     var heaviest = (weight: 0, last: -1)
@@ -115,11 +120,11 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
   }
 }
 
-/// The list behind the insertions and before the moves: what is in both lists in the old order, and what came, each behind
-/// the one that it follows of those that stay.
-private struct MiddleList {
+/// The list after the insertions and before the moves: rows that are in both lists, in the old order, and the inserted
+/// rows, each after the staying row that precedes it in the new list.
+private struct IntermediateList {
   private let removed: [Int]
-  /// For each that was inserted, the place that it was put at in the list behind the removals; ascending.
+  /// For each inserted row, its position in the list after the removals; ascending.
   private var places: [Int] = []
 
   init(removed: [Int], inserted: [Int], staying: [RowListComparison.Run]) {
@@ -134,18 +139,19 @@ private struct MiddleList {
 
   var insertedIndexes: [Int] { places.enumerated().map { $0.element + $0.offset } }
 
-  /// Where one stands that is in both lists, by its position in the old one.
+  /// The position of a row that is in both lists, given its position in the old one.
   func position(of old: Int) -> Int {
     let rank = rank(of: old)
     return rank + places.prefixCount { $0 <= rank }
   }
 
-  /// The same in the list behind the removals.
+  /// The position in the list after the removals.
   private func rank(of old: Int) -> Int { old - removed.prefixCount { $0 < old } }
 }
 
 extension [Int] {
-  /// How many of an ascending list fulfil what is true of the first ones alone. Logarithmic.
+  /// The length of the longest prefix whose elements fulfil the predicate, which must be true for a prefix only. O(log
+  /// n).
   fileprivate func prefixCount(where isBefore: (Int) -> Bool) -> Int {
     var range = 0..<count
     while !range.isEmpty {

@@ -1,8 +1,8 @@
-/// What became of a fetch result, and the result that lists what its fetch gives now.
+/// The changes of a fetch result, and the result that lists the current assets of its fetch.
 package struct FetchResultDelta: Sendable {
-  /// `nil`: there are too many changes to be told one by one, or they were too long ago.
+  /// `nil` if there are too many changes, or the history no longer reaches back to the old result.
   package let details: FetchResultChangeDetails?
-  /// The same object where nothing of it has changed. It shares the old one's list where that is still the same.
+  /// The same object if nothing changed. It shares the old result's list if only properties of assets changed.
   package let after: FetchResult
 
   init(details: FetchResultChangeDetails?, after: FetchResult) {

@@ -1,8 +1,8 @@
-/// Where things stand after changes that stood somewhere before: what ``FetchResultChangeDetails`` tells, applied to single
-/// positions. To be asked takes logarithmic time in what changed.
+/// Maps positions of the old list to positions of the new list, by ``FetchResultChangeDetails``. Each lookup takes
+/// logarithmic time in the number of changes.
 package struct FetchResultPositions: Sendable {
   private let details: FetchResultChangeDetails
-  /// The places that moves go to, ascending.
+  /// The target positions of moves, ascending.
   private let taken: [Int]
 
   package init(_ details: FetchResultChangeDetails) {
@@ -10,16 +10,18 @@ package struct FetchResultPositions: Sendable {
     taken = details.moves.map(\.to).sorted()
   }
 
-  /// Where something stands now that stood at a position of the old list; `nil`: it was removed.
+  /// The new position of the row at a position of the old list; `nil` if it was removed.
   package func position(of old: Int) -> Int? { found(old)?.position }
 
-  /// What is on screen when a range was on screen before: the same, from the first that is still there and did not move; or,
-  /// where none is, what has come to their place. It is as long as before, as far as the list is.
+  /// The range to show after the changes when `old` was on screen. It starts with the first row that is still in the
+  /// list and did not move; if there is none, with the row that took the place of the first. It keeps its length as far
+  /// as the new list is long enough.
   ///
-  /// - Parameter count: how many the new list has.
+  /// - Parameter count: the number of rows in the new list.
   package func visible(_ old: Range<Int>, count: Int) -> Range<Int> {
     let staying = old.lazy.compactMap(found).first { !$0.hasMoved }?.position
-    let start = max(0, min(staying ?? behindMoves(behindInsertions(rank(old.lowerBound))), count - old.count))
+    let start = max(
+      0, min(staying ?? positionAfterMoves(positionAfterInsertions(rank(old.lowerBound))), count - old.count))
     return start..<min(count, start + old.count)
   }
 
@@ -27,11 +29,11 @@ package struct FetchResultPositions: Sendable {
     let removed = details.removedIndexes
     let before = Self.prefix(removed.count) { removed[$0] < old }
     if before < removed.count, removed[before] == old { return nil }
-    let position = behindInsertions(old - before)
+    let position = positionAfterInsertions(old - before)
     let moves = details.moves
     let move = Self.prefix(moves.count) { moves[$0].from < position }
     if move < moves.count, moves[move].from == position { return (moves[move].to, true) }
-    return (behindMoves(position), false)
+    return (positionAfterMoves(position), false)
   }
 
   private func rank(_ old: Int) -> Int {
@@ -39,20 +41,20 @@ package struct FetchResultPositions: Sendable {
     return old - Self.prefix(removed.count) { removed[$0] < old }
   }
 
-  /// By its place among those that stay.
-  private func behindInsertions(_ rank: Int) -> Int {
+  /// The position after the insertions, given the position after the removals.
+  private func positionAfterInsertions(_ rank: Int) -> Int {
     let inserted = details.insertedIndexes
     return rank + Self.prefix(inserted.count) { inserted[$0] - $0 <= rank }
   }
 
-  /// Of one that does not move itself.
-  private func behindMoves(_ position: Int) -> Int {
+  /// The new position of a row that does not move itself, given its position after the insertions.
+  private func positionAfterMoves(_ position: Int) -> Int {
     let moves = details.moves
     let rank = position - Self.prefix(moves.count) { moves[$0].from < position }
     return rank + Self.prefix(taken.count) { taken[$0] - $0 <= rank }
   }
 
-  /// How many of the first numbers fulfil what is true of the first ones alone.
+  /// The length of the longest prefix of `0..<count` that fulfils the predicate, which must be true for a prefix only.
   private static func prefix(_ count: Int, where isBefore: (Int) -> Bool) -> Int {
     var range = 0..<count
     while !range.isEmpty {

@@ -1,60 +1,63 @@
 import PhotoModel
 import Synchronization
 
-/// What clients made and have to name again: each with an owner, whom alone it exists for, and a lease that every use
-/// renews. Bounded in number and in bytes; nothing that is leased is given up for something new.
+/// Leased objects that clients create and later refer to by name. Each is visible only to its owner, and each use
+/// renews its lease. The table is bounded in number and in bytes. When it is full, a new object is refused; no leased
+/// object is evicted for it.
 package final class LeaseTable<Value: Sendable>: Sendable {
   package enum Refusal: Error, Sendable, Equatable {
-    /// There are so many already.
+    /// The table already holds the maximum number of objects.
     case tooMany(limit: Int)
-    /// Together they would take more bytes than these.
+    /// The objects would take more bytes than this in total.
     case tooLarge(limitBytes: Int)
   }
 
   private struct Entry {
     let value: Value
     let owner: String
-    /// What it takes, given back when it goes.
-    let room: MemoryBudget.Reservation
+    /// Memory of the value, released with the entry.
+    let reservation: MemoryBudget.Reservation
     var end: ContinuousClock.Instant
   }
 
   package let lease: Duration
   private let limit: Int
-  private let room: MemoryBudget
+  private let budget: MemoryBudget
   private let now: @Sendable () -> ContinuousClock.Instant
   private let entries = Mutex<[String: Entry]>([:])
 
   /// - Parameters:
-  ///   - limit: how many there may be at a time.
-  ///   - room: what they may take in all, perhaps together with other tables.
+  ///   - limit: the maximum number of objects.
+  ///   - budget: the memory for all objects, possibly shared with other tables.
   package init(
-    limit: Int, room: MemoryBudget, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    limit: Int, budget: MemoryBudget, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.limit = limit
-    self.room = room
+    self.budget = budget
     self.lease = lease
     self.now = now
   }
 
-  /// Keeps something.
+  /// Stores a value under a new lease.
   ///
-  /// - Parameter bytes: what it takes.
-  /// - Returns: its name: 128 random bits.
+  /// - Parameter bytes: the value's memory.
+  /// - Returns: its name: 128 random bits in base64url.
   package func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
     let instant = now()
     let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
       Self.expire(&entries, instant)
       if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
-      guard let room = room.tryReserve(bytes) else { return .failure(.tooLarge(limitBytes: room.capacityBytes)) }
+      guard let reservation = budget.tryReserve(bytes) else {
+        return .failure(.tooLarge(limitBytes: budget.capacityBytes))
+      }
       let name = Base64URL.randomIdentifier()
-      entries[name] = Entry(value: value, owner: owner.name, room: room, end: instant + lease)
+      entries[name] = Entry(value: value, owner: owner.name, reservation: reservation, end: instant + lease)
       return .success(name)
     }
     return try refusalOrName.get()
   }
 
-  /// What has that name, its lease renewed; `nil`: nothing that this owner made has.
+  /// The value with that name, with its lease renewed. `nil` if this owner has none with that name.
   package func value(_ name: String, owner: Principal) -> Value? {
     let instant = now()
     return entries.withLock { entries in
@@ -65,15 +68,15 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     }
   }
 
-  /// Whether this owner has something of that name. Its lease is not renewed by that.
-  package func holds(_ name: String, owner: Principal) -> Bool {
+  /// Whether this owner has a value with that name. Does not renew the lease.
+  package func contains(_ name: String, owner: Principal) -> Bool {
     let instant = now()
     return entries.withLock { entries in
       entries[name].map { $0.owner == owner.name && $0.end > instant } ?? false
     }
   }
 
-  /// `false`: there is nothing of that name that this owner made.
+  /// Ends a lease. `false` if this owner has no value with that name.
   package func end(_ name: String, owner: Principal) -> Bool {
     let instant = now()
     return entries.withLock { entries in
@@ -83,13 +86,13 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     }
   }
 
-  /// Gives up what was not renewed: to be called now and then.
+  /// Ends the leases that were not renewed in time. Call it periodically.
   package func expire() {
     let instant = now()
     entries.withLock { Self.expire(&$0, instant) }
   }
 
-  /// Everything that is leased, whoever's it is.
+  /// All leased values, of every owner.
   package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
 
   package var count: Int { entries.withLock { $0.count } }

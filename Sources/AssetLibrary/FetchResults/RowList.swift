@@ -1,27 +1,28 @@
 import PhotoModel
 import Synchronization
 
-/// Row numbers of assets in an order, four bytes each, and where each of them stands.
+/// An ordered list of asset row numbers, four bytes each, with a table of their positions.
 final class RowList: Sendable {
-  /// A row number, and one and a half places in the table of positions.
+  /// A row number (4 bytes), and one and a half slots (6 bytes) in the table of positions.
   static let bytesPerRow = 10
 
-  /// Each once.
+  /// Each row number at most once.
   let rows: [UInt32]
-  /// Positions by row number, made when somebody first asks: open addressing, linear probing; `UInt32.max` is free.
+  /// Positions by row number, built at the first lookup: open addressing, linear probing; `UInt32.max` marks a free
+  /// slot.
   private let positions = Mutex<[UInt32]>([])
-  /// What it takes of a budget, held until the last result that shares it is gone.
-  private let room = Mutex<MemoryBudget.Reservation?>(nil)
+  /// The reserved memory, held until the last result that shares this list is freed.
+  private let reservation = Mutex<MemoryBudget.Reservation?>(nil)
 
   init(_ rows: [UInt32]) { self.rows = rows }
 
   var bytes: Int { rows.count * Self.bytesPerRow }
 
-  /// Takes its bytes out of a budget, once for all results that share it. `false`: there is no room.
+  /// Reserves the list's bytes once for all results that share it. `false` if the budget is exhausted.
   func reserve(in budget: MemoryBudget) -> Bool {
-    room.withLock { room in
-      if room == nil { room = budget.tryReserve(bytes) }
-      return room != nil
+    reservation.withLock { reservation in
+      if reservation == nil { reservation = budget.tryReserve(bytes) }
+      return reservation != nil
     }
   }
 
@@ -48,7 +49,7 @@ final class RowList: Sendable {
     return positions
   }
 
-  /// Multiplied by the golden ratio, and the upper bits of the product with the number of places.
+  /// Fibonacci hashing: multiplies by 2^32 divided by the golden ratio, and scales the product to the number of slots.
   private static func place(of row: UInt32, in count: Int) -> Int {
     Int((UInt64(row &* 2_654_435_769) * UInt64(count)) >> 32)
   }

@@ -1,35 +1,35 @@
-// Two lists of rows side by side: what is in one alone, and what stays, in runs.
+// Compares two lists of rows: rows that are in only one of them, and runs of rows that are in both.
 //
-// What nobody touched has not changed its place among its like. So both lists are walked at once, and where they differ a
-// touched row is set aside: what is set aside of the one list is looked for among what is set aside of the other. That
-// takes a step for each row, and memory for what differs. Where rows differ that nobody touched, all from there to where the
-// lists' ends are alike is set aside; so the outcome is right whatever was told of touched rows, only less quick.
+// Untouched rows have not moved relative to each other. So both lists are walked in parallel, and where they differ a
+// touched row is set aside. Rows set aside from one list are then matched with those set aside from the other. That
+// takes a step for each row, and memory for the differences. If an untouched row differs, everything up to the common
+// end of both lists is set aside; the result is then still correct, only slower.
 
 struct RowListComparison {
-  /// Rows that stand in both lists, one behind the other in both.
+  /// Consecutive rows that are consecutive in both lists.
   struct Run: Hashable {
     var old: Int
     var new: Int
     var count: Int
   }
 
-  /// Positions in the old list, ascending, of rows that are in it alone.
+  /// Positions in the old list, ascending, of rows that are only in the old list.
   private(set) var removed: [Int] = []
-  /// Positions in the new list, ascending, of rows that are in it alone.
+  /// Positions in the new list, ascending, of rows that are only in the new list.
   private(set) var inserted: [Int] = []
-  /// What is in both, in the old list's order.
+  /// Rows that are in both lists, in the old list's order.
   private(set) var runs: [Run] = []
-  /// Positions in the old list, ascending, of rows that are in both and were changed.
+  /// Positions in the old list, ascending, of changed rows that are in both lists.
   private(set) var changed: [Int] = []
 
   /// - Parameters:
-  ///   - old: each row once; so in `new`.
-  ///   - limit: how many rows may be set aside; `nil` is given where there are more.
+  ///   - old: row numbers, each at most once; the same for `new`.
+  ///   - limit: the maximum number of rows set aside; the initializer returns `nil` above it.
   init?(
     _ old: UnsafeBufferPointer<UInt32>, _ new: UnsafeBufferPointer<UInt32>, touched: TouchedRows, limit: Int
   ) {
-    var asideOld: [Int] = []
-    var asideNew: [Int] = []
+    var unmatchedOld: [Int] = []
+    var unmatchedNew: [Int] = []
     var (i, j) = (0, 0)
     while i < old.count && j < new.count {
       if old[i] == new[j] {
@@ -37,24 +37,24 @@ struct RowListComparison {
         i += 1
         j += 1
       } else if touched.contains(old[i]) {
-        asideOld.append(i)
+        unmatchedOld.append(i)
         i += 1
       } else if touched.contains(new[j]) {
-        asideNew.append(j)
+        unmatchedNew.append(j)
         j += 1
       } else {
         break
       }
-      if asideOld.count + asideNew.count > limit { return nil }
+      if unmatchedOld.count + unmatchedNew.count > limit { return nil }
     }
     var same = 0
     while same < min(old.count - i, new.count - j), old[old.count - 1 - same] == new[new.count - 1 - same] { same += 1 }
     let (oldEnd, newEnd) = (old.count - same, new.count - same)
-    if asideOld.count + asideNew.count + oldEnd - i + newEnd - j > limit { return nil }
-    asideOld += i..<oldEnd
-    asideNew += j..<newEnd
+    if unmatchedOld.count + unmatchedNew.count + oldEnd - i + newEnd - j > limit { return nil }
+    unmatchedOld += i..<oldEnd
+    unmatchedNew += j..<newEnd
     for step in 0..<same { stays(old[oldEnd + step], oldEnd + step, newEnd + step, touched) }
-    if !asideOld.isEmpty || !asideNew.isEmpty { pair(asideOld, asideNew, old, new, touched) }
+    if !unmatchedOld.isEmpty || !unmatchedNew.isEmpty { pair(unmatchedOld, unmatchedNew, old, new, touched) }
   }
 
   private mutating func stays(_ row: UInt32, _ old: Int, _ new: Int, _ touched: TouchedRows) {
@@ -67,26 +67,27 @@ struct RowListComparison {
   }
 
   private mutating func pair(
-    _ asideOld: [Int], _ asideNew: [Int], _ old: UnsafeBufferPointer<UInt32>, _ new: UnsafeBufferPointer<UInt32>,
+    _ unmatchedOld: [Int], _ unmatchedNew: [Int], _ old: UnsafeBufferPointer<UInt32>,
+    _ new: UnsafeBufferPointer<UInt32>,
     _ touched: TouchedRows
   ) {
     var places: [UInt32: Int] = [:]
-    places.reserveCapacity(asideNew.count)
-    for (place, position) in asideNew.enumerated() { places[new[position]] = place }
-    var isPaired = [Bool](repeating: false, count: asideNew.count)
+    places.reserveCapacity(unmatchedNew.count)
+    for (place, position) in unmatchedNew.enumerated() { places[new[position]] = place }
+    var isPaired = [Bool](repeating: false, count: unmatchedNew.count)
     let aligned = runs
     runs = []
     var found: [Run] = []
-    for position in asideOld {
+    for position in unmatchedOld {
       guard let place = places[old[position]] else {
         removed.append(position)
         continue
       }
       isPaired[place] = true
-      found.append(Run(old: position, new: asideNew[place], count: 1))
+      found.append(Run(old: position, new: unmatchedNew[place], count: 1))
       if touched.isChanged(old[position]) { changed.append(position) }
     }
-    inserted = zip(asideNew, isPaired).filter { !$0.1 }.map(\.0)
+    inserted = zip(unmatchedNew, isPaired).filter { !$0.1 }.map(\.0)
     changed.sort()
     for run in (aligned + found).sorted(by: { $0.old < $1.old }) {
       if let last = runs.last, last.old + last.count == run.old, last.new + last.count == run.new {

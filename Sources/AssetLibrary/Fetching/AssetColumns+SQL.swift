@@ -3,11 +3,11 @@ import PhotoModel
 import PhotoPredicate
 
 extension SQLColumns {
-  /// Where the keys of an asset are in the catalogue.
+  /// The SQL column of each asset key.
   static let asset = asset { "asset." + $0 }
-  /// The same where the asset is a member of an album: the album's index is by the member's copy of the date.
+  /// The same for the members of an album, whose index holds the member row's copy of the date.
   static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
-  /// The same in a limited library, whose indexes are by copies.
+  /// The same for a limited library, whose indexes hold copies of these columns.
   private static let limited = asset {
     (["localIdentifier", "creationDate", "addedDate", "burstIdentifier"].contains($0) ? "limitedAsset." : "asset.") + $0
   }

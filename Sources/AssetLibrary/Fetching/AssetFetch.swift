@@ -1,42 +1,43 @@
 import PhotoModel
 import PhotoPredicate
 
-/// What a fetch of assets asks for: PHFetchOptions, and where to look.
+/// A fetch of assets: PHFetchOptions, and the scope to search.
 package struct AssetFetch: Sendable, Hashable {
   package var scope = AssetScope.library
-  /// Read for the principal that fetches: it names no key that this one may not.
+  /// The parser has already rejected keys that the fetching principal may not use.
   package var predicate: FetchPredicate?
-  /// `nil`: in the order of the scope.
+  /// `nil`: the order of the scope.
   package var sort: FetchSortDescriptors?
-  /// At most so many in all, however many pages; `nil`: all.
+  /// The maximum number of assets over all pages; `nil`: no limit.
   package var fetchLimit: Int?
   package var includesHidden = false
   package var includesAllBurstAssets = false
 
   package init() {}
 
-  /// About what it takes in memory.
+  /// Approximate memory in bytes.
   package var bytes: Int {
     var bytes = 512 + (predicate?.bytes ?? 0)
     if case .rows(let rows) = scope { bytes += rows.count * MemoryLayout<UInt32>.stride }
     return bytes
   }
 
-  /// Whether it names a place: it is nobody's who may not know places, nor is what was found by it.
+  /// Whether the predicate or the sort order uses a location. Principals without the location scope may neither run
+  /// such a fetch nor see its results.
   package var needsLocationScope: Bool {
     predicate?.needsLocationScope ?? false || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
   }
 
-  /// Whether it may have to look at every asset: then it has a deadline, and a line of its own. What has an index of its own
-  /// is not free, however large the library.
-  package var isFree: Bool { FetchPlan(self).isFree }
+  /// Whether the fetch may have to read every asset. Such fetches have a deadline and a queue of their own. Fetches
+  /// that an index answers are cheap however large the library is.
+  package var needsFullScan: Bool { FetchPlan(self).needsFullScan }
 }
 
 /// A page of a fetch.
 package struct FetchPageRequest: Sendable, Hashable {
   /// At least 1.
   package var limit: Int
-  /// Where the page before ended.
+  /// The cursor that the previous page returned.
   package var cursor: String?
   package var deadline: ContinuousClock.Instant?
 
@@ -47,15 +48,15 @@ package struct FetchPageRequest: Sendable, Hashable {
   }
 }
 
-/// Properties of many assets, each in an array of its own; all are of one length.
+/// Columns of asset properties: parallel arrays of equal length.
 package struct AssetColumns: Sendable {
   package var localIdentifiers: [String] = []
-  /// Width by height of the upright picture.
+  /// Width divided by height, after the orientation is applied.
   package var aspectRatios: [Double] = []
   /// Milliseconds since 1970.
   package var creationDates: [Int64] = []
-  package var isFavorites: [Bool] = []
-  /// ThumbHashes, base64; `nil` where there is none.
+  package var favoriteFlags: [Bool] = []
+  /// ThumbHashes in base64; `nil` for an asset without one.
   package var placeholders: [String?] = []
   package var nextCursor: String?
   package var changeToken = ""
@@ -65,11 +66,11 @@ package struct AssetColumns: Sendable {
   package var count: Int { localIdentifiers.count }
 }
 
-/// How many assets are of a day, a month or a year (UTC).
+/// The number of assets of a day, month or year (UTC).
 package struct DateBucket: Sendable, Hashable {
   package enum Unit: String, Sendable, Hashable, CaseIterable { case day, month, year }
 
-  /// The first day: `2024-05-06`, or the month or year: `2024-05`, `2024`.
+  /// The period: `2024-05-06` for a day, `2024-05` for a month, `2024` for a year.
   package var name: String
   package var count: Int
 
@@ -80,7 +81,8 @@ package struct DateBucket: Sendable, Hashable {
 }
 
 extension FetchPredicate {
-  /// About what it takes in memory: a comparison names its key, with all cases of an enumeration shared, and its values.
+  /// Approximate memory in bytes. A comparison counts its key (with the shared list of enumeration cases) and its
+  /// values.
   fileprivate var bytes: Int {
     switch self {
     case .constant: 64

@@ -1,20 +1,20 @@
 import PhotoModel
 
-/// Where a fetch looks for assets.
+/// The assets that a fetch searches.
 package enum AssetScope: Sendable, Hashable {
   /// The whole library.
   case library
-  /// What a smart album's rule says, in its order if nothing else is asked for.
+  /// The assets that match a smart album's rule, by default in its order.
   case smartAlbum(SmartAlbum)
-  /// The members of an album, by its row, in the order that somebody gave them if nothing else is asked for.
+  /// The members of an album, given by its row, by default in the user's order.
   case album(row: Int64)
-  /// Everything that was taken between two moments, both included.
+  /// Assets with a creation date in this range, in milliseconds since 1970.
   case dates(ClosedRange<Int64>)
-  /// These assets, by their rows, in this order.
+  /// These assets, by row number, in this order.
   case rows([UInt32])
 
-  /// Whether how many there are is kept, and need not be counted.
-  package var isCounted: Bool {
+  /// Whether the catalogue stores the number of assets, so that it need not be counted.
+  package var hasStoredCount: Bool {
     switch self {
     case .library, .smartAlbum, .album: true
     case .dates, .rows: false
@@ -22,9 +22,10 @@ package enum AssetScope: Sendable, Hashable {
   }
 }
 
-/// Which assets a listing leaves out, as a set of the values of `asset.listing`.
-struct Listings: Sendable, Hashable {
-  /// For the end of a comparison: `asset.listing \(sql)`. A literal, so that SQLite finds the index that is made for it.
+/// The assets that a listing includes, as a set of values of `asset.listing`.
+struct ListingFilter: Sendable, Hashable {
+  /// The right side of a comparison, `asset.listing \(sql)`. It is a literal, because SQLite matches partial indexes
+  /// only against literals.
   let sql: String
 
   init(includesHidden: Bool, includesAllBurstAssets: Bool) {
@@ -37,13 +38,13 @@ struct Listings: Sendable, Hashable {
       }
   }
 
-  /// What is in the order of the date, with nothing in it that is left out where it can be helped.
+  /// The index in date order; the one without unlisted assets if the listing allows it.
   var indexByDate: AssetIndex { sql == "= 0" ? .visibleByDate : .byDate }
 
   private init(sql: String) { self.sql = sql }
 
-  /// What the album of hidden assets lists: they are asked for by asking for it.
-  static func hidden(includesAllBurstAssets: Bool) -> Listings {
-    Listings(sql: includesAllBurstAssets ? "IN (2, 3)" : "= 2")
+  /// The filter of the album of hidden assets: it includes hidden assets even if the fetch does not ask for them.
+  static func hidden(includesAllBurstAssets: Bool) -> ListingFilter {
+    ListingFilter(sql: includesAllBurstAssets ? "IN (2, 3)" : "= 2")
   }
 }

@@ -1,4 +1,5 @@
-// Fetches: pages, columns, counts, identifiers. What SQLite is asked, FetchPlan says; here is what becomes of the rows.
+// Fetches of assets: pages, columns, counts and row lists. FetchPlan decides what SQLite is asked; this file runs the
+// statements and converts their rows.
 
 import Foundation
 import GRDB
@@ -13,19 +14,19 @@ extension Catalogue {
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetPage {
     var assets: [Asset] = []
-    let end = try walk(
+    let end = try readPage(
       fetch, page, for: principal, columns: AssetRow.columns,
       joins: AssetRow.primaryFile
     ) { assets.append(try AssetRow.asset($0, for: principal)) }
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
 
-  /// Properties of many assets at once, for a grid.
+  /// Some properties of many assets at once, for a grid.
   package func columns(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetColumns {
     var columns = AssetColumns(capacity: min(page.limit, 10_000))
-    let end = try walk(
+    let end = try readPage(
       fetch, page, for: principal, isGrid: true,
       columns: """
         asset.localIdentifier, asset.pixelWidth, asset.pixelHeight, asset.creationDate, asset.isFavorite,
@@ -37,16 +38,17 @@ extension Catalogue {
     return columns
   }
 
-  /// Runs through the rows of one page, and tells where the next begins and which state of the library that was.
-  private func walk(
+  /// Passes the rows of one page to `take`. Returns the cursor of the next page and the change token of the state that
+  /// was read.
+  private func readPage(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, isGrid: Bool = false, columns: String,
     joins: String = "", _ take: (Row) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
-    try fetching(page.deadline, for: principal) { db, part in
+    try readBeforeDeadline(page.deadline, for: principal) { db, part in
       let plan = FetchPlan(fetch, in: part, isGrid: isGrid)
-      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan, seal) }
+      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan, cursorCipher) }
       let limit = start.limit(page.limit, of: fetch)
-      // One more than the page holds tells whether there is another.
+      // One extra row shows whether another page follows.
       let statement = FetchStatement(plan, columns: columns, joins: joins, after: start?.values, limit: limit + 1)
       let rows = try Row.fetchCursor(statement.prepared(db))
       var taken = 0
@@ -54,7 +56,7 @@ extension Catalogue {
       var next: String?
       while let row = try rows.next() {
         if taken == limit {
-          next = last.flatMap { start.next(behind: $0, taken, of: fetch, plan, seal) }
+          next = last.flatMap { start.next(after: $0, taken, of: fetch, plan, cursorCipher) }
           break
         }
         try take(row)
@@ -65,25 +67,25 @@ extension Catalogue {
     }
   }
 
-  /// How many assets there are in all. Of a scope alone it is read off a counter.
+  /// The number of assets of a fetch. Without a predicate it is read from a stored counter where the scope has one.
   package func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int {
-    let count = try fetching(deadline, for: principal) { db, part in
-      if fetch.predicate == nil, let count = try Self.kept(fetch, part, db) { return count }
+    let count = try readBeforeDeadline(deadline, for: principal) { db, part in
+      if fetch.predicate == nil, let count = try Self.storedCount(fetch, part, db) { return count }
       let statement = FetchStatement(counting: FetchPlan(fetch, in: part))
       return try Int.fetchOne(statement.prepared(db)) ?? 0
     }
     return min(count, fetch.fetchLimit ?? .max)
   }
 
-  /// The rows of all assets of a fetch, in its order: for a handle. They are numbers that are never given out twice.
+  /// The row numbers of all assets of a fetch, in its order, for a fetch result. Row numbers are never reused.
   ///
-  /// - Throws: `tooManyAssets` where there are more than `limit`: a list that was cut would be another one.
+  /// - Throws: `tooManyAssets` if there are more than `limit`, because a truncated list would be a wrong one.
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
-    try fetching(deadline, for: principal) { db, part in
+    try readBeforeDeadline(deadline, for: principal) { db, part in
       (try Self.rows(fetch, part, atMost: limit, db), try Self.token(db, part, for: principal))
     }
   }
@@ -93,7 +95,7 @@ extension Catalogue {
       FetchPlan(fetch, in: part), columns: "asset.id", limit: min(limit + 1, fetch.fetchLimit ?? .max))
     let cursor = try UInt32.fetchCursor(statement.prepared(db))
     var rows: [UInt32] = []
-    if fetch.predicate == nil, let count = try kept(fetch, part, db) {
+    if fetch.predicate == nil, let count = try storedCount(fetch, part, db) {
       rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
     }
     while let row = try cursor.next() {
@@ -103,15 +105,15 @@ extension Catalogue {
     return rows
   }
 
-  /// How many assets are of each day, month or year (UTC), newest first.
+  /// The number of assets of each day, month or year (UTC), newest first.
   package func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket] {
     let days: [(Int, Int)]
     if fetch.predicate == nil, fetch.fetchLimit == nil, fetch.scope == .library {
-      let listings = Listings(
+      let listings = ListingFilter(
         includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
-      days = try fetching(deadline, for: principal) { db, part in
+      days = try readBeforeDeadline(deadline, for: principal) { db, part in
         try Self.pairs(
           part.statement(
             """
@@ -120,7 +122,7 @@ extension Catalogue {
             """, db))
       }
     } else {
-      days = try fetching(deadline, for: principal) { db, part in
+      days = try readBeforeDeadline(deadline, for: principal) { db, part in
         let statement = FetchStatement(countingDaysOf: FetchPlan(fetch, in: part), limit: fetch.fetchLimit)
         return try Self.pairs(statement.prepared(db))
       }
@@ -137,9 +139,10 @@ extension Catalogue {
     return pairs
   }
 
-  /// What is counted as it changes.
-  private static func kept(_ fetch: AssetFetch, _ part: LibraryPart, _ db: Database) throws -> Int? {
-    let listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+  /// The number of assets in the scope from the counters that triggers maintain; `nil` if the scope has none.
+  private static func storedCount(_ fetch: AssetFetch, _ part: LibraryPart, _ db: Database) throws -> Int? {
+    let listings = ListingFilter(
+      includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     switch fetch.scope {
     case .library: return try count(.userLibrary, listings, part, db)
     case .smartAlbum(let album):
@@ -155,7 +158,7 @@ extension Catalogue {
     }
   }
 
-  private func fetching<Value>(
+  private func readBeforeDeadline<Value>(
     _ deadline: ContinuousClock.Instant?, for principal: Principal, _ body: (Database, LibraryPart) throws -> Value
   ) throws(AssetSourceError) -> Value {
     try read(for: principal) { db, part in try FetchDeadline.run(deadline, on: db) { try body(db, part) } }
@@ -167,7 +170,7 @@ extension AssetColumns {
     localIdentifiers.reserveCapacity(capacity)
     aspectRatios.reserveCapacity(capacity)
     creationDates.reserveCapacity(capacity)
-    isFavorites.reserveCapacity(capacity)
+    favoriteFlags.reserveCapacity(capacity)
     placeholders.reserveCapacity(capacity)
   }
 
@@ -175,7 +178,7 @@ extension AssetColumns {
     localIdentifiers.append(row[0])
     aspectRatios.append(Double(row[1] as Int) / Double(max(1, row[2] as Int)))
     creationDates.append(row[3])
-    isFavorites.append(row[4])
+    favoriteFlags.append(row[4])
     placeholders.append((row[5] as Data?)?.base64EncodedString())
   }
 }

@@ -2,23 +2,23 @@ import GRDB
 import PhotoModel
 import PhotoPredicate
 
-/// Where a page of a fetch ended: the values of its order in the last row, and how many rows there were so far. So the next
-/// page begins behind that row, whatever has come or gone since: none that stays is left out, and none comes twice.
+/// The end of a page of a fetch: the sort values of its last row, and the number of rows so far. The next page begins
+/// after these values, so insertions and deletions between two pages neither skip nor repeat a row that stays.
 struct FetchCursor {
   let values: [SQLValue]
-  /// Rows of all pages before.
-  let seen: Int
+  /// The number of rows of all pages so far.
+  let rowsBefore: Int
 
-  private init(values: [SQLValue], seen: Int) {
+  private init(values: [SQLValue], rowsBefore: Int) {
     self.values = values
-    self.seen = seen
+    self.rowsBefore = rowsBefore
   }
 
-  init(text: String, of fetch: AssetFetch, _ plan: FetchPlan, _ seal: CursorSeal) throws(AssetSourceError) {
-    let cursor = try PageCursor(text: text, seal)
-    guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.digest(plan)) else { throw .malformedCursor }
-    seen = Int(clamping: try cursor.integer(1))
-    guard seen > 0 else { throw .malformedCursor }
+  init(text: String, of fetch: AssetFetch, _ plan: FetchPlan, _ cipher: CursorCipher) throws(AssetSourceError) {
+    let cursor = try PageCursor(text: text, cipher)
+    guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.orderSignature(plan)) else { throw .malformedCursor }
+    rowsBefore = Int(clamping: try cursor.integer(1))
+    guard rowsBefore > 0 else { throw .malformedCursor }
     values = cursor.fields.dropFirst(2).map { field in
       switch field {
       case .null: .null
@@ -29,8 +29,8 @@ struct FetchCursor {
     }
   }
 
-  fileprivate static func text(_ row: Row, _ plan: FetchPlan, _ seal: CursorSeal, seen: Int) -> String {
-    // The values of the order are the row's last columns.
+  fileprivate static func text(_ row: Row, _ plan: FetchPlan, _ cipher: CursorCipher, rowsBefore: Int) -> String {
+    // The sort values are the last columns of the row.
     let first = row.count - plan.order.count
     let values = (0..<plan.order.count).map { index -> PageCursor.Field in
       switch SQLValue(row[first + index] as DatabaseValue) {
@@ -40,26 +40,26 @@ struct FetchCursor {
       case .text(let text): .text(text)
       }
     }
-    return PageCursor([.text(digest(plan)), .integer(Int64(seen))] + values).text(seal)
+    return PageCursor([.text(orderSignature(plan)), .integer(Int64(rowsBefore))] + values).text(cipher)
   }
 
-  /// Tells the cursor of one order from that of another, so that none is taken for what it is not. It is no secret.
-  private static func digest(_ plan: FetchPlan) -> String {
+  /// Identifies the sort order, so that a cursor of another order is rejected. It is not a secret.
+  private static func orderSignature(_ plan: FetchPlan) -> String {
     plan.order.map { ($0.isAscending ? "" : "-") + $0.expression.replacing("asset.", with: "") }.joined(separator: ",")
   }
 }
 
 extension FetchCursor? {
-  /// How many rows of the next page there may be.
+  /// The maximum number of rows of the next page.
   func limit(_ asked: Int, of fetch: AssetFetch) -> Int {
-    min(asked, max(0, (fetch.fetchLimit ?? .max) - (self?.seen ?? 0)))
+    min(asked, max(0, (fetch.fetchLimit ?? .max) - (self?.rowsBefore ?? 0)))
   }
 
-  /// The cursor behind a page's last row; `nil` where the fetch may go no further.
+  /// The cursor after the last row of a page; `nil` if the fetch limit is reached.
   func next(
-    behind row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan, _ seal: CursorSeal
+    after row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan, _ cipher: CursorCipher
   ) -> String? {
-    let seen = (self?.seen ?? 0) + count
-    return seen < fetch.fetchLimit ?? .max ? FetchCursor.text(row, plan, seal, seen: seen) : nil
+    let rowsBefore = (self?.rowsBefore ?? 0) + count
+    return rowsBefore < fetch.fetchLimit ?? .max ? FetchCursor.text(row, plan, cipher, rowsBefore: rowsBefore) : nil
   }
 }

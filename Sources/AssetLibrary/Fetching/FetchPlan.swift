@@ -1,39 +1,39 @@
-// How a fetch is carried out: which index it runs along, or that it has none and looks at everything.
+// The plan of a fetch: which index it reads along, or that it must read every asset.
 //
-// SQLite knows nothing of how a library's values are spread, and a value that is bound tells it nothing of which partial
-// index holds all that is asked for. So the plan says it: a term that an index was made for is written as that index is,
-// and the index is named. What is left of the predicate is asked of each row on the way.
+// SQLite has no statistics about the values of a library, and it can't match a bound parameter with the condition of a
+// partial index. So the plan chooses: it writes a term that has an index exactly as the index declares it, and names
+// the index. SQLite tests the rest of the predicate on each row along that index.
 
 import PhotoModel
 import PhotoPredicate
 
 struct FetchPlan {
-  /// What a fetch runs along, and in which order that is.
-  private struct Path {
-    /// `asset INDEXED BY …`, or what else follows FROM.
+  /// The rows that a fetch reads, and their order.
+  private struct AccessPath {
+    /// The FROM clause, for example `asset INDEXED BY …`.
     var source: String
-    /// The index of assets that it is, where it is one.
+    /// The index of assets that the path uses, if any.
     var index: AssetIndex?
-    /// What holds of every row of it.
+    /// The smart album whose rule holds for every row of the path.
     var album: SmartAlbum?
-    /// What stands for the condition that it is listed, where that is written in another way than elsewhere.
+    /// Replaces the condition on `listing` where the index declares it in another form.
     var listed: String?
-    /// The key that rows come in the order of; `nil`: in none that a sort descriptor can ask for.
+    /// The key that orders the rows; `nil`: no key that a sort descriptor can name.
     var key: String?
-    /// It holds so few rows that all of them are looked at, in whatever order.
+    /// The path has so few rows that reading and sorting all of them is cheap.
     var isShort = false
   }
 
-  /// What follows FROM.
+  /// The FROM clause.
   let source: String
-  /// What follows WHERE, without a cursor's part.
+  /// The WHERE clause, without the part for a cursor.
   let condition: String
-  /// What is bound to the `?` of `source` and `condition`, in this order.
+  /// The values for the `?` of `source` and `condition`, in this order.
   let values: [SQLValue]
-  /// What rows are ordered by.
+  /// The sort order of the rows.
   let order: [Ordering]
-  /// It may look at every asset.
-  let isFree: Bool
+  /// The fetch may read every asset.
+  let needsFullScan: Bool
 
   struct Ordering: Sendable, Hashable {
     let expression: String
@@ -42,9 +42,9 @@ struct FetchPlan {
   }
 
   static let newestFirst = descending("creationDate")
-  private static let lastAddedFirst = descending("addedDate")
-  /// A list of rows that is longer is read anew for each page, which takes its time.
-  private static let shortList = 10_000
+  private static let recentlyAddedFirst = descending("addedDate")
+  /// Longer lists of rows count as expensive, because each page reads and sorts the whole list.
+  private static let shortListLimit = 10_000
 
   private static func descending(_ name: String) -> FetchSortDescriptors {
     guard let key = PropertySchema.asset.keys.first(where: { $0.name == name }) else { preconditionFailure(name) }
@@ -52,48 +52,49 @@ struct FetchPlan {
   }
 
   /// - Parameters:
-  ///   - part: what of the library there is for whoever asks.
-  ///   - isGrid: only what `gridByDate` holds is read of each row.
-  ///   - rows: looks at these alone, each by its number, whatever index there is; they are the first of `values`, as
-  ///     ``list(_:)`` writes them. Not for a fetch of a list of rows.
+  ///   - part: the part of the library that the principal may see.
+  ///   - isGrid: reads only columns that the index `gridByDate` holds.
+  ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
+  ///     the format of ``list(_:)``. Not allowed for a fetch whose scope is a list of rows.
   init(_ fetch: AssetFetch, in part: LibraryPart = .whole, isGrid: Bool = false, among rows: [UInt32]? = nil) {
     let predicate = fetch.predicate?.normalized
-    var listings = Listings(includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+    var listings = ListingFilter(
+      includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
     var values: [SQLValue] = []
     var sort = fetch.sort ?? Self.newestFirst
     var columns = SQLColumns(of: part)
-    // The scope's own order, where it has one that is no property of an asset.
-    var place: String?
+    // The scope's own order, if it is not a property of an asset.
+    var scopeOrder: String?
     var listing = part.column("listing")
-    var isOfDates = false
-    var path: Path
+    var hasDateRange = false
+    var path: AccessPath
     switch fetch.scope {
     case .library: path = Self.path(for: predicate, sort, listings, in: part)
     case .dates(let range):
-      isOfDates = true
+      hasDateRange = true
       path = Self.path(for: predicate, sort, listings, in: part)
       conditions.append("\(part.column("creationDate")) BETWEEN \(range.lowerBound) AND \(range.upperBound)")
     case .smartAlbum(let album):
       listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
-      if fetch.sort == nil, album == .recentlyAdded { sort = Self.lastAddedFirst }
+      if fetch.sort == nil, album == .recentlyAdded { sort = Self.recentlyAddedFirst }
       path = Self.path(of: album, in: part) ?? Self.path(for: predicate, sort, listings, in: part)
     case .album(let row):
       columns = .member
       listing = "member.listing"
-      if fetch.sort == nil { place = "member.position" }
-      // By its primary key, or by date.
-      let hint = place == nil && sort.isByDate ? "INDEXED BY memberByDate " : ""
-      path = Path(source: "member \(hint)CROSS JOIN asset ON asset.id = member.asset", key: "creationDate")
+      if fetch.sort == nil { scopeOrder = "member.position" }
+      // The album's date index for a sort by date; otherwise SQLite uses the primary key (collection, position).
+      let hint = scopeOrder == nil && sort.isByDate ? "INDEXED BY memberByDate " : ""
+      path = AccessPath(source: "member \(hint)CROSS JOIN asset ON asset.id = member.asset", key: "creationDate")
       conditions.append("member.collection = \(row)")
-      // What is in an album of a limited library is in the library.
+      // The members of an album in a limited library are all in the library, so it is enough to check the album.
       if part != .whole {
         conditions.append(
           "EXISTS (SELECT 1 FROM limitedCollection WHERE \(part.condition) AND limitedCollection.collection = \(row))")
       }
     case .rows(let rows):
-      if fetch.sort == nil { place = "listed.key" }
-      path = Path(source: part.assets(in: "json_each(?) AS listed"), isShort: rows.count <= Self.shortList)
+      if fetch.sort == nil { scopeOrder = "listed.key" }
+      path = AccessPath(source: part.assets(in: "json_each(?) AS listed"), isShort: rows.count <= Self.shortListLimit)
       values.append(.text(Self.list(rows)))
     }
     if let rows {
@@ -103,7 +104,7 @@ struct FetchPlan {
       if fetch.scope.isAlbum { path.source += " CROSS JOIN member INDEXED BY memberByAsset ON member.asset = asset.id" }
       values.insert(.text(Self.list(rows)), at: 0)
     }
-    // Nothing is looked for outside of the index, not even whether a row is listed.
+    // This index covers the statement: SQLite reads no row of the table, not even to check whether an asset is listed.
     if isGrid, part == .whole, path.index == .visibleByDate {
       path.source = "asset INDEXED BY gridByDate"
       path.listed = CatalogueSchema.listed
@@ -119,63 +120,63 @@ struct FetchPlan {
     source = path.source
     condition = conditions.joined(separator: " AND ")
     self.values = values
-    if let place {
-      order = [Ordering(expression: place, isAscending: true, isNullable: false)]
+    if let scopeOrder {
+      order = [Ordering(expression: scopeOrder, isAscending: true, isNullable: false)]
     } else {
       order = sort.total.map { descriptor in
         Ordering(
           expression: columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
-          // PhotoKit's dates may be absent, ours never are; so an index on them serves.
+          // PhotoKit's schema allows missing dates, but the catalogue's are NOT NULL; so their indexes can be used.
           isNullable: ["burstIdentifier", "latitude", "longitude"].contains(descriptor.key.name))
       }
     }
-    let isInOrder = place != nil || sort.total.first?.key.name == path.key
-    let sorted = place == nil && isInOrder ? path.key : nil
-    let isServed =
-      isInOrder && (!isOfDates || sorted == "creationDate")
-      && (predicate?.conjuncts ?? []).allSatisfy { Self.isServed($0, by: path.album, sorted: sorted) }
-    isFree = !path.isShort && (!isServed || fetch.scope.isList)
+    let isInOrder = scopeOrder != nil || sort.total.first?.key.name == path.key
+    let sorted = scopeOrder == nil && isInOrder ? path.key : nil
+    let isCoveredByIndex =
+      isInOrder && (!hasDateRange || sorted == "creationDate")
+      && (predicate?.conjuncts ?? []).allSatisfy { Self.isCoveredByIndex($0, by: path.album, sorted: sorted) }
+    needsFullScan = !path.isShort && (!isCoveredByIndex || fetch.scope.isList)
   }
 
   /// Row numbers as JSON, for `json_each`.
   static func list(_ rows: [UInt32]) -> String { "[\(rows.map(String.init).joined(separator: ","))]" }
 
-  /// The path along which a fetch of the library runs: the shortest that holds all of it.
+  /// The access path for a fetch of the whole library: the shortest index that contains all matching assets.
   private static func path(
-    for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, _ listings: Listings, in part: LibraryPart
-  ) -> Path {
+    for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, _ listings: ListingFilter, in part: LibraryPart
+  ) -> AccessPath {
     let terms = predicate?.conjuncts ?? []
     if terms.contains(where: { $0.isOneOf("localIdentifier") }) {
-      return Path(source: part.assets(by: .byIdentifier), isShort: true)
+      return AccessPath(source: part.assets(by: .byIdentifier), isShort: true)
     }
     if terms.contains(where: { $0.isOneOf("burstIdentifier") }) {
-      return Path(source: part.assets(by: .byBurst), isShort: true)
+      return AccessPath(source: part.assets(by: .byBurst), isShort: true)
     }
     for album in SmartAlbum.allCases where terms.contains(where: album.isImplied) {
       if let path = path(of: album, in: part) { return path }
     }
     if sort.total.first?.key.name == "addedDate" {
-      return Path(source: part.assets(by: .byAddition), key: "addedDate")
+      return AccessPath(source: part.assets(by: .byAddition), key: "addedDate")
     }
     let index = listings.indexByDate
     if sort.isByDate || part != .whole {
-      return Path(source: part.assets(by: index), index: index, key: "creationDate")
+      return AccessPath(source: part.assets(by: index), index: index, key: "creationDate")
     }
-    // Where nothing is in the order of an index, SQLite chooses.
-    return Path(source: "asset", key: "creationDate")
+    // No index has the requested order, so SQLite chooses.
+    return AccessPath(source: "asset", key: "creationDate")
   }
 
-  private static func path(of album: SmartAlbum, in part: LibraryPart) -> Path? {
-    album.index.map { Path(source: part.assets(by: $0), index: $0, album: album, key: "creationDate") }
+  private static func path(of album: SmartAlbum, in part: LibraryPart) -> AccessPath? {
+    album.index.map { AccessPath(source: part.assets(by: $0), index: $0, album: album, key: "creationDate") }
   }
 
-  /// Whether a term lets so much of the path through that a page is found near where it is looked for: it is the path's own
-  /// condition, or a bound of the key that the path is in the order of.
-  private static func isServed(_ term: FetchPredicate, by album: SmartAlbum?, sorted key: String?) -> Bool {
+  /// Whether rows that match the term are dense along the path, so that a page is found after few rows. True for the
+  /// path's own condition, and for a range of the key that orders the path.
+  private static func isCoveredByIndex(_ term: FetchPredicate, by album: SmartAlbum?, sorted key: String?) -> Bool {
     guard case .comparison(let comparison) = term else { return false }
     if comparison.subject.key.name == key { return comparison.isRange }
-    // Nearly everything: a page of it is a page of the library.
-    guard let album else { return comparison.isOfMostAssets }
+    // These terms match nearly all assets, so a page costs about as much as a page without them.
+    guard let album else { return comparison.matchesMostAssets }
     return album.isImplied(by: term)
   }
 }
@@ -190,7 +191,7 @@ extension AssetScope {
 }
 
 extension FetchPredicate {
-  /// Whether it names the few values that a key may have.
+  /// Whether the term limits a key to a few listed values.
   fileprivate func isOneOf(_ key: String) -> Bool {
     guard case .comparison(let comparison) = self, comparison.subject.key.name == key, !comparison.foldsCase else {
       return false
@@ -203,7 +204,7 @@ extension FetchPredicate {
 }
 
 extension PredicateComparison {
-  /// A stretch of values.
+  /// Whether the comparison is a range of values.
   fileprivate var isRange: Bool {
     switch test {
     case .relation(let relation, _): relation != .notEqual
@@ -212,7 +213,7 @@ extension PredicateComparison {
     }
   }
 
-  fileprivate var isOfMostAssets: Bool {
+  fileprivate var matchesMostAssets: Bool {
     guard case .relation(.equal, let value) = test else { return false }
     return switch subject.key.name {
     case "mediaType": value == .name(MediaType.image.rawValue)
@@ -223,7 +224,7 @@ extension PredicateComparison {
 }
 
 extension SmartAlbum {
-  /// The index that holds what is in it and nothing else.
+  /// The partial index that contains exactly the assets of this album.
   var index: AssetIndex? {
     switch self {
     case .userLibrary, .recentlyAdded: nil
@@ -240,7 +241,7 @@ extension SmartAlbum {
     }
   }
 
-  /// Whether a term of a predicate is true of nothing outside.
+  /// Whether the term holds only for assets of this album.
   func isImplied(by term: FetchPredicate) -> Bool {
     guard case .comparison(let comparison) = term, case .relation(let relation, let value) = comparison.test else {
       return false

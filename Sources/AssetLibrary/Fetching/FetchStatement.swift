@@ -1,4 +1,4 @@
-// A fetch as one statement: its plan, a cursor's part, and what is read of each row.
+// One SELECT statement of a fetch: the plan, the cursor's condition, and the requested columns.
 
 import GRDB
 import PhotoModel
@@ -8,7 +8,7 @@ struct FetchStatement {
   private let sql: String
   private let arguments: StatementArguments
 
-  /// Not kept: clients write predicates and orders, and there is no end to them.
+  /// Not cached, because clients choose predicates and sort orders, so the number of different statements is unlimited.
   func prepared(_ db: Database) throws -> Statement {
     let statement = try db.makeStatement(sql: sql)
     try statement.setArguments(arguments)
@@ -16,16 +16,16 @@ struct FetchStatement {
   }
 
   /// - Parameters:
-  ///   - columns: what is read of each row; the values of its order come behind them.
-  ///   - joins: what is joined to `asset` for them.
-  ///   - last: the values of the order in the last row of the page before.
+  ///   - columns: the columns to read; the sort values follow them.
+  ///   - joins: tables joined to `asset` for these columns.
+  ///   - last: the sort values of the last row of the previous page.
   init(
     _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, limit: Int?,
     isOrdered: Bool = true
   ) {
     var conditions = [plan.condition]
     var values = plan.values
-    if let last { conditions.append(Self.behind(last, plan.order, &values)) }
+    if let last { conditions.append(Self.rowsAfter(last, plan.order, &values)) }
     let order = plan.order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
     let keys = isOrdered ? plan.order.map { ", " + $0.expression }.joined() : ""
     var sql = "SELECT \(columns)\(keys) FROM \(plan.source) \(joins) WHERE \(conditions.joined(separator: " AND "))"
@@ -38,9 +38,9 @@ struct FetchStatement {
     arguments = StatementArguments(values.map(\.databaseValue))
   }
 
-  /// Rows of days since 1970 and how many assets are of each.
+  /// Counts assets by day: rows of the day number since 1970 (UTC) and the count.
   ///
-  /// - Parameter limit: how many assets are counted, the first ones in the plan's order.
+  /// - Parameter limit: counts only this many assets, the first in the plan's order.
   init(countingDaysOf plan: FetchPlan, limit: Int?) {
     let dates = FetchStatement(plan, columns: "asset.creationDate AS date", limit: limit, isOrdered: limit != nil)
     sql =
@@ -53,12 +53,13 @@ struct FetchStatement {
     arguments = StatementArguments(plan.values.map(\.databaseValue))
   }
 
-  /// True of the rows that come behind one: behind in the first key, or equal there and behind in the next, and so on. NULL
-  /// comes before everything.
-  private static func behind(_ last: [SQLValue], _ order: [FetchPlan.Ordering], _ values: inout [SQLValue]) -> String {
+  /// A condition for the rows after the given one: after it in the first key, or equal there and after it in the next
+  /// key, and so on. NULL sorts before all values.
+  private static func rowsAfter(_ last: [SQLValue], _ order: [FetchPlan.Ordering], _ values: inout [SQLValue]) -> String
+  {
     var alternatives: [String] = []
     var bound = ""
-    // A bound of the first key that an index can begin at, which the alternatives say as well.
+    // Redundant with the alternatives, but gives SQLite a bound at which it can start in the index.
     if let first = order.first, !first.isNullable, last[0] != .null {
       bound = "\(first.expression) \(first.isAscending ? ">=" : "<=") ? AND "
       values.append(last[0])

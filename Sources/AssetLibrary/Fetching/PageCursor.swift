@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import PhotoModel
 
-/// Where a page ended, as clients carry it: the last row's sort keys, a JSON array. It is sealed, for among them are numbers of
-/// rows and places in folders, by which one could count what others have.
+/// The end of a page as clients carry it: the sort keys of the last row as a JSON array. It is encrypted, because it
+/// contains row numbers and positions in folders, from which a client could estimate how much it does not see.
 struct PageCursor {
   enum Field: Codable, Sendable, Hashable {
     case null
@@ -39,14 +39,14 @@ struct PageCursor {
 
   init(_ fields: [Field]) { self.fields = fields }
 
-  init(text: String, _ seal: CursorSeal) throws(AssetSourceError) {
-    guard let opened = seal.open(text), let fields = try? JSONDecoder().decode([Field].self, from: opened) else {
+  init(text: String, _ cipher: CursorCipher) throws(AssetSourceError) {
+    guard let opened = cipher.open(text), let fields = try? JSONDecoder().decode([Field].self, from: opened) else {
       throw .malformedCursor
     }
     self.fields = fields
   }
 
-  /// The fields, where there are as many as a cursor of that list has.
+  /// The fields; throws if their number differs from `count`.
   func fields(_ count: Int) throws(AssetSourceError) -> [Field] {
     guard fields.count == count else { throw .malformedCursor }
     return fields
@@ -62,16 +62,16 @@ struct PageCursor {
     return value
   }
 
-  func text(_ seal: CursorSeal) -> String {
+  func text(_ cipher: CursorCipher) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    return seal.close((try? encoder.encode(fields)) ?? Data())
+    return cipher.seal((try? encoder.encode(fields)) ?? Data())
   }
 }
 
-/// Closes and opens cursors, with a key that the catalogue holds: ChaCha20-Poly1305 (RFC 8439). The same cursor is always the
-/// same text, so that pages keep their entity tags: its nonce is made of what is sealed.
-struct CursorSeal: Sendable {
+/// Encrypts and decrypts cursors with ChaCha20-Poly1305 (RFC 8439) and a key derived from the catalogue's secret. The
+/// nonce is derived from the plaintext, so equal cursors have equal texts and pages keep their entity tags.
+struct CursorCipher: Sendable {
   private static let nonceBytes = 12
   private static let tagBytes = 16
 
@@ -86,15 +86,15 @@ struct CursorSeal: Sendable {
     nonceKey = derived("cursor nonce")
   }
 
-  func close(_ bytes: Data) -> String {
+  func seal(_ bytes: Data) -> String {
     let nonce = Array(HMAC<SHA256>.authenticationCode(for: bytes, using: nonceKey).prefix(Self.nonceBytes))
     guard let nonce = try? ChaChaPoly.Nonce(data: nonce),
       let box = try? ChaChaPoly.seal(bytes, using: key, nonce: nonce)
-    else { preconditionFailure("a nonce of twelve bytes seals everything") }
+    else { preconditionFailure("ChaCha20-Poly1305 failed with a twelve-byte nonce") }
     return Base64URL.encode(box.combined)
   }
 
-  /// `nil`: this seal did not close it.
+  /// `nil` if the text was not encrypted with this key.
   func open(_ text: String) -> Data? {
     var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
     base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)

@@ -1,60 +1,61 @@
-// Where tests end the process, to see what the next one finds. Only debug builds heed it.
+// Points at which a test can end the process, to check how the next process recovers. Only debug builds act on them.
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// A step of what changes the library behind which the process may end.
+/// A step of a library change after which the process may end.
 enum FaultPoint: String, Sendable, CaseIterable {
-  // Files of a change list.
+  // The files of a change list.
 
   /// The intents of a change list are committed.
   case intended
-  /// The folder that a file moves to is there.
+  /// The target folder of a file exists.
   case folderMade
-  /// A file has its new name, in the trash or in the library.
+  /// A file has its new name, in the trash or in the library; not yet synced.
   case renamed
-  /// It would have it behind a power cut.
+  /// The new name is synced and survives a power failure.
   case moved
-  /// Files that were moved for nothing are back, and their intent has ended.
-  case putRight
+  /// The files of a failed change are back, and their intent is deleted.
+  case recovered
 
   // A change list.
 
-  /// Files are where the list puts them; its transaction has not begun.
+  /// All files are moved; the transaction of the list has not begun.
   case filesMoved
-  /// An entry is carried out within the transaction.
+  /// One entry is written within the transaction.
   case entryWritten
-  /// All of them are, and the transaction is not committed.
+  /// All entries are written; the transaction is not committed.
   case written
-  /// It is committed, and nobody was told.
+  /// The transaction is committed; observers are not notified and no response is sent.
   case committed
 
-  // The end of what is in the trash.
+  // Purging the trash.
 
-  /// What is to be purged is known to be.
+  /// The assets to purge are selected.
   case purging
-  /// A file of the trash is removed.
+  /// A file in the trash is removed.
   case removed
-  /// Nobody knows any more that it was there.
+  /// The trash record is deleted.
   case purged
 
   // An upload.
 
-  /// Its first bytes are written.
+  /// The first bytes are written.
   case received
-  /// All of them are, and would be there behind a power cut.
+  /// All bytes are written and synced: they survive a power failure.
   case synced
-  /// It has its name.
+  /// The file has its name.
   case named
-  /// Its name would be there behind a power cut.
+  /// The name is synced: it survives a power failure.
   case placed
-  /// It is in the catalogue; nobody has been told.
+  /// The file is in the catalogue; no response is sent.
   case recorded
 }
 
-/// Ends this process, as the kernel would end it, where `PHOTOD_TEST_FAULT` names the point, or the point, a colon, and which
-/// time it is passed. What is passed is written to the file that `PHOTOD_TEST_FAULT_TRACE` names, a line each.
+/// Kills this process at a fault point if `PHOTOD_TEST_FAULT` names the point, optionally followed by a colon and the
+/// number of the pass at which to act. Each passed point is appended as a line to the file that
+/// `PHOTOD_TEST_FAULT_TRACE` names.
 @inline(__always)
 func fault(_ point: FaultPoint) {
   #if DEBUG

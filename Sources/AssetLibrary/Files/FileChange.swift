@@ -1,29 +1,30 @@
-// What a change list does to files, and the order in which it is done, so that whoever ends this process between two
-// steps leaves a whole library:
+// The file operations of a change list, ordered so that a crash between any two steps leaves a consistent library:
 //
-//     prepare   an intent for each asset in one transaction; then every file is moved, and the folders made sure of
-//     commit    within the change list's own transaction: the assets leave or come back, the intents end
-//     revert    where that transaction was not: the files go back, the intents end
+//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
+//     commit    within the transaction of the change list: remove or restore the assets, end the intents
+//     revert    if that transaction failed: move the files back, end the intents
 //
-// An intent that a start finds is reverted, or where its assets are already gone, carried on (see LibraryFiles.recover).
+// At start, an intent that is still there is reverted, or completed if its assets are already gone (see
+// LibraryFiles.recover).
 
 import Foundation
 import GRDB
 import PhotoModel
 
-/// An entry of a change list that concerns files.
+/// A change list entry that concerns files.
 package enum FileChange: Sendable, Hashable {
-  /// All files of the asset go to the trash.
+  /// Moves all files of the asset to the trash.
   case delete(LocalIdentifier)
-  /// The files come back from the trash, to where they were or to a free name beside that.
+  /// Moves the files back from the trash, to their old path or to a free name next to it.
   case restore(LocalIdentifier)
-  /// A file that lies in the library becomes an asset: bytes below its root. One that is an asset already stays that.
+  /// Makes an asset of a file in the library, given by its path below the root. A file that already is an asset stays
+  /// unchanged.
   case create(path: [UInt8])
 }
 
-/// Which entry could not be prepared, and why. Nothing has changed.
+/// Which entry could not be prepared, and why. Nothing was changed.
 package struct FileChangeFailure: Error, Sendable, Equatable {
-  /// Of the list that was given.
+  /// The index in the given list.
   package let index: Int
   package let reason: LibraryFilesError
 
@@ -33,9 +34,8 @@ package struct FileChangeFailure: Error, Sendable, Equatable {
   }
 }
 
-/// Changes whose files are where they are to be, and whose assets are not yet. Ended by ``LibraryFiles/revert(_:)``, or by
-/// `end()` behind the commit of the transaction in which every one of its changes was committed. Until then nobody else
-/// moves files.
+/// Prepared changes: the files are moved, the assets are not changed yet. End with ``LibraryFiles/revert(_:)``, or with
+/// `end()` after the commit of the transaction that committed every change. Until then no other caller can move files.
 package struct PreparedFileChanges: Sendable {
   enum Step: Sendable {
     /// The row of the intent.
@@ -45,18 +45,18 @@ package struct PreparedFileChanges: Sendable {
   }
 
   let steps: [Step]
-  /// What keeps other processes from moving files meanwhile.
-  let turn: FilesTurn?
+  /// The lock that keeps other processes from moving files meanwhile.
+  let lock: LibraryFilesLock?
 
-  /// Lets others move files: to be called behind the commit. Who forgets, and keeps the value, lets them wait.
-  package func end() { turn?.end() }
+  /// Releases the lock; call after the commit. While the value is alive without this call, other callers wait.
+  package func end() { lock?.unlock() }
 
-  /// Carries out one change in the catalogue: an asset leaves, comes back or is made.
+  /// Applies one change in the catalogue: removes, restores or creates an asset.
   ///
   /// - Parameters:
-  ///   - index: of the list that was prepared.
-  ///   - writer: of the transaction; whoever made it calls its `finish` behind the last change.
-  /// - Returns: the asset's row where it is in the library then, and its name.
+  ///   - index: in the prepared list.
+  ///   - writer: of the transaction; its creator calls `finish` after the last change.
+  /// - Returns: the row of the asset if it is in the library afterwards, and its identifier.
   func commit(
     _ index: Int, _ writer: inout AssetWriter
   ) throws -> (row: Int64?, identifier: LocalIdentifier) {
@@ -67,23 +67,24 @@ package struct PreparedFileChanges: Sendable {
       let asset = try Int64.fetchOne(
         db, sql: "SELECT id FROM asset WHERE localIdentifier = ?", arguments: [record.identifier.rawValue])
       if let asset {
-        // As it is now: entries before this one may have changed it.
-        try TrashRecord.keepAsset(asset, in: trash, db)
+        // Saves the current state: earlier entries of the list may have changed the asset.
+        try TrashRecord.saveAsset(asset, in: trash, db)
         try writer.remove(asset: asset)
       }
-      // An asset without a file can't come back.
-      if record.places.first?.number == 0 { try record.become(.trashed, db) } else { try record.forget(db) }
+      // An asset without a file can't be restored.
+      if record.places.first?.number == 0 { try record.setState(.trashed, db) } else { try record.delete(db) }
       return (nil, record.identifier)
     case .restore(let trash):
       guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
-      return (try record.putBack(&writer), record.identifier)
+      return (try record.restore(&writer), record.identifier)
     case .create(let file): return try writer.asset(of: file)
     }
   }
 }
 
 extension AssetWriter {
-  /// Stores a picture or video and tells what asset it is, or belongs to, then. One that is known as it is stays as it is.
+  /// Stores a picture or video and returns the asset that it is or belongs to. A known, unchanged file is left as it
+  /// is.
   mutating func asset(of file: ProbedFile) throws -> (row: Int64?, identifier: LocalIdentifier) {
     let sql = """
       SELECT asset.id, localIdentifier, file.inode, file.size, file.modified FROM asset JOIN file ON file.asset = asset.id
@@ -97,7 +98,7 @@ extension AssetWriter {
     }
     try store(file)
     guard let row = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)]) else {
-      throw AssetSourceError.catalogueFailed("a file that was stored is no asset's")
+      throw AssetSourceError.catalogueFailed("a stored file has no asset")
     }
     return (row[0], LocalIdentifier(row[1]))
   }

@@ -1,6 +1,6 @@
-// A file on its way into the library. Where the file system knows files without a name, it has none until it is whole, and
-// whatever happens before that, nothing is left of it; elsewhere it has one in `.photod-uploads`, which scans pass over,
-// and what a process leaves there the next one removes.
+// An upload that is being received. On file systems that support unnamed files, it has no name until it is complete, so
+// a crash leaves nothing behind. Elsewhere it gets a name in `.photod-uploads`, which scans skip; the next process
+// removes files left there.
 
 import Foundation
 import LibraryFolder
@@ -10,36 +10,36 @@ import Synchronization
   import Glibc
 #endif
 
-/// A file on its way into the library, gone with this value unless it was given its place. Used by one at a time.
+/// An upload that is being received. It is discarded with this value unless it was placed. Not for concurrent use.
 package final class IncomingFile: Sendable {
   static let folderName = [UInt8](".photod-uploads".utf8)
-  /// So much is written between two looks at how much is free.
-  private static let bytesBetweenLooks: Int64 = 16 << 20
+  /// Bytes written between two checks of the free space.
+  private static let bytesBetweenSpaceChecks: Int64 = 16 << 20
 
   let descriptor: Int32
-  /// Where it has a name until it is whole.
+  /// The temporary name, on file systems without unnamed files.
   private let temporary: Mutex<(folder: LibraryFile, name: [UInt8])?>
   private let reserveBytes: Int64
   private let root: LibraryFolder
   private let written = Atomic<Int64>(0)
 
   /// - Parameters:
-  ///   - folder: on whose file system it is to be.
-  ///   - path: that folder's, below the root: where one for those with a name is made.
+  ///   - folder: a folder on the target file system.
+  ///   - path: the path of that folder below the root; `.photod-uploads` is made there if needed.
   init(
     in folder: LibraryFile, at path: [UInt8] = [], root: LibraryFolder, reserveBytes: Int64
   ) throws(SystemError) {
     self.reserveBytes = reserveBytes
     self.root = root
-    if let nameless = try folder.createNameless() {
-      descriptor = nameless
+    if let unnamed = try folder.createUnnamed() {
+      descriptor = unnamed
       temporary = Mutex(nil)
       return
     }
-    let uploads = try root.madeFolder(FilePath.join(path, Self.folderName), isPrivate: true)
+    let uploads = try root.openMakingFolders(LibraryPath.join(path, Self.folderName), isPrivate: true)
     let name = Array(Base64URL.randomIdentifier().utf8)
     descriptor = try uploads.create(name)
-    // Until it is closed nobody takes it for a left-over.
+    // The lock marks the file as in use; cleanup skips it.
     flock(descriptor, LOCK_EX | LOCK_NB)
     temporary = Mutex((uploads, name))
   }
@@ -49,13 +49,13 @@ package final class IncomingFile: Sendable {
     close(descriptor)
   }
 
-  /// What was written so far.
+  /// Bytes written so far.
   package var size: Int64 { written.load(ordering: .relaxed) }
 
-  /// Writes behind what is there.
+  /// Appends bytes.
   package func write(_ bytes: [UInt8]) throws(LibraryFilesError) {
     let before = size
-    if before / Self.bytesBetweenLooks != (before + Int64(bytes.count)) / Self.bytesBetweenLooks {
+    if before / Self.bytesBetweenSpaceChecks != (before + Int64(bytes.count)) / Self.bytesBetweenSpaceChecks {
       try checkSpace(for: Int64(bytes.count))
     }
     do throws(SystemError) {
@@ -67,7 +67,7 @@ package final class IncomingFile: Sendable {
     if before == 0 { fault(.received) }
   }
 
-  /// Throws where so much more would not leave free what is to stay free.
+  /// Throws if writing this many bytes would use space that must stay free.
   func checkSpace(for bytes: Int64) throws(LibraryFilesError) {
     let free: FreeSpace
     do throws(SystemError) { free = try file().freeSpace() } catch { throw LibraryFilesError(error) }
@@ -76,26 +76,26 @@ package final class IncomingFile: Sendable {
     if isTooMuch || free.bytes < needed { throw .insufficientStorage }
   }
 
-  /// To be read, as it is now.
+  /// The file, opened for reading in its current state.
   func file() throws(SystemError) -> LibraryFile {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { throw SystemError(code: errno) }
     return try LibraryFile(owning: copy)
   }
 
-  /// Waits until all that was written would be there behind a power cut.
+  /// Syncs the written bytes to the disk, so that they survive a power failure.
   func sync() throws(SystemError) { try file().sync() }
 
-  /// Gives it a name, and never one that is taken (EEXIST). EXDEV: the folder is on another file system.
+  /// Gives the file a name without replacing an existing file (EEXIST). EXDEV: the folder is on another file system.
   func place(in folder: LibraryFile, as name: [UInt8]) throws(SystemError) {
-    guard let (uploads, itsName) = temporary.withLock({ $0 }) else { return try folder.name(descriptor, name) }
+    guard let (uploads, itsName) = temporary.withLock({ $0 }) else { return try folder.link(descriptor, as: name) }
     try uploads.rename(itsName, to: folder, as: name)
     temporary.withLock { $0 = nil }
   }
 
-  /// The same bytes on another file system.
+  /// A copy on another file system.
   func copy(to folder: LibraryFile, at path: [UInt8]) throws(SystemError) -> IncomingFile {
-    try Self.removeLeftOvers(of: root, at: path)
+    try Self.removeAbandonedUploads(of: root, at: path)
     let copy = try IncomingFile(in: folder, at: path, root: root, reserveBytes: reserveBytes)
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     var offset: Int64 = 0
@@ -127,9 +127,9 @@ package final class IncomingFile: Sendable {
     if code != 0 { throw SystemError(code: code) }
   }
 
-  /// Removes what others have left that are no more.
-  static func removeLeftOvers(of root: LibraryFolder, at path: [UInt8] = []) throws(SystemError) {
-    let folder = FilePath.join(path, folderName)
+  /// Removes uploads that ended processes left behind.
+  static func removeAbandonedUploads(of root: LibraryFolder, at path: [UInt8] = []) throws(SystemError) {
+    let folder = LibraryPath.join(path, folderName)
     let uploads: LibraryFile
     do throws(SystemError) {
       uploads = try root.open(folder, isFolder: true)
@@ -140,8 +140,8 @@ package final class IncomingFile: Sendable {
     var names = try FolderNames(of: uploads) { _, _ in false }
     while let (name, isFolder) = names.next() {
       guard !isFolder else { continue }
-      let file = try? root.open(FilePath.join(folder, name))
-      // Another process may be writing it.
+      let file = try? root.open(LibraryPath.join(folder, name))
+      // A locked file is still being written by another process.
       if let file, flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 { try uploads.remove(name) }
     }
   }

@@ -1,5 +1,5 @@
-// Deleting and restoring, as far as files are concerned. Each step can be the last one that this process makes: what it
-// leaves is put right by `recover`.
+// Moves files to the trash and back, and purges them. The process may end after any step; `recover` then restores a
+// consistent state.
 
 import Foundation
 import GRDB
@@ -12,27 +12,27 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// Writes the intents of changes and moves their files. Blocks for as long as the disk takes, and for as long as others
-  /// move files; not within a transaction.
+  /// Writes the intents of changes and moves their files. Blocks on the disk and on other callers that move files; must
+  /// not be called within a transaction.
   ///
-  /// - Parameter principal: what it may not see is not there.
+  /// - Parameter principal: assets that it may not see do not exist.
   package func prepare(
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> PreparedFileChanges {
-    if changes.isEmpty { return PreparedFileChanges(steps: [], turn: nil) }
+    if changes.isEmpty { return PreparedFileChanges(steps: [], lock: nil) }
     if isReadOnly { throw FileChangeFailure(index: 0, reason: .readOnly) }
-    let turn: FilesTurn
+    let lock: LibraryFilesLock
     do throws(LibraryFilesError) {
-      turn = try takeTurn()
-      // A start does that too, but this list may be quicker.
-      try putRightWhatIsUnderWay()
+      lock = try acquireLock()
+      // Start-up does this too, but this call may come first.
+      try recoverPending()
     } catch {
       throw FileChangeFailure(index: 0, reason: error)
     }
     var steps: [PreparedFileChanges.Step] = []
     do throws(FileChangeFailure) {
-      // All intents before the first file moves, in one transaction.
-      steps = try intend(changes, for: principal)
+      // All intents are written in one transaction before the first file moves.
+      steps = try writeIntents(changes, for: principal)
       fault(.intended)
       for (index, step) in steps.enumerated() {
         do throws(LibraryFilesError) {
@@ -42,53 +42,53 @@ extension LibraryFiles {
         }
       }
     } catch {
-      revert(PreparedFileChanges(steps: steps, turn: turn))
+      revert(PreparedFileChanges(steps: steps, lock: lock))
       throw error
     }
-    return PreparedFileChanges(steps: steps, turn: turn)
+    return PreparedFileChanges(steps: steps, lock: lock)
   }
 
-  /// Moves the files of changes that were prepared, and not committed, to where they were.
+  /// Moves the files of prepared but uncommitted changes back.
   package func revert(_ changes: PreparedFileChanges) {
     defer { changes.end() }
     for step in changes.steps.reversed() {
       guard let id = step.trash else { continue }
       do throws(LibraryFilesError) {
         guard let record = try read({ try TrashRecord.find(id, $0) }) else { continue }
-        try putRight(record)
+        try recover(record)
       } catch {
-        // The intent is still there: the next start tries again.
-        logger.error("files could not be moved back", metadata: ["error": "\(error)"])
+        // The intent remains, so the next start tries again.
+        logger.error("moving files back failed", metadata: ["error": "\(error)"])
       }
     }
   }
 
-  /// Ends what a process before this one left half way: to be called at start, before the first scan. Files are where the
-  /// catalogue says then.
+  /// Completes or reverts the changes that a previous process left unfinished. Call at start, before the first scan.
+  /// Afterwards the files match the catalogue.
   package func recover() throws(LibraryFilesError) {
-    removeLeftOvers()
-    guard try read({ try !TrashRecord.underWay($0).isEmpty }) else { return }
+    removeAbandonedUploads()
+    guard try read({ try !TrashRecord.pending($0).isEmpty }) else { return }
     if isReadOnly { throw .readOnly }
-    let turn = try takeTurn()
-    defer { withExtendedLifetime(turn) {} }
-    try putRightWhatIsUnderWay()
+    let lock = try acquireLock()
+    defer { withExtendedLifetime(lock) {} }
+    try recoverPending()
   }
 
-  /// With the turn: an intent that is found is nobody's.
-  private func putRightWhatIsUnderWay() throws(LibraryFilesError) {
-    for record in try read({ try TrashRecord.underWay($0) }) {
+  /// Call with the lock held: then no running process owns a remaining intent.
+  private func recoverPending() throws(LibraryFilesError) {
+    for record in try read({ try TrashRecord.pending($0) }) {
       logger.notice(
-        "a change of files was left half way",
+        "recovering unfinished file change",
         metadata: [
           "asset": "\(record.identifier)", "state": "\(record.state.rawValue)",
         ])
-      try putRight(record)
+      try recover(record)
     }
   }
 
-  /// Removes for good what has been in the trash for longer than it is kept.
+  /// Deletes assets permanently that were in the trash for longer than `trashDays`.
   ///
-  /// - Returns: how many assets went.
+  /// - Returns: the number of purged assets.
   @discardableResult
   package func purge(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
@@ -97,26 +97,26 @@ extension LibraryFiles {
     var count = 0
     while !stop.isRaised {
       if isReadOnly { return count }
-      let turn = try takeTurn()
-      defer { withExtendedLifetime(turn) {} }
-      // A few at a time, so that nobody waits long for his turn.
+      let lock = try acquireLock()
+      defer { withExtendedLifetime(lock) {} }
+      // In small batches, because other callers wait for the lock.
       let records = try read { try TrashRecord.deleted(before: limit, limit: 16, $0) }
       if records.isEmpty { break }
-      try write { db in for record in records { try record.become(.purging, db) } }
+      try write { db in for record in records { try record.setState(.purging, db) } }
       for record in records {
         fault(.purging)
         try purge(record)
       }
       count += records.count
     }
-    if count > 0 { logger.info("purged the trash", metadata: ["assets": "\(count)"]) }
+    if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
     return count
   }
 
   // MARK: Steps
 
   /// Checks every change, and writes the intents of those that move files.
-  private func intend(
+  private func writeIntents(
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
     var steps: [PreparedFileChanges.Step] = []
@@ -126,10 +126,10 @@ extension LibraryFiles {
         switch change {
         case .create(let path): steps.append(.create(try file(at: path)))
         case .delete(let identifier):
-          intents.append(try intentToDelete(identifier, for: principal))
+          intents.append(try deletionIntent(identifier, for: principal))
           steps.append(.delete(trash: 0))
         case .restore(let identifier):
-          intents.append(try intentToRestore(identifier, for: principal))
+          intents.append(try restorationIntent(identifier, for: principal))
           steps.append(.restore(trash: 0))
         }
       } catch {
@@ -158,16 +158,16 @@ extension LibraryFiles {
     return steps
   }
 
-  private func intentToDelete(
+  private func deletionIntent(
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(LibraryFilesError) -> (inout Int64, Database) throws -> Void {
-    let isThere: Bool
+    let isVisible: Bool
     do throws(AssetSourceError) {
-      isThere = try catalogue.asset(identifier, for: principal) != nil
+      isVisible = try catalogue.asset(identifier, for: principal) != nil
     } catch {
       throw .catalogue(error)
     }
-    guard isThere else { throw .noSuchAsset(identifier) }
+    guard isVisible else { throw .noSuchAsset(identifier) }
     let rows = try read { db in
       try Row.fetchAll(
         db,
@@ -177,9 +177,9 @@ extension LibraryFiles {
           """, arguments: [identifier.rawValue]
       ).map { (id: $0[0] as Int64, path: try TrashRecord.bytes($0, at: 1)) }
     }
-    // One whose path begins with NUL is somewhere, and nobody knows where.
+    // A path that begins with NUL is a placeholder: the real path is unknown.
     let files = rows.filter { $0.path.first != 0 }
-    let places: [TrashFolder.Place]
+    let places: [TrashFolder.StoredFile]
     do throws(SystemError) {
       places = try trash.places(for: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8))
     } catch {
@@ -196,45 +196,45 @@ extension LibraryFiles {
     }
   }
 
-  private func intentToRestore(
+  private func restorationIntent(
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(LibraryFilesError) -> (inout Int64, Database) throws -> Void {
     let found = try read(for: principal) { db, part -> TrashRecord? in
       guard let record = try TrashRecord.find(identifier, db), record.state == .trashed else { return nil }
-      return try record.isSeen(in: part, db) ? record : nil
+      return try record.isVisible(in: part, db) ? record : nil
     }
     guard let record = found else { throw .notInTrash(identifier) }
     guard let first = record.places.first, first.number == 0 else { throw .noSuchFile([]) }
-    var places: [TrashFolder.Place] = []
+    var places: [TrashFolder.StoredFile] = []
     for place in record.places {
-      guard isThere(place.trashPath) else {
+      guard exists(place.trashPath) else {
         if place.number == 0 { throw .noSuchFile(place.trashPath) }
         continue
       }
       var place = place
-      place.path = try freePath(like: place.path)
+      place.path = try availablePath(like: place.path)
       places.append(place)
     }
     return { [places] id, db in
       id = record.id
-      try record.become(.restoring, db)
+      try record.setState(.restoring, db)
       for place in record.places {
         if let place = places.first(where: { $0.number == place.number }) {
-          try record.note(place, db)
+          try record.updatePaths(place, db)
         } else {
-          try record.forget(place, db)
+          try record.delete(place, db)
         }
       }
     }
   }
 
-  /// A file of the library that is to be an asset.
+  /// Probes a file in the library that becomes an asset.
   private func file(at path: [UInt8]) throws(LibraryFilesError) -> ProbedFile {
-    // Scans do not look into hidden folders, and what they do not meet they take for gone.
-    let isHidden = FilePath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
+    // Scans skip hidden folders, and would remove the asset as missing.
+    let isHidden = LibraryPath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
       $0.first == UInt8(ascii: ".")
     }
-    guard !isHidden, isThere(path) else { throw .noSuchFile(path) }
+    guard !isHidden, exists(path) else { throw .noSuchFile(path) }
     let file = probe.probe(WalkedFile(path: path, identity: .unknown, changed: 0))
     if case .unreadable(let reason) = file.finding { throw .notMedia(reason) }
     return file
@@ -245,44 +245,44 @@ extension LibraryFiles {
     for place in record.places {
       switch step {
       case .delete:
-        // What is gone already is deleted.
-        if try !move(place.path, to: place.trashPath) { try write { try record.forget(place, $0) } }
+        // A file that is already gone counts as deleted.
+        if try !move(place.path, to: place.trashPath) { try write { try record.delete(place, $0) } }
       case .restore:
         if try !move(place.trashPath, to: place.path) { throw .noSuchFile(place.trashPath) }
       case .create: break
       }
       fault(.moved)
     }
-    // A list that fails makes it again.
+    // A list that fails makes the folder again.
     if case .restore = step { for place in record.places { trash.removeFolder(of: place.trashPath) } }
   }
 
-  /// Ends an intent that was not committed, whichever of its files were moved.
-  private func putRight(_ record: TrashRecord) throws(LibraryFilesError) {
+  /// Ends an uncommitted intent, whichever of its files were moved.
+  private func recover(_ record: TrashRecord) throws(LibraryFilesError) {
     switch record.state {
-    case .deleting: try undelete(record)
+    case .deleting: try revertDeletion(record)
     case .restoring:
-      for place in record.places where !isThere(place.trashPath) {
+      for place in record.places where !exists(place.trashPath) {
         _ = try move(place.path, to: place.trashPath)
       }
-      try write { try record.become(.trashed, $0) }
+      try write { try record.setState(.trashed, $0) }
     case .purging: try purge(record)
     case .trashed: return
     }
-    fault(.putRight)
+    fault(.recovered)
   }
 
-  /// The files of an asset that was not deleted after all go back.
-  private func undelete(_ record: TrashRecord) throws(LibraryFilesError) {
+  /// If a deletion was not committed, moves the files of the asset back.
+  private func revertDeletion(_ record: TrashRecord) throws(LibraryFilesError) {
     var newPaths: [(old: [UInt8], new: [UInt8])] = []
-    for place in record.places where isThere(place.trashPath) {
-      // Somebody may have put another file there meanwhile.
-      let path = try freePath(like: place.path)
+    for place in record.places where exists(place.trashPath) {
+      // Another file may have taken the path meanwhile.
+      let path = try availablePath(like: place.path)
       if path != place.path {
         newPaths.append((place.path, path))
         var place = place
         place.path = path
-        try write { try record.note(place, $0) }
+        try write { try record.updatePaths(place, $0) }
       }
       _ = try move(place.trashPath, to: path)
     }
@@ -297,11 +297,11 @@ extension LibraryFiles {
               db, sql: "SELECT id FROM file WHERE path = ? AND asset = ?", arguments: [Data(old), asset])
             if let row { try writer.move(row: row, to: new) }
           }
-          try record.forget(db)
+          try record.delete(db)
         } else {
-          // A scan that did not find the files has taken it for gone.
+          // A scan has removed the asset because its files were missing.
           guard let record = try TrashRecord.find(record.id, db) else { return }
-          if record.places.first?.number == 0 { _ = try record.putBack(&writer) } else { try record.forget(db) }
+          if record.places.first?.number == 0 { _ = try record.restore(&writer) } else { try record.delete(db) }
         }
         try writer.finish()
       }
@@ -320,23 +320,23 @@ extension LibraryFiles {
       }
       fault(.removed)
     }
-    try write { try record.forget($0) }
+    try write { try record.delete($0) }
     fault(.purged)
   }
 
-  // MARK: Small things
+  // MARK: Helpers
 
   var trash: TrashFolder { TrashFolder(root: root) }
 
-  func takeTurn() throws(LibraryFilesError) -> FilesTurn {
+  func acquireLock() throws(LibraryFilesError) -> LibraryFilesLock {
     do throws(SystemError) {
-      return try FilesTurn(dataFolder: catalogue.dataFolder)
+      return try LibraryFilesLock(dataFolder: catalogue.dataFolder)
     } catch {
       throw LibraryFilesError(error)
     }
   }
 
-  /// False: there is nothing to move.
+  /// Returns false if there is no file to move.
   private func move(_ from: [UInt8], to: [UInt8]) throws(LibraryFilesError) -> Bool {
     do throws(SystemError) {
       return try trash.move(from, to: to)
@@ -345,23 +345,23 @@ extension LibraryFiles {
     }
   }
 
-  /// Whether something has this name, be it a link that leads nowhere.
-  func isThere(_ path: [UInt8]) -> Bool {
-    (try? root.open(FilePath.folder(of: path), isFolder: true).entry(FilePath.name(of: path))) != nil
+  /// Whether this path exists, even as a broken link.
+  func exists(_ path: [UInt8]) -> Bool {
+    (try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))) != nil
   }
 
-  /// This path, or one beside it whose name is free. It may be taken by the time that it is used; then that fails.
-  func freePath(like path: [UInt8]) throws(LibraryFilesError) -> [UInt8] {
-    let folder = FilePath.folder(of: path)
-    for attempt in 1...Self.mostAlternatives {
-      let candidate = FilePath.join(folder, FilePath.alternative(attempt, to: FilePath.name(of: path)))
-      if !isThere(candidate) { return candidate }
+  /// This path, or a free name next to it. If it is taken before it is used, that use fails.
+  func availablePath(like path: [UInt8]) throws(LibraryFilesError) -> [UInt8] {
+    let folder = LibraryPath.folder(of: path)
+    for attempt in 1...Self.maximumNameAttempts {
+      let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
+      if !exists(candidate) { return candidate }
     }
     throw .failed(path: path, SystemError(code: EEXIST))
   }
 
-  /// Names that are tried beside one that is taken.
-  static let mostAlternatives = 10_000
+  /// Number of alternative names that are tried.
+  static let maximumNameAttempts = 10_000
 
   func read<Value>(_ body: (Database) throws -> Value) throws(LibraryFilesError) -> Value {
     do throws(AssetSourceError) {
@@ -381,7 +381,7 @@ extension LibraryFiles {
     }
   }
 
-  /// A transaction that is no change of the library.
+  /// A transaction that creates no change token.
   private func write(_ body: (Database) throws -> Void) throws(LibraryFilesError) {
     do {
       try catalogue.pool.write(body)
@@ -394,7 +394,7 @@ extension LibraryFiles {
 }
 
 extension PreparedFileChanges.Step {
-  /// The row of its intent, where it has one.
+  /// The row of the intent, if there is one.
   var trash: Int64? {
     switch self {
     case .delete(let trash), .restore(let trash): trash
@@ -404,7 +404,7 @@ extension PreparedFileChanges.Step {
 }
 
 extension LibraryFilesError {
-  /// What a system call's failure means for whoever asked.
+  /// Maps the error of a system call to the error for the caller.
   init(_ error: SystemError, at path: [UInt8] = []) {
     switch error.code {
     case ENOSPC, EDQUOT: self = .insufficientStorage

@@ -1,8 +1,8 @@
-// What is uploaded. In this order, so that whatever ends this process, there is a whole photograph or none:
+// Stores uploads. The order of the steps ensures that a crash leaves a complete photograph or none:
 //
-//     written and checked, without a name      nothing is left of it
-//     made sure of, named, the name made sure of      the next scan finds it, if nothing after this happens
-//     recorded in the catalogue, answered
+//     written and checked, without a name              a crash leaves nothing behind
+//     synced, named, the name synced                   after a crash the next scan finds the file
+//     recorded in the catalogue, response sent
 
 import Foundation
 import GRDB
@@ -15,86 +15,92 @@ import PhotoModel
   import Glibc
 #endif
 
-/// What became of an upload.
+/// The result of an upload.
 package struct Upload: Sendable {
   package let asset: Asset
-  /// It is new; else the same content was there already.
+  /// Whether the asset is new; otherwise the same content already existed.
   package let isNew: Bool
 }
 
 extension LibraryFiles {
   /// Begins to receive a file.
   ///
-  /// - Parameter length: how long it will be, where that is known.
+  /// - Parameter length: its length in bytes, if known.
   package func receive(length: Int64?) throws(LibraryFilesError) -> IncomingFile {
     if isReadOnly { throw .readOnly }
-    let file = try calling { () throws(SystemError) in
+    let file = try mappingErrors { () throws(SystemError) in
       try IncomingFile(in: root.open([], isFolder: true), root: root, reserveBytes: options.reserveBytes)
     }
     try file.checkSpace(for: length ?? 0)
     return file
   }
 
-  /// Makes an asset of a file that was received whole, durably, unless the principal may see one of the same content.
+  /// Makes an asset of a completely received file, durably. If the principal may see an asset with the same content,
+  /// that asset is returned instead. For a principal without the read scope, the library is not searched for the
+  /// content: each upload becomes a new asset, and no existing asset is returned, joined or changed.
   ///
-  /// - Parameter name: what the sender calls it.
+  /// - Parameter name: the filename that the sender gave.
   package func add(
     _ file: IncomingFile, named name: String?, for principal: Principal
   ) throws(LibraryFilesError) -> Upload {
-    let opened = try calling { () throws(SystemError) in try file.file() }
+    let opened = try mappingErrors { () throws(SystemError) in try file.file() }
     let media: ProbedMedia
-    let ending: String
+    let fileExtension: String
     do throws(CodecError) {
-      media = try probe.media(of: opened, at: UploadName.file(name, ending: ""))
-      ending = MediaFormat(uniformTypeIdentifier: media.uniformTypeIdentifier)?.fileEnding ?? "bin"
+      media = try probe.media(of: opened, at: UploadFilename.file(name, fileExtension: ""))
+      fileExtension = MediaFormat(uniformTypeIdentifier: media.uniformTypeIdentifier)?.filenameExtension ?? "bin"
     } catch {
       throw LibraryFilesError(error)
     }
     if let asset = try asset(like: opened, media, for: principal) { return Upload(asset: asset, isNew: false) }
-    // Before anybody waits for us.
-    try calling { () throws(SystemError) in try file.sync() }
+    // Sync before taking the lock, while no other caller waits.
+    try mappingErrors { () throws(SystemError) in try file.sync() }
     fault(.synced)
-    let turn = try takeTurn()
-    defer { turn.end() }
-    // Another upload of the same may have been quicker.
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    // A concurrent upload of the same content may have finished first.
     if let asset = try asset(like: opened, media, for: principal) { return Upload(asset: asset, isNew: false) }
-    let name = UploadName.file(name, ending: ending)
+    let name = UploadFilename.file(name, fileExtension: fileExtension)
     let wanted = options.template.path(
       for: name, date: media.date.moment, camera: media.cameraModel, zone: timeZone)
-    let (path, isOurs) = try place(file, opened, at: wanted)
+    let (path, isOurs) = try place(file, opened, at: wanted, for: principal)
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)
       fault(.recorded)
       return Upload(asset: asset, isNew: true)
     } catch {
       guard isOurs else { throw error }
-      // Nobody knows of it: it goes again, or the sender who tries once more has it twice.
+      // The file has no asset. Remove it, because the sender would create a duplicate by retrying.
       do throws(SystemError) {
-        try root.open(FilePath.folder(of: path), isFolder: true).remove(FilePath.name(of: path))
+        try root.open(LibraryPath.folder(of: path), isFolder: true).remove(LibraryPath.name(of: path))
       } catch {
-        logger.error("a file without an asset could not be removed", metadata: ["path": "\(display(path))"])
+        logger.error("removing a file without an asset failed", metadata: ["path": "\(display(path))"])
       }
       throw error
     }
   }
 
-  /// Gives it this path, or one beside it. Returns which, and whether the file there is this one: it may be one of the same
-  /// content that nobody knows of, as a process leaves that ends before it tells the catalogue.
+  /// Places the file at this path or at a free name next to it. Returns the path, and whether the file there is this
+  /// upload. For a principal with the read scope it may be another file of the same content that has no asset: a
+  /// process that ended before recording its upload leaves such a file.
   private func place(
-    _ file: IncomingFile, _ opened: LibraryFile, at wanted: [UInt8]
+    _ file: IncomingFile, _ opened: LibraryFile, at wanted: [UInt8], for principal: Principal
   ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
-    let folderPath = FilePath.folder(of: wanted)
-    let folder = try calling { () throws(SystemError) in try root.madeFolder(folderPath) }
+    let seesEverything = principal.may(.read) && principal.visibility == .everything
+    let folderPath = LibraryPath.folder(of: wanted)
+    let folder = try mappingErrors { () throws(SystemError) in try root.openMakingFolders(folderPath) }
     var file = file
-    for attempt in 1...Self.mostAlternatives {
-      let name = FilePath.alternative(attempt, to: FilePath.name(of: wanted))
-      let path = FilePath.join(folderPath, name)
+    for attempt in 1...Self.maximumNameAttempts {
+      let name = LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted))
+      let path = LibraryPath.join(folderPath, name)
+      // A missing file may still have a row: a new file at its path would join the asset of that row.
+      if !seesEverything, try isKnown(path) { continue }
       do throws(SystemError) {
         do throws(SystemError) {
           try file.place(in: folder, as: name)
         } catch {
           guard error.code == EXDEV else { throw error }
-          // Another disk is mounted there.
+          // Another disk is mounted at this folder.
           file = try file.copy(to: folder, at: folderPath)
           try file.place(in: folder, as: name)
         }
@@ -104,45 +110,52 @@ extension LibraryFiles {
         return (path, true)
       } catch {
         if error.code != EEXIST { throw LibraryFilesError(error, at: wanted) }
-        if try isStray(path, like: opened) { return (path, false) }
+        if principal.may(.read), try isOrphan(path, like: opened) { return (path, false) }
       }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
-  private func isStray(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {
-    let isKnown = try read { db in
+  private func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    try read { db in
       try Int.fetchOne(db, sql: "SELECT 1 FROM file WHERE path = ?", arguments: [Data(path)]) != nil
     }
-    guard !isKnown, let other = try? root.open(path), other.isRegularFile, Self.isSame(file, other) else {
+  }
+
+  private func isOrphan(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {
+    guard try !isKnown(path), let other = try? root.open(path), other.isRegularFile, Self.hasSameBytes(file, other)
+    else {
       return false
     }
-    try calling { () throws(SystemError) in try other.sync() }
+    try mappingErrors { () throws(SystemError) in try other.sync() }
     return true
   }
 
   private func record(
     _ media: ProbedMedia, at path: [UInt8], for principal: Principal
   ) throws(LibraryFilesError) -> Asset {
-    // What it is in its place: a scan compares with that.
-    let identity = try calling { () throws(SystemError) in try root.open(path).identity }
+    // The identity at its final path, which scans compare with.
+    let identity = try mappingErrors { () throws(SystemError) in try root.open(path).identity }
     var identifier: LocalIdentifier?
     do throws(AssetSourceError) {
+      // A limited library is created by its first read. The change below reads what is in it.
+      if principal.may(.read), principal.visibility != .everything { try catalogue.read(for: principal) { _, _ in } }
       try catalogue.change { db, token in
         var writer = try AssetWriter(db, token: token)
+        writer.joinable = try JoinableAssets(visibleTo: principal, db)
         identifier = try writer.asset(of: ProbedFile(path: path, identity: identity, finding: .media(media))).identifier
         try writer.finish()
       }
-      // Whoever sent it may be told of it, whatever else of the library there is for him.
+      // The sender may see the uploaded asset, even if its visibility excludes it.
       let sender = Principal(name: principal.name, scopes: principal.scopes)
       guard let identifier, let asset = try catalogue.asset(identifier, for: sender) else {
-        throw .catalogueFailed("an asset that was made is not there")
+        throw .catalogueFailed("a created asset was not found")
       }
       do throws(AssetSourceError) {
         try catalogue.refreshMoments(zone: timeZone)
       } catch {
-        // The next scan does it.
-        logger.warning("moments could not be made anew", metadata: ["error": "\(error)"])
+        // The next scan refreshes them.
+        logger.warning("refreshing moments failed", metadata: ["error": "\(error)"])
       }
       return asset
     } catch {
@@ -152,11 +165,12 @@ extension LibraryFiles {
 
   // MARK: The same content
 
-  /// An asset that the principal may see, one of whose files holds the same bytes.
+  /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
+  /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
   private func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> Asset? {
-    guard let fingerprint = media.fingerprint else { return nil }
+    guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
     let candidates = try read { db in
       try Row.fetchAll(
         db.cachedStatement(
@@ -173,14 +187,14 @@ extension LibraryFiles {
       } catch {
         throw .catalogue(error)
       }
-      // The fingerprint is of both ends; what lies between is looked at here.
+      // The fingerprint covers both ends of a file; this compares all bytes.
       guard let asset, let other = try? root.open(candidate.path), other.isRegularFile else { continue }
-      if Self.isSame(file, other) { return asset }
+      if Self.hasSameBytes(file, other) { return asset }
     }
     return nil
   }
 
-  private static func isSame(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
+  private static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
     guard one.size == other.size else { return false }
     let size = 1 << 20
     var (a, b) = ([UInt8](repeating: 0, count: size), [UInt8](repeating: 0, count: size))
@@ -194,7 +208,7 @@ extension LibraryFiles {
     return true
   }
 
-  /// As many bytes as the buffer takes, or as there are; `nil` where they can't be read.
+  /// Reads until the buffer is full or the file ends; `nil` on a read error.
   private static func fill(_ buffer: inout [UInt8], _ file: LibraryFile, _ offset: Int64) -> Int? {
     var count = 0
     while count < buffer.count {
@@ -210,23 +224,23 @@ extension LibraryFiles {
     return count
   }
 
-  /// Removes what uploads of a process before this one left.
-  func removeLeftOvers() {
+  /// Removes the unfinished uploads of previous processes.
+  func removeAbandonedUploads() {
     guard !isReadOnly else { return }
     do throws(SystemError) {
-      try IncomingFile.removeLeftOvers(of: root)
+      try IncomingFile.removeAbandonedUploads(of: root)
     } catch {
-      logger.warning("left-overs of uploads could not be removed", metadata: ["error": "\(error)"])
+      logger.warning("removing unfinished uploads failed", metadata: ["error": "\(error)"])
     }
   }
 
-  private func calling<Value>(_ body: () throws(SystemError) -> Value) throws(LibraryFilesError) -> Value {
+  private func mappingErrors<Value>(_ body: () throws(SystemError) -> Value) throws(LibraryFilesError) -> Value {
     do throws(SystemError) { return try body() } catch { throw LibraryFilesError(error) }
   }
 }
 
 extension LibraryFilesError {
-  /// Why a file that was received is no picture or video.
+  /// Maps a codec error to the reason why an upload is refused.
   fileprivate init(_ error: CodecError) {
     switch error {
     case .unsupported(let what): self = .notMedia(what)

@@ -1,5 +1,4 @@
-// The library's files, as far as they are written: what is uploaded, deleted, restored and purged. It is the only door to
-// them; everything else reads.
+// All writes to the files of the library: upload, delete, restore and purge. No other code writes there.
 
 import Foundation
 import ImageCodec
@@ -9,13 +8,13 @@ import PhotoModel
 
 package final class LibraryFiles: Sendable {
   package struct Options: Sendable, Hashable {
-    /// The library is never written, whoever asks.
+    /// The library is read-only for every caller.
     package var isReadOnly = false
-    /// Days after which what is in the trash goes for good.
+    /// Days after which an asset in the trash is deleted permanently.
     package var trashDays = 30
-    /// So much of the disk is left free by uploads.
+    /// Bytes of free disk space that uploads must leave.
     package var reserveBytes: Int64 = 256 << 20
-    /// Where uploads go.
+    /// The path template of uploads.
     package var template = UploadTemplate.standard
 
     package init() {}
@@ -30,8 +29,8 @@ package final class LibraryFiles: Sendable {
   let logger: Logger
 
   /// - Parameters:
-  ///   - directory: the library's folder.
-  ///   - timeZone: what dates without an offset are in.
+  ///   - directory: the folder of the library.
+  ///   - timeZone: the zone of dates without an offset.
   package init(
     catalogue: Catalogue, directory: String, timeZone: String, limits: CodecLimits, options: Options, logger: Logger
   ) throws(AssetLibraryError) {
@@ -49,7 +48,7 @@ package final class LibraryFiles: Sendable {
     probe = FileProbe(root: root, limits: limits, timeZone: zone)
   }
 
-  /// Whether the library may only be read now: by the settings, or because its file system is mounted so.
+  /// Whether the library is read-only, by the settings or by its mount.
   package var isReadOnly: Bool {
     if options.isReadOnly { return true }
     let space = try? root.open([], isFolder: true).freeSpace()

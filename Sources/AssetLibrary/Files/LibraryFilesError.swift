@@ -1,23 +1,23 @@
 import LibraryFolder
 import PhotoModel
 
-/// Why a file of the library was not written, moved or removed. Nothing has changed then.
+/// Why a library file was not written, moved or removed. Nothing was changed.
 package enum LibraryFilesError: Error, Sendable, Equatable {
-  /// The library may only be read, by the settings or by its mount.
+  /// The library is read-only, by the settings or by its mount.
   case readOnly
-  /// There is no asset of that name, or none that the principal may see.
+  /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
-  /// There is nothing of that name in the trash, or nothing that the principal may see.
+  /// No such asset in the trash, or none that the principal may see.
   case notInTrash(LocalIdentifier)
-  /// There is no such file in the library, or it lies outside of it.
+  /// No such file in the library, or the path leaves the library.
   case noSuchFile([UInt8])
-  /// What was sent, or what a path names, is no picture or video that photod knows: why not.
+  /// The upload or the named file is not a supported picture or video; the value is the reason.
   case notMedia(String)
-  /// It is one, and damaged.
+  /// The file is a picture or video, but damaged.
   case damagedMedia(String)
-  /// The disk is full, the quota used up, or what is free is less than the reserve.
+  /// The disk is full, the quota is used up, or less than the reserve is free.
   case insufficientStorage
-  /// A call failed on this path below the library's root.
+  /// A system call failed on this path below the root.
   case failed(path: [UInt8], SystemError)
   case catalogue(AssetSourceError)
 }

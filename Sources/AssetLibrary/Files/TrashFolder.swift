@@ -1,6 +1,6 @@
-// The folder that deleted files are kept in: `.photod-trash` at the top of the file system that they are on, which is the
-// library's root unless another disk is mounted below it. To delete and to restore is to rename, so nothing is copied and
-// nothing is ever the only copy of half a file; scans pass over hidden folders.
+// The folder for deleted files: `.photod-trash` at the top of the file system of the file, which is the library root
+// unless another disk is mounted below it. Deleting and restoring are renames, so no bytes are copied and no incomplete
+// copy can result. Scans skip hidden folders.
 
 import LibraryFolder
 import PhotoModel
@@ -14,16 +14,16 @@ struct TrashFolder: Sendable {
 
   let root: LibraryFolder
 
-  /// The trash folder for a file, below the library's root: in the highest folder above it that is on the same mount.
+  /// The trash folder for a file, below the library root: in the highest parent folder on the same mount.
   func path(for file: [UInt8]) throws(SystemError) -> [UInt8] {
-    var top = FilePath.folder(of: file)
+    var top = LibraryPath.folder(of: file)
     let mount = try Mount(root.open(top, isFolder: true))
     while !top.isEmpty {
-      let above = FilePath.folder(of: top)
+      let above = LibraryPath.folder(of: top)
       guard try Mount(root.open(above, isFolder: true)) == mount else { break }
       top = above
     }
-    return FilePath.join(top, Self.name)
+    return LibraryPath.join(top, Self.name)
   }
 
   private struct Mount: Equatable {
@@ -36,77 +36,78 @@ struct TrashFolder: Sendable {
     }
   }
 
-  /// A file of an asset, here and there: bytes below the library's root.
-  struct Place: Sendable, Hashable {
+  /// The two paths of a file of an asset, in the library and in the trash, below the library root.
+  struct StoredFile: Sendable, Hashable {
     let number: Int
     var path: [UInt8]
     var trashPath: [UInt8]
   }
 
-  /// Where the files of an asset go: a folder of their own, so that no name is taken.
+  /// The trash paths for the files of an asset. Each asset has its own folder, so no name is taken.
   ///
-  /// - Parameter folder: its name.
-  func places(for paths: [[UInt8]], in folder: [UInt8]) throws(SystemError) -> [Place] {
+  /// - Parameter folder: the name of that folder.
+  func places(for paths: [[UInt8]], in folder: [UInt8]) throws(SystemError) -> [StoredFile] {
     var taken: Set<[UInt8]> = []
-    var places: [Place] = []
+    var places: [StoredFile] = []
     for (number, path) in paths.enumerated() {
-      let name = FilePath.name(of: path)
+      let name = LibraryPath.name(of: path)
       var itsName = name
-      // Two of an asset may have one name in two folders.
+      // Two files of an asset may have the same name in different folders.
       var attempt = 1
       while !taken.insert(itsName).inserted {
         attempt += 1
-        itsName = FilePath.alternative(attempt, to: name)
+        itsName = LibraryPath.alternative(attempt, to: name)
       }
-      let trashPath = FilePath.join(FilePath.join(try self.path(for: path), folder), itsName)
-      places.append(Place(number: number, path: path, trashPath: trashPath))
+      let trashPath = LibraryPath.join(LibraryPath.join(try self.path(for: path), folder), itsName)
+      places.append(StoredFile(number: number, path: path, trashPath: trashPath))
     }
     return places
   }
 
-  /// Moves a file; the folders that it goes to are made, and both made sure of. False: there is none to move. Never in place
-  /// of what is there (EEXIST).
+  /// Moves a file, makes missing target folders and syncs both folders. Returns false if there is no file to move.
+  /// Never replaces a file (EEXIST).
   func move(_ from: [UInt8], to: [UInt8]) throws(SystemError) -> Bool {
     let source: LibraryFile
     do throws(SystemError) {
-      source = try root.open(FilePath.folder(of: from), isFolder: true)
-      _ = try source.entry(FilePath.name(of: from))
+      source = try root.open(LibraryPath.folder(of: from), isFolder: true)
+      _ = try source.entry(LibraryPath.name(of: from))
     } catch {
       if error.code == ENOENT || error.code == ENOTDIR { return false }
       throw error
     }
-    let destination = try root.madeFolder(FilePath.folder(of: to), isPrivate: to.contains(Self.name))
+    let destination = try root.openMakingFolders(LibraryPath.folder(of: to), isPrivate: to.contains(Self.name))
     fault(.folderMade)
     do throws(SystemError) {
-      try source.rename(FilePath.name(of: from), to: destination, as: FilePath.name(of: to))
+      try source.rename(LibraryPath.name(of: from), to: destination, as: LibraryPath.name(of: to))
     } catch {
       if error.code == ENOENT { return false }
       throw error
     }
     fault(.renamed)
-    // The new name before the old one goes: behind a power cut it may have both, but never none.
+    // Sync the new name first: after a power failure the file may have both names, but never none.
     try destination.sync()
     try source.sync()
     return true
   }
 
-  /// Removes a file of the trash for good, and the asset's folder where it was the last. One that is gone is gone.
+  /// Permanently removes a file in the trash, and the folder of the asset with its last file. A missing file is not an
+  /// error.
   func remove(_ trashPath: [UInt8]) throws(SystemError) {
     do throws(SystemError) {
-      let folder = try root.open(FilePath.folder(of: trashPath), isFolder: true)
-      try folder.remove(FilePath.name(of: trashPath))
+      let folder = try root.open(LibraryPath.folder(of: trashPath), isFolder: true)
+      try folder.remove(LibraryPath.name(of: trashPath))
     } catch {
       guard error.code == ENOENT || error.code == ENOTDIR else { throw error }
     }
     removeFolder(of: trashPath)
   }
 
-  /// Removes the folder that an asset had in the trash, if nothing is left in it.
+  /// Removes the folder of an asset in the trash if it is empty.
   func removeFolder(of trashPath: [UInt8]) {
-    let folder = FilePath.folder(of: trashPath)
-    // One that is not empty, or can't be removed, is in nobody's way.
-    if let trash = try? root.open(FilePath.folder(of: folder), isFolder: true) {
-      try? trash.remove(FilePath.name(of: folder), isFolder: true)
+    let folder = LibraryPath.folder(of: trashPath)
+    // A folder that remains does no harm.
+    if let trash = try? root.open(LibraryPath.folder(of: folder), isFolder: true) {
+      try? trash.remove(LibraryPath.name(of: folder), isFolder: true)
     }
   }
 }
@@ -118,22 +119,22 @@ extension [UInt8] {
 }
 
 extension LibraryFolder {
-  /// A folder below the root, made with those above it where it is not there. None is made through a link that leaves the
-  /// library (EXDEV), and each is made sure of.
-  package func madeFolder(_ path: [UInt8], isPrivate: Bool = false) throws(SystemError) -> LibraryFile {
+  /// Opens a folder below the root, making it and its parents if needed. Makes no folder through a link that leaves the
+  /// library (EXDEV), and syncs each new folder.
+  package func openMakingFolders(_ path: [UInt8], isPrivate: Bool = false) throws(SystemError) -> LibraryFile {
     do throws(SystemError) {
       return try open(path, isFolder: true)
     } catch {
       guard error.code == ENOENT, !path.isEmpty else { throw error }
     }
-    let above = try madeFolder(FilePath.folder(of: path), isPrivate: isPrivate)
+    let above = try openMakingFolders(LibraryPath.folder(of: path), isPrivate: isPrivate)
     do throws(SystemError) {
-      try above.makeFolder(FilePath.name(of: path), mode: isPrivate ? 0o700 : 0o755)
+      try above.makeFolder(LibraryPath.name(of: path), mode: isPrivate ? 0o700 : 0o755)
       try above.sync()
     } catch {
-      // Somebody else was quicker.
+      // Another caller made the folder first.
       guard error.code == EEXIST else { throw error }
     }
-    return try above.subfolder(FilePath.name(of: path))
+    return try above.subfolder(LibraryPath.name(of: path))
   }
 }

@@ -1,5 +1,5 @@
-// The trash in the catalogue: what an asset was is read off its rows, kept, and written back, by the names of the columns, so
-// that a column which a later migration adds is kept too.
+// The trash in the catalogue. The rows of an asset are saved and restored column by column, by name, so a column that a
+// later migration adds is saved too.
 
 import Foundation
 import GRDB
@@ -11,16 +11,16 @@ struct TrashRecord: Sendable {
     case deleting, trashed, restoring, purging
   }
 
-  /// What stands for the asset's own row among those of its files.
+  /// The place number of the row of the asset itself, next to those of its files.
   private static let assetRow = -1
 
   let id: Int64
   let identifier: LocalIdentifier
   let state: State
-  /// Those that have a place in the library; none where every file was gone before.
-  let places: [TrashFolder.Place]
+  /// The files that had a place in the library; empty if all files were already missing.
+  let places: [TrashFolder.StoredFile]
 
-  // MARK: Looking
+  // MARK: Queries
 
   static func find(_ identifier: LocalIdentifier, _ db: Database) throws -> TrashRecord? {
     try Row.fetchOne(
@@ -34,13 +34,13 @@ struct TrashRecord: Sendable {
       .map { try TrashRecord($0, db) }
   }
 
-  /// Those that a process left half way.
-  static func underWay(_ db: Database) throws -> [TrashRecord] {
+  /// Records that a process left unfinished.
+  static func pending(_ db: Database) throws -> [TrashRecord] {
     try Row.fetchAll(db, sql: "SELECT id, localIdentifier, state FROM trash WHERE state <> 'trashed' ORDER BY id")
       .map { try TrashRecord($0, db) }
   }
 
-  /// Those that were deleted before a moment, the oldest first.
+  /// Records deleted before a moment, oldest first.
   static func deleted(before milliseconds: Int64, limit: Int, _ db: Database) throws -> [TrashRecord] {
     try Row.fetchAll(
       db,
@@ -58,7 +58,7 @@ struct TrashRecord: Sendable {
     places = try Row.fetchAll(
       db, sql: "SELECT place, path, trashPath FROM trashFile WHERE trash = ? ORDER BY place", arguments: [id]
     ).map { row in
-      TrashFolder.Place(
+      TrashFolder.StoredFile(
         number: row[0], path: try Self.bytes(row, at: 1), trashPath: try Self.bytes(row, at: 2))
     }
   }
@@ -67,8 +67,9 @@ struct TrashRecord: Sendable {
     try row.withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
   }
 
-  /// SQL: whether something in the trash was in an album of a part of the library; `nil`: all of it is in that part.
-  static func isSeen(in part: LibraryPart) -> String? {
+  /// SQL condition: whether an asset in the trash was in an album of a library part; `nil`: the part is the whole
+  /// library.
+  static func isVisible(in part: LibraryPart) -> String? {
     guard case .limited(let library) = part else { return nil }
     return """
       EXISTS (SELECT 1 FROM trashPlace
@@ -77,18 +78,18 @@ struct TrashRecord: Sendable {
       """
   }
 
-  func isSeen(in part: LibraryPart, _ db: Database) throws -> Bool {
-    guard let isSeen = Self.isSeen(in: part) else { return true }
-    return try Bool.fetchOne(db, sql: "SELECT \(isSeen) FROM trash WHERE id = ?", arguments: [id]) ?? false
+  func isVisible(in part: LibraryPart, _ db: Database) throws -> Bool {
+    guard let isVisible = Self.isVisible(in: part) else { return true }
+    return try Bool.fetchOne(db, sql: "SELECT \(isVisible) FROM trash WHERE id = ?", arguments: [id]) ?? false
   }
 
-  // MARK: Keeping
+  // MARK: Saving
 
   /// Writes the intent to delete an asset.
   ///
-  /// - Parameter places: where its files go, in the order of `files`.
+  /// - Parameter places: the trash paths of its files, in the order of `files`.
   static func insert(
-    _ identifier: LocalIdentifier, asset: Int64, files: [Int64], places: [TrashFolder.Place], now: Int64,
+    _ identifier: LocalIdentifier, asset: Int64, files: [Int64], places: [TrashFolder.StoredFile], now: Int64,
     _ db: Database
   ) throws -> Int64 {
     try db.execute(
@@ -99,15 +100,15 @@ struct TrashRecord: Sendable {
       try db.execute(
         sql: "INSERT INTO trashFile (trash, place, path, trashPath) VALUES (?, ?, ?, ?)",
         arguments: [id, place.number, Data(place.path), Data(place.trashPath)])
-      try keep(rowOf: "file", file, as: place.number, in: id, db)
+      try saveRow(of: "file", file, as: place.number, in: id, db)
     }
-    try keepAsset(asset, in: id, db)
+    try saveAsset(asset, in: id, db)
     return id
   }
 
-  /// Keeps what an asset is at this moment, and where; in place of what was kept of it.
-  static func keepAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
-    try keep(rowOf: "asset", asset, as: assetRow, in: id, db)
+  /// Saves the current state of an asset and its album positions, replacing what was saved before.
+  static func saveAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
+    try saveRow(of: "asset", asset, as: assetRow, in: id, db)
     try db.execute(sql: "DELETE FROM trashPlace WHERE trash = ?", arguments: [id])
     try db.execute(
       sql: """
@@ -122,7 +123,7 @@ struct TrashRecord: Sendable {
         """, arguments: [id, asset])
   }
 
-  private static func keep(rowOf table: String, _ row: Int64, as place: Int, in id: Int64, _ db: Database) throws {
+  private static func saveRow(of table: String, _ row: Int64, as place: Int, in id: Int64, _ db: Database) throws {
     let columns = try columns(of: table, db)
     guard
       let values = try Row.fetchOne(
@@ -136,69 +137,69 @@ struct TrashRecord: Sendable {
     }
   }
 
-  /// Those that are written, not made of others.
+  /// The stored columns, without generated ones.
   private static func columns(of table: String, _ db: Database) throws -> [String] {
     try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [table])
   }
 
-  func become(_ state: State, _ db: Database) throws {
+  func setState(_ state: State, _ db: Database) throws {
     try db.execute(sql: "UPDATE trash SET state = ? WHERE id = ?", arguments: [state.rawValue, id])
   }
 
-  func forget(_ db: Database) throws { try db.execute(sql: "DELETE FROM trash WHERE id = ?", arguments: [id]) }
+  func delete(_ db: Database) throws { try db.execute(sql: "DELETE FROM trash WHERE id = ?", arguments: [id]) }
 
-  /// A file that is not there, or is somewhere else than was foreseen.
-  func forget(_ place: TrashFolder.Place, _ db: Database) throws {
+  /// Removes a file that is missing or at an unexpected path.
+  func delete(_ place: TrashFolder.StoredFile, _ db: Database) throws {
     try db.execute(sql: "DELETE FROM trashFile WHERE trash = ? AND place = ?", arguments: [id, place.number])
     try db.execute(sql: "DELETE FROM trashValue WHERE trash = ? AND file = ?", arguments: [id, place.number])
   }
 
-  func note(_ place: TrashFolder.Place, _ db: Database) throws {
+  func updatePaths(_ place: TrashFolder.StoredFile, _ db: Database) throws {
     try db.execute(
       sql: "UPDATE trashFile SET path = ?, trashPath = ? WHERE trash = ? AND place = ?",
       arguments: [Data(place.path), Data(place.trashPath), id, place.number])
   }
 
-  // MARK: Putting back
+  // MARK: Restoring
 
-  /// Makes it the asset that it was, of the files that are where `places` says, and ends the record.
+  /// Restores the asset with the files at `places`, and deletes the record.
   ///
-  /// - Returns: its row, which is the one that it had.
-  func putBack(_ writer: inout AssetWriter) throws -> Int64 {
+  /// - Returns: its row, with the same identifier as before.
+  func restore(_ writer: inout AssetWriter) throws -> Int64 {
     let db = writer.db
     for place in places {
-      // A scan may have met the file before we were here. It is this asset's.
+      // A scan may have indexed the file first. It belongs to this asset.
       let found = try Int64.fetchOne(db, sql: "SELECT id FROM file WHERE path = ?", arguments: [Data(place.path)])
       if let found { try writer.remove(row: found) }
     }
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue
-    asset["placelessRevision"] = .null
-    // The others of its burst have settled without it.
+    asset["nonLocationRevision"] = .null
+    // Its burst was re-evaluated without it.
     let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
     asset["burstIdentifier"] = .null
     asset["representsBurst"] = 0.databaseValue
     let selection = asset["burstSelectionTypes"].flatMap(Int64.fromDatabaseValue) ?? 0
     asset["burstSelectionTypes"] = (selection & ~Int64(BurstSelectionTypes.autoPick.rawValue)).databaseValue
     let row = try insert(asset, into: "asset", db)
-    // Nobody is told any more that it is gone.
+    // Clients must no longer see the asset as deleted.
     try db.execute(sql: "DELETE FROM deletedAsset WHERE id = ?", arguments: [row])
     for place in places {
       var file = try values(place.number, of: "file", db)
-      // Never the number that it had: a scan under way may believe that one to be missing.
+      // A new identifier: a running scan may list the old one as missing.
       file["id"] = nil
       file["asset"] = row.databaseValue
       file["path"] = Data(place.path).databaseValue
       _ = try insert(file, into: "file", db)
       if wasOfBurst, place.number == 0 {
-        writer.bursts.cameBack(row, burst: file["burst"].flatMap(String.fromDatabaseValue), place.path)
+        writer.bursts.pictureRestored(row, burst: file["burst"].flatMap(String.fromDatabaseValue), place.path)
       }
     }
-    try putBackMembers(row, db)
+    try restoreMemberships(row, db)
     try db.execute(
       sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
       arguments: [OriginalFile.displayName(places.first?.path ?? []), row])
-    try forget(db)
+    try delete(db)
     return row
   }
 
@@ -221,8 +222,9 @@ struct TrashRecord: Sendable {
     return db.lastInsertedRowID
   }
 
-  /// Into the albums that are still there; where its place was given to another one meanwhile, right behind that.
-  private func putBackMembers(_ asset: Int64, _ db: Database) throws {
+  /// Restores the membership in albums that still exist. If its position was taken meanwhile, the asset goes directly
+  /// after it.
+  private func restoreMemberships(_ asset: Int64, _ db: Database) throws {
     let rows = try Row.fetchAll(
       db,
       sql: """
@@ -255,9 +257,9 @@ struct TrashRecord: Sendable {
 }
 
 extension AssetWriter {
-  /// An asset goes, with all its files.
+  /// Removes an asset with all its files.
   mutating func remove(asset: Int64) throws {
-    try bursts.leaves(asset)
+    try bursts.pictureRemoved(asset)
     try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [asset])
   }
 }

@@ -2,12 +2,12 @@ import Foundation
 import LibraryFolder
 import PhotoModel
 
-/// Where uploads go in the library: a path with `{year}`, `{month}`, `{day}`, `{camera}`, `{name}`, `{stem}` and `{ext}`.
+/// The path template of uploads, with `{year}`, `{month}`, `{day}`, `{camera}`, `{name}`, `{stem}` and `{ext}`.
 package struct UploadTemplate: Sendable, Hashable {
   package static let text = "{year}/{month}/{name}"
   static let standard = UploadTemplate(parts: [[.year], [.month], [.name]])
 
-  /// What is wrong with one, for people.
+  /// Why a template is invalid, for display.
   package struct Malformed: Error, Sendable, Hashable {
     package let reason: String
   }
@@ -17,7 +17,7 @@ package struct UploadTemplate: Sendable, Hashable {
     case year, month, day, camera, name, stem, ext
   }
 
-  /// The parts of each component.
+  /// The parts of each path component.
   private let parts: [[Part]]
 
   private init(parts: [[Part]]) { self.parts = parts }
@@ -30,29 +30,29 @@ package struct UploadTemplate: Sendable, Hashable {
       while !rest.isEmpty {
         let plain = rest.prefix { $0 != "{" && $0 != "}" }
         if !plain.isEmpty {
-          guard UploadName.component("x\(plain)x") == "x\(plain)x" else {
-            throw Malformed(reason: "\(plain) can't be part of a file's name")
+          guard UploadFilename.component("x\(plain)x") == "x\(plain)x" else {
+            throw Malformed(reason: "\(plain) can't be part of a file name")
           }
           parts.append(.text(String(plain)))
           rest = rest.dropFirst(plain.count)
           continue
         }
         guard let end = rest.firstIndex(of: "}"), let part = Self.part(rest[..<end].dropFirst()) else {
-          throw Malformed(reason: "it knows {year}, {month}, {day}, {camera}, {name}, {stem} and {ext}")
+          throw Malformed(reason: "invalid placeholder; use {year}, {month}, {day}, {camera}, {name}, {stem} or {ext}")
         }
         parts.append(part)
         rest = rest[rest.index(after: end)...]
       }
       if case .text(let first) = parts.first, first.hasPrefix(".") || first.hasPrefix(" ") {
-        throw Malformed(reason: "no part of a path begins with a dot or a space: scans pass over hidden folders")
+        throw Malformed(reason: "a path component must not begin with a dot or a space: scans skip hidden folders")
       }
       if parts.isEmpty {
-        throw Malformed(reason: "it is a path below the library's root, with something between two slashes")
+        throw Malformed(reason: "use a relative path below the library root, without empty components")
       }
       components.append(parts)
     }
     guard let last = components.last, last.contains(where: { $0 == .name || $0 == .stem }) else {
-      throw Malformed(reason: "the last part of the path holds {name} or {stem}")
+      throw Malformed(reason: "the last path component must contain {name} or {stem}")
     }
     self.init(parts: components)
   }
@@ -70,11 +70,11 @@ package struct UploadTemplate: Sendable, Hashable {
     }
   }
 
-  /// The path of a file, below the library's root.
+  /// The path of a file, below the library root.
   ///
   /// - Parameters:
-  ///   - name: of ``UploadName``.
-  ///   - zone: in whose days it lies.
+  ///   - name: a result of ``UploadFilename``.
+  ///   - zone: the zone that the date components are in.
   func path(for name: [UInt8], date: Timestamp, camera: String?, zone: TimeZone) -> [UInt8] {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = zone
@@ -95,19 +95,19 @@ package struct UploadTemplate: Sendable, Hashable {
         case .year: digits(civil.era == 0 ? 0 : civil.year, 4)
         case .month: digits(civil.month, 2)
         case .day: digits(civil.day, 2)
-        case .camera: camera.map(UploadName.component).flatMap { $0.isEmpty ? nil : $0 } ?? "unknown"
+        case .camera: camera.map(UploadFilename.component).flatMap { $0.isEmpty ? nil : $0 } ?? "unknown"
         case .name: text
         case .stem: String(text[..<(dot ?? text.endIndex)])
         case .ext: dot.map { text[text.index(after: $0)...].lowercased() } ?? ""
         }
       }.joined()
-      // Of a stem alone, or one that looks as if it had an ending.
+      // The component lacks the extension, for example because it uses `{stem}`.
       if isFile, let dot, !whole.lowercased().hasSuffix(text[dot...].lowercased()) { whole += text[dot...] }
       let bytes =
         isFile
-        ? UploadName.file(whole, ending: dot.map { String(text[text.index(after: $0)...]) } ?? "")
-        : FilePath.truncated(Array(UploadName.component(whole).utf8), to: FilePath.maximumName)
-      path = FilePath.join(path, bytes.isEmpty ? [UInt8(ascii: "_")] : bytes)
+        ? UploadFilename.file(whole, fileExtension: dot.map { String(text[text.index(after: $0)...]) } ?? "")
+        : LibraryPath.truncated(Array(UploadFilename.component(whole).utf8), to: LibraryPath.maximumNameBytes)
+      path = LibraryPath.join(path, bytes.isEmpty ? [UInt8(ascii: "_")] : bytes)
     }
     return path
   }

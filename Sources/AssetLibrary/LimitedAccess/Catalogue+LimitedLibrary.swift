@@ -1,4 +1,5 @@
-// Limited libraries come into being when somebody asks with one, and go when nobody has for long.
+// A limited library is created at the first read with its set of granted collections, and deleted after thirty days
+// without a read.
 
 import Foundation
 import GRDB
@@ -6,41 +7,41 @@ import PhotoModel
 import Synchronization
 
 extension Catalogue {
-  /// A limited library that nobody asked with for so long is given up; it is made again for whoever does.
-  private static let limitedLibraryDays: Int64 = 30
+  /// Days without a read after which a limited library is deleted. The next read creates it again.
+  private static let limitedLibraryLifetimeDays: Int64 = 30
 
-  /// Reads what there is for a principal.
+  /// Reads the part of the library that a principal can see.
   ///
   /// The first read with a set of granted collections writes a row for each asset in them.
   func read<Value>(
     for principal: Principal, _ body: (Database, LibraryPart) throws -> Value
   ) throws(AssetSourceError) -> Value {
-    // What was made may go before it is read, but not time after time.
+    // The library may be pruned between its creation and the read, but not several times in a row.
     for _ in 0..<4 {
       let read: (value: Value, part: LibraryPart)? = try read { db in
         guard let part = try LibraryPart(of: principal, db) else { return nil }
         return (try body(db, part), part)
       }
       if let read {
-        if case .limited(let library) = read.part { limitedUse.note(library) }
+        if case .limited(let library) = read.part { limitedUsage.note(library) }
         return read.value
       }
-      try makeLimitedLibrary(of: principal.visibility)
+      try createLimitedLibrary(of: principal.visibility)
     }
-    throw .catalogueFailed("a limited library goes as soon as it is made")
+    throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
   }
 
-  private func makeLimitedLibrary(of visibility: Visibility) throws(AssetSourceError) {
+  private func createLimitedLibrary(of visibility: Visibility) throws(AssetSourceError) {
     guard case .collections(let granted) = visibility, let digest = visibility.grantedDigest else { return }
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    // No change of the library.
-    try writeUncounted { db in
+    // Not a change of the library: no token.
+    try writeMaintenance { db in
       try db.execute(
         sql: """
-          INSERT OR IGNORE INTO limitedLibrary (granted, revision, placelessRevision, madeRevision, usedDate)
+          INSERT OR IGNORE INTO limitedLibrary (granted, revision, nonLocationRevision, madeRevision, usedDate)
           SELECT ?, value, value, value, ? FROM library WHERE key = 'token'
           """, arguments: [digest, now])
-      // Somebody else may have been quicker.
+      // Another reader may have created it first.
       guard db.changesCount == 1 else { return }
       let library = db.lastInsertedRowID
       let grant = try db.makeStatement(sql: "INSERT INTO limitedGrant VALUES (?, ?)")
@@ -55,19 +56,19 @@ extension Catalogue {
     }
   }
 
-  /// Notes which limited libraries were used since the last call, and gives up those that were not for thirty days. To be
-  /// called now and then, once a day or oftener.
-  package func tidyLimitedLibraries(
+  /// Records which limited libraries were read since the last call, and deletes those that were not read for thirty
+  /// days. Call it at least once a day.
+  package func pruneLimitedLibraries(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
   ) throws(AssetSourceError) {
-    let used = limitedUse.take()
-    let limit = now.milliseconds - Self.limitedLibraryDays * CivilDate.millisecondsPerDay
+    let used = limitedUsage.take()
+    let limit = now.milliseconds - Self.limitedLibraryLifetimeDays * CivilDate.millisecondsPerDay
     let isNeeded = try read { db in
       try !used.isEmpty
         || Int.fetchOne(db, sql: "SELECT 1 FROM limitedLibrary WHERE usedDate < ?", arguments: [limit]) != nil
     }
     guard isNeeded else { return }
-    try writeUncounted { db in
+    try writeMaintenance { db in
       let note = try db.makeStatement(sql: "UPDATE limitedLibrary SET usedDate = max(usedDate, ?) WHERE id = ?")
       for library in used { try note.execute(arguments: [now.milliseconds, library]) }
       try db.execute(sql: "DELETE FROM limitedLibrary WHERE usedDate < ?", arguments: [limit])
@@ -75,9 +76,9 @@ extension Catalogue {
   }
 }
 
-/// Which limited libraries were read from: as many as there are sets of granted collections, which those who may grant
-/// keep few.
-final class LimitedUse: Sendable {
+/// The limited libraries that were read since the last call of `take()`: at most one for each distinct set of granted
+/// collections.
+final class LimitedLibraryUsage: Sendable {
   private let used = Mutex<Set<Int64>>([])
 
   func note(_ library: Int64) { used.withLock { _ = $0.insert(library) } }

@@ -1,20 +1,22 @@
-// What of the library there is for whoever asks, as SQL. Tables of limited libraries, and their indexes, are called after
-// those of the whole one and have the same columns behind `library`, so that a read is written once for both.
+// The part of the library that a principal can see, as SQL. Tables of limited libraries and their indexes are named
+// after those of the whole library and have the same columns after `library`, so that each read is written once for
+// both.
 
 import Crypto
 import Foundation
 import GRDB
 import PhotoModel
 
-/// The part of the library that a read runs over: every statement of the read begins with it.
+/// The part of the library that a read may see. Every statement of the read is limited to it.
 enum LibraryPart: Sendable, Hashable {
   case whole
-  /// A limited library, by its row.
+  /// A limited library, given by its row.
   case limited(Int64)
 
-  /// The part of a principal, inside one read. `nil`: a limited library that is not made yet.
+  /// The part that a principal can see, within one read. `nil` if its limited library has not been created yet.
   ///
-  /// It is looked up by what is granted, by one key, each time: so nothing that is kept can be out of date.
+  /// It is looked up by the digest of the granted collections in each read, and is never cached, so it can't be out of
+  /// date.
   init?(of principal: Principal, _ db: Database) throws {
     guard let granted = principal.visibility.grantedDigest else {
       self = .whole
@@ -26,7 +28,7 @@ enum LibraryPart: Sendable, Hashable {
     self = .limited(id)
   }
 
-  /// The token of the last change of anything in it.
+  /// The token of the last change within this part.
   func revision(_ db: Database) throws -> Int64 {
     switch self {
     case .whole: return try Catalogue.changeToken(db).number
@@ -36,7 +38,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// Whether a collection is in it, by its row.
+  /// Whether a collection, given by its row, is in this part.
   func contains(collection row: Int64, _ db: Database) throws -> Bool {
     guard case .limited(let library) = self else { return true }
     return try Int.fetchOne(
@@ -44,9 +46,17 @@ enum LibraryPart: Sendable, Hashable {
       arguments: [row, library]) != nil
   }
 
+  /// Whether an asset, given by its row, is in this part.
+  func contains(asset row: Int64, _ db: Database) throws -> Bool {
+    guard case .limited(let library) = self else { return true }
+    return try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT 1 FROM limitedAsset WHERE asset = ? AND library = ?"),
+      arguments: [row, library]) != nil
+  }
+
   // MARK: SQL
 
-  /// A table or an index of the whole library, or the one of limited libraries that is like it.
+  /// The name of a table or an index of the whole library, or of its counterpart for limited libraries.
   func name(_ name: String) -> String {
     switch self {
     case .whole: name
@@ -54,7 +64,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// True of a table's rows that are in it.
+  /// A condition that limits a table's rows to this part.
   var condition: String { condition(on: "library") }
 
   func condition(on column: String) -> String {
@@ -64,7 +74,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// Its assets along an index of the table of assets: what follows FROM. `condition` goes with it.
+  /// The FROM clause that reads this part's assets along an index of `asset`. Combine it with `condition`.
   func assets(by index: AssetIndex) -> String {
     switch self {
     case .whole: "asset INDEXED BY \(index.rawValue)"
@@ -72,7 +82,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// Those of its assets whose rows are listed somewhere.
+  /// The FROM clause that reads this part's assets from a list of row numbers with the alias `listed`.
   func assets(in list: String) -> String {
     switch self {
     case .whole: "\(list) CROSS JOIN asset ON asset.id = listed.value"
@@ -84,7 +94,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// A smart album's rule as its index says it, in literals.
+  /// A smart album's rule in the form that its index declares, with literals.
   func condition(of album: SmartAlbum) -> String {
     switch self {
     case .whole: album.condition
@@ -92,7 +102,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// A column of an asset that its indexes hold, along them.
+  /// An asset column that this part's indexes contain.
   func column(_ name: String) -> String {
     switch self {
     case .whole: "asset." + name
@@ -100,7 +110,7 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// Begins to insert into a table with such columns, of which `library` is the first.
+  /// An INSERT statement for a table of this part; for limited libraries it adds the column `library`.
   func insertion(into table: String, _ columns: String, _ values: String) -> String {
     switch self {
     case .whole: "INSERT INTO \(table) (\(columns)) VALUES (\(values))"
@@ -109,7 +119,8 @@ enum LibraryPart: Sendable, Hashable {
     }
   }
 
-  /// Statements of the whole library are few and kept; of limited ones there is no end.
+  /// Prepares a statement. Those of the whole library are few and cached; those of limited libraries contain the
+  /// library's row, so their number is unlimited.
   func statement(_ sql: String, _ db: Database) throws -> Statement {
     switch self {
     case .whole: try db.cachedStatement(sql: sql)
@@ -118,13 +129,13 @@ enum LibraryPart: Sendable, Hashable {
   }
 }
 
-/// An index of the table of assets that reads run along.
+/// An index of `asset` that reads run along.
 enum AssetIndex: String, Sendable, Hashable {
-  // The index of a column that is UNIQUE has a name of SQLite's making.
+  // SQLite chooses the name of the index of a UNIQUE column.
   case byIdentifier = "sqlite_autoindex_asset_1"
   case byBurst = "assetByBurst"
   case byDate = "assetByDate"
-  /// With nothing in it that a listing leaves out.
+  /// Contains only assets with `listing = 0`.
   case visibleByDate = "visibleAssetByDate"
   case byAddition = "assetByAddition"
   case favorites = "favoriteByDate"
@@ -138,7 +149,7 @@ enum AssetIndex: String, Sendable, Hashable {
   case raw = "rawByDate"
   case hidden = "hiddenByDate"
 
-  /// The same of limited libraries.
+  /// The counterpart for limited libraries.
   var ofLimited: String {
     switch self {
     case .byIdentifier: "limitedAssetByIdentifier"
@@ -149,7 +160,7 @@ enum AssetIndex: String, Sendable, Hashable {
 }
 
 extension Visibility {
-  /// What a set of granted collections is known by; `nil`: everything is.
+  /// The SHA-256 digest that identifies a set of granted collections; `nil` if everything is granted.
   var grantedDigest: Data? {
     guard case .collections(let granted) = self else { return nil }
     var hash = SHA256()

@@ -1,4 +1,4 @@
-// What a file says of itself: its header and its metadata, never a pixel.
+// Reads the header and the metadata of a file. Never decodes pixels.
 
 import Dispatch
 import Foundation
@@ -11,19 +11,20 @@ import Synchronization
 struct FileProbe: Sendable {
   let root: LibraryFolder
   let limits: CodecLimits
-  private let clock: WallClock
+  private let clock: EXIFDateResolver
 
-  /// - Parameter timeZone: what dates without an offset are in.
+  /// - Parameter timeZone: the zone of dates without an offset.
   init(root: LibraryFolder, limits: CodecLimits, timeZone: TimeZone) {
     self.root = root
     self.limits = limits
-    clock = WallClock(timeZone: timeZone)
+    clock = EXIFDateResolver(timeZone: timeZone)
   }
 
-  /// What findings depend on beside the files: a scan with another mark reads every file anew.
-  var mark: String { "4 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
+  /// again.
+  var version: String { "5 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
-  /// Reads as many at once as there are cores; the results are in the order of the files.
+  /// Probes one file per core at a time; the results are in the order of `files`.
   func probe(_ files: [WalkedFile]) -> [ProbedFile] {
     let results = Mutex<[ProbedFile?]>(Array(repeating: nil, count: files.count))
     DispatchQueue.concurrentPerform(iterations: files.count) { i in
@@ -33,12 +34,12 @@ struct FileProbe: Sendable {
     return results.withLock { $0.compactMap(\.self) }
   }
 
-  /// Opens and reads one file. Whatever is wrong with it becomes its finding; what is wrong with its surroundings too,
-  /// but under an identity that makes the next scan try again.
+  /// Opens and probes one file. A defect of the file becomes its finding. So does an I/O error, but under an identity
+  /// that makes the next scan try again.
   func probe(_ file: WalkedFile) -> ProbedFile {
     do {
       let opened = try root.open(file.path)
-      // The identity of what was read, should it have been replaced since it was walked past.
+      // The identity of the opened file, which may have replaced the one that the walk saw.
       let identity = opened.identity
       guard opened.isRegularFile else {
         return ProbedFile(path: file.path, identity: identity, finding: .unreadable("not a regular file"))
@@ -46,22 +47,22 @@ struct FileProbe: Sendable {
       do throws(CodecError) {
         return ProbedFile(path: file.path, identity: identity, finding: .media(try media(of: opened, at: file.path)))
       } catch {
-        let isPassing = if case .readFailed = error { true } else { error == .outOfMemory }
+        let isRetryable = if case .readFailed = error { true } else { error == .outOfMemory }
         return ProbedFile(
-          path: file.path, identity: isPassing ? .unknown : identity, finding: .unreadable(error.description))
+          path: file.path, identity: isRetryable ? .unknown : identity, finding: .unreadable(error.description))
       }
     } catch {
       return ProbedFile(path: file.path, identity: .unknown, finding: .unreadable("\(error)"))
     }
   }
 
-  /// What an open file says of itself.
+  /// The metadata of an open file.
   func media(of file: LibraryFile, at path: [UInt8]) throws(CodecError) -> ProbedMedia {
-    // A picture over a limit is an asset all the same: whoever asks for it is told by name why it isn't shown.
-    let header = try MediaHeader.read(from: file, limits: limits.headerAlone)
+    // A picture over a limit is still an asset: a request for it gets an error that names the limit.
+    let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
     var media = media(header, file.identity, path)
     do throws(ByteSourceError) {
-      media.fingerprint = try Fingerprint(of: file)
+      media.fingerprint = try FileFingerprint(of: file)
     } catch {
       switch error {
       case .readFailed(let code): throw .readFailed(code: code)
@@ -83,18 +84,18 @@ struct FileProbe: Sendable {
       modificationDate: modified, location: header.exif.location, cameraMake: header.exif.make,
       cameraModel: header.exif.model, thumbnail: header.thumbnail,
       contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
-    media.mediaSubtypes.formUnion(SubtypeGuess(media, path: path).subtypes)
+    media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
     return media
   }
 }
 
-/// What a picture is by its looks, where its file does not say.
-struct SubtypeGuess {
-  /// No sensor and no screen is as wide as that; a picture of a camera that is was put together out of several.
+/// Guesses subtypes from dimensions and file name where the file does not name them.
+struct SubtypeHeuristic {
+  /// No sensor or screen is this wide: a camera picture of this aspect ratio was stitched.
   private static let panoramaRatio = 2.5
-  /// A narrow strip that was cut out of a picture is no panorama.
+  /// A narrow crop is not a panorama.
   private static let panoramaSide = 3000
-  /// What Android, GNOME, KDE, Windows and macOS call them.
+  /// Filename prefixes of screenshots on Android, GNOME, KDE, Windows and macOS.
   private static let screenshotNames = ["screenshot", "screen shot", "screen_shot"]
 
   private(set) var subtypes: MediaSubtypes = []

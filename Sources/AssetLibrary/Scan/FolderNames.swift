@@ -1,5 +1,5 @@
-// The names in one folder, in one buffer: a folder of a hundred thousand photographs is two allocations, not a hundred
-// thousand, and is gone as a whole when the walk leaves it.
+// The names of one folder in one buffer: a folder of a hundred thousand photographs takes two allocations, not a
+// hundred thousand, and is freed at once when the walk leaves it.
 
 import LibraryFolder
 
@@ -10,34 +10,34 @@ import LibraryFolder
 struct FolderNames {
   private struct Entry {
     let offset: UInt32
-    /// Of its bytes in the buffer, a folder's slash among them.
+    /// Length in bytes in the buffer, including the slash of a folder.
     let length: UInt16
     let isFolder: Bool
   }
 
-  /// The names one behind the other; a folder's has a slash behind it, which is how it sorts in a list of paths.
+  /// The names, concatenated; each folder name is followed by a slash, as in the order of paths.
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
 
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
 
-  /// What is no part of a library, by its name: hidden folders. They are other programs' own (trash, thumbnails, version
+  /// Whether a name is not part of the library: hidden folders belong to other programs (trash, thumbnails, version
   /// control).
-  static func passesOver(_ name: some Collection<UInt8>, isFolder: Bool) -> Bool {
+  static func isIgnored(_ name: some Collection<UInt8>, isFolder: Bool) -> Bool {
     isFolder && name.first == UInt8(ascii: ".")
   }
 
-  /// Reads a folder's names as they come, save those that are passed over.
+  /// Reads the names of a folder in directory order, without the ignored ones.
   ///
   /// - Parameters:
-  ///   - limit: no more than so many.
-  ///   - isFolder: asked of a link, and where the file system does not tell.
+  ///   - limit: maximum number of names to read.
+  ///   - isFolder: called for a link, and where the file system does not report the type.
   init(
     of folder: LibraryFile, limit: Int = .max, isFolder: (_ name: [UInt8], _ isLink: Bool) -> Bool
   ) throws(SystemError) {
-    // The directory stream closes its descriptor, the folder keeps its own. They share a position, which is at its
-    // beginning only the first time.
+    // `closedir` closes the descriptor, so the stream gets a copy. The copy shares the read position with the original,
+    // hence `rewinddir`.
     let copy = dup(folder.descriptor)
     guard copy >= 0, let stream = fdopendir(copy) else {
       let code = errno
@@ -52,7 +52,7 @@ struct FolderNames {
         if errno != 0 { throw SystemError(code: errno) }
         return
       }
-      // A name may be longer than the field is declared, on FUSE.
+      // On FUSE a name may be longer than the declared field.
       let field = UnsafeRawPointer(found) + MemoryLayout<dirent>.offset(of: \.d_name)!
       let name = UnsafeRawBufferPointer(start: field, count: strlen(field.assumingMemoryBound(to: CChar.self)))
       if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { continue }
@@ -62,7 +62,7 @@ struct FolderNames {
         case Int32(DT_REG): false
         default: isFolder(Array(name), Int32(found.pointee.d_type) == Int32(DT_LNK))
         }
-      if Self.passesOver(name, isFolder: isFolder) { continue }
+      if Self.isIgnored(name, isFolder: isFolder) { continue }
       guard let offset = UInt32(exactly: bytes.count), let length = UInt16(exactly: name.count + (isFolder ? 1 : 0))
       else { throw SystemError(code: EOVERFLOW) }
       bytes.append(contentsOf: name)
@@ -71,13 +71,13 @@ struct FolderNames {
     }
   }
 
-  /// Puts them into the order of their paths' bytes: `next` goes by it.
+  /// Sorts the names by the bytes of their paths, for `next`.
   mutating func sort() {
     bytes.withUnsafeBytes { bytes in
       entries.sort { a, b in
         let order = memcmp(
           bytes.baseAddress! + Int(a.offset), bytes.baseAddress! + Int(b.offset), Int(min(a.length, b.length)))
-        // Backwards, so that the next one is the last.
+        // Descending, because `next` takes the last entry.
         return order == 0 ? a.length > b.length : order > 0
       }
     }

@@ -1,6 +1,7 @@
-// A scan: the folder as it is, merged with the catalogue as it was, both in the order of their paths. What stands in
-// both with the same identity is left alone, unopened; what is new or changed is probed, a batch in parallel; what is
-// only in the catalogue is removed at the end, if the library is here at all and it is not suspiciously much.
+// A scan merges two streams sorted by path: the files in the folder and the rows in the catalogue. A file with an
+// unchanged identity is skipped without opening it. New and changed files are probed in parallel, one batch at a time.
+// Rows without a file are removed at the end, unless the library or one of its disks is missing, or suspiciously many
+// files are.
 
 import Foundation
 import ImageCodec
@@ -15,53 +16,59 @@ package struct LibraryScanner: Sendable {
   let directory: String
   private let timeZone: TimeZone
   let maximumRemovalPercent: Int
-  private let quiet: Duration
+  private let settleTime: Duration
+  private let deferralLimit: Int
   private let limits: CodecLimits
-  let surroundings: LibrarySurroundings
+  let environment: LibraryEnvironment
   let logger: Logger
 
   /// - Parameters:
-  ///   - directory: the library's folder.
-  ///   - timeZone: what EXIF dates without an offset are in.
-  ///   - maximumRemovalPercent: a scan that would remove more than this share of the files stops and says so.
-  ///   - quiet: a new or changed file is left until nothing of it has changed for so long.
+  ///   - directory: the folder of the library.
+  ///   - timeZone: the zone of EXIF dates without an offset.
+  ///   - maximumRemovalPercent: a scan that would remove more than this share of the files is refused.
+  ///   - settleTime: a new or changed file is indexed once it has not changed for this long.
+  ///   - deferralLimit: how many unsettled files are remembered; with more, the library is walked a second time.
   package init(
     catalogue: Catalogue, directory: String, timeZone: String, maximumRemovalPercent: Int,
-    quiet: Duration = .zero, limits: CodecLimits, surroundings: LibrarySurroundings = .system, logger: Logger
+    settleTime: Duration = .zero, deferralLimit: Int = 10_000, limits: CodecLimits,
+    environment: LibraryEnvironment = .system, logger: Logger
   ) throws(AssetLibraryError) {
     guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
     self.catalogue = catalogue
     self.directory = directory
     self.timeZone = zone
     self.maximumRemovalPercent = maximumRemovalPercent
-    self.quiet = quiet
+    self.settleTime = settleTime
+    self.deferralLimit = deferralLimit
     self.limits = limits
-    self.surroundings = surroundings
+    self.environment = environment
     self.logger = logger
   }
 
-  /// Scans the whole library once. Blocks; `progressed` is called on this thread, a few times a second at most.
+  /// Scans the whole library once. Blocks; `onProgress` is called on this thread, a few times a second at most.
   ///
-  /// A scan that is stopped leaves what it has done so far in the catalogue, and removes nothing.
+  /// A stopped scan keeps what it has written so far, and removes nothing.
   ///
   /// - Parameters:
-  ///   - acceptsRemovals: what is not there is gone, however much it is and whatever disk is missing.
-  ///   - foresees: progress is told with what is to be expected.
+  ///   - acceptsRemovals: remove all missing files, however many, and even if a disk is missing.
+  ///   - estimatesTotal: include the expected number of files in the progress.
   package func scan(
-    acceptingRemovals acceptsRemovals: Bool = false, foreseeing foresees: Bool = false, stop: StopFlag = StopFlag(),
-    progressed: (ScanProgress) -> Void = { _ in }
+    acceptingRemovals acceptsRemovals: Bool = false, estimatingTotal estimatesTotal: Bool = false,
+    stop: StopFlag = StopFlag(),
+    onProgress: (ScanProgress) -> Void = { _ in }
   ) throws(AssetLibraryError) -> ScanProgress {
-    var order = ScanOrder(stop: stop)
-    order.acceptsRemovals = acceptsRemovals
-    order.foresees = foresees
-    let outcome = try scan(order, progressed)
+    var options = ScanOptions(stop: stop)
+    options.acceptsRemovals = acceptsRemovals
+    options.estimatesTotal = estimatesTotal
+    let outcome = try scan(options, onProgress)
     if let refusal = outcome.refusal { throw refusal }
     return outcome.progress
   }
 
-  /// Scans what the order says. One that is refused as a whole throws; an outcome's refusal is of the removals alone.
+  /// Scans the scope of `options`. A scan that can't run throws; `ScanOutcome.refusal` means that only the removals
+  /// were refused.
   func scan(
-    _ order: ScanOrder, _ progressed: (ScanProgress) -> Void = { _ in }
+    _ options: ScanOptions, _ onProgress: (ScanProgress) -> Void = { _ in }
   ) throws(AssetLibraryError) -> ScanOutcome {
     let root: LibraryFolder
     do throws(SystemError) {
@@ -72,9 +79,16 @@ package struct LibraryScanner: Sendable {
     let lock = try ScanLock(dataFolder: catalogue.dataFolder)
     defer { withExtendedLifetime(lock) {} }
     do throws(AssetSourceError) {
-      let mounts = try MountCheck(catalogue: catalogue, root: root, surroundings: surroundings)
-      let absent = order.acceptsRemovals ? [] : try mounts.absent()
-      return try merge(root, mounts, absent, order, progressed)
+      let first = try walkThrough(root, options, onProgress)
+      guard first.fullScanDelay != nil, !options.returnsRechecks, first.refusal == nil, !options.stop.isRaised else {
+        return first
+      }
+      // The first walk has waited until the files beyond the limit settled, too.
+      var again = options
+      again.isSecondWalk = true
+      var second = try walkThrough(root, again, onProgress)
+      second.progress.add(walkBefore: first.progress)
+      return second
     } catch {
       throw AssetLibraryError(error, dataFolder: catalogue.dataFolder)
     }
@@ -82,46 +96,56 @@ package struct LibraryScanner: Sendable {
 }
 
 extension LibraryScanner {
+  private func walkThrough(
+    _ root: LibraryFolder, _ options: ScanOptions, _ onProgress: (ScanProgress) -> Void
+  ) throws(AssetSourceError) -> ScanOutcome {
+    let mounts = try MountCheck(catalogue: catalogue, root: root, environment: environment)
+    let absent = options.acceptsRemovals ? [] : try mounts.missingMounts()
+    return try merge(root, mounts, absent, options, onProgress)
+  }
+
   private func merge(
-    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ order: ScanOrder,
-    _ progressed: (ScanProgress) -> Void
+    _ root: LibraryFolder, _ mounts: MountCheck, _ absent: [KnownMount], _ options: ScanOptions,
+    _ onProgress: (ScanProgress) -> Void
   ) throws(AssetSourceError) -> ScanOutcome {
     let before = mounts.state()
-    let isWhole = order.scope.isEverything
-    let scope = order.scope.without(isWhole ? [] : absent.map(\.path))
+    let isWhole = options.scope.isEverything
+    let scope = options.scope.without(isWhole ? [] : absent.map(\.path))
     var walk = LibraryWalk(
-      root: root, surroundings: surroundings, scope: scope, passingOver: Set(absent.map(\.path)),
-      observer: order.observer)
-    if walk.isEmpty && !order.acceptsRemovals, let refusal = try emptyLibrary() { return ScanOutcome(refusal: refusal) }
+      root: root, environment: environment, scope: scope, skipping: Set(absent.map(\.path)),
+      observer: options.observer)
+    if walk.isEmpty && !options.acceptsRemovals, let refusal = try emptyLibraryRefusal() {
+      return ScanOutcome(refusal: refusal)
+    }
     if absent.contains(where: { $0.path.isEmpty }) {
       return ScanOutcome(refusal: .otherFileSystem(path: directory))
     }
     let lastID = try catalogue.lastFileID()
-    var known = KnownFiles(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID, scope: scope)
+    var known = KnownFileCursor(catalogue: catalogue, pageSize: Self.pageSize, lastID: lastID, scope: scope)
     let probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
-    // What is told of is a few files; all of them are read anew by a scan of all.
-    let readsAll = isWhole ? try catalogue.probeMark() != probe.mark : false
-    var state = Batch(root: root, catalogue: catalogue, readsAll: readsAll, lastID: lastID)
-    state.keptFolders = absent.map(\.path)
-    state.progress.absentMounts = absent.count
+    // Only a full scan probes every file again; a scan of changed paths covers few files.
+    let reprobesAll = isWhole ? try catalogue.probeVersion() != probe.version : false
+    var state = ScanBatch(root: root, catalogue: catalogue, reprobesAll: reprobesAll, lastID: lastID)
+    state.skippedFolders = absent.map(\.path)
+    state.progress.missingMounts = absent.count
     var missing = MissingFiles()
-    var batch = BatchLimit()
-    var written = FilesBeingWritten(quiet: quiet)
-    var others = OtherNames(catalogue: catalogue, isWanted: !isWhole)
+    var batch = AdaptiveBatchSize()
+    var unsettled = UnsettledFiles(settleTime: settleTime, limit: deferralLimit)
+    var others = LinkedNames(catalogue: catalogue, isEnabled: !isWhole)
     var lastReport = ContinuousClock.now
-    var count: NameCount?
-    if order.foresees {
+    var count: FileCountEstimate?
+    if options.estimatesTotal {
       let known = try catalogue.fileCount()
-      if known > 0 { state.progress.expected = known } else { count = NameCount(root: root) }
+      if known > 0 { state.progress.expected = known } else { count = FileCountEstimate(root: root) }
     }
-    defer { count?.end() }
+    defer { count?.cancel() }
 
-    while !order.stop.isRaised, let item = walk.next() {
+    while !options.stop.isRaised, let item = walk.next() {
       let path: [UInt8]
       switch item {
       case .unreadableFolder(let folder, let reason):
-        logger.warning("a folder can't be read", metadata: ["path": "\(display(folder))", "reason": "\(reason)"])
-        state.keptFolders.append(folder)
+        logger.warning("unreadable folder", metadata: ["path": "\(display(folder))", "reason": "\(reason)"])
+        state.skippedFolders.append(folder)
         continue
       case .unreadable(let itsPath, _): path = itsPath
       case .file(let file): path = file.path
@@ -133,7 +157,7 @@ extension LibraryScanner {
       case .file(let file):
         if row?.identity == file.identity {
           try state.add(file, known: row)
-        } else if try !written.holdsBack(file, known: row, order, self, root) {
+        } else if try !unsettled.deferIfUnsettled(file, known: row, options, self, root) {
           if let row { try others.add(of: row) }
           try state.add(file, known: row)
         }
@@ -146,83 +170,91 @@ extension LibraryScanner {
       if ContinuousClock.now - lastReport > .milliseconds(200) {
         lastReport = .now
         state.progress.expected = count?.result ?? state.progress.expected
-        progressed(state.progress)
+        onProgress(state.progress)
       }
     }
     try flush(&state, probe)
-    if order.looksAgain {
-      written.handOver(now: surroundings.now())
+    if options.returnsRechecks {
+      unsettled.rescheduleAll(now: environment.now())
     } else {
-      try revisit(&written, &state, probe, order.stop)
+      try retryUnsettled(&unsettled, &state, probe, options.stop)
     }
-    state.progress.notQuiet = written.left
-    guard !order.stop.isRaised else { return ScanOutcome(progress: state.progress) }
+    state.progress.unsettled = unsettled.deferredCount
+    guard !options.stop.isRaised else { return ScanOutcome(progress: state.progress) }
     while let row = try known.next(before: nil) { missing.add(row, &state) }
     for row in state.displaced { missing.add(row, &state) }
     for mount in absent where isWhole {
       logger.warning(
-        "a disk is not here; what is known of it is kept", metadata: ["path": "\(display(mount.path))"])
+        "disk not mounted; keeping its assets", metadata: ["path": "\(display(mount.path))"])
     }
-    var outcome = ScanOutcome(progress: state.progress, again: written.again, isWalked: true)
-    // A disk that came or went meanwhile took its files along.
+    var outcome = ScanOutcome(
+      progress: state.progress, rechecks: unsettled.rechecks, heldBack: isWhole ? unsettled.rechecks : [],
+      fullScanDelay: unsettled.fullScanDelay(now: environment.now()), isWalkComplete: true)
+    // A disk that was mounted or unmounted during the walk added or hid files.
     guard mounts.isUnchanged(since: before, walk.mounts, directory: directory) else {
       if !missing.ids.isEmpty { outcome.refusal = .mountsChanged }
       return outcome
     }
     missing.ids.removeAll { state.claimedIDs.contains($0) }
-    if let size = written.smallestNew {
-      // A file that is still being written may be one that is missing, on its way to another place.
+    if let size = unsettled.smallestNewSize {
+      // A missing file may have been moved, and its copy may still be incomplete at the new place. A copy only grows,
+      // so missing files smaller than every unsettled new file are safe to remove.
       let small = try catalogue.files(missing.ids, smallerThan: size)
       state.progress.kept += missing.ids.count - small.count
-      if order.looksAgain { outcome.again += try kept(missing.ids, except: small) }
+      if options.returnsRechecks { outcome.rechecks += try rechecks(ofKept: missing.ids, except: small) }
       missing.ids = small
     }
-    if !missing.ids.isEmpty, let arrivals = order.arrivals {
-      let arriving = try arriving(among: missing.ids, arrivals, root)
+    if !missing.ids.isEmpty, let arrivals = options.arrivals {
+      let arriving = try filesInTransit(among: missing.ids, arrivals, root)
       state.progress.kept += arriving.count
-      // Also one that lost its name to another, by the name that stands for none: where nobody finds it, it goes then.
-      outcome.again += arriving.map { ($0.path, 0) }
+      // This includes files whose name was taken by another file, under their placeholder path: if the recheck does not
+      // find them, they are removed then.
+      outcome.rechecks += arriving.map { ($0.path, 0) }
       let ids = Set(arriving.map(\.id))
       missing.ids.removeAll { ids.contains($0) }
     }
     if !isWhole, !missing.ids.isEmpty {
-      // A library that looks empty is no less suspicious for having been told of it.
-      if LibraryWalk.isEmpty(root), let refusal = try emptyLibrary() {
+      // The check for an empty library also applies to scans of changed paths.
+      if LibraryWalk.isEmpty(root), let refusal = try emptyLibraryRefusal() {
         outcome.refusal = refusal
         return outcome
       }
       try others.add(ofMissing: missing.ids)
     }
-    outcome.refusal = try remove(missing.ids, order, probe, &state.progress)
-    // A root that could not be listed was not scanned.
-    if isWhole && outcome.refusal == nil && !state.keptFolders.contains([]) {
-      try catalogue.note(mounts.met(walk.mounts, absent: absent))
-      try catalogue.scanIsComplete(probeMark: probe.mark)
+    outcome.refusal = try remove(missing.ids, options, probe, &state.progress)
+    // If the root could not be listed, nothing was scanned.
+    if isWhole && outcome.refusal == nil && !state.skippedFolders.contains([]) {
+      try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: absent))
+      try catalogue.recordScan(probeVersion: probe.version)
+      outcome.isFullScan = true
     }
-    try catalogue.refreshMoments(zone: timeZone, stop: order.stop)
+    try catalogue.refreshMoments(zone: timeZone, stop: options.stop)
+    // The first scan lasts until deferred files have been rechecked. A second walk is that recheck.
+    let isLastLook = options.isSecondWalk || outcome.fullScanDelay == nil
+    if outcome.isFullScan && outcome.heldBack.isEmpty && isLastLook { try catalogue.recordFirstScanComplete() }
     state.progress.expected = count?.result ?? state.progress.expected
-    progressed(state.progress)
+    onProgress(state.progress)
     outcome.progress = state.progress
-    outcome.again += (others.paths + state.leftLinks).map { ($0, 0) }
+    outcome.rechecks += (others.paths + state.brokenLinks).map { ($0, 0) }
     outcome.isComplete = outcome.refusal == nil
     return outcome
   }
 
-  /// Whether it is strange that the library is empty.
-  private func emptyLibrary() throws(AssetSourceError) -> AssetLibraryError? {
+  /// Refuses an empty library folder if the catalogue has files.
+  private func emptyLibraryRefusal() throws(AssetSourceError) -> AssetLibraryError? {
     let count = try catalogue.fileCount()
     return count > 0 ? .libraryIsEmpty(path: directory, known: count) : nil
   }
 
-  /// Missing files that are on their way to another name, or may be.
-  private func arriving(
+  /// Missing files that were renamed to another path, or may have been.
+  private func filesInTransit(
     among missing: [Int64], _ arrivals: () -> Arrivals, _ root: LibraryFolder
   ) throws(AssetSourceError) -> [KnownFile] {
     let told = arrivals()
     let top = try? root.open([], isFolder: true)
-    let inodes = told.areMore ? [] : Set(told.files.compactMap { try? top?.entry($0).identity.inode })
-    // What went on to a third name while it was looked for has been told by now.
-    let mayBeAny = told.areMore || arrivals().count != told.count
+    let inodes = told.isPartialList ? [] : Set(told.files.compactMap { try? top?.entry($0).identity.inode })
+    // A file that was renamed again during the look-up raised another event, which changes the count.
+    let mayBeAny = told.isPartialList || arrivals().count != told.count
     if inodes.isEmpty && !mayBeAny { return [] }
     var arriving: [KnownFile] = []
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
@@ -233,25 +265,25 @@ extension LibraryScanner {
     return arriving
   }
 
-  /// Where those of the missing files were that are kept for now.
-  private func kept(
-    _ missing: [Int64], except small: [Int64]
+  /// The previous paths of the missing files that are kept for now.
+  private func rechecks(
+    ofKept missing: [Int64], except small: [Int64]
   ) throws(AssetSourceError) -> [(path: [UInt8], after: Int64)] {
     let small = Set(small)
     return try catalogue.knownFiles(missing.filter { !small.contains($0) }).map {
-      ($0.path, Int64(quiet / .nanoseconds(1)))
+      ($0.path, Int64(settleTime / .nanoseconds(1)))
     }
   }
 }
 
-extension FilesBeingWritten {
-  fileprivate mutating func holdsBack(
-    _ file: WalkedFile, known: KnownFile?, _ order: ScanOrder, _ scanner: LibraryScanner, _ root: LibraryFolder
+extension UnsettledFiles {
+  fileprivate mutating func deferIfUnsettled(
+    _ file: WalkedFile, known: KnownFile?, _ options: ScanOptions, _ scanner: LibraryScanner, _ root: LibraryFolder
   ) throws(AssetSourceError) -> Bool {
-    let now = scanner.surroundings.now()
-    guard let closed = order.closed else { return holdsBack(file, known: known, now: now) }
-    // A known file under another name is as whole as it was.
+    let now = scanner.environment.now()
+    guard let closed = options.closedFiles else { return deferIfUnsettled(file, known: known, now: now) }
+    // A known file under a new name was complete before the rename.
     if try !scanner.catalogue.knownFiles(like: file.identity).isEmpty { return false }
-    return holdsBack(file, known: known, now: now, isClosed: closed.contains(file.path), in: root)
+    return deferIfUnsettled(file, known: known, now: now, isClosed: closed.contains(file.path), in: root)
   }
 }

@@ -1,55 +1,56 @@
-// What is known and was not met: at the end of a scan it goes, unless something else must be wrong.
+// Rows whose files a scan did not find. They are removed at the end of the scan, unless the number of missing files
+// suggests another problem.
 
 import LibraryFolder
 import PhotoModel
 
-/// Rows whose files a scan has not met, by their numbers alone: a library that is gone altogether is eight bytes a
-/// file.
+/// The identifiers of rows whose files a scan did not find. Only the identifiers are kept: eight bytes a file, even if
+/// the whole library is missing.
 struct MissingFiles {
   var ids: [Int64] = []
 
-  /// A row that was passed. In a folder that was not looked into it is kept.
-  mutating func add(_ row: KnownFile, _ state: inout Batch) {
-    if state.keeps(row.path) { state.progress.kept += 1 } else { ids.append(row.id) }
+  /// Adds a row without a file. Rows in skipped folders are kept.
+  mutating func add(_ row: KnownFile, _ state: inout ScanBatch) {
+    if state.isInSkippedFolder(row.path) { state.progress.kept += 1 } else { ids.append(row.id) }
   }
 }
 
 extension LibraryScanner {
-  /// Fewer missing files than this are believed whatever share of the library they are.
-  private static let alwaysRemovable = 20
+  /// Up to this number of missing files is removed regardless of their share of the library.
+  private static let alwaysAllowedRemovals = 20
 
-  /// Removes what is missing, or says why it does not.
+  /// Removes missing files, or returns why it refuses.
   func remove(
-    _ missing: [Int64], _ order: ScanOrder, _ probe: FileProbe, _ progress: inout ScanProgress
+    _ missing: [Int64], _ options: ScanOptions, _ probe: FileProbe, _ progress: inout ScanProgress
   ) throws(AssetSourceError) -> AssetLibraryError? {
     guard !missing.isEmpty else { return nil }
-    // What was removed a little at a time counts as if it were missing now.
-    let all = missing.count + order.removedBefore
-    if all > Self.alwaysRemovable && !order.acceptsRemovals {
-      let count = try catalogue.fileCount() + order.removedBefore
+    // Recent removals count as missing now, so that many small scans can't bypass the limit.
+    let all = missing.count + options.recentRemovals
+    if all > Self.alwaysAllowedRemovals && !options.acceptsRemovals {
+      let count = try catalogue.fileCount() + options.recentRemovals
       if all * 100 > count * maximumRemovalPercent {
         return .tooMuchMissing(missing: all, known: count, limitPercent: maximumRemovalPercent)
       }
     }
     var removed = 0
     for start in stride(from: 0, to: missing.count, by: Self.pageSize) {
-      let turn = try FilesTurn(scanningInto: catalogue)
-      defer { turn.end() }
-      // A row may have been given to another file since it was passed, as an upload's, or one that came from the trash.
+      let lock = try LibraryFilesLock(forScanInto: catalogue)
+      defer { lock.unlock() }
+      // A row may belong to another file by now, for example to an upload or to a file restored from the trash.
       let ids = try catalogue.knownFiles(Array(missing[start..<min(start + Self.pageSize, missing.count)]))
-        .filter { !isInItsPlace($0, probe.root) }.map(\.id)
+        .filter { !isStillPresent($0, probe.root) }.map(\.id)
       removed += ids.count
-      // What went with them and is still there stays their asset's.
-      let companions = try catalogue.companions(ofMissing: ids).map {
+      // Other files of the same asset that still exist stay with the asset.
+      let secondaryFiles = try catalogue.secondaryFiles(ofMissing: ids).map {
         WalkedFile(path: $0.path, identity: $0.identity, changed: $0.identity.modified)
       }
-      try catalogue.remove(ids, companions: probe.probe(companions))
+      try catalogue.remove(ids, secondaryFiles: probe.probe(secondaryFiles))
     }
     progress.removed = removed
     return nil
   }
 
-  private func isInItsPlace(_ file: KnownFile, _ root: LibraryFolder) -> Bool {
+  private func isStillPresent(_ file: KnownFile, _ root: LibraryFolder) -> Bool {
     file.path.first != 0 && (try? root.open(file.path).identity) == file.identity
   }
 }

@@ -1,93 +1,94 @@
-// Whether the library is here: the file systems that the last scan met, held against those of now.
+// Decides whether the library and its disks are mounted, by comparing the current file systems with those of the last
+// scan.
 //
-// A disk that is not mounted looks like a folder whose files were all deleted. The catalogue keeps what the kernel said
-// of each file system that the library reaches over. One that is another now is looked at closer: where one of a few
-// known files is in its place it is the same library (remounted, or brought to a new disk); where none is, it is not
-// here, and nothing of it may be removed. The known files are no list of their own: they are the catalogue's rows, some
-// of them spread over all, so they are never out of date.
+// A disk that is not mounted looks like a folder whose files were all deleted. The catalogue therefore records the
+// identity of each file system in the library. If an identity has changed, some known files of that file system are
+// looked up: if one exists, it is the same library, remounted or copied to a new disk. If none exists, the disk is
+// missing, and none of its files may be removed. The sample is taken from the rows of the catalogue, so it is never out
+// of date.
 
 import LibraryFolder
 import PhotoModel
 
-/// A file system as a scan met it: the library's own, or one that is mounted below its root.
+/// A recorded file system: the one of the root, or one mounted below it.
 struct KnownMount: Sendable, Hashable, Codable {
-  /// Below the root; the root's is empty.
+  /// Path below the root; empty for the root.
   var path: [UInt8]
   var fileSystem: FileSystemIdentity
 }
 
 struct MountCheck {
-  /// Files that are looked for before a file system is said not to be here.
-  static let witnessCount = 8
-  /// File systems below the root that are remembered; of more, the first.
+  /// Number of known files that are looked up before a file system counts as missing.
+  static let sampleFileCount = 8
+  /// Maximum number of recorded file systems, in walk order.
   static let mountLimit = 1000
 
   let catalogue: Catalogue
   let root: LibraryFolder
-  let surroundings: LibrarySurroundings
-  /// What the last scan met.
-  let noted: [KnownMount]
+  let environment: LibraryEnvironment
+  /// The file systems that the last scan recorded.
+  let recorded: [KnownMount]
 
   init(
-    catalogue: Catalogue, root: LibraryFolder, surroundings: LibrarySurroundings
+    catalogue: Catalogue, root: LibraryFolder, environment: LibraryEnvironment
   ) throws(AssetSourceError) {
     self.catalogue = catalogue
     self.root = root
-    self.surroundings = surroundings
-    noted = try catalogue.mounts()
+    self.environment = environment
+    recorded = try catalogue.mounts()
   }
 
-  /// Those of the noted that are not here, the root's own among them.
-  func absent() throws(AssetSourceError) -> [KnownMount] {
+  /// The recorded file systems that are missing, including that of the root.
+  func missingMounts() throws(AssetSourceError) -> [KnownMount] {
     var absent: [KnownMount] = []
-    for mount in noted where try !isHere(mount) { absent.append(mount) }
+    for mount in recorded where try !isMounted(mount) { absent.append(mount) }
     return absent
   }
 
-  /// What stands now at the root and where something was noted.
-  func state() -> [[UInt8]: FileSystemIdentity?] { Self.state(of: noted.map(\.path) + [[]], in: root, surroundings) }
+  /// The current file systems at the root and at every recorded path.
+  func state() -> [[UInt8]: FileSystemIdentity?] { Self.state(of: recorded.map(\.path) + [[]], in: root, environment) }
 
-  /// Whether all that stood before a walk, and all that the walk met, is still there. The root is looked for by its
-  /// name: one that is open stays where it was.
+  /// Whether all file systems from before the walk and from the walk are still mounted. The root is opened by name
+  /// again, because an open descriptor stays on the old file system.
   func isUnchanged(
     since before: [[UInt8]: FileSystemIdentity?], _ met: [KnownMount], directory: String
   ) -> Bool {
     guard let root = try? LibraryFolder(path: directory) else { return false }
-    let now = Self.state(of: Array(before.keys) + met.map(\.path), in: root, surroundings)
+    let now = Self.state(of: Array(before.keys) + met.map(\.path), in: root, environment)
     return before.allSatisfy { now[$0.key] == $0.value } && met.allSatisfy { now[$0.path] == $0.fileSystem }
   }
 
-  /// What the next scan is to be told: what this one met, and what it missed and kept.
-  func met(_ mounts: [KnownMount], absent: [KnownMount]) -> [KnownMount] {
-    let own = Self.fileSystem(at: [], in: root, surroundings).map { [KnownMount(path: [], fileSystem: $0)] } ?? []
+  /// The file systems to record for the next scan: those that this scan met, and the missing ones that were kept.
+  func mountsToRecord(_ mounts: [KnownMount], absent: [KnownMount]) -> [KnownMount] {
+    let own = Self.fileSystem(at: [], in: root, environment).map { [KnownMount(path: [], fileSystem: $0)] } ?? []
     return Array((own + absent + mounts).prefix(Self.mountLimit))
   }
 
   private static func state(
-    of paths: [[UInt8]], in root: LibraryFolder, _ surroundings: LibrarySurroundings
+    of paths: [[UInt8]], in root: LibraryFolder, _ environment: LibraryEnvironment
   ) -> [[UInt8]: FileSystemIdentity?] {
-    Dictionary(paths.map { ($0, fileSystem(at: $0, in: root, surroundings)) }) { a, _ in a }
+    Dictionary(paths.map { ($0, fileSystem(at: $0, in: root, environment)) }) { a, _ in a }
   }
 
-  /// What stands at a path now; `nil` where nothing can be opened there.
+  /// The file system at a path; `nil` if nothing can be opened there.
   private static func fileSystem(
-    at path: [UInt8], in root: LibraryFolder, _ surroundings: LibrarySurroundings
+    at path: [UInt8], in root: LibraryFolder, _ environment: LibraryEnvironment
   ) -> FileSystemIdentity? {
     do throws(SystemError) {
-      return try surroundings.fileSystem(path, try root.open(path, isFolder: true))
+      return try environment.fileSystem(path, try root.open(path, isFolder: true))
     } catch {
       return nil
     }
   }
 
-  private func isHere(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
-    if Self.fileSystem(at: mount.path, in: root, surroundings) == mount.fileSystem { return true }
-    let witnesses = try catalogue.witnesses(below: mount.path, count: Self.witnessCount)
-    return witnesses.isEmpty || witnesses.contains { isThere($0) }
+  private func isMounted(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
+    if Self.fileSystem(at: mount.path, in: root, environment) == mount.fileSystem { return true }
+    let sampleFiles = try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount)
+    return sampleFiles.isEmpty || sampleFiles.contains { isPresent($0) }
   }
 
-  /// By path and size: what was copied to a new disk has another inode, and perhaps another time.
-  private func isThere(_ file: Witness) -> Bool {
+  /// Compares path and size: a copy on a new disk has another inode, and perhaps another time.
+  private func isPresent(_ file: SampleFile) -> Bool {
     do throws(SystemError) {
       let opened = try root.open(file.path)
       return opened.isRegularFile && opened.size == file.size

@@ -3,11 +3,11 @@ func isPath(_ path: [UInt8], below folder: [UInt8]) -> Bool {
   folder.isEmpty || path.starts(with: folder + [UInt8(ascii: "/")])
 }
 
-/// A path for people: what is no UTF-8 becomes U+FFFD.
+/// A path for display: invalid UTF-8 becomes U+FFFD.
 func display(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
-/// A path on one line, from which its bytes can be had again: what is no UTF-8, and what is no visible text, is `\xHH`
-/// for each byte; a backslash is two.
+/// A path on one line that can be decoded to the same bytes: each byte of invalid UTF-8 or invisible text is written as
+/// `\xHH`, a backslash as two.
 package func escapedPath(_ path: [UInt8]) -> String {
   var text = ""
   func escape(_ bytes: some Sequence<UInt8>) {
@@ -18,7 +18,7 @@ package func escapedPath(_ path: [UInt8]) -> String {
   }
   var rest = path[...]
   while let first = rest.first {
-    // The bytes of one scalar, by its first byte; whether they are one is for the decoder to say.
+    // The length of one scalar by its first byte; the decoder checks that the bytes are valid.
     let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
     let bytes = rest.prefix(length)
     guard let scalar = String(validating: bytes, as: UTF8.self)?.unicodeScalars.first, bytes.count == length else {

@@ -1,20 +1,20 @@
 import LibraryFolder
 import PhotoModel
 
-/// What a scan found out about one file.
+/// The result of probing one file.
 struct ProbedFile: Sendable {
   enum Finding: Sendable {
     case media(ProbedMedia)
-    /// No picture or video, or not readable: the reason, for people.
+    /// Not a picture or video, or unreadable: the reason, for display.
     case unreadable(String)
   }
 
   let path: [UInt8]
-  /// What the file was when it was looked at; for one that could not be, an identity that no file has.
+  /// The identity of the file when it was read; `.unknown`, which matches no file, if it could not be opened.
   let identity: FileIdentity
   let finding: Finding
-  /// The row of a file that is gone from where it was, and that this one is.
-  var formerRow: Int64?
+  /// The row of the missing file that this file was recognised as.
+  var movedFromRow: Int64?
 
   init(path: [UInt8], identity: FileIdentity, finding: Finding) {
     self.path = path
@@ -23,7 +23,7 @@ struct ProbedFile: Sendable {
   }
 }
 
-/// A picture's or video's properties as its file tells them.
+/// The properties of a picture or video, read from its file.
 struct ProbedMedia: Sendable {
   var uniformTypeIdentifier: String
   var mediaType: MediaType
@@ -39,20 +39,20 @@ struct ProbedMedia: Sendable {
   var cameraMake: String?
   var cameraModel: String?
   var thumbnail: ByteRange?
-  var fingerprint: Fingerprint?
-  /// Apple's identifier of a live photo, the same for its picture and its video.
+  var fingerprint: FileFingerprint?
+  /// Apple's content identifier, the same for the picture and the video of a live photo.
   var contentIdentifier: String?
-  /// What the file itself says that its burst is called.
+  /// The burst identifier in the file.
   var burst: String?
 }
 
-/// When a picture was taken, and how that is known.
+/// When a picture was taken, and the source of that date.
 struct CreationDate: Sendable, Hashable {
   var moment: Timestamp
   var source: DateSource
-  /// The file tells fractions of seconds.
+  /// Whether the date has fractions of a second.
   var hasFraction = false
 
-  /// The file itself names it.
-  var isTold: Bool { source != .file }
+  /// Whether the date comes from the contents of the file.
+  var isEmbedded: Bool { source != .file }
 }

@@ -4,8 +4,8 @@ import LibraryFolder
   import Glibc
 #endif
 
-/// The right to scan into a catalogue: one process at a time has it, as long as this value lives. The kernel takes it
-/// back when a process dies.
+/// The lock for scans into a catalogue, held by one process at a time for the lifetime of this value. The kernel
+/// releases it when the process ends.
 final class ScanLock {
   private let descriptor: Int32
 

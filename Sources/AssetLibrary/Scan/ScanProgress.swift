@@ -1,22 +1,30 @@
-/// What a scan has done so far.
+/// The progress of a scan.
 package struct ScanProgress: Sendable, Hashable {
-  /// Files met.
+  /// Files found.
   package var files = 0
-  /// How many there will be, as far as is known: as many as there were, or as a count beside the first scan finds.
-  /// `nil` where nobody asked, and until then.
+  /// Expected number of files: the number of known files, or for a first scan the result of the parallel count. `nil`
+  /// if not requested, or not known yet.
   package var expected: Int?
-  /// Files whose contents were looked at.
+  /// Files that were opened and read.
   package var probed = 0
   package var unreadable = 0
   package var moved = 0
   package var removed = 0
-  /// File systems below the root that are not here. What is known of them is kept.
-  package var absentMounts = 0
-  /// New or changed files that are still being written, as it seems: they are left to the next scan.
-  package var notQuiet = 0
-  /// Known files that were not met and are kept nonetheless: on such a file system, in a folder that can't be listed,
-  /// or no smaller than a new one that is still being written.
+  /// Missing file systems. Their assets are kept.
+  package var missingMounts = 0
+  /// New or changed files that seem to be still written: they are left to the next scan.
+  package var unsettled = 0
+  /// Missing files that are kept: on a missing file system, in an unreadable folder, or at least as large as a new file
+  /// that is still being written.
   package var kept = 0
 
   package init() {}
+
+  /// Adds the counts of the previous walk of the same scan.
+  mutating func add(walkBefore earlier: ScanProgress) {
+    probed += earlier.probed
+    unreadable += earlier.unreadable
+    moved += earlier.moved
+    removed += earlier.removed
+  }
 }

@@ -1,13 +1,13 @@
-// What a scan looks at: everything, or some paths that something was told of. Walk and known files go through the same
-// stretches of the order of paths, so that a scan of some paths is the same merge as one of all.
+// The scope of a scan: the whole library, or the paths that had events. The walk and the cursor over the known files
+// visit the same targets in path order, so a scan of some paths is the same merge as a full scan.
 
 import LibraryFolder
 
 struct ScanScope: Sendable {
-  enum Stretch: Sendable, Hashable {
-    /// What has exactly this path, if it is no folder.
+  enum Target: Sendable, Hashable {
+    /// The file or link at exactly this path.
     case file([UInt8])
-    /// Everything below this path, if it is a folder. Of the root all there is.
+    /// Everything below this folder; the empty path is the whole library.
     case folder([UInt8])
 
     var path: [UInt8] {
@@ -16,7 +16,7 @@ struct ScanScope: Sendable {
       }
     }
 
-    /// Where it stands in the order of paths: what is below a folder has its slash.
+    /// The sort key: a folder ends in a slash, because the paths below it do.
     fileprivate var key: [UInt8] {
       switch self {
       case .file(let path): path
@@ -25,40 +25,40 @@ struct ScanScope: Sendable {
     }
   }
 
-  /// In the order of paths; none within another.
-  let stretches: [Stretch]
+  /// In path order; no target contains another.
+  let targets: [Target]
 
   static let everything = ScanScope([.folder([])])
 
-  init(_ stretches: [Stretch]) {
-    var kept: [Stretch] = []
-    for (key, stretch) in stretches.map({ ($0.key, $0) }).sorted(by: { $0.0.lexicographicallyPrecedes($1.0) }) {
+  init(_ targets: [Target]) {
+    var kept: [Target] = []
+    for (key, target) in targets.map({ ($0.key, $0) }).sorted(by: { $0.0.lexicographicallyPrecedes($1.0) }) {
       if let last = kept.last {
-        if last == stretch { continue }
+        if last == target { continue }
         if case .folder(let folder) = last, isPath(key, below: folder) { continue }
       }
-      kept.append(stretch)
+      kept.append(target)
     }
-    self.stretches = kept
+    self.targets = kept
   }
 
-  var isEverything: Bool { stretches == [.folder([])] }
+  var isEverything: Bool { targets == [.folder([])] }
 
-  /// Without what lies at or below some folders.
+  /// The scope without everything at or below some folders.
   func without(_ folders: [[UInt8]]) -> ScanScope {
     if folders.isEmpty { return self }
     return ScanScope(
-      stretches.filter { stretch in !folders.contains { stretch.path == $0 || isPath(stretch.path, below: $0) } })
+      targets.filter { target in !folders.contains { target.path == $0 || isPath(target.path, below: $0) } })
   }
 }
 
-/// Who is told of what a walk comes by, before it is looked at: a folder that is watched from then on is watched for
-/// everything that the walk did not see in it.
+/// Receives what a walk finds, before it is read. An observer that adds a watch here gets events for every change that
+/// the walk does not see.
 protocol WalkObserver: Sendable {
-  /// The walk is about to read a folder's names.
+  /// The walk is about to read the names of a folder.
   ///
   /// - Parameter path: below the root.
   func willList(_ path: [UInt8], _ folder: LibraryFile)
-  /// There is a symbolic link, whatever it leads to: what that is may change far away from it.
-  func passes(link path: [UInt8], isFolder: Bool)
+  /// The walk found a symbolic link. Its target may change without an event in this folder.
+  func didFind(link path: [UInt8], isFolder: Bool)
 }

@@ -2,13 +2,13 @@
   import Glibc
 #endif
 
-/// What a watcher's delays are measured by. One that is moved by hand wakes nobody.
+/// The clock for the delays of a watcher. A manual clock in a test starts no timers.
 package struct WatchClock: Sendable {
-  /// Nanoseconds since some moment; never backwards.
+  /// Nanoseconds since an arbitrary moment; monotonic.
   let now: @Sendable () -> Int64
   let wakes: Bool
 
-  /// The system's, which time in standby is no part of.
+  /// The monotonic clock of the system, which does not count time in standby.
   package static let system = WatchClock(
     now: {
       var now = timespec()

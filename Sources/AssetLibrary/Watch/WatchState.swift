@@ -1,69 +1,70 @@
-// What a watcher knows: folders, what was told of them, and what it has made of that. Events go in here one after the
-// other; nothing is opened and nothing waits.
+// The state of a watcher: the watched folders, the pending renames and the paths to scan. Events are handled one at a
+// time. This type opens no file and never waits.
 
 import LibraryFolder
 import PhotoModel
 
 struct WatchState {
-  /// Symbolic links that are remembered; of more, those beyond are left to scans of everything.
+  /// Maximum number of remembered symbolic links; only full scans check the others.
   private static let links = 1024
 
-  /// Something that had a name and has none, until it has another one.
-  private struct Departure {
+  /// The first half of a rename (IN_MOVED_FROM) whose second half has not arrived yet.
+  private struct PendingMove {
     var paths: [[UInt8]]
-    /// Where it is a folder.
+    /// The renamed folder, detached from the tree; empty for a file.
     var nodes: [WatchTree.Node]
-    /// It was left out of a scan once.
+    /// It was already held back from one scan.
     var hasWaited = false
   }
 
   let events: FolderEvents
   let folderLimit: Int
   var tree = WatchTree()
-  var gathering: Gathering
-  private var departures: [UInt32: Departure] = [:]
-  /// Symbolic links, by where they are; and whether they lead to folders.
+  var debouncer: EventDebouncer
+  private var pendingMoves: [UInt32: PendingMove] = [:]
+  /// The remembered symbolic links by path; the value is true where the link leads to a folder.
   private var links: [[UInt8]: Bool] = [:]
-  /// Since the last scan something got or lost its name; or a folder did.
+  /// Whether a name was added or removed since the last scan; `haveFoldersChanged`: whether it was a folder.
   private var haveNamesChanged = false
   private var haveFoldersChanged = false
-  /// How often something came under a name that it had not before.
+  /// Number of events that renamed something to a path or created a folder.
   private(set) var arrivals = 0
   var statistics = WatchStatistics()
-  /// Scans of everything, counted.
+  /// Number of full scans.
   private var scan: UInt32 = 0
-  /// Folders that could not be watched in this scan, and why the first could not.
-  private var refused = 0
-  private(set) var refusal: String?
-  /// Files that were removed for what was told, since everything was scanned.
+  /// Folders that this scan could not watch, and the reason for the first of them.
+  private var failedWatches = 0
+  private(set) var watchFailure: String?
+  /// Files removed by scans of changed paths since the last full scan.
   var removed = 0
   var isScanQueued = false
-  /// Not all was told, and everything is to be scanned for that.
-  var isAskedForEverything = false
+  /// Whether a full scan was requested because events were lost.
+  var isFullScanRequested = false
+  var firstScanRechecks = FirstScanRechecks()
 
-  init(events: FolderEvents, folderLimit: Int, gathering: Gathering.Limits) {
+  init(events: FolderEvents, folderLimit: Int, debouncer: EventDebouncer.Limits) {
     self.events = events
     self.folderLimit = folderLimit
-    self.gathering = Gathering(gathering)
+    self.debouncer = EventDebouncer(debouncer)
   }
 
-  // MARK: What a scan comes by
+  // MARK: Progress of a scan
 
   mutating func scanBegins() {
     scan &+= 1
     links = [:]
-    refused = 0
-    refusal = nil
+    failedWatches = 0
+    watchFailure = nil
   }
 
-  /// - Parameter isWalked: it came by everything.
-  mutating func scanEnded(isWalked: Bool) {
-    statistics.unwatchedFolders = refused
-    guard isWalked else { return }
-    // What is on its way somewhere is found there, by whoever looks.
-    for (cookie, departure) in departures {
-      for node in departure.nodes { events.unwatch(tree.remove(node)) }
-      departures[cookie]?.nodes = []
+  /// - Parameter isWalkComplete: the scan walked the whole library.
+  mutating func scanEnded(isWalkComplete: Bool) {
+    statistics.unwatchedFolders = failedWatches
+    guard isWalkComplete else { return }
+    // A full scan finds renamed files at their new paths.
+    for (cookie, pendingMove) in pendingMoves {
+      for node in pendingMove.nodes { events.unwatch(tree.remove(node)) }
+      pendingMoves[cookie]?.nodes = []
     }
     events.unwatch(tree.removeAll(notOfScan: scan))
   }
@@ -73,101 +74,105 @@ struct WatchState {
     let above = Array(path[..<(slash ?? 0)])
     let parent = path.isEmpty ? nil : tree.node(at: above)
     if !path.isEmpty && parent == nil {
-      if refusal != nil { return refuse("the folder above it is not watched") }
-      // The folder above is another than the one that was known by its name, and was not looked into yet.
-      return gathering.note(above, [.folder, .arrived], now: now)
+      if watchFailure != nil { return recordWatchFailure("its parent folder is not watched") }
+      // The parent is a different folder than the one known by its name, and was not scanned yet.
+      return debouncer.note(above, [.folder, .arrived], now: now)
     }
-    if tree.count >= folderLimit, tree.node(at: path) == nil { return refuse("watch.folders is \(folderLimit)") }
+    if tree.count >= folderLimit, tree.node(at: path) == nil {
+      return recordWatchFailure("watch.maximumFolders is \(folderLimit)")
+    }
     do throws(SystemError) {
       let watch = try events.watch(folder, isRoot: path.isEmpty)
       if path.isEmpty, let root = tree.root, tree.watch(of: root) != watch { forgetAll() }
       events.unwatch(tree.put(Array(path[(slash.map { $0 + 1 } ?? 0)...]), in: parent, watch: watch, scan: scan))
     } catch {
-      refuse("\(error)")
+      recordWatchFailure("\(error)")
     }
   }
 
-  mutating func passes(link path: [UInt8], isFolder: Bool) {
+  mutating func didFind(link path: [UInt8], isFolder: Bool) {
     if links[path] != nil || links.count < Self.links { links[path] = isFolder || links[path] ?? false }
   }
 
-  private mutating func refuse(_ reason: String) {
-    refused += 1
-    refusal = refusal ?? reason
-    statistics.unwatchedFolders = max(statistics.unwatchedFolders, refused)
+  private mutating func recordWatchFailure(_ reason: String) {
+    failedWatches += 1
+    watchFailure = watchFailure ?? reason
+    statistics.unwatchedFolders = max(statistics.unwatchedFolders, failedWatches)
   }
 
-  // MARK: What is told
+  // MARK: Events
 
-  mutating func happened(_ event: FolderEvent, now: Int64) {
+  mutating func handle(_ event: FolderEvent, now: Int64) {
     statistics.events += 1
     if event.kinds.contains(.overflow) {
       statistics.overflows += 1
-      return gathering.noteAll(from: now)
+      return debouncer.replaceWithFullScan(at: now)
     }
     let nodes = tree.nodes(of: event.watch)
-    if event.kinds.contains(.unmounted) { gathering.noteAll(from: now) }
-    if event.kinds.contains(.ended) {
+    if event.kinds.contains(.unmounted) { debouncer.replaceWithFullScan(at: now) }
+    if event.kinds.contains(.watchRemoved) {
       if tree.root.map(nodes.contains) == true {
         forgetAll()
-        gathering.noteAll(from: now)
+        debouncer.replaceWithFullScan(at: now)
       } else {
         for node in nodes { events.unwatch(tree.remove(node)) }
       }
       return
     }
-    // Of a folder that is no longer in the library, or of which a scan will find where it is.
+    // The folder left the library, or a scan will find its new path.
     guard !nodes.isEmpty else { return events.unwatch([event.watch]) }
     guard !event.name.isEmpty else {
-      guard event.kinds.contains(.folderMoved), tree.root.map(nodes.contains) == true else { return }
-      // Another folder has the root's name by now, or none.
+      guard event.kinds.contains(.movedSelf), tree.root.map(nodes.contains) == true else { return }
+      // The name of the root now belongs to another folder, or to none.
       forgetAll()
-      return gathering.noteAll(from: now)
+      return debouncer.replaceWithFullScan(at: now)
     }
     let isFolder = event.kinds.contains(.isFolder)
-    if FolderNames.passesOver(event.name, isFolder: isFolder) { return }
+    if FolderNames.isIgnored(event.name, isFolder: isFolder) { return }
     for node in nodes {
       guard let folder = tree.path(of: node) else { continue }
       let path = folder.isEmpty ? event.name : folder + [UInt8(ascii: "/")] + event.name
-      // A link that leads to a folder is no folder to the kernel.
-      happened(event, path, in: node, isFolder: isFolder || tree.child(of: node, event.name) != nil, now)
+      // The kernel does not report a link to a folder as a folder.
+      handle(event, path, in: node, isFolder: isFolder || tree.child(of: node, event.name) != nil, now)
     }
-    if event.kinds.contains(.movedTo), let departure = departures.removeValue(forKey: event.cookie) {
-      arrive(departure.nodes, event)
+    if event.kinds.contains(.movedTo), let pendingMove = pendingMoves.removeValue(forKey: event.cookie) {
+      attachMoved(pendingMove.nodes, event)
     }
   }
 
-  private mutating func happened(
+  private mutating func handle(
     _ event: FolderEvent, _ path: [UInt8], in node: WatchTree.Node, isFolder: Bool, _ now: Int64
   ) {
-    var told: Gathering.Told = event.kinds.contains(.isFolder) ? .folder : isFolder ? [.file, .folder] : .file
-    if event.kinds.contains(.written) { told.insert(.closed) }
-    if event.kinds.contains(.attributes), told == .folder { told = .rights }
-    if event.kinds.contains(.movedTo) { told.formUnion([.closed, .arrived]) }
-    // Nobody watches it yet, and whatever was moved there since was told as gone alone.
-    if event.kinds.contains(.created) && isFolder { told.insert(.arrived) }
+    var hints: EventDebouncer.PathHints =
+      event.kinds.contains(.isFolder) ? .folder : isFolder ? [.file, .folder] : .file
+    if event.kinds.contains(.closedAfterWrite) { hints.insert(.closed) }
+    if event.kinds.contains(.attributes), hints == .folder { hints = .rights }
+    if event.kinds.contains(.movedTo) { hints.formUnion([.closed, .arrived]) }
+    // The new folder is not watched yet: of a file moved into it, only the removal of the old name raised an event.
+    if event.kinds.contains(.created) && isFolder { hints.insert(.arrived) }
     let child = tree.child(of: node, event.name)
     if event.kinds.contains(.deleted), let child { events.unwatch(tree.remove(child)) }
     if event.kinds.contains(.movedFrom) {
-      var departure = departures[event.cookie] ?? Departure(paths: [], nodes: [])
-      departure.paths.append(path)
+      var pendingMove = pendingMoves[event.cookie] ?? PendingMove(paths: [], nodes: [])
+      pendingMove.paths.append(path)
       if let child {
         tree.detach(child)
-        departure.nodes.append(child)
+        pendingMove.nodes.append(child)
       }
-      departures[event.cookie] = departure
-      if departures.count > gathering.limits.paths { loseDepartures(now) }
+      pendingMoves[event.cookie] = pendingMove
+      if pendingMoves.count > debouncer.limits.paths { dropPendingMoves(now) }
     }
     if !event.kinds.isDisjoint(with: [.created, .deleted, .movedFrom, .movedTo]) {
       haveNamesChanged = true
       if isFolder { haveFoldersChanged = true }
     }
-    if told.contains(.arrived) { arrivals += 1 }
-    gathering.note(path, told, now: now)
+    if hints.contains(.arrived) { arrivals += 1 }
+    debouncer.note(path, hints, now: now)
   }
 
-  /// Puts a folder where it is now, with all below it. One that links lead to had more paths, and a scan finds them.
-  private mutating func arrive(_ nodes: [WatchTree.Node], _ event: FolderEvent) {
+  /// Attaches a renamed folder and its subtree at the new place. A folder that links lead to has further paths; a scan
+  /// finds those.
+  private mutating func attachMoved(_ nodes: [WatchTree.Node], _ event: FolderEvent) {
     var places = tree.nodes(of: event.watch)[...]
     for node in nodes {
       if let place = places.popFirst() {
@@ -178,34 +183,34 @@ struct WatchState {
     }
   }
 
-  private mutating func loseDepartures(_ now: Int64) {
-    for departure in departures.values { for node in departure.nodes { events.unwatch(tree.remove(node)) } }
-    departures = [:]
-    gathering.noteAll(from: now)
+  private mutating func dropPendingMoves(_ now: Int64) {
+    for pendingMove in pendingMoves.values { for node in pendingMove.nodes { events.unwatch(tree.remove(node)) } }
+    pendingMoves = [:]
+    debouncer.replaceWithFullScan(at: now)
   }
 
-  // MARK: What is to be done
+  // MARK: Due paths
 
-  /// What is due. Something that lost its name, and has no other one yet, waits for one more time: the two halves of a
-  /// rename may be read apart.
-  mutating func take(now: Int64) -> (paths: [[UInt8]: Gathering.Told], isEverything: Bool) {
+  /// The paths to scan now. The first half of a rename waits for one more round, because the two halves may arrive in
+  /// separate reads.
+  mutating func take(now: Int64) -> (paths: [[UInt8]: EventDebouncer.PathHints], isEverything: Bool) {
     var waiting: Set<[UInt8]> = []
     var gone: Set<[UInt8]> = []
-    for (cookie, departure) in departures {
-      if departure.hasWaited {
-        departures[cookie] = nil
-        gone.formUnion(departure.paths)
-        for node in departure.nodes { events.unwatch(tree.remove(node)) }
+    for (cookie, pendingMove) in pendingMoves {
+      if pendingMove.hasWaited {
+        pendingMoves[cookie] = nil
+        gone.formUnion(pendingMove.paths)
+        for node in pendingMove.nodes { events.unwatch(tree.remove(node)) }
       } else {
-        departures[cookie]?.hasWaited = true
-        waiting.formUnion(departure.paths)
+        pendingMoves[cookie]?.hasWaited = true
+        waiting.formUnion(pendingMove.paths)
       }
     }
-    var taken = gathering.take(now: now) { waiting.contains($0) }
+    var taken = debouncer.take(now: now) { waiting.contains($0) }
     if statistics.unwatchedFolders > 0 && !gone.isEmpty {
-      // It may be where nobody watches: only a scan of everything can tell.
+      // The target may be an unwatched folder: only a full scan can tell.
       for path in gone { taken.paths[path] = nil }
-      gathering.noteAll(from: now)
+      debouncer.replaceWithFullScan(at: now)
     }
     if haveNamesChanged && !taken.paths.isEmpty {
       for (path, isFolder) in links {
@@ -216,11 +221,11 @@ struct WatchState {
     return taken
   }
 
-  /// Takes back the watch of a folder that can't be looked into any more, so that it is new when it can be.
+  /// Removes the watch of a folder that became unreadable, so that it counts as new once it is readable again.
   mutating func forget(_ path: [UInt8]) { if let node = tree.node(at: path) { events.unwatch(tree.remove(node)) } }
 
   private mutating func forgetAll() {
-    departures = [:]
+    pendingMoves = [:]
     if let root = tree.root { events.unwatch(tree.remove(root)) }
   }
 }

@@ -1,13 +1,13 @@
-/// What a watcher has done, and how it stands.
+/// Counters and current state of a watcher.
 package struct WatchStatistics: Sendable, Hashable {
   package var folders = 0
-  /// Folders that the last scan came by and that could not be watched.
+  /// Folders that the last scan listed but could not watch.
   package var unwatchedFolders = 0
   package var events = 0
-  /// How often events were lost, and everything was scanned instead.
+  /// Number of event queue overflows, each followed by a full scan.
   package var overflows = 0
-  /// Scans of what was told.
+  /// Number of scans of changed paths.
   package var scans = 0
-  /// Paths that were told and are not scanned yet.
-  package var waitingPaths = 0
+  /// Changed paths that are not scanned yet.
+  package var pendingPaths = 0
 }

@@ -79,6 +79,20 @@ bool fixture_to_srgb(const uint8_t *profile, size_t length, int channels, const 
 // Any JPEG or PNG as RGBA, 8 bits, row y at y * width * 4; `channels` says what the file had.
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels);
 
+typedef struct {
+  uint32_t width, height;
+  int components;
+  // Luma and two of chroma.
+  bool ycbcr;
+  bool progressive, multiple_scans;
+  // Oddities that libjpeg warned of.
+  long warnings;
+} fixture_jpeg_facts;
+
+// Whether libjpeg decodes all rows of a JPEG of at most so many pixels, and what it says of it. Warnings are no reason to
+// refuse, and what comes after the last row is not read.
+bool fixture_jpeg_decodes(const uint8_t *bytes, size_t length, uint64_t maximum_pixels, fixture_jpeg_facts *facts);
+
 // A zlib stream that inflates to so many zeros.
 uint8_t *fixture_deflate_zeros(size_t count, size_t *length);
 

@@ -21,19 +21,19 @@ typedef struct {
   int quality;
   // 0...9, of a PNG.
   int compression_level;
-} photod_limit_options;
+} photod_codec_floor_options;
 
-typedef struct photod_limit photod_limit;
+typedef struct photod_codec_floor photod_codec_floor;
 
 // Decodes the file once, to have a picture to encode: the nearest pixel for each of the output's. The bytes must outlive
 // the limit. NULL for what has none: CMYK, an interlaced PNG, planes where there are not three of YCbCr, a broken file.
-photod_limit *photod_limit_create(const uint8_t *file, size_t length, photod_limit_options options);
-void photod_limit_destroy(photod_limit *limit);
+photod_codec_floor *photod_codec_floor_create(const uint8_t *file, size_t length, photod_codec_floor_options options);
+void photod_codec_floor_destroy(photod_codec_floor *floor);
 // Decodes the whole file into a band of rows that is used again and again.
-bool photod_limit_decode(photod_limit *limit);
+bool photod_codec_floor_decode(photod_codec_floor *floor);
 // Encodes the picture into memory; its length, or 0.
-size_t photod_limit_encode(photod_limit *limit);
+size_t photod_codec_floor_encode(photod_codec_floor *floor);
 
 // The codecs that this was compiled with, such as "libjpeg-turbo 2.1.5".
-const char *photod_limit_jpeg_library(void);
-const char *photod_limit_png_library(void);
+const char *photod_codec_floor_jpeg_library(void);
+const char *photod_codec_floor_png_library(void);

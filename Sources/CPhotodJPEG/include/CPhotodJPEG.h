@@ -114,7 +114,8 @@ typedef struct {
   uint32_t scans;
   // EOI was seen.
   bool ended;
-  // Bytes stood where a marker was due. libjpeg passes over them.
+  // Between segments stood bytes, a TEM, RSTn or SOI marker, or a segment had a length of 0 or 1. libjpeg passes over all
+  // of these but SOI.
   bool has_garbage;
   bool has_quantization, has_huffman;
   // A comment or an APPn that is not JFIF (0), a colour profile (2) or Adobe's (14).
@@ -126,7 +127,7 @@ typedef struct {
 } photod_jpeg_markers;
 
 // Follows `count` more bytes. Returns how many of them belong to the picture: fewer where it ended.
-size_t photod_jpeg_markers_follow(photod_jpeg_markers *markers, const uint8_t *bytes, size_t count);
+size_t photod_jpeg_markers_scan(photod_jpeg_markers *markers, const uint8_t *bytes, size_t count);
 
 typedef struct {
   uint32_t width, height;

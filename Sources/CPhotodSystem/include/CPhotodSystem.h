@@ -42,13 +42,13 @@ int photod_mount_of(int descriptor, uint64_t *mount);
 // Renames an entry of one directory to one of another, never in place of what stands there: errno EEXIST. renameat2(2),
 // RENAME_NOREPLACE; where the file system does not know that, a link and an unlink; where it has no links either, a look
 // and a rename.
-int photod_rename_exclusively(int from, const char *name, int to, const char *new_name);
+int photod_rename_noreplace(int from, const char *name, int to, const char *new_name);
 
 // A file without a name in the directory's file system, to be written and read (open(2), O_TMPFILE). errno EOPNOTSUPP,
 // EISDIR or EINVAL where it has none.
-int photod_open_nameless(int directory);
+int photod_open_unnamed(int directory);
 // Gives such a file a name, never in place of what stands there: errno EEXIST.
-int photod_name_file(int descriptor, int directory, const char *name);
+int photod_link_unnamed(int descriptor, int directory, const char *name);
 // A new file, to be written and read; errno EEXIST where there is one.
 int photod_create_file(int directory, const char *name);
 // A directory in a directory, and no link to one.
@@ -60,7 +60,7 @@ typedef struct {
   bool is_read_only;
 } photod_space_status;
 
-int photod_space_of(int descriptor, photod_space_status *status);
+int photod_free_space(int descriptor, photod_space_status *status);
 
 typedef struct {
   // statfs(2): f_fsid, both its words, and f_type.
@@ -72,9 +72,12 @@ int photod_file_system_of(int descriptor, photod_file_system_status *status);
 
 // Gives glibc's malloc fewer arenas, and lets it keep what one render frees for the next: the pages of a progressive
 // picture's coefficients cost a tenth of its render when each has to be had from the kernel anew.
-void photod_tame_malloc(void);
+void photod_configure_malloc(void);
 // Gives what is free back to the kernel. Takes about a millisecond for each 100 MB.
 void photod_release_memory(void);
+// Bytes that malloc has handed out and not got back, with what it keeps beside each block: mallinfo(3). Locks each arena for
+// a moment.
+size_t photod_allocated_bytes(void);
 
 // Fills `bytes` from the kernel's generator: getrandom(2), all of it or not at all. At most 256 bytes are never
 // interrupted; more may be asked for. 0, or -1 with errno.
@@ -85,7 +88,7 @@ int photod_usable_cores(void);
 
 // Makes the calling thread at least this nice (setpriority(2), which is per thread on Linux), once: there is no way back for
 // one who is not root. 0 is the ordinary niceness, 19 the greatest.
-void photod_yield_to_others(int niceness);
+void photod_set_thread_niceness(int niceness);
 
 // inotify(7). A descriptor that does not wait and is closed on exec; errno EMFILE: this user has no more of them.
 int photod_inotify_open(void);

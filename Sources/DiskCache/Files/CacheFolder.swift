@@ -1,11 +1,12 @@
-// The cache's folder: every system call that touches it, save SQLite's own.
+// The cache's folder: every system call that touches it, except SQLite's own.
 //
-//     lock               held by the store that has the folder
+//     lock               held by the store that uses the folder
 //     index.sqlite       and its journal
-//     entry.partial      what is being written; a kill leaves at most this one
+//     entry.partial      the file being written; a kill leaves at most this one
 //     frame-3/ab/…       the entries of a group, by the first byte of their keys
 //
-// It opens and removes what has such a name, and nothing else: a folder given by mistake loses none of its own.
+// Only files with these names are opened or removed: a folder that was configured by mistake loses none of its own
+// files.
 
 #if canImport(Glibc)
   import Glibc
@@ -16,15 +17,15 @@ struct CacheFolder: Sendable {
 
   let path: String
   private let root: [UInt8]
-  private let surroundings: DiskSurroundings
+  private let environment: DiskEnvironment
 
-  init(path: String, surroundings: DiskSurroundings) {
+  init(path: String, environment: DiskEnvironment) {
     self.path = path
     root = Array(path.utf8) + [UInt8(ascii: "/")]
-    self.surroundings = surroundings
+    self.environment = environment
   }
 
-  /// Makes the folder, and those above it that are missing, for this user alone.
+  /// Creates the folder and missing parent folders, accessible only to this user.
   func make() throws(DiskFault) {
     func make(_ bytes: ArraySlice<UInt8>) -> Bool {
       if mkdir(terminated(bytes), 0o700) == 0 || errno == EEXIST { return true }
@@ -41,15 +42,15 @@ struct CacheFolder: Sendable {
     guard descriptor >= 0 else { throw .folderUnusable(code: errno) }
     let lock = FolderLock(owning: descriptor)
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      if errno == EWOULDBLOCK { throw .folderTaken }
+      if errno == EWOULDBLOCK { throw .folderInUse }
       throw .folderUnusable(code: errno)
     }
     return lock
   }
 
-  /// Opens the index, and makes it where there is none.
+  /// Opens the index, and creates it if it is missing.
   func openIndex() throws -> DiskIndex {
-    // SQLite would make it for all to read.
+    // SQLite would create the file readable for all users.
     let descriptor = open(path(Self.indexName), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw DiskFault.folderUnusable(code: errno) }
     close(descriptor)
@@ -62,13 +63,13 @@ struct CacheFolder: Sendable {
 
   // MARK: Entries
 
-  func read(_ name: EntryName, entryBytes: Int) -> EntryReading {
-    // Without waiting, should it be a FIFO.
+  func read(_ name: EntryName, entryBytes: Int) -> EntryReadResult {
+    // O_NONBLOCK: do not block if the name is a FIFO.
     let descriptor = open(path(name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       switch errno {
       case ENOENT, ENOTDIR: return .missing
-      case ELOOP: return .damaged(.foreign)
+      case ELOOP: return .damaged(.wrongFormat)
       default: return .failed(code: errno)
       }
     }
@@ -78,53 +79,53 @@ struct CacheFolder: Sendable {
 
   func contains(_ name: EntryName) -> Bool { access(path(name), F_OK) == 0 }
 
-  /// Puts an entry into its place, whole or not at all.
+  /// Writes an entry's file, completely or not at all.
   func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) {
     let partial = path("entry.partial")
-    try surroundings.check(.createFile)
+    try environment.check(.createFile)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     var descriptor = open(partial, flags, 0o600)
     if descriptor < 0 && errno == EEXIST {
       unlink(partial)
       descriptor = open(partial, flags, 0o600)
     }
-    guard descriptor >= 0 else { throw .refused(.createFile, code: errno) }
+    guard descriptor >= 0 else { throw .systemCallFailed(.createFile, code: errno) }
     let prefix = EntryFile.prefix(of: entry, name)
-    var code = surroundings.refuse(.writeFile)
-    // Half of it, so that a test's refusal leaves what a full disk's would.
+    var code = environment.injectedError(.writeFile)
+    // Write half of the bytes, so that an injected error leaves the same state as a full disk.
     let bytes = code == 0 ? entry.bytes[...] : entry.bytes.prefix(entry.bytes.count / 2)
     for part in [prefix[...], bytes] {
       let failure = append(part, to: descriptor)
       if code == 0 { code = failure }
     }
-    // Some file systems tell only now that there was no room.
+    // Some file systems report a full disk only when the file is closed.
     if close(descriptor) != 0 && code == 0 { code = errno }
     guard code == 0 else {
       unlink(partial)
-      throw .refused(.writeFile, code: code)
+      throw .systemCallFailed(.writeFile, code: code)
     }
-    try surroundings.check(.renameFile)
+    try environment.check(.renameFile)
     let target = path(name)
     if rename(partial, target) == 0 { return }
     if errno == ENOENT && makeFolders(of: name) && rename(partial, target) == 0 { return }
     code = errno
     unlink(partial)
-    throw .refused(.renameFile, code: code)
+    throw .systemCallFailed(.renameFile, code: code)
   }
 
-  /// Removes an entry's file. That there is none is as good.
+  /// Removes an entry's file. A missing file is not an error.
   func remove(_ name: EntryName) throws(DiskFault) {
-    try surroundings.check(.removeFile)
+    try environment.check(.removeFile)
     guard unlink(path(name)) != 0, errno != ENOENT else { return }
-    throw .refused(.removeFile, code: errno)
+    throw .systemCallFailed(.removeFile, code: errno)
   }
 
-  /// What a kill left half written.
+  /// Removes a partial file that a kill left.
   func removePartial() { unlink(path("entry.partial")) }
 
   // MARK: Folders
 
-  /// The groups that have a folder.
+  /// The groups that have a folder on disk.
   func groups() throws(DiskFault) -> [EntryGroup] {
     try names(in: terminated(root[...])).compactMap(EntryGroup.init(folderName:))
   }
@@ -134,7 +135,7 @@ struct CacheFolder: Sendable {
     Set(try names(in: path(group, prefix)).compactMap { DiskStore.Key(prefix: prefix, fileName: $0) })
   }
 
-  /// Removes a group's folders, as far as they are empty.
+  /// Removes those of a group's folders that are empty.
   func removeFolders(of group: EntryGroup) {
     for prefix in UInt8.min...UInt8.max { rmdir(path(group, prefix)) }
     rmdir(path(group.folderName))
@@ -145,7 +146,7 @@ struct CacheFolder: Sendable {
     return make(path(name.group.folderName)) && make(path(name.group, name.key.prefix))
   }
 
-  /// What a folder holds; nothing, where there is none.
+  /// The names in a folder; empty if there is no folder.
   private func names(in path: [CChar]) throws(DiskFault) -> [[UInt8]] {
     guard let stream = opendir(path) else {
       if errno == ENOENT { return [] }
@@ -163,7 +164,7 @@ struct CacheFolder: Sendable {
     }
   }
 
-  /// 0, or `errno`.
+  /// Returns 0, or `errno`.
   private func append(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
     bytes.withUnsafeBytes { buffer in
       var done = 0
@@ -210,8 +211,8 @@ struct CacheFolder: Sendable {
   }
 }
 
-/// The right to write the folder: one store has it, as long as this value lives. The kernel takes it back when a process
-/// dies.
+/// The exclusive right to use the folder: one store has it while this value exists. The kernel releases it when the
+/// process ends.
 final class FolderLock: Sendable {
   private let descriptor: Int32
 

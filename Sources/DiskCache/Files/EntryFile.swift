@@ -1,4 +1,4 @@
-// An entry's file, byte by byte. Numbers are little-endian:
+// The layout of an entry's file, and its reader. Numbers are little-endian:
 //
 //      0  4  "PHDC"
 //      4  2  format: 1
@@ -8,15 +8,15 @@
 //     12  4  0
 //     16  8  key, high
 //     24  8  key, low
-//     32  8  bytes behind the prefix, to the end of the file
+//     32  8  bytes after the prefix, to the end of the file
 //     40  8  checksum of the prefix, with 0 in this place, and of the bytes
 //     48 16  0
-//     64 64  info, and 0 behind it
+//     64 64  info, padded with 0
 //    128     the bytes
 //
-// The checksum is CRC-64 (ECMA-182, reflected, as XZ has it): it finds each damage within 64 bits in a row, any other but
-// one in 2^64, and ISA-L reads 80 KB in less time than it takes to copy them. It guards against accidents, not against
-// somebody who may write the folder: that one needs no cache.
+// The checksum is CRC-64 (ECMA-182, reflected, as in XZ). It detects every damage within 64 consecutive bits, and all
+// but one in 2^64 of any other damage; ISA-L checks 80 KB in less time than copying them takes. It protects against
+// accidents, not against an attacker who can write to the folder.
 
 import CISAL
 
@@ -24,22 +24,22 @@ import CISAL
   import Glibc
 #endif
 
-/// Why a file is not the entry that it should be.
-enum EntryDamage: String, Sendable {
-  /// No file, not of this format, or too large.
-  case foreign
-  /// Whole, but of another key, kind or epoch.
-  case anotherEntry
-  /// Longer or shorter than it says.
+/// Why a file is not the expected entry.
+enum EntryDefect: String, Sendable {
+  /// Not a regular file, not of this format, or too large.
+  case wrongFormat
+  /// Complete, but of another key, kind or epoch.
+  case wrongEntry
+  /// Longer or shorter than its prefix states.
   case length
   case checksum
 }
 
-enum EntryReading: Sendable {
+enum EntryReadResult: Sendable {
   case entry(DiskEntry)
   case missing
-  case damaged(EntryDamage)
-  /// The disk does not give it: `errno`.
+  case damaged(EntryDefect)
+  /// Reading failed with this `errno`.
   case failed(code: Int32)
 }
 
@@ -50,7 +50,7 @@ enum EntryFile {
   private static let checksumOffset = 40
   private static let infoOffset = 64
 
-  /// What stands before an entry's bytes.
+  /// The prefix before an entry's bytes.
   static func prefix(of entry: DiskEntry, _ name: EntryName) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: prefixBytes) { buffer, count in
       let raw = UnsafeMutableRawBufferPointer(buffer)
@@ -72,12 +72,12 @@ enum EntryFile {
     }
   }
 
-  /// Reads and judges an open file.
-  static func read(_ descriptor: Int32, as name: EntryName, entryBytes: Int) -> EntryReading {
+  /// Reads and validates an open file.
+  static func read(_ descriptor: Int32, as name: EntryName, entryBytes: Int) -> EntryReadResult {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return .failed(code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= entryBytes + prefixBytes else {
-      return .damaged(.foreign)
+      return .damaged(.wrongFormat)
     }
     guard status.st_size >= prefixBytes else { return .damaged(.length) }
     let count = Int(status.st_size) - prefixBytes
@@ -85,7 +85,7 @@ enum EntryFile {
       var code: Int32?
       let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         code = fill(prefix, UnsafeMutableRawBufferPointer(buffer), from: descriptor)
-        // Also where it failed: nothing of it is looked at then, and the memory is the array's to free.
+        // Set also after a failure: the content is then not used, but the array must free its memory.
         filled = code == nil ? count : 0
       }
       switch code {
@@ -93,13 +93,13 @@ enum EntryFile {
       case 0: return .damaged(.length)
       case let code?: return .failed(code: code)
       }
-      if let damage = judge(prefix, bytes, as: name) { return .damaged(damage) }
+      if let damage = validate(prefix, bytes, as: name) { return .damaged(damage) }
       let info = Array(prefix[infoOffset..<infoOffset + Int(prefix[7])])
       return .entry(DiskEntry(bytes: bytes, info: info))
     }
   }
 
-  /// Both, whole. `nil`: done; else `errno`, or 0 where the file ends early.
+  /// Fills both buffers completely. Returns `nil` on success; else `errno`, or 0 if the file ends early.
   private static func fill(
     _ prefix: UnsafeMutableRawBufferPointer, _ bytes: UnsafeMutableRawBufferPointer, from descriptor: Int32
   ) -> Int32? {
@@ -124,14 +124,14 @@ enum EntryFile {
     return nil
   }
 
-  private static func judge(_ prefix: UnsafeMutableRawBufferPointer, _ bytes: [UInt8], as name: EntryName)
-    -> EntryDamage?
+  private static func validate(_ prefix: UnsafeMutableRawBufferPointer, _ bytes: [UInt8], as name: EntryName)
+    -> EntryDefect?
   {
     func number<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ type: Value.Type = Value.self) -> Value {
       Value(littleEndian: prefix.loadUnaligned(fromByteOffset: offset, as: type))
     }
     guard number(0) == magic, number(4) == format, number(7) <= UInt8(DiskEntry.maximumInfoBytes) else {
-      return .foreign
+      return .wrongFormat
     }
     guard number(32) == UInt64(bytes.count) else { return .length }
     let expected = number(checksumOffset, UInt64.self)
@@ -139,7 +139,7 @@ enum EntryFile {
     guard bytes.withUnsafeBytes({ checksum(UnsafeRawBufferPointer(prefix), $0) }) == expected else { return .checksum }
     guard number(6) == name.group.kind.rawValue, number(8) == name.group.epoch,
       number(16) == name.key.high, number(24) == name.key.low
-    else { return .anotherEntry }
+    else { return .wrongEntry }
     return nil
   }
 

@@ -1,10 +1,11 @@
-/// Entries of one kind and one epoch: a folder on disk, and a total in the index.
+/// The entries of one kind and one epoch: one folder on disk, and one total in the index.
 struct EntryGroup: Sendable, Hashable {
   let kind: DiskStore.Kind
   let epoch: UInt32
 }
 
-/// Where an entry is: `frame-3/ab/cdef0123456789abcdef0123456789`, the last two of its key's 32 hexadecimal digits.
+/// Where an entry is: `frame-3/ab/cdef0123456789abcdef0123456789`. The last two components are the 32 hexadecimal
+/// digits of the key.
 struct EntryName: Sendable, Hashable {
   let group: EntryGroup
   let key: DiskStore.Key
@@ -18,7 +19,7 @@ extension EntryGroup {
     }
   }
 
-  /// `nil`: no folder of ours has this name.
+  /// `nil` if the name is not one of the cache's folders.
   init?(folderName name: [UInt8]) {
     let text = String(decoding: name, as: UTF8.self)
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -33,10 +34,11 @@ extension EntryGroup {
 }
 
 extension DiskStore.Key {
-  /// The first of its 16 bytes, which names its folder.
+  /// The first of the key's 16 bytes, which names its folder.
   var prefix: UInt8 { UInt8(truncatingIfNeeded: high >> 56) }
 
-  /// The key of a file name: all hexadecimal digits but the first two. `nil`: no file of ours has this name.
+  /// The key of a file name, which has all hexadecimal digits but the first two. `nil` if the name is not one of the
+  /// cache's files.
   init?(prefix: UInt8, fileName: [UInt8]) {
     guard fileName.count == 30 else { return nil }
     var (high, low) = (UInt64(prefix), UInt64(0))
@@ -51,7 +53,7 @@ extension DiskStore.Key {
 enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Of lower-case digits alone, since a name must stand for one key and one key for one name.
+  /// Accepts only lower-case digits, because each key must have exactly one name.
   static func value(of digit: UInt8) -> UInt64? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(digit - UInt8(ascii: "0"))

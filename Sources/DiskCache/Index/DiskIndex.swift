@@ -1,15 +1,15 @@
-// What is in the folder, by SQLite: for each entry a row with its size and its last use, and totals.
+// The index of the folder, in SQLite: for each entry a row with its size and last use, and totals.
 //
-// One connection, in exclusive mode: the folder's lock keeps others out, and SQLite need share no memory and take no locks.
-// The journal is a WAL with synchronous=NORMAL. A kill then loses nothing, and neither does the order in which the writer
-// works (rows before files) need a flush, since the kernel outlives the process. A power cut leaves a consistent index (OFF
-// would not, and a million entries would go for want of a flush in each megabytes' worth of journal), but may take back the
-// last transactions: what that leaves in the folder without a row is found by FolderSweep.
+// One connection in exclusive mode: the folder's lock keeps other processes out, so SQLite needs no shared memory and
+// no locks. The journal is a WAL with synchronous=NORMAL. A kill then loses nothing: the kernel outlives the process,
+// so the writer's order (rows before files) needs no flush. After a power failure the index is consistent but may miss
+// the last transactions; FolderSweep finds the files that are then without a row. synchronous=OFF would not leave a
+// consistent index: a million entries would be lost to save one flush for every few megabytes of journal.
 
 import GRDB
 
 final class DiskIndex {
-  /// Frames of SQLite's journal after which they are copied into the index: its default, 4 MiB.
+  /// Number of journal frames after which SQLite copies them into the index: its default, 4 MiB.
   private static let journalFrames = 1000
 
   struct Total: Equatable {
@@ -18,14 +18,15 @@ final class DiskIndex {
   }
 
   private let database: DatabaseQueue
-  /// By group, as of the last commit. Only groups that have a row.
+  /// Totals by group as of the last commit. Contains only groups that have a row.
   private(set) var totals: [EntryGroup: Total]
-  /// When the index was opened last and not closed: `DiskSurroundings.bootIdentifier` of then. Empty: it was closed.
+  /// `DiskEnvironment.bootIdentifier` at the time the index was last opened without being closed. Empty if it was
+  /// closed.
   private(set) var openedInBoot: String
-  /// The last use of all.
+  /// The latest use of any entry.
   let lastUse: Int64
 
-  /// Opens the index, and makes it where there is none. The file is made before by its owner, for its mode.
+  /// Opens the index, and creates its tables if they are missing. The caller creates the file first, to set its mode.
   init(path: String) throws {
     var configuration = Configuration()
     configuration.label = "disk-cache"
@@ -70,7 +71,7 @@ final class DiskIndex {
     }
   }
 
-  /// All that `body` does, or nothing of it.
+  /// Runs `body` in a transaction: all of its changes are made, or none.
   func transaction(_ body: (inout DiskIndexTransaction) throws -> Void) throws {
     totals = try database.writeWithoutTransaction { db in
       var transaction = DiskIndexTransaction(db: db, totals: totals)
@@ -83,11 +84,11 @@ final class DiskIndex {
     }
   }
 
-  /// Notes that the index is open, and sees to it that a power cut leaves the note.
-  func noteOpened(in boot: String) throws {
+  /// Records that the index is open, and flushes the record so that it survives a power failure.
+  func recordOpened(in boot: String) throws {
     try database.writeWithoutTransaction { db in
       try db.execute(sql: "UPDATE opened SET boot = ?", arguments: [boot])
-      // With synchronous=NORMAL it is the checkpoint that flushes (SQLite, "PRAGMA synchronous").
+      // With synchronous=NORMAL, only a checkpoint flushes (SQLite, "PRAGMA synchronous").
       try db.checkpoint(.truncate)
     }
     openedInBoot = boot
@@ -104,7 +105,7 @@ final class DiskIndex {
     return Set(rows.map { DiskStore.Key(row: $0) })
   }
 
-  /// - Parameter isClean: what is in the folder is what is in the index.
+  /// - Parameter isClean: folder and index are consistent.
   func close(isClean: Bool) throws {
     if isClean { try database.writeWithoutTransaction { try $0.execute(sql: "UPDATE opened SET boot = ''") } }
     try database.close()
@@ -120,12 +121,12 @@ extension EntryGroup {
 }
 
 extension DiskStore.Key {
-  /// Of a row that begins with `high` and `low`.
+  /// The key of a row that begins with `high` and `low`.
   init(row: [Int64]) { self.init(high: UInt64(bitPattern: row[0]), low: UInt64(bitPattern: row[1])) }
 }
 
 extension Database {
-  /// Rows of integers. In a damaged file a value may be anything, and GRDB ends the process over one that it can't convert.
+  /// Rows of integers. In a damaged file a value may have any type, and GRDB ends the process if it can't convert one.
   func integers(_ sql: String, _ arguments: [Int64]) throws -> [[Int64]] {
     let rows = try Row.fetchCursor(cachedStatement(sql: sql), arguments: StatementArguments(arguments))
     var all: [[Int64]] = []

@@ -1,4 +1,4 @@
-/// The index's tables. They are never migrated: an index of another version is removed, and its entries with it.
+/// The index's tables. There are no migrations: an index of another version is removed together with its entries.
 enum DiskIndexSchema {
   static let version = 1
 

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Changes of rows, and of the totals with them.
+/// Changes rows, and updates the totals with them.
 struct DiskIndexTransaction {
   struct Oldest {
     let name: EntryName
@@ -18,7 +18,7 @@ struct DiskIndexTransaction {
 
   var bytes: Int64 { totals.values.reduce(0) { $0 + $1.bytes } }
 
-  /// There must be no row of this name.
+  /// Inserts a row. There must be no row with this name.
   mutating func insert(_ name: EntryName, bytes: Int64, lastUse: Int64) throws {
     _ = try db.integers(
       "INSERT INTO entry (kind, epoch, high, low, bytes, lastUse) VALUES (?, ?, ?, ?, ?, ?)",
@@ -27,14 +27,14 @@ struct DiskIndexTransaction {
     totals[name.group, default: DiskIndex.Total()].bytes += bytes
   }
 
-  /// Notes a later use. Nothing, where there is no such row.
+  /// Records a later use. Does nothing if there is no such row.
   func touch(_ name: EntryName, lastUse: Int64) throws {
     _ = try db.integers(
       "UPDATE entry SET lastUse = ? WHERE kind = ? AND epoch = ? AND high = ? AND low = ?",
       [lastUse] + columns(of: name))
   }
 
-  /// Answers whether there was such a row.
+  /// Removes a row. Returns whether it existed.
   @discardableResult
   mutating func remove(_ name: EntryName) throws -> Bool {
     let removed = try db.integers(
@@ -47,7 +47,7 @@ struct DiskIndexTransaction {
     return true
   }
 
-  /// What has not been used for longest.
+  /// The entry that was unused for longest.
   func oldest(in group: EntryGroup) throws -> Oldest? {
     let rows = try db.integers(
       "SELECT high, low, bytes, lastUse FROM entry WHERE kind = ? AND epoch = ? ORDER BY lastUse LIMIT 1",
@@ -57,15 +57,15 @@ struct DiskIndexTransaction {
     }
   }
 
-  /// Some of a group, in the order of their folders.
-  func some(of group: EntryGroup, limit: Int) throws -> [EntryName] {
+  /// Up to `limit` entries of a group, ordered by folder.
+  func entries(of group: EntryGroup, limit: Int) throws -> [EntryName] {
     let rows = try db.integers(
       "SELECT high, low FROM entry WHERE kind = ? AND epoch = ? ORDER BY high, low LIMIT ?",
       columns(of: group) + [Int64(limit)])
     return rows.map { EntryName(group: group, key: DiskStore.Key(row: $0)) }
   }
 
-  /// Forgets a group that has no rows.
+  /// Removes the total of a group that has no rows.
   mutating func forget(_ group: EntryGroup) { totals[group] = nil }
 
   func writeTotals(changedFrom old: [EntryGroup: DiskIndex.Total]) throws {

@@ -1,25 +1,26 @@
-// Writes what was stored, and clears away what must go: one thread at a time, on a queue of its own.
+// Writes stored entries and removes old ones, one thread at a time, on its own queue.
 //
-// A turn is one batch of what waits, then one of what is to be cleared away, until there is neither:
+// A turn writes one batch of waiting entries, then removes one batch of old entries; turns repeat until nothing is
+// left:
 //
-//     the index is open (made, locked, opened anew after a failure)
-//     FolderSweep, a folder a turn, where rows may have been lost
-//     one transaction: notes; for each entry room is made, victims' files removed, its row inserted
-//     commit, then the entries' files, each under a temporary name and renamed
-//     some of what is of an old epoch, or beyond a capacity that has become smaller
+//     open the index (create, lock, reopen after a failure)
+//     FolderSweep, one folder each turn, if rows may have been lost
+//     one transaction: index updates; for each entry: make room, remove the victims' files, insert the row
+//     commit, then the entries' files, each under a temporary name and then renamed
+//     remove some entries of an old epoch, or beyond a capacity that has become smaller
 //
-// So at every moment each file has a row, and a kill leaves at most rows without files, which go in their turn.
+// So every file has a row at every moment. A kill leaves at most rows without files, which are removed later.
 
 import Dispatch
 import Logging
 import Synchronization
 
-/// `@unchecked Sendable` because `index`, `lock`, `sweep` and `isNoted` are touched on the queue only, which `open`,
-/// `turn` and `end` assert.
+/// `@unchecked Sendable` because `index`, `lock`, `sweep` and `isOpenRecorded` are used only on the queue, which
+/// `open`, `turn` and `end` assert.
 final class DiskWriter: @unchecked Sendable {
-  /// Bounds of SQLite's journal: each row changes two or three pages of it.
+  /// Limits SQLite's journal: each row changes two or three pages of it.
   private static let entriesPerTransaction = 512
-  private static let notesPerTransaction = 1024
+  private static let indexUpdatesPerTransaction = 1024
 
   let buffer: Mutex<WriteBuffer>
   let folder: CacheFolder
@@ -27,18 +28,18 @@ final class DiskWriter: @unchecked Sendable {
   let epochs: DiskStore.Epochs
   private let limits: DiskStoreLimits
   private let logger: Logger
-  let surroundings: DiskSurroundings
+  let environment: DiskEnvironment
   private let queue = DispatchQueue(label: "photod.disk-cache", qos: .utility)
 
   private var lock: FolderLock?
   private var index: DiskIndex?
   private var sweep: FolderSweep?
-  /// The index says that it is open.
-  private var isNoted = false
+  /// The index records that it is open.
+  private var isOpenRecorded = false
 
   init(
     folder: CacheFolder, capacityBytes: Int64, epochs: DiskStore.Epochs, limits: DiskStoreLimits, logger: Logger,
-    surroundings: DiskSurroundings
+    environment: DiskEnvironment
   ) {
     buffer = Mutex(WriteBuffer(capacityBytes: capacityBytes, limits: limits))
     self.folder = folder
@@ -46,21 +47,21 @@ final class DiskWriter: @unchecked Sendable {
     self.epochs = epochs
     self.limits = limits
     self.logger = logger
-    self.surroundings = surroundings
+    self.environment = environment
   }
 
   // MARK: From any thread
 
   func store(_ entry: DiskEntry, as name: EntryName) {
-    let now = surroundings.now()
+    let now = environment.now()
     if buffer.withLock({ $0.store(entry, as: name, now: now) }) { enqueue() }
   }
 
-  func lookedUp(_ name: EntryName, _ reading: EntryReading) {
-    let now = surroundings.now()
-    let todo = buffer.withLock { $0.lookedUp(name, reading, now: now) }
+  func recordLookup(_ name: EntryName, _ reading: EntryReadResult) {
+    let now = environment.now()
+    let todo = buffer.withLock { $0.recordLookup(name, reading, now: now) }
     if todo.schedules { enqueue() }
-    guard todo.complains else { return }
+    guard todo.shouldLog else { return }
     switch reading {
     case .entry, .missing: break
     case .damaged(let damage):
@@ -85,7 +86,7 @@ final class DiskWriter: @unchecked Sendable {
 
   func waitUntilIdle() {
     while buffer.withLock({ $0.isScheduled }) { queue.sync {} }
-    // The last turn may still be about to end.
+    // The last turn may not have ended yet.
     queue.sync {}
   }
 
@@ -96,28 +97,28 @@ final class DiskWriter: @unchecked Sendable {
   private func turn() {
     dispatchPrecondition(condition: .onQueue(queue))
     if buffer.withLock({ $0.statistics.isOff }) {
-      _ = buffer.withLock { $0.turnEnded(hasMore: false) }
+      _ = buffer.withLock { $0.batchFinished(hasMore: false) }
       return
     }
     let hasMore: Bool
     do {
       let index = try openIndex()
-      if try !isSwept(index) {
+      if try !continueSweep(index) {
         hasMore = true
       } else {
         try writeBatch(index)
-        hasMore = try clear(index)
+        hasMore = try evictSome(index)
       }
     } catch {
       return fail(DiskFault(error))
     }
-    if buffer.withLock({ $0.turnEnded(hasMore: hasMore) }) { enqueue() }
+    if buffer.withLock({ $0.batchFinished(hasMore: hasMore) }) { enqueue() }
   }
 
   private func openIndex() throws -> DiskIndex {
     dispatchPrecondition(condition: .onQueue(queue))
     if let index { return index }
-    try surroundings.check(.openIndex)
+    try environment.check(.openIndex)
     try folder.make()
     lock = nil
     lock = try folder.lock()
@@ -129,26 +130,26 @@ final class DiskWriter: @unchecked Sendable {
       folder.removeIndex()
       index = try folder.openIndex()
     }
-    let boot = surroundings.bootIdentifier() ?? "unknown"
-    isNoted = index.openedInBoot == boot && boot != "unknown"
-    sweep = isNoted || index.openedInBoot.isEmpty ? nil : try FolderSweep(folder, index)
+    let boot = environment.bootIdentifier() ?? "unknown"
+    isOpenRecorded = index.openedInBoot == boot && boot != "unknown"
+    sweep = isOpenRecorded || index.openedInBoot.isEmpty ? nil : try FolderSweep(folder, index)
     self.index = index
-    let hasWork = sweep != nil || needsClearing(index)
+    let hasWork = sweep != nil || needsEviction(index)
     if buffer.withLock({ $0.opened(lastUse: index.lastUse, index.totals, hasWork: hasWork) }) { enqueue() }
     return index
   }
 
-  /// Goes on with the sweep, where there is one. `false`: there is more of it.
-  private func isSwept(_ index: DiskIndex) throws -> Bool {
+  /// Continues a sweep, if one is in progress. Returns false if more of it is left.
+  private func continueSweep(_ index: DiskIndex) throws -> Bool {
     if sweep != nil {
       try sweep?.step(folder, index)
       buffer.withLock { $0.contentChanged(index.totals) }
       if sweep?.isDone == false { return false }
       sweep = nil
     }
-    if !isNoted {
-      try index.noteOpened(in: surroundings.bootIdentifier() ?? "unknown")
-      isNoted = true
+    if !isOpenRecorded {
+      try index.recordOpened(in: environment.bootIdentifier() ?? "unknown")
+      isOpenRecorded = true
     }
     return true
   }
@@ -157,43 +158,43 @@ final class DiskWriter: @unchecked Sendable {
     let batch = buffer.withLock { $0.take() }
     if batch.isEmpty { return }
     try checkSpace(for: batch)
-    for notes in Array(batch.notes).pieces(of: Self.notesPerTransaction) {
+    for notes in Array(batch.indexUpdates).pieces(of: Self.indexUpdatesPerTransaction) {
       try index.transaction { transaction in
         for (name, note) in notes {
           switch note {
           case .used(let lastUse): try transaction.touch(name, lastUse: lastUse)
-          case .lost:
+          case .missing:
             try folder.remove(name)
             try transaction.remove(name)
           }
         }
-        try surroundings.check(.commit)
+        try environment.check(.commit)
       }
     }
     buffer.withLock { $0.contentChanged(index.totals) }
     let entries = batch.entries.sorted { $0.value.lastUse < $1.value.lastUse }
     for piece in entries.pieces(of: Self.entriesPerTransaction) { try write(piece, index) }
-    try surroundings.check(.batchDone)
+    try environment.check(.batchDone)
     if buffer.withLock({ $0.recovered() }) { logger.info("the disk cache can be written again") }
   }
 
   private func write(_ entries: ArraySlice<(key: EntryName, value: WriteBuffer.Waiting)>, _ index: DiskIndex) throws {
-    var clearing = Clearing()
+    var tally = EvictionTally()
     try index.transaction { transaction in
       for (name, waiting) in entries {
-        // The file that it replaces goes before it comes: both at once might be too much.
+        // Remove the replaced file first: both files together might exceed the capacity.
         if try transaction.remove(name) { try folder.remove(name) }
         let bytes = EntryCost.bytes(of: waiting.entry.bytes.count)
-        while transaction.bytes + bytes > capacityBytes { try evict(from: &transaction, &clearing) }
+        while transaction.bytes + bytes > capacityBytes { try evict(from: &transaction, &tally) }
         try transaction.insert(name, bytes: bytes, lastUse: waiting.lastUse)
-        // It may have gone, for one before it, as what it was.
-        clearing.gone.remove(name)
+        // An older entry of this name may have been evicted for an earlier entry of the batch.
+        tally.gone.remove(name)
       }
-      try surroundings.check(.commit)
+      try environment.check(.commit)
     }
-    noteCleared(clearing, index)
-    // One may have had to go again for another of these.
-    var files = entries.filter { !clearing.gone.contains($0.key) }[...]
+    recordEvictions(tally, index)
+    // An entry may have been evicted again to make room for a later entry of the batch.
+    var files = entries.filter { !tally.gone.contains($0.key) }[...]
     let count = files.count
     defer {
       let written = Set(entries.map(\.key)).subtracting(files.map(\.key))
@@ -211,31 +212,31 @@ final class DiskWriter: @unchecked Sendable {
   }
 
   private func checkSpace(for batch: WriteBuffer.Batch) throws(DiskFault) {
-    // What is not known is not held against the disk: it will say so itself.
-    guard let free = surroundings.freeBytes(folder.path) else { return }
+    // If the free space is unknown, go on: a full disk will report an error itself.
+    guard let free = environment.freeBytes(folder.path) else { return }
     let needed = batch.entries.values.reduce(0) { $0 + EntryCost.bytes(of: $1.entry.bytes.count) }
     guard free >= limits.minimumFreeBytes + needed else {
       throw .nearlyFull(freeBytes: free, minimumBytes: limits.minimumFreeBytes)
     }
   }
 
-  /// The store goes quiet, and begins anew when it may write again.
+  /// Suspends the store; it starts again when the disk may be written again.
   private func fail(_ fault: DiskFault) {
     dispatchPrecondition(condition: .onQueue(queue))
-    // A broken index may not close either; that says nothing more.
+    // Closing a broken index may fail too; that error adds no information.
     try? index?.close(isClean: false)
     index = nil
     sweep = nil
     lock = nil
-    if case .folderTaken = fault {
+    if case .folderInUse = fault {
       if buffer.withLock({ $0.turnOff() }) {
         logger.error("the disk cache is off: another process has its folder", metadata: ["folder": "\(folder.path)"])
       }
-      _ = buffer.withLock { $0.turnEnded(hasMore: false) }
+      _ = buffer.withLock { $0.batchFinished(hasMore: false) }
       return
     }
     if case .indexDamaged = fault { folder.removeIndex() }
-    let now = surroundings.now()
+    let now = environment.now()
     if buffer.withLock({ $0.failed(now: now) }) {
       logger.error(
         "the disk cache can't be written: pictures are rendered instead",
@@ -248,7 +249,7 @@ final class DiskWriter: @unchecked Sendable {
     if let index {
       do {
         if sweep == nil {
-          _ = try isSwept(index)
+          _ = try continueSweep(index)
           try writeBatch(index)
         }
         try index.close(isClean: sweep == nil)

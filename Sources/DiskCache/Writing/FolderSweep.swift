@@ -1,11 +1,12 @@
-// Brings folder and index together again: a file without a row goes, and so does a row without a file.
+// Makes folder and index consistent again: removes files without a row, and rows without a file.
 //
-// Only where rows may have been lost that were committed: behind a power cut, which takes the journal's last transactions
-// but not always the files that were written after them; and behind a damaged index, which was removed, so that every file
-// is without a row. A kill is no reason (rows are committed before their files are written), and neither is a plain end.
+// Needed only when committed rows may be lost. That happens after a power failure, which may take the journal's last
+// transactions but not always the files that were written after them; and after a damaged index, which was removed, so
+// that every file is without a row. A kill or a normal exit needs no sweep, because rows are committed before their
+// files are written.
 //
-// One of a group's 256 folders a step, a few thousand names, on the writer's queue; nothing is stored until it is done, so
-// that the capacity holds.
+// One step handles one of a group's 256 folders, a few thousand names, on the writer's queue. Nothing is stored until
+// the sweep is done, so that the capacity is respected.
 
 struct FolderSweep {
   private var steps: [(group: EntryGroup, prefix: UInt8)]

@@ -1,58 +1,59 @@
-// What stands between those who look up and store and the one who writes: entries that wait, notes for the index, and the
-// counters. A value that is told what happens and answers what to do; its owner holds it in a lock.
+// The state between callers and the writer: entries that wait, updates for the index, and the counters. A plain value:
+// events go in as method calls, and the return value says what to do next. Its owner keeps it in a lock.
 
 struct WriteBuffer {
-  /// An entry on its way to the disk.
+  /// An entry that waits to be written.
   struct Waiting {
     let entry: DiskEntry
     var lastUse: Int64
 
-    /// What it is counted as while it waits. So at most two thousand wait, however small they are.
+    /// The cost while it waits. The fixed part limits the number of waiting entries to about two thousand, however
+    /// small they are.
     var cost: Int { entry.bytes.count + 4096 }
   }
 
-  /// What the index is to be told of an entry that is on disk.
-  enum Note {
+  /// A pending update of the index for an entry on disk.
+  enum IndexUpdate {
     case used(Int64)
-    /// Its file is of no use, or there is none.
-    case lost
+    /// The file is unusable or missing.
+    case missing
   }
 
-  /// What the writer takes at once.
+  /// The work that the writer takes in one turn.
   struct Batch {
     let entries: [EntryName: Waiting]
-    let notes: [EntryName: Note]
-    var isEmpty: Bool { entries.isEmpty && notes.isEmpty }
+    let indexUpdates: [EntryName: IndexUpdate]
+    var isEmpty: Bool { entries.isEmpty && indexUpdates.isEmpty }
   }
 
-  enum LookUp {
+  enum LookupResult {
     case off
     case waiting(DiskEntry)
-    /// Not here: on disk, if anywhere.
-    case elsewhere
+    /// Not in the buffer: on disk, if it exists.
+    case notBuffered
   }
 
-  /// One entry may take this part of the capacity, so that a single one does not turn out all others, and one that must go
-  /// always leaves room enough.
-  private static let largestShare: Int64 = 4
-  /// The log hears of a look-up that failed at most this often; the counters tell the rest.
-  private static let complaintInterval: Duration = .seconds(3600)
+  /// One entry may take at most 1/4 of the capacity, so that a single entry does not evict all others, and evicting
+  /// always makes enough room.
+  private static let capacityDivisor: Int64 = 4
+  /// A failed look-up is logged at most this often; the counters record every one.
+  private static let logInterval: Duration = .seconds(3600)
 
   private(set) var statistics = DiskStoreStatistics()
   private let capacityBytes: Int64
   private let limits: DiskStoreLimits
-  /// Not begun, and being written.
+  /// Entries that wait, and entries that are being written.
   private var waiting: [EntryName: Waiting] = [:]
   private var writing: [EntryName: Waiting] = [:]
   private var pendingBytes = 0
-  private var notes: [EntryName: Note] = [:]
+  private var indexUpdates: [EntryName: IndexUpdate] = [:]
   private var lastUse: Int64 = 0
-  /// A turn of the writer is under way or will be.
+  /// A turn of the writer is running or scheduled.
   private(set) var isScheduled = false
   /// After a failure: when to write again.
   private var retryAt: ContinuousClock.Instant?
   /// When a failed or damaged look-up may be logged again.
-  private var complaintAt: ContinuousClock.Instant?
+  private var nextLogTime: ContinuousClock.Instant?
 
   init(capacityBytes: Int64, limits: DiskStoreLimits) {
     self.capacityBytes = capacityBytes
@@ -62,7 +63,7 @@ struct WriteBuffer {
 
   // MARK: Looking up
 
-  mutating func lookUp(_ name: EntryName) -> LookUp {
+  mutating func lookUp(_ name: EntryName) -> LookupResult {
     let found = state(of: name)
     guard case .waiting = found else { return found }
     statistics.hits += 1
@@ -71,33 +72,33 @@ struct WriteBuffer {
     return found
   }
 
-  func state(of name: EntryName) -> LookUp {
+  func state(of name: EntryName) -> LookupResult {
     if statistics.isOff { return .off }
-    guard let found = waiting[name] ?? writing[name] else { return .elsewhere }
+    guard let found = waiting[name] ?? writing[name] else { return .notBuffered }
     return .waiting(found.entry)
   }
 
-  /// A file was read. Answers whether the writer should take a turn, and whether the log should hear of it.
-  mutating func lookedUp(
-    _ name: EntryName, _ reading: EntryReading, now: ContinuousClock.Instant
-  ) -> (schedules: Bool, complains: Bool) {
+  /// Records that a file was read. Returns whether to schedule the writer, and whether to log.
+  mutating func recordLookup(
+    _ name: EntryName, _ reading: EntryReadResult, now: ContinuousClock.Instant
+  ) -> (schedules: Bool, shouldLog: Bool) {
     switch reading {
     case .entry:
       statistics.hits += 1
       note(.used(nextUse()), of: name)
-      return (notes.count * 2 >= limits.pendingNotes && schedule(now), false)
+      return (indexUpdates.count * 2 >= limits.pendingIndexUpdates && schedule(now), false)
     case .missing:
       statistics.misses += 1
       return (false, false)
     case .damaged:
       statistics.misses += 1
       statistics.corrupt += 1
-      note(.lost, of: name)
-      return (schedule(now), complain(now))
+      note(.missing, of: name)
+      return (schedule(now), shouldLog(now))
     case .failed:
       statistics.misses += 1
       statistics.failures += 1
-      return (false, complain(now))
+      return (false, shouldLog(now))
     }
   }
 
@@ -106,25 +107,25 @@ struct WriteBuffer {
     return lastUse
   }
 
-  private mutating func note(_ note: Note, of name: EntryName) {
-    if notes.count < limits.pendingNotes || notes[name] != nil { notes[name] = note }
+  private mutating func note(_ note: IndexUpdate, of name: EntryName) {
+    if indexUpdates.count < limits.pendingIndexUpdates || indexUpdates[name] != nil { indexUpdates[name] = note }
   }
 
-  private mutating func complain(_ now: ContinuousClock.Instant) -> Bool {
-    if let complaintAt, now < complaintAt { return false }
-    complaintAt = now + Self.complaintInterval
+  private mutating func shouldLog(_ now: ContinuousClock.Instant) -> Bool {
+    if let nextLogTime, now < nextLogTime { return false }
+    nextLogTime = now + Self.logInterval
     return true
   }
 
   // MARK: Storing
 
-  /// Answers whether the writer should take a turn.
+  /// Returns whether to schedule the writer.
   mutating func store(_ entry: DiskEntry, as name: EntryName, now: ContinuousClock.Instant) -> Bool {
     if statistics.isOff { return false }
     var new = Waiting(entry: entry, lastUse: 0)
     let replaced = waiting[name]?.cost ?? 0
     guard entry.bytes.count <= limits.entryBytes,
-      EntryCost.bytes(of: entry.bytes.count) <= capacityBytes / Self.largestShare,
+      EntryCost.bytes(of: entry.bytes.count) <= capacityBytes / Self.capacityDivisor,
       pendingBytes - replaced + new.cost <= limits.pendingBytes, mayWrite(now)
     else {
       statistics.dropped += 1
@@ -149,7 +150,7 @@ struct WriteBuffer {
 
   // MARK: Writing
 
-  /// The index is open. Answers whether the writer should take a turn, for what there is to clear away.
+  /// Records that the index is open. Returns whether to schedule the writer, for entries that must be removed.
   mutating func opened(lastUse: Int64, _ totals: [EntryGroup: DiskIndex.Total], hasWork: Bool) -> Bool {
     self.lastUse = max(self.lastUse, lastUse)
     contentChanged(totals)
@@ -173,17 +174,17 @@ struct WriteBuffer {
     }
   }
 
-  /// All that waits. An entry can be looked up until it is `written`.
+  /// Takes everything that waits. Look-ups still find an entry until it is `written`.
   mutating func take() -> Batch {
     defer {
       writing = waiting
       waiting = [:]
-      notes = [:]
+      indexUpdates = [:]
     }
-    return Batch(entries: waiting, notes: notes)
+    return Batch(entries: waiting, indexUpdates: indexUpdates)
   }
 
-  /// Entries are in the folder, or have been let go before they came there.
+  /// Records that entries are in the folder, or were evicted before they were written.
   mutating func written(_ names: some Sequence<EntryName>, stored: Int) {
     statistics.stored += stored
     for name in names {
@@ -196,12 +197,12 @@ struct WriteBuffer {
     statistics.outdated += outdated
   }
 
-  /// Rows are in the index whose files are not in the folder.
+  /// Records that these rows are in the index but their files are not in the folder.
   mutating func lost(_ names: some Sequence<EntryName>) {
-    for name in names { notes[name] = .lost }
+    for name in names { indexUpdates[name] = .missing }
   }
 
-  /// What waits can't be written. Answers whether the log should hear of it: once, until `recovered`.
+  /// Records that writing failed. Returns whether to log: once, until `recovered`.
   mutating func failed(now: ContinuousClock.Instant) -> Bool {
     statistics.failures += 1
     statistics.dropped += writing.count + waiting.count
@@ -210,26 +211,26 @@ struct WriteBuffer {
     pendingBytes = 0
     retryAt = now + limits.retryDelay
     isScheduled = false
-    defer { statistics.isQuiet = true }
-    return !statistics.isQuiet
+    defer { statistics.isSuspended = true }
+    return !statistics.isSuspended
   }
 
-  /// A batch was written. Answers whether the log should hear of it.
+  /// Records that a batch was written. Returns whether to log.
   mutating func recovered() -> Bool {
     retryAt = nil
-    defer { statistics.isQuiet = false }
-    return statistics.isQuiet
+    defer { statistics.isSuspended = false }
+    return statistics.isSuspended
   }
 
-  /// Answers whether there is a next one.
-  mutating func turnEnded(hasMore: Bool) -> Bool {
+  /// Records the end of a batch. Returns whether another one follows.
+  mutating func batchFinished(hasMore: Bool) -> Bool {
     isScheduled = !statistics.isOff && (hasMore || !waiting.isEmpty)
     return isScheduled
   }
 
   // MARK: Ending
 
-  /// Answers whether it was on.
+  /// Turns the buffer off. Returns whether it was on.
   mutating func turnOff() -> Bool {
     defer { statistics.isOff = true }
     return !statistics.isOff

@@ -31,7 +31,7 @@ package enum HTTPMethod: Sendable, Hashable {
   }
 }
 
-/// The two versions that are spoken.
+/// The supported versions.
 package enum HTTPVersion: Sendable, Hashable, Comparable {
   case http10, http11
 }

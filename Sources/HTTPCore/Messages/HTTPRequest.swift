@@ -1,7 +1,7 @@
-/// A whole request: head, and the body with its framing taken off.
+/// A complete request: the head, and the body without its framing.
 package struct HTTPRequest: Sendable {
   package let head: RequestHead
-  /// Counted for as long as a copy of the request is here: who keeps the bytes keeps the request.
+  /// The memory is counted while a copy of the request exists. To keep the bytes, keep the request.
   package let body: [UInt8]
   private let reservation: ByteBudget.Reservation?
 
@@ -13,6 +13,6 @@ package struct HTTPRequest: Sendable {
 
   package var method: HTTPMethod { head.method }
 
-  /// What the request is about. Made anew each time, in time linear in its length: ask once.
+  /// The parsed target. Parsed on each access, in time linear in its length, so keep the result.
   package var target: RequestTarget { head.parsedTarget }
 }

@@ -1,7 +1,7 @@
-/// A response's status and header fields. `Date`, `Connection` and the framing are the server's to add.
+/// A response's status and header fields. The server adds `Date`, `Connection` and the framing fields.
 package struct ResponseHead: Sendable {
   package var status: HTTPStatus
-  /// In the order in which they are sent.
+  /// In sending order.
   package var fields: [(name: String, value: String)]
 
   package init(_ status: HTTPStatus, _ fields: [(name: String, value: String)] = []) {
@@ -18,16 +18,16 @@ package struct ResponseHead: Sendable {
   }
 }
 
-/// What answers for memory, such as a reservation that ends with its last reference. Whoever sends the bytes that it
-/// answers for holds it for as long as they are here.
+/// An object that accounts for memory, such as a reservation that ends with its last reference. The sender of the bytes
+/// holds it while the bytes exist.
 package typealias MemoryOwner = AnyObject & Sendable
 
-/// A response whose body is whole.
+/// A response with a complete body.
 package struct HTTPResponse: Sendable {
   package var head: ResponseHead
   package var body: [UInt8]
-  /// Answers for the body's memory: held until the last byte of the response was handed to the kernel, or the connection
-  /// ended. Where there is none, the server does, which may refuse to send it.
+  /// Accounts for the body's memory: held until the last byte of the response was handed to the kernel or the
+  /// connection ended. Without an owner the server counts the body against its own budget and may refuse to send it.
   package var owner: (any MemoryOwner)?
 
   package init(

@@ -11,7 +11,7 @@ package struct HTTPStatus: Sendable, Hashable, ExpressibleByIntegerLiteral {
   package static let notFound: HTTPStatus = 404
   package static let internalServerError: HTTPStatus = 500
 
-  /// Whether a response with this status ends at its head (RFC 9112 §6.3).
+  /// Whether a response with this status has no body (RFC 9112 §6.3).
   package var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
 
   package var reasonPhrase: String {

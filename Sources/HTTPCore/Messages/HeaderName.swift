@@ -1,5 +1,5 @@
-/// The names of every field that anything here reads (RFC 9110 §5.1), so that a head is sorted through once, as it is
-/// parsed, and never searched by text again. A field with another name is kept as it came and asked for by nobody.
+/// The names of all fields that photod reads (RFC 9110 §5.1). The parser classifies each field once, so later look-ups
+/// need no text search. Fields with other names are kept but not looked up.
 package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
@@ -8,7 +8,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
 
-  /// In lower case.
+  /// The name in lower case.
   package var text: StaticString {
     switch self {
     case .other: ""
@@ -46,7 +46,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name that stands in `bytes`, which are token characters. By length first, so that most names cost one compare.
+  /// Finds the name in a range of `bytes`, which must be token characters. Switches on the length first, so that most
+  /// names cost one comparison.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     func named(_ candidates: HeaderName...) -> HeaderName {
       candidates.first { $0.matches(bytes, from: range.lowerBound) } ?? .other
@@ -97,7 +98,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Without regard to case: a letter's case is its bit 5, and no other token character becomes one of ours by setting it.
+  /// Compares without regard to case. The case of a letter is its bit 5, and setting that bit turns no other token
+  /// character into a character of these names.
   private func matches(_ bytes: Span<UInt8>, from start: Int) -> Bool {
     let text = text
     guard start + text.utf8CodeUnitCount <= bytes.count else { return false }

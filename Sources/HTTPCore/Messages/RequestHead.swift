@@ -1,12 +1,12 @@
-/// A request line and its header fields, as they came.
+/// A request line and its header fields, as received.
 ///
-/// The bytes stay in the one array that they were received into, and the fields are ranges of it: reading a request costs
-/// no allocation a field, and none at all where the parser's arrays can be used again. A field becomes a String only when
-/// somebody asks for it.
+/// The bytes stay in the array into which they were received, and the fields are ranges of it. Parsing costs no
+/// allocation per field, and none at all if the parser's arrays can be reused. A field value becomes a String only when
+/// a caller asks for it.
 package struct RequestHead: Sendable {
   package struct Field: Sendable {
-    /// Which of the names that we know it has.
-    package let known: HeaderName
+    /// The known name of the field, or `other`.
+    package let headerName: HeaderName
     /// Offsets into the head's bytes.
     let nameStart: UInt32
     let nameEnd: UInt32
@@ -18,17 +18,17 @@ package struct RequestHead: Sendable {
 
   package let method: HTTPMethod
   package let version: HTTPVersion
-  /// What was received; `targetRange` and the fields are ranges of it.
+  /// The received bytes; `targetRange` and the fields are ranges of it.
   let bytes: [UInt8]
   let targetRange: Range<Int>
   /// In the order of the message, duplicates kept.
   package let fields: [Field]
-  /// The names that occur.
+  /// The known names that occur.
   package let names: HeaderNames
-  /// What a large head is counted as, for as long as it is here.
+  /// The budget reservation of a large head.
   let reservation: ByteBudget.Reservation?
 
-  /// The request target as it stands in the request line.
+  /// The request target as written in the request line.
   package var target: String { string(targetRange) }
 
   /// The request target's bytes: visible ASCII.
@@ -36,7 +36,7 @@ package struct RequestHead: Sendable {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[targetRange])) }
   }
 
-  /// What the target says; the parser has seen to it that it says something.
+  /// The parsed target. The parser has already rejected malformed targets.
   package var parsedTarget: RequestTarget {
     guard let target = RequestTarget(target, method: method, host: value(of: .host)) else {
       preconditionFailure("a target that the parser should have refused")
@@ -46,31 +46,31 @@ package struct RequestHead: Sendable {
 
   package func has(_ name: HeaderName) -> Bool { names.contains(name) }
 
-  /// A field's name as it came.
+  /// A field's name as received.
   package func name(of field: Field) -> String { string(Int(field.nameStart)..<Int(field.nameEnd)) }
 
-  /// Every value of a field, in the order of the message.
+  /// All values of a field, in the order of the message.
   package func values(of name: HeaderName) -> [String] {
     guard has(name) else { return [] }
-    return fields.filter { $0.known == name }.map { string($0.value) }
+    return fields.filter { $0.headerName == name }.map { string($0.value) }
   }
 
-  /// The one value of a field; values of a repeated list field are joined by commas (RFC 9110 §5.3).
+  /// The value of a field; the values of a repeated field are joined by commas (RFC 9110 §5.3).
   package func value(of name: HeaderName) -> String? {
     guard has(name) else { return nil }
     var found: String?
-    for field in fields where field.known == name {
+    for field in fields where field.headerName == name {
       let value = string(field.value)
       found = found.map { "\($0), \(value)" } ?? value
     }
     return found
   }
 
-  /// The bytes of a field that occurs once; `nil` where it does not occur, or more than once.
-  package func withOnlyValue<Result>(of name: HeaderName, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+  /// The bytes of a field that occurs exactly once; `nil` otherwise.
+  package func withSingleValue<Result>(of name: HeaderName, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     guard has(name) else { return nil }
     var found: Range<Int>?
-    for field in fields where field.known == name {
+    for field in fields where field.headerName == name {
       if found != nil { return nil }
       found = field.value
     }
@@ -78,11 +78,13 @@ package struct RequestHead: Sendable {
     return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[found])) }
   }
 
-  /// Whether a comma-separated list field holds a token, without regard to case. `token` is in lower case.
+  /// Whether a comma-separated list field contains a token, ignoring case. `token` is in lower case.
   package func list(_ name: HeaderName, contains token: StaticString) -> Bool {
     guard has(name) else { return false }
     let bytes = bytes.span
-    for field in fields where field.known == name && Text.list(bytes, field.value, contains: token) { return true }
+    for field in fields where field.headerName == name && HTTPGrammar.list(bytes, field.value, contains: token) {
+      return true
+    }
     return false
   }
 

@@ -1,22 +1,22 @@
-// Bytes in, parts out: multipart/form-data (RFC 7578) as RFC 2046 §5.1.1 frames it. The parser owns no socket, holds a part's
-// head and as much of its body as may be the beginning of a delimiter, and gives the same answer however the bytes were
-// split on their way.
+// Parses multipart/form-data (RFC 7578) with the framing of RFC 2046 §5.1.1: bytes go in, parts come out. The parser
+// owns no socket. It buffers only the head of a part and as much of its body as may be the start of a delimiter. Its
+// results do not depend on how the input was split.
 //
-// It is written here because what there is for Swift (vapor/multipart-kit) parses sequences of Swift concurrency, and bodies
-// come to us on Dispatch queues.
+// Why our own: the available Swift library (vapor/multipart-kit) parses Swift async sequences, and request bodies
+// arrive here on Dispatch queues.
 //
-// Line ends are CR LF. White space behind a boundary is passed over (§5.1.1, transport-padding); what stands before the first
-// delimiter and behind the last is ignored, within a limit.
+// Line ends are CR LF. White space after a boundary is skipped (§5.1.1, transport-padding). Bytes before the first
+// delimiter and after the last are ignored, within a limit.
 
-/// What the parser found.
+/// The result of one parser step.
 package enum MultipartEvent: Sendable, Hashable {
-  /// More bytes are needed; or, behind the last delimiter, none.
+  /// More bytes are needed. After the last delimiter, no more results follow.
   case needsInput
   case part(MultipartPart)
-  /// Of the part's body; never empty.
+  /// A piece of the part's body; never empty.
   case piece([UInt8])
   case partEnded
-  /// The closing delimiter. What comes behind it is ignored.
+  /// The closing delimiter. Everything after it is ignored.
   case ended
 }
 
@@ -25,23 +25,23 @@ package struct MultipartPart: Sendable, Hashable {
   /// `name` and `filename` of Content-Disposition.
   package var name: String?
   package var filename: String?
-  /// As it came; what a client says of a file's type is a guess of its own.
+  /// The type as received. It is a guess of the client and must not be trusted.
   package var contentType: String?
 }
 
 package enum MultipartError: Error, Sendable, Hashable {
-  /// The body's type names no boundary, or one that is none (RFC 2046 §5.1.1: 1 to 70 of few characters).
+  /// The Content-Type has no boundary, or a malformed one (RFC 2046 §5.1.1: 1 to 70 characters of a small set).
   case malformedBoundary
-  /// Something stands where a delimiter, a field or its end should.
+  /// A delimiter, a field or a line end is missing or malformed.
   case malformed
-  /// The head of a part, or what stands before the first, is too long.
+  /// The head of a part, or the preamble before the first part, is too long.
   case headTooLarge(limit: Int)
   /// The body ended before its closing delimiter.
   case incomplete
 
   package var explanation: String {
     switch self {
-    case .malformedBoundary: "The Content-Type names no boundary, or one that is none."
+    case .malformedBoundary: "The Content-Type has no boundary, or a malformed one."
     case .malformed: "The multipart body is malformed."
     case .headTooLarge(let limit): "The head of a part is larger than \(limit) bytes."
     case .incomplete: "The body ends before its closing boundary."
@@ -53,7 +53,7 @@ package struct MultipartParser: Sendable {
   private enum State: Sendable, Equatable {
     /// Before the first delimiter.
     case preamble
-    /// Behind a boundary: the rest of its line. Only with that is the part before it over.
+    /// After a boundary: the rest of its line. The part before it ends only when this line is complete.
     case delimiterEnd(isBehindPart: Bool)
     case head
     case body
@@ -61,31 +61,31 @@ package struct MultipartParser: Sendable {
     case epilogue
   }
 
-  /// A part's head, and what stands before the first part.
+  /// Maximum bytes of a part's head, and of the preamble.
   package static let headLimit = 16_384
-  /// White space behind a boundary.
+  /// Maximum bytes of white space after a boundary.
   private static let paddingLimit = 256
 
-  /// CR LF, two hyphens, the boundary.
+  /// CR LF, two hyphens and the boundary.
   private let delimiter: [UInt8]
   private var state = State.preamble
   private var input: [UInt8]
   private var position = 0
   private var preambleBytes = 0
 
-  /// - Parameter boundary: of the body's Content-Type.
+  /// - Parameter boundary: the boundary of the body's Content-Type.
   package init(boundary: String) throws(MultipartError) {
     let bytes = Array(boundary.utf8)
     guard (1...70).contains(bytes.count), bytes.last != 0x20, bytes.allSatisfy(Self.isBoundary) else {
       throw .malformedBoundary
     }
     delimiter = [0x0D, 0x0A, 0x2D, 0x2D] + bytes
-    // As if a line had ended before the body: its first delimiter may be its first bytes.
+    // Start as if a line had just ended, because the body may begin with its first delimiter.
     input = [0x0D, 0x0A]
     position = 0
   }
 
-  /// The boundary that a Content-Type names; `nil` where that is no multipart/form-data.
+  /// The boundary of a Content-Type; `nil` if the type is not multipart/form-data.
   package static func boundary(of contentType: String) throws(MultipartError) -> String? {
     var fields = FieldParameters(contentType)
     guard fields.value?.lowercased() == "multipart/form-data" else { return nil }
@@ -100,7 +100,7 @@ package struct MultipartParser: Sendable {
     input.append(contentsOf: bytes)
   }
 
-  /// The body is over. Throws where the closing delimiter did not come.
+  /// Call at the end of the body. Throws if the closing delimiter is missing.
   package func finish() throws(MultipartError) {
     guard state == .epilogue else { throw .incomplete }
   }
@@ -146,7 +146,8 @@ package struct MultipartParser: Sendable {
 
   // MARK: Delimiters
 
-  /// Whether there is a delimiter, and where: its beginning, or that of what may become one, or the end of what is here.
+  /// Searches for a delimiter. Returns its start if found, otherwise the start of a possible partial delimiter or the
+  /// end of the input.
   private func find() -> (found: Bool, at: Int) {
     var start = position
     while let candidate = input[start...].firstIndex(of: 0x0D) {
@@ -161,7 +162,8 @@ package struct MultipartParser: Sendable {
     return (false, input.count)
   }
 
-  /// Consumes what is left of a delimiter's line: whether it was the closing one. `nil`: it is not all here.
+  /// Consumes the rest of a delimiter's line. Returns whether it was the closing delimiter; `nil` if the line is
+  /// incomplete.
   private mutating func endOfDelimiter() throws(MultipartError) -> Bool? {
     let rest = input[position...]
     guard let first = rest.first else { return nil }
@@ -184,7 +186,7 @@ package struct MultipartParser: Sendable {
 
   // MARK: Heads
 
-  /// The fields of a part, to the empty line. `nil`: they are not all here.
+  /// Parses the fields of a part up to the empty line. Returns `nil` if they are incomplete.
   private mutating func head() throws(MultipartError) -> MultipartPart? {
     var part = MultipartPart()
     var start = position
@@ -207,17 +209,17 @@ package struct MultipartParser: Sendable {
 
   private static func read(_ line: ArraySlice<UInt8>, into part: inout MultipartPart) throws(MultipartError) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-      line[..<colon].allSatisfy(Text.isToken), !line.contains(0), !line.contains(0x0D)
+      line[..<colon].allSatisfy(HTTPGrammar.isToken), !line.contains(0), !line.contains(0x0D)
     else { throw .malformed }
     let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-    let value = Text.trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
+    let value = HTTPGrammar.trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
     switch name {
     case "content-disposition":
       var fields = FieldParameters(String(value))
       guard fields.value?.lowercased() == "form-data" else { throw .malformed }
       part.name = fields.take("name")
-      // RFC 7578 §4.2 forbids filename*; where a client sends it all the same it means what it says.
-      part.filename = fields.takeExtended("filename") ?? fields.take("filename")
+      // RFC 7578 §4.2 forbids filename*, but some clients send it, and then it is decoded.
+      part.filename = fields.takeExtendedValue("filename") ?? fields.take("filename")
     case "content-type": part.contentType = String(value)
     default: break
     }

@@ -1,12 +1,12 @@
-/// How much a request may ask of the parser before it is refused.
+/// Size limits of a request. The parser rejects a request that exceeds one.
 package struct ParserLimits: Sendable, Hashable {
-  /// The request line, without its line end; beyond it 414.
+  /// Bytes of the request line without its line end; a longer one gets 414.
   package var requestLineBytes: Int
-  /// The whole head; beyond it 431.
+  /// Bytes of the whole head; a larger one gets 431.
   package var headerBytes: Int
-  /// The number of header fields; beyond it 431.
+  /// Number of header fields; more get 431.
   package var headerFields: Int
-  /// The body without its framing; beyond it 413.
+  /// Bytes of the body without its framing; a larger one gets 413.
   package var bodyBytes: Int
 
   package init(
@@ -19,7 +19,8 @@ package struct ParserLimits: Sendable, Hashable {
   }
 }
 
-/// Why a message was refused. After any of these the framing is in doubt, and the connection closes.
+/// Why a message was rejected. After any of these errors the start of the next message is uncertain, so the connection
+/// closes.
 package enum ParseError: Error, Sendable, Hashable {
   case bareCarriageReturn, bareLineFeed
   case malformedRequestLine, malformedTarget, malformedField, malformedHost
@@ -30,9 +31,9 @@ package enum ParseError: Error, Sendable, Hashable {
   case malformedChunk
   case unknownExpectation
   case unsupportedVersion
-  /// The rest of the message did not come in time; the parser has no clock, its owner says so.
+  /// The rest of the message did not arrive in time. The parser has no clock; its owner reports this error.
   case timedOut
-  /// There is no room for it now, beside what others have sent.
+  /// The request budget is exhausted by other requests.
   case overloaded
   case requestLineTooLong(limit: Int), headerTooLarge(limit: Int), tooManyFields(limit: Int), bodyTooLarge(limit: Int)
 
@@ -50,30 +51,30 @@ package enum ParseError: Error, Sendable, Hashable {
     }
   }
 
-  /// A sentence for the client: what is wrong, never what it sent.
+  /// A sentence for the client. It names the problem and never repeats input.
   package var explanation: String {
     switch self {
-    case .bareCarriageReturn: "A carriage return stands without its line feed."
-    case .bareLineFeed: "A line ends in a line feed alone; lines end in CR LF."
+    case .bareCarriageReturn: "A carriage return is not followed by a line feed."
+    case .bareLineFeed: "A line ends in LF without CR; lines must end in CR LF."
     case .malformedRequestLine: "The request line is not METHOD SP target SP HTTP/1.1."
     case .malformedTarget: "The request target is not a path, an absolute URI or an asterisk."
     case .malformedField: "A header field is not name: value."
     case .malformedHost: "The Host field is not a host with an optional port."
     case .foldedField: "A header field is folded over several lines."
-    case .spaceBeforeColon: "White space stands before the colon of a header field."
+    case .spaceBeforeColon: "A header field has white space before its colon."
     case .nulByte: "The message holds a NUL byte."
-    case .missingHost: "HTTP/1.1 needs a Host field."
+    case .missingHost: "HTTP/1.1 requires a Host field."
     case .repeatedHost: "There is more than one Host field."
     case .malformedContentLength: "Content-Length is not a decimal number."
     case .repeatedContentLength: "There is more than one Content-Length."
     case .contentLengthWithTransferEncoding: "Content-Length and Transfer-Encoding are both present."
     case .transferEncodingInHTTP10: "HTTP/1.0 has no Transfer-Encoding."
-    case .unknownTransferEncoding: "The only transfer coding understood is chunked."
+    case .unknownTransferEncoding: "The only supported transfer coding is chunked."
     case .malformedChunk: "The chunked body is malformed."
-    case .unknownExpectation: "The only expectation understood is 100-continue."
-    case .unsupportedVersion: "The versions spoken are HTTP/1.0 and HTTP/1.1."
-    case .timedOut: "The rest of the request did not come in time."
-    case .overloaded: "Too much of other requests is held already; ask again in a moment."
+    case .unknownExpectation: "The only supported expectation is 100-continue."
+    case .unsupportedVersion: "The supported versions are HTTP/1.0 and HTTP/1.1."
+    case .timedOut: "The rest of the request did not arrive in time."
+    case .overloaded: "Other requests use all buffer memory; try again in a moment."
     case .requestLineTooLong(let limit): "The request line is longer than \(limit) bytes."
     case .headerTooLarge(let limit): "The header is larger than \(limit) bytes."
     case .tooManyFields(let limit): "There are more than \(limit) header fields."

@@ -1,19 +1,19 @@
-/// What a request is about: a path of decoded segments, its query, and the authority it was sent to.
+/// A parsed request target: decoded path segments, the query and the authority.
 package struct RequestTarget: Sendable, Hashable {
   /// `*`, as in `OPTIONS *` (RFC 9112 §3.2.4).
   package let isAsterisk: Bool
-  /// The path as it came, still encoded.
+  /// The path as received, still percent-encoded.
   package let path: String
-  /// The path's segments, decoded: `/v1/assets/a%20b` is `["v1", "assets", "a b"]`. Never `.`, `..`, or empty, and
-  /// never with a slash or a NUL in one.
+  /// The decoded path segments: `/v1/assets/a%20b` is `["v1", "assets", "a b"]`. A segment is never `.`, `..` or empty
+  /// and never contains a slash or NUL.
   package let segments: [String]
-  /// The query as it came, without its question mark.
+  /// The query as received, without its question mark.
   package let query: String?
-  /// Host and port, from the absolute form or the Host field; lowercase.
+  /// Host and port in lower case, from the absolute form or the Host field.
   package let authority: String?
 
-  /// Reads origin-form, absolute-form or asterisk-form (RFC 9112 §3.2). `nil` for anything else, for CONNECT's
-  /// authority-form, and for a path that would leave its root.
+  /// Parses origin-form, absolute-form or asterisk-form (RFC 9112 §3.2). Returns `nil` for anything else, for the
+  /// authority-form of CONNECT, and for a path that would leave its root.
   package init?(_ target: String, method: HTTPMethod, host: String?) {
     var rest = Substring(target)
     var authority = host
@@ -30,7 +30,7 @@ package struct RequestTarget: Sendable, Hashable {
       }
       rest = rest[slashes.upperBound...]
       let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-      // RFC 9112 §3.2.2: the Host field is overruled.
+      // RFC 9112 §3.2.2: the absolute form overrides the Host field.
       authority = String(rest[..<end])
       guard let authority, Self.isHost(authority) else { return nil }
       rest = rest[end...]
@@ -53,23 +53,23 @@ package struct RequestTarget: Sendable, Hashable {
     self.authority = authority
   }
 
-  /// The query's parameters in their order, decoded by the rules of HTML forms: `+` is a space. `nil` if an escape is
+  /// The query's parameters in order, decoded by the rules of HTML forms, where `+` is a space. `nil` if an escape is
   /// malformed or does not decode to UTF-8.
   package var parameters: [(name: String, value: String)]? {
     guard let query else { return [] }
     var parameters: [(name: String, value: String)] = []
     for pair in query.split(separator: "&") {
       let equals = pair.firstIndex(of: "=")
-      guard let name = Self.decoded(pair[..<(equals ?? pair.endIndex)], plusIsSpace: true),
-        let value = equals.map({ Self.decoded(pair[pair.index(after: $0)...], plusIsSpace: true) }) ?? ""
+      guard let name = Self.percentDecoded(pair[..<(equals ?? pair.endIndex)], plusIsSpace: true),
+        let value = equals.map({ Self.percentDecoded(pair[pair.index(after: $0)...], plusIsSpace: true) }) ?? ""
       else { return nil }
       parameters.append((name, value))
     }
     return parameters
   }
 
-  /// A text as a part of a query: everything but unreserved characters is escaped (RFC 3986 §2.3).
-  package static func encoded(_ text: String) -> String {
+  /// Escapes all characters except the unreserved ones (RFC 3986 §2.3), for use in a query.
+  package static func percentEncoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     let digits = Array("0123456789ABCDEF".utf8)
     for byte in text.utf8 {
@@ -84,7 +84,8 @@ package struct RequestTarget: Sendable, Hashable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// uri-host [":" port] (RFC 9110 §7.2): an IP literal in brackets, or a name or an IPv4 address; then perhaps a port.
+  /// Whether the text is uri-host [":" port] (RFC 9110 §7.2): an IP literal in brackets, a name or an IPv4 address,
+  /// then optionally a port.
   package static func isHost(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { isHost($0.span, 0..<$0.count) }
@@ -94,28 +95,28 @@ package struct RequestTarget: Sendable, Hashable {
     var i = range.lowerBound
     if i < range.upperBound, bytes[i] == UInt8(ascii: "[") {
       i += 1
-      while i < range.upperBound, Text.addressCharacters.contains(bytes[i]) { i += 1 }
+      while i < range.upperBound, HTTPGrammar.addressCharacters.contains(bytes[i]) { i += 1 }
       guard i < range.upperBound, bytes[i] == UInt8(ascii: "]"), i > range.lowerBound + 1 else { return false }
       i += 1
     } else {
-      while i < range.upperBound, Text.hostCharacters.contains(bytes[i]) { i += 1 }
+      while i < range.upperBound, HTTPGrammar.hostCharacters.contains(bytes[i]) { i += 1 }
     }
     guard i < range.upperBound else { return true }
     guard bytes[i] == UInt8(ascii: ":") else { return false }
     i += 1
-    while i < range.upperBound, Text.isDigit(bytes[i]) { i += 1 }
+    while i < range.upperBound, HTTPGrammar.isDigit(bytes[i]) { i += 1 }
     return i == range.upperBound
   }
 
-  /// Whether a target needs no closer look to be seen to be good: a path in origin form without an escape, and without a
-  /// segment that begins with a dot. Nearly all are such; what is not is put to `init`.
-  static func isPlain(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+  /// A fast check for the most common valid targets: a path in origin form without escapes, in which no segment begins
+  /// with a dot. Other targets go through `init`.
+  static func isTriviallyValid(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard bytes[range.lowerBound] == UInt8(ascii: "/") else { return false }
     var previous: UInt8 = 0
     for i in range {
       let byte = bytes[i]
       if byte == UInt8(ascii: "?") {
-        // In the query only a fragment's mark is wrong; escapes there are the handler's to decode.
+        // In the query only `#` is invalid. Handlers decode the escapes.
         for j in i..<range.upperBound where bytes[j] == UInt8(ascii: "#") { return false }
         return true
       }
@@ -129,22 +130,23 @@ package struct RequestTarget: Sendable, Hashable {
   private static func segments(of path: Substring) -> [String]? {
     var segments: [String] = []
     for raw in path.split(separator: "/", omittingEmptySubsequences: true) {
-      guard let segment = decoded(raw, plusIsSpace: false) else { return nil }
+      guard let segment = percentDecoded(raw, plusIsSpace: false) else { return nil }
       if segment == "." || segment == ".." || segment.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) { return nil }
       segments.append(segment)
     }
     return segments
   }
 
-  /// Percent-decoded (RFC 3986 §2.1); `nil` where that is no UTF-8.
-  static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
+  /// Decodes percent escapes (RFC 3986 §2.1). Returns `nil` if the result is not UTF-8.
+  static func percentDecoded(_ text: Substring, plusIsSpace: Bool) -> String? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     var rest = text.utf8.makeIterator()
     while let byte = rest.next() {
       switch byte {
       case UInt8(ascii: "%"):
-        guard let high = rest.next().flatMap(Text.hexValue), let low = rest.next().flatMap(Text.hexValue) else {
+        guard let high = rest.next().flatMap(HTTPGrammar.hexValue), let low = rest.next().flatMap(HTTPGrammar.hexValue)
+        else {
           return nil
         }
         bytes.append(high << 4 | low)

@@ -6,8 +6,8 @@ package struct Accept: Sendable {
     /// 0...1000.
     let quality: Int
 
-    /// How closely it names a media type: 0 not at all, 1 by `*/*`, 2 by `type/*`, 3 by name.
-    func precision(type: String, subtype: String) -> Int {
+    /// How closely the range matches a media type: 0 no match, 1 by `*/*`, 2 by `type/*`, 3 by name.
+    func specificity(type: String, subtype: String) -> Int {
       if self.type == "*" { return 1 }
       guard self.type == type else { return 0 }
       if self.subtype == "*" { return 2 }
@@ -17,62 +17,62 @@ package struct Accept: Sendable {
 
   private let ranges: [Range]
 
-  /// A missing field accepts everything. A malformed element is passed over, as if it were not there.
+  /// A missing field accepts everything. Malformed elements are ignored.
   package init(_ value: String?) {
     guard let value else {
       ranges = [Range(type: "*", subtype: "*", quality: 1000)]
       return
     }
-    ranges = Text.elements(of: value).compactMap { element in
-      let parts = Text.elements(of: element, separatedBy: ";")
+    ranges = HTTPGrammar.elements(of: value).compactMap { element in
+      let parts = HTTPGrammar.elements(of: element, separatedBy: ";")
       guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
       guard let quality = Self.quality(inParameters: parts.dropFirst()) else { return nil }
       return Range(type: String(names[0]), subtype: String(names[1]), quality: quality)
     }
   }
 
-  /// The quality that the field gives a media type, 0...1000: that of the most precise range which covers it.
+  /// The quality of a media type, 0...1000, from the most specific range that matches.
   package func quality(of mediaType: String) -> Int {
     let names = mediaType.split(separator: "/")
     guard names.count == 2 else { return 0 }
-    var best = (precision: 0, quality: 0)
+    var best = (specificity: 0, quality: 0)
     for range in ranges {
-      let precision = range.precision(type: String(names[0]), subtype: String(names[1]))
-      if precision > best.precision { best = (precision, range.quality) }
+      let specificity = range.specificity(type: String(names[0]), subtype: String(names[1]))
+      if specificity > best.specificity { best = (specificity, range.quality) }
     }
     return best.quality
   }
 
-  /// Whether a media type is named, not merely covered by a wildcard, and not with q=0.
-  package func names(_ mediaType: String) -> Bool {
+  /// Whether a media type is listed by name, not only covered by a wildcard, and with a quality above 0.
+  package func namesExplicitly(_ mediaType: String) -> Bool {
     let names = mediaType.split(separator: "/")
     return ranges.contains { $0.quality > 0 && $0.type == names[0] && $0.subtype == names[1] }
   }
 
-  /// Whether a media type is named, alone or with its family, with q=0.
+  /// Whether a media type is excluded with q=0, by name or by `type/*`.
   package func refuses(_ mediaType: String) -> Bool {
     let names = mediaType.split(separator: "/")
     return quality(of: mediaType) == 0
       && ranges.contains { $0.quality == 0 && $0.type == names[0] && ($0.subtype == names[1] || $0.subtype == "*") }
   }
 
-  /// Whether any type of a family is named, as by `image/*` or `image/webp`.
-  package func namesFamily(_ type: String) -> Bool {
+  /// Whether any subtype of `type` is listed, as by `image/*` or `image/webp`.
+  package func namesType(_ type: String) -> Bool {
     ranges.contains { $0.quality > 0 && $0.type == type }
   }
 
-  /// Whether everything is accepted and nothing is named.
+  /// Whether the field contains only `*/*`.
   package var isOnlyWildcard: Bool {
     !ranges.isEmpty && ranges.allSatisfy { $0.type == "*" && $0.quality > 0 }
   }
 
-  /// The weight among an element's parameters, 1000 where there is none; `nil` where it is malformed.
+  /// The quality among an element's parameters, 1000 by default; `nil` if it is malformed.
   static func quality(inParameters parameters: ArraySlice<String>) -> Int? {
     var quality = 1000
     for parameter in parameters {
       let pair = parameter.split(separator: "=", maxSplits: 1)
-      guard pair.count == 2, Text.trimmed(pair[0]).lowercased() == "q" else { continue }
-      guard let value = Self.quality(Text.trimmed(pair[1])) else { return nil }
+      guard pair.count == 2, HTTPGrammar.trimmed(pair[0]).lowercased() == "q" else { continue }
+      guard let value = Self.quality(HTTPGrammar.trimmed(pair[1])) else { return nil }
       quality = value
     }
     return quality
@@ -83,7 +83,7 @@ package struct Accept: Sendable {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard let whole = parts.first, whole == "0" || whole == "1", parts.count <= 2 else { return nil }
     let decimals = parts.count == 2 ? String(parts[1]) : ""
-    guard decimals.utf8.count <= 3, decimals.utf8.allSatisfy(Text.isDigit) else { return nil }
+    guard decimals.utf8.count <= 3, decimals.utf8.allSatisfy(HTTPGrammar.isDigit) else { return nil }
     let thousandths = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count)) ?? 0
     let value = (whole == "1" ? 1000 : 0) + thousandths
     return value <= 1000 ? value : nil

@@ -1,16 +1,17 @@
-/// What a `Range` field asks of a representation of a known size (RFC 9110 §14).
+/// The ranges that a `Range` field selects from a representation of a known size (RFC 9110 §14).
 package enum ByteRanges: Sendable, Hashable {
-  /// The whole: there is no such field, or it is to be ignored.
+  /// The whole representation: the field is missing or is ignored.
   case whole
-  /// These parts, in the order in which they were asked for; never empty.
+  /// These parts, in the requested order; never empty.
   case parts([Range<Int>])
-  /// None of what was asked for is there: 416.
+  /// None of the requested ranges exists: 416.
   case unsatisfiable
 
-  /// Reads the field where it applies: to GET (§14.2), and if `If-Range` names this very representation (§13.1.5).
+  /// Parses the field if it applies: for GET (§14.2), and if `If-Range` matches this representation (§13.1.5).
   ///
-  /// A set of more ranges than `limit`, or of more bytes than there are, is answered whole: it saves nobody anything, and
-  /// is how small requests are made into large answers (§14.2, §17.15).
+  /// A set of more ranges than `limit`, or of more bytes than the representation has, selects the whole representation:
+  /// such a request saves no transfer, and attackers use it to turn small requests into large responses (§14.2,
+  /// §17.15).
   package init(_ head: RequestHead, size: Int, validators: Validators, limit: Int) {
     guard head.method == .get, let value = head.value(of: .range) else {
       self = .whole
@@ -25,8 +26,10 @@ package enum ByteRanges: Sendable, Hashable {
 
   init(_ value: String, size: Int, limit: Int) {
     self = .whole
-    guard let equals = value.firstIndex(of: "="), Text.trimmed(value[..<equals]).lowercased() == "bytes" else { return }
-    let set = value[value.index(after: equals)...].split(separator: ",").map(Text.trimmed).filter { !$0.isEmpty }
+    guard let equals = value.firstIndex(of: "="), HTTPGrammar.trimmed(value[..<equals]).lowercased() == "bytes" else {
+      return
+    }
+    let set = value[value.index(after: equals)...].split(separator: ",").map(HTTPGrammar.trimmed).filter { !$0.isEmpty }
     guard !set.isEmpty, set.count <= limit else { return }
     var parts: [Range<Int>] = []
     for text in set {
@@ -50,18 +53,19 @@ package enum ByteRanges: Sendable, Hashable {
     case suffix(Int)
   }
 
-  /// int-range or suffix-range (§14.1.2); `nil` for what is neither. Positions beyond all integers are beyond all bytes.
+  /// Parses an int-range or suffix-range (§14.1.2); `nil` for anything else. A position too large for Int is replaced
+  /// by the largest Int.
   private static func spec(_ text: String) -> Spec? {
     let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy(Text.isDigit) }) else { return nil }
+    guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy(HTTPGrammar.isDigit) }) else { return nil }
     if parts[0].isEmpty { return parts[1].isEmpty ? nil : .suffix(Int(parts[1]) ?? .max) }
     let first = Int(parts[0]) ?? .max
     let last = parts[1].isEmpty ? .max : Int(parts[1]) ?? .max
     return first <= last ? .from(first, last: last) : nil
   }
 
-  /// By the strong comparison. A date matches only where it is all there is: one second may see two representations, so a
-  /// client that was given an entity tag has to use it (§13.1.5).
+  /// Uses the strong comparison. A date is accepted only for a representation without an entity tag: two versions can
+  /// have the same second, so a client that has an entity tag must use it (§13.1.5).
   private static func matches(_ condition: String, _ validators: Validators) -> Bool {
     if let tag = validators.entityTag { return condition == tag }
     guard let date = HTTPDate.seconds(condition), let modified = validators.lastModified else { return false }
@@ -70,15 +74,15 @@ package enum ByteRanges: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-  /// This answer, cut down to what the request's `Range` asks for. Only a whole 200 to GET is cut; all else stays as it is.
-  /// Parts are copies, of no more bytes than the whole in all, and have the whole's owner.
+  /// Returns this response reduced to the ranges of the request. Only a 200 response to GET is reduced; all others are
+  /// returned unchanged. The parts are copies, together no larger than the whole body, and keep its owner.
   ///
   /// - Parameters:
-  ///   - validators: this representation's, for `If-Range`.
-  ///   - limit: how many ranges are answered; more are answered whole.
-  ///   - boundary: for several ranges; asked for only then. See ``MultipartWriter``.
-  ///   - unsatisfiable: the answer where none of the ranges is there; `Content-Range` is added to it.
-  package func ranged(
+  ///   - validators: validators of this representation, for `If-Range`.
+  ///   - limit: maximum number of ranges; a request with more gets the whole body.
+  ///   - boundary: makes the boundary; called only for several ranges. See ``MultipartWriter``.
+  ///   - unsatisfiable: makes the response if no range exists; `Content-Range` is added to it.
+  package func applyingByteRanges(
     for head: RequestHead, validators: Validators, limit: Int, boundary: () -> String, unsatisfiable: () -> HTTPResponse
   ) -> HTTPResponse {
     guard self.head.status == .ok else { return self }

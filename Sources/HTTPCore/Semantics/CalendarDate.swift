@@ -1,4 +1,4 @@
-/// A moment of UTC by the calendar. Conversion is Howard Hinnant's civil-from-days algorithm, exact for every year.
+/// A UTC date and time. Uses Howard Hinnant's civil-from-days algorithm, which is exact for every year.
 package struct CalendarDate {
   package var year: Int
   package var month: Int

@@ -1,19 +1,19 @@
 import CZlib
 
-/// The gzip content coding (RFC 9110 §8.4.1.3), and whether a client wants it (§12.5.3).
+/// The gzip content coding (RFC 9110 §8.4.1.3) and its negotiation (§12.5.3).
 package enum ContentCoding: Sendable, Hashable {
   case identity, gzip
 
-  /// The better of the two by an `Accept-Encoding` field. Gzip has to be asked for, by name or by `*`; between equals it
-  /// is preferred.
+  /// Chooses the coding by an `Accept-Encoding` field. Gzip is used only if the field lists it or `*`, and is preferred
+  /// at equal quality.
   package init(acceptEncoding value: String?) {
     self = .identity
     guard let value else { return }
     var gzip: Int?
     var identity: Int?
     var others: Int?
-    for element in Text.elements(of: value) {
-      let parts = Text.elements(of: element, separatedBy: ";")
+    for element in HTTPGrammar.elements(of: value) {
+      let parts = HTTPGrammar.elements(of: element, separatedBy: ";")
       guard let name = parts.first?.lowercased(), let quality = Accept.quality(inParameters: parts.dropFirst()) else {
         continue
       }
@@ -28,17 +28,18 @@ package enum ContentCoding: Sendable, Hashable {
     if wanted > 0 && wanted >= identity ?? 0 { self = .gzip }
   }
 
-  /// The entity tag of this coding of a representation with that strong tag: other bytes need another (§8.8.3.3).
+  /// The entity tag of this coding of a representation. Each coding needs its own tag, because its bytes differ
+  /// (§8.8.3.3).
   package func entityTag(_ tag: String) -> String {
     self == .gzip ? "\(tag.dropLast())-gzip\"" : tag
   }
 
-  /// What is worth it: below this the head outweighs what is saved.
-  package static let minimumBytes = 1024
+  /// Minimum body size for gzip. Below it the response head outweighs the savings.
+  package static let minimumGzipBytes = 1024
 
-  /// The bytes in gzip's format (RFC 1952), without name or time, so that equal bytes stay equal. Linear in their number.
-  /// `nil` where there is no memory for it.
-  package static func gzipped(_ bytes: [UInt8]) -> [UInt8]? {
+  /// The bytes compressed with gzip (RFC 1952), without name and time, so that equal input gives equal output. Time is
+  /// linear in the input. Returns `nil` if memory is short.
+  package static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
     var stream = z_stream()
     guard photod_deflate_init_gzip(&stream, 5) == Z_OK else { return nil }
     defer { deflateEnd(&stream) }

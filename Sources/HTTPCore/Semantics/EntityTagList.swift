@@ -1,12 +1,12 @@
 /// The field values If-Match and If-None-Match: `*`, or a list of entity tags (RFC 9110 §8.8.3, §13.1.1, §13.1.2).
 package enum EntityTagList {
-  /// Whether a list names a representation's tag.
+  /// Whether a list contains a representation's tag.
   ///
   /// - Parameters:
-  ///   - list: the field's value. What is no entity tag in it is passed over.
-  ///   - tag: the representation's, strong, with its quotes; `nil` where it has none, which only `*` names.
-  ///   - weakly: by the weak comparison, which looks past `W/` (§8.8.3.2).
-  package static func names(_ tag: UnsafeRawBufferPointer, in list: UnsafeRawBufferPointer, weakly: Bool) -> Bool {
+  ///   - list: the field value. Elements that are not entity tags are ignored.
+  ///   - tag: the representation's strong tag with its quotes; `nil` if it has no tag, which only `*` matches.
+  ///   - weakly: use the weak comparison, which ignores `W/` (§8.8.3.2).
+  package static func matches(_ tag: UnsafeRawBufferPointer, in list: UnsafeRawBufferPointer, weakly: Bool) -> Bool {
     var i = 0
     while i < list.count {
       switch list[i] {
@@ -26,7 +26,7 @@ package enum EntityTagList {
           continue
         }
         i += 1
-        // Inside the quotes a backslash is a character like others, and a comma too.
+        // Inside the quotes, backslash and comma are ordinary characters.
         while i < list.count, list[i] != UInt8(ascii: "\"") { i += 1 }
         guard i < list.count else { return false }
         i += 1
@@ -37,10 +37,10 @@ package enum EntityTagList {
     return false
   }
 
-  package static func names(_ tag: String?, in list: String, weakly: Bool) -> Bool {
+  package static func matches(_ tag: String?, in list: String, weakly: Bool) -> Bool {
     var (tag, list) = (tag ?? "", list)
     return tag.withUTF8 { tag in
-      list.withUTF8 { names(UnsafeRawBufferPointer(tag), in: UnsafeRawBufferPointer($0), weakly: weakly) }
+      list.withUTF8 { matches(UnsafeRawBufferPointer(tag), in: UnsafeRawBufferPointer($0), weakly: weakly) }
     }
   }
 }

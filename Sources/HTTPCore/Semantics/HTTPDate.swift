@@ -1,4 +1,5 @@
-/// HTTP's dates (RFC 9110 §5.6.7), without a formatter: seconds since 1970 and the proleptic Gregorian calendar.
+/// Parses and writes HTTP dates (RFC 9110 §5.6.7) without a formatter, as seconds since 1970 in the proleptic Gregorian
+/// calendar.
 package enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -11,7 +12,7 @@ package enum HTTPDate {
       + "\(two(date.hour)):\(two(date.minute)):\(two(date.second)) GMT"
   }
 
-  /// Reads IMF-fixdate and the two obsolete forms; `nil` for anything else.
+  /// Parses IMF-fixdate and the two obsolete forms; `nil` for anything else.
   package static func seconds(_ text: String) -> Int64? {
     let parts = text.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "-" }).map(String.init)
     let fields: (day: String, month: String, year: String, time: String)
@@ -34,9 +35,9 @@ package enum HTTPDate {
       .secondsSince1970
   }
 
-  /// A number of so many digits and nothing else: no sign, and nothing that could overflow.
+  /// Parses a number with an allowed count of digits. Signs are rejected, and the value can't overflow.
   private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
-    guard digits.contains(text.utf8.count), text.utf8.allSatisfy(Text.isDigit) else { return nil }
+    guard digits.contains(text.utf8.count), text.utf8.allSatisfy(HTTPGrammar.isDigit) else { return nil }
     return Int(text)
   }
 

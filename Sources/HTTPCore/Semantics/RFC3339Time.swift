@@ -1,4 +1,4 @@
-/// Moments as JSON and logs write them (RFC 3339), in UTC, with milliseconds where there are some.
+/// Timestamps for JSON and logs (RFC 3339), in UTC, with milliseconds if they are not zero.
 package enum RFC3339Time {
   package static func string(millisecondsSince1970 milliseconds: Int64) -> String {
     let seconds = Int64((Double(milliseconds) / 1000).rounded(.down))

@@ -1,13 +1,14 @@
-/// The delimiters and part heads of a multipart body (RFC 2046 §5.1.1).
+/// Writes the delimiters and part heads of a multipart body (RFC 2046 §5.1.1).
 ///
-/// A body is: `opening`, then for each part its head and content, with `delimiter` between two parts and `closing` after
-/// the last. Which of them travel together is the caller's to decide, for that is what clients differ in.
+/// A body consists of `opening`, then for each part its head and content, with `delimiter` between two parts and
+/// `closing` after the last. The caller decides which of them are sent together, because clients differ in what they
+/// need.
 package struct MultipartWriter: Sendable {
   package let boundary: String
 
-  /// - Parameter boundary: 1...70 characters that can't occur at the start of a line of any part; random is best.
+  /// - Parameter boundary: 1...70 characters that do not occur at the start of a line of any part; preferably random.
   package init(boundary: String) {
-    precondition(!boundary.isEmpty && boundary.utf8.count <= 70 && boundary.utf8.allSatisfy(Text.isToken))
+    precondition(!boundary.isEmpty && boundary.utf8.count <= 70 && boundary.utf8.allSatisfy(HTTPGrammar.isToken))
     self.boundary = boundary
   }
 

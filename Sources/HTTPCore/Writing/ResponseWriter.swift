@@ -4,27 +4,27 @@ package enum BodyFraming: Sendable, Hashable {
   case length(Int)
   /// Transfer-Encoding: chunked.
   case chunked
-  /// By the end of the connection: for HTTP/1.0, which has no chunks.
-  case close
-  /// There is none: 204, 304, or the answer to HEAD with no length to tell.
+  /// The end of the connection ends the body: for HTTP/1.0, which has no chunks.
+  case untilClose
+  /// No body: 204, 304, or a response to HEAD whose length is unknown.
   case none
 }
 
-/// Turns response heads and pieces of body into bytes.
+/// Serializes response heads and body framing.
 package enum ResponseWriter {
-  /// The head, ready to send. `date` is an HTTP date.
+  /// The complete head. `date` is an HTTP date.
   ///
-  /// A field value that would break the line it stands in is a bug of ours and traps.
+  /// A field value that contains CR, LF or NUL is a programming error and traps.
   package static func head(
     _ head: ResponseHead, framing: BodyFraming, date: String, keepsAlive: Bool, version: HTTPVersion
   ) -> [UInt8] {
-    var bytes = preparedHead(head, framing: framing)
-    bytes.append(contentsOf: tail(date: date, keepsAlive: keepsAlive, version: version))
+    var bytes = headPrefix(head, framing: framing)
+    bytes.append(contentsOf: headSuffix(date: date, keepsAlive: keepsAlive, version: version))
     return bytes
   }
 
-  /// Status line, fields and framing: what is the same whenever this answer is sent.
-  package static func preparedHead(_ head: ResponseHead, framing: BodyFraming) -> [UInt8] {
+  /// Status line, fields and framing: the part of the head that is the same each time the response is sent.
+  package static func headPrefix(_ head: ResponseHead, framing: BodyFraming) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(512)
     func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
@@ -40,13 +40,13 @@ package enum ResponseWriter {
     switch framing {
     case .length(let length): field("Content-Length", String(length))
     case .chunked: field("Transfer-Encoding", "chunked")
-    case .close, .none: break
+    case .untilClose, .none: break
     }
     return bytes
   }
 
-  /// What is known only as an answer is sent, and the empty line after it.
-  package static func tail(date: String, keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
+  /// The part of the head that is known only when the response is sent, and the empty line after it.
+  package static func headSuffix(date: String, keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
     let connection = keepsAlive ? (version == .http10 ? "Connection: keep-alive\r\n" : "") : "Connection: close\r\n"
     return [UInt8]("Date: \(date)\r\n\(connection)\r\n".utf8)
   }
@@ -54,7 +54,7 @@ package enum ResponseWriter {
   /// 100 Continue (RFC 9110 §15.2.1).
   package static let continueResponse = [UInt8]("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-  /// What stands before a chunk of so many bytes (RFC 9112 §7.1); after it comes `chunkEnd`. `size` is not 0.
+  /// The line before a chunk of `size` bytes (RFC 9112 §7.1); `chunkEnd` follows the chunk. `size` must be positive.
   package static func chunkStart(_ size: Int) -> [UInt8] {
     precondition(size > 0, "an empty chunk would end the body")
     return [UInt8]("\(String(size, radix: 16))\r\n".utf8)

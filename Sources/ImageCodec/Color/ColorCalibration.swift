@@ -1,6 +1,6 @@
-/// Colours described by numbers where there is no profile: PNG's gAMA, cHRM and cICP, EXIF's Adobe RGB.
+/// Colours described by numbers instead of a profile: PNG's gAMA, cHRM and cICP, EXIF's Adobe RGB.
 package struct ColorCalibration: Sendable, Hashable {
-  /// How a sample becomes light, both 0...1.
+  /// The conversion of a sample to light, both 0...1.
   package enum Transfer: Sendable, Hashable {
     /// IEC 61966-2-1.
     case sRGB
@@ -19,7 +19,7 @@ package struct ColorCalibration: Sendable, Hashable {
     }
   }
 
-  /// Where white and the three primaries lie.
+  /// The chromaticities of white and the three primaries.
   package struct Primaries: Sendable, Hashable {
     package var white, red, green, blue: Point
 
@@ -45,7 +45,7 @@ package struct ColorCalibration: Sendable, Hashable {
     package static let adobeRGB = Primaries(
       white: d65, red: Point(0.64, 0.33), green: Point(0.21, 0.71), blue: Point(0.15, 0.06))
 
-    /// How far the farthest coordinate lies from its counterpart.
+    /// The largest difference between corresponding coordinates.
     fileprivate func distance(to other: Primaries) -> Double {
       let pairs = [(white, other.white), (red, other.red), (green, other.green), (blue, other.blue)]
       return pairs.map { max(abs($0.0.x - $0.1.x), abs($0.0.y - $0.1.y)) }.max() ?? 0
@@ -60,14 +60,15 @@ package struct ColorCalibration: Sendable, Hashable {
     self.primaries = primaries
   }
 
-  /// What DCF's optional colour space means ("R03"): Adobe RGB (1998) §4.3.1.2 gives the exponent 2.19921875.
+  /// The meaning of DCF's optional colour space ("R03"): Adobe RGB (1998) §4.3.1.2 gives the exponent 2.19921875.
   package static let adobeRGB = ColorCalibration(transfer: .power(2.199_218_75), primaries: .adobeRGB)
 
-  /// Near enough to sRGB to be taken for it. A gAMA of 45455 is how sRGB is written where there was no sRGB chunk (PNG
-  /// third edition §11.3.2.5 has it beside one); libpng draws the same lines, at 5% and at 0.01.
+  /// Whether the calibration is close enough to sRGB to be treated as sRGB. Files without an sRGB chunk express sRGB as
+  /// a gAMA of 45455 (PNG third edition §11.3.2.5 has the same value beside an sRGB chunk); libpng uses the same
+  /// tolerances, 5% and 0.01.
   package var isSRGB: Bool { hasSRGBTransfer && primaries.distance(to: .bt709) <= 0.01 }
 
-  /// For gray, whose primaries say nothing.
+  /// Whether the transfer curve is close to sRGB's; enough for gray, where primaries have no meaning.
   package var hasSRGBTransfer: Bool {
     switch transfer {
     case .sRGB: true

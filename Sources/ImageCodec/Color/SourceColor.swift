@@ -1,34 +1,34 @@
 import CPhotodPNG
 import PhotoModel
 
-/// Where a file keeps its ICC profile.
+/// The location of a file's ICC profile.
 package enum EmbeddedProfile: Sendable, Hashable {
   /// A JPEG's APP2 segments, in the order of their numbers (ICC.1 annex B.4).
   case parts([ByteRange])
-  /// The compressed data of a PNG's iCCP chunk, and how long the profile says that it is (ICC.1 §7.2.2); `nil` where that
-  /// is no number of a profile's. What comes behind so much is not read.
+  /// The compressed data of a PNG's iCCP chunk, and the length that the profile declares (ICC.1 §7.2.2); `nil` if that
+  /// is not a valid length. Bytes after the declared length are not read.
   case deflated(ByteRange, declaredBytes: Int?)
-  /// There is one, and it can't be put together; the text says why.
+  /// A profile exists but can't be assembled; the text is the reason.
   case damaged(String)
 
-  /// What it may take in memory, whatever it turns out to be.
+  /// Maximum memory of the profile, whatever its content is.
   func maximumBytes(_ limits: CodecLimits) -> Int {
     switch self {
     case .parts(let parts): parts.reduce(0) { $0 + $1.length }
-    // zlib makes at most 1032 bytes of one.
+    // zlib expands one byte to at most 1032.
     case .deflated(let range, let declared): min(limits.profileBytes, range.length * 1032, declared ?? .max)
     case .damaged: 0
     }
   }
 }
 
-/// What a file says of the colours of its pixels.
+/// What a file states about the colours of its pixels.
 package struct SourceColor: Sendable, Hashable {
-  /// The ICC profile as embedded; nobody has looked into it yet.
+  /// The ICC profile as embedded, not validated yet.
   package var profile: [UInt8]?
-  /// What holds where the profile is missing or no good; `nil` is sRGB.
+  /// The colours if the profile is missing or unusable; `nil` is sRGB.
   package var calibration: ColorCalibration?
-  /// Why an embedded profile could not even be read.
+  /// Why an embedded profile could not be read.
   package var warning: String?
 
   package init(profile: [UInt8]? = nil, calibration: ColorCalibration? = nil, warning: String? = nil) {
@@ -37,10 +37,10 @@ package struct SourceColor: Sendable, Hashable {
     self.warning = warning
   }
 
-  /// Reads the profile that the header points at. Blocks for as long as the source does.
+  /// Reads the profile that the header points at. Blocks while the source is read.
   ///
-  /// - Throws: ``CodecError``: `limitExceeded` for a profile larger than `profileBytes`, before it is read or while it is
-  ///   inflated, and what reading throws. A damaged profile is a warning, not an error.
+  /// - Throws: ``CodecError``: `limitExceeded` for a profile larger than `profileBytes`, before it is read or while it
+  ///   is inflated, and errors of reading. A damaged profile is a warning, not an error.
   package init(_ header: ImageHeader, in source: any ByteSource, limits: CodecLimits) throws(CodecError) {
     calibration = header.calibration
     switch header.embeddedProfile {
@@ -57,8 +57,8 @@ package struct SourceColor: Sendable, Hashable {
       if let declared, declared > limits.profileBytes {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: declared)
       }
-      let (bytes, isMore) = try Self.inflate(try Self.read(range, of: source), limit: declared ?? limits.profileBytes)
-      if isMore && declared == nil {
+      let (bytes, hasMore) = try Self.inflate(try Self.read(range, of: source), limit: declared ?? limits.profileBytes)
+      if hasMore && declared == nil {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: limits.profileBytes + 1)
       }
       profile = bytes
@@ -78,8 +78,8 @@ package struct SourceColor: Sendable, Hashable {
     }
   }
 
-  /// How long a profile says that it is (ICC.1 §7.2.2), of its compressed bytes or their beginning; `nil`: it is none, by its
-  /// signature (§7.2.9), or damaged.
+  /// The length that a profile declares (ICC.1 §7.2.2), from its compressed bytes or their beginning; `nil` if its
+  /// signature (§7.2.9) is missing or it is damaged.
   static func declaredBytes(_ compressed: [UInt8]) throws(CodecError) -> Int? {
     guard let head = try inflate(compressed, limit: 40, isCutOff: true).bytes, head.count == 40,
       head.suffix(4).elementsEqual("acsp".utf8)
@@ -88,19 +88,19 @@ package struct SourceColor: Sendable, Hashable {
     return bytes < 128 ? nil : bytes
   }
 
-  /// What comes of a zlib stream, up to the limit, and whether there is more; `nil`: damaged.
+  /// Inflates a zlib stream up to the limit, and returns whether there is more; `nil` if it is damaged.
   ///
-  /// - Parameter isCutOff: its end need not be there.
+  /// - Parameter isCutOff: the end of the stream may be missing.
   private static func inflate(
     _ compressed: [UInt8], limit: Int, isCutOff: Bool = false
-  ) throws(CodecError) -> (bytes: [UInt8]?, isMore: Bool) {
+  ) throws(CodecError) -> (bytes: [UInt8]?, hasMore: Bool) {
     var bytes: UnsafeMutablePointer<UInt8>?
     var length = 0
     let status = photod_inflate(compressed, compressed.count, limit, &bytes, &length)
     defer { photod_inflate_free(bytes) }
     if status == PHOTOD_PNG_NO_MEMORY { throw .outOfMemory }
-    let isMore = status == PHOTOD_PNG_TOO_LARGE
-    guard status == PHOTOD_PNG_OK || isMore || isCutOff else { return (nil, false) }
-    return (Array(UnsafeBufferPointer(start: bytes, count: min(length, limit))), isMore)
+    let hasMore = status == PHOTOD_PNG_TOO_LARGE
+    guard status == PHOTOD_PNG_OK || hasMore || isCutOff else { return (nil, false) }
+    return (Array(UnsafeBufferPointer(start: bytes, count: min(length, limit))), hasMore)
   }
 }

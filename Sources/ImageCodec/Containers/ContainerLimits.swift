@@ -1,38 +1,39 @@
-/// What a container's header may have of anything before it is refused, or the rest of it left alone. No file that is any
-/// good comes near: these numbers bound what a hostile one costs.
+/// Limits of a container's header. Over a limit, the file is refused or the rest of it is ignored. No valid file comes
+/// near them: they limit the cost of a hostile file.
 enum ContainerLimits {
-  /// What is read at once behind the first window: most of what lies there is small.
+  /// Size of each read after the first window: most structures there are small.
   static let windowBytes = 8192
-  /// The box of an ISO file that holds all that is looked at is read at once if it is no longer.
+  /// The box of an ISO file that holds all needed tables is read at once if it is at most this long.
   static let wholeBoxBytes = 65_536
-  /// Boxes of an ISO file that are looked at, all levels together. Each level has its own loop, so none nests deeper than that.
+  /// Maximum number of boxes of an ISO file that are examined, over all levels. Each level has its own loop, so none
+  /// nests deeper than that.
   static let boxes = 4096
-  /// One table of an ISO file, in bytes.
+  /// Maximum bytes of one table of an ISO file.
   static let tableBytes = 1 << 20
-  /// Boxes behind the one that holds all that is looked at.
+  /// Maximum number of boxes that are examined after the one that holds all needed tables.
   static let trailingBoxes = 16
-  /// Pictures that are made of pictures that are made of…
+  /// Maximum depth of derived pictures (pictures made from pictures that are themselves made from others).
   static let derivations = 4
-  /// Extents of one item.
+  /// Maximum number of extents of one item.
   static let extents = 64
-  /// Tracks of a movie.
+  /// Maximum number of tracks of a movie.
   static let tracks = 64
-  /// Runs of equally long frames that a frame rate is told from.
+  /// Maximum number of runs of equally long frames from which a frame rate is computed.
   static let frameRuns = 256
-  /// Keys of a movie's metadata.
+  /// Maximum number of keys of a movie's metadata.
   static let keys = 256
-  /// One value of a movie's metadata, or of a TIFF's directories.
+  /// Maximum bytes of one value of a movie's metadata, or of a TIFF's directories.
   static let valueBytes = 1024
-  /// Of a value where all of them are gathered for a reader.
-  static let gatheredValueBytes = 16_384
-  /// Directories of a TIFF.
+  /// Maximum bytes of one value when all values are collected for display.
+  static let assembledValueBytes = 16_384
+  /// Maximum number of directories of a TIFF.
   static let directories = 32
-  /// Entries of one directory.
+  /// Maximum number of entries of one directory.
   static let entries = 2048
-  /// A maker note that facts are read from.
+  /// Maximum bytes of a maker note from which facts are read.
   static let makerNoteBytes = 32_768
-  /// Chunks of a WebP: an animation has one for each picture.
+  /// Maximum number of chunks of a WebP: an animation has one for each picture.
   static let chunks = 1024
-  /// What comes before the first picture of a GIF, in bytes.
+  /// Maximum bytes before the first picture of a GIF.
   static let extensionBytes = 1 << 18
 }

@@ -1,16 +1,16 @@
 import MediaMetadata
 import PhotoModel
 
-/// GIF pictures and animations (GIF89a §18 and on), as far as their first picture.
+/// Reads GIF pictures and animations (GIF89a §18 and later) up to their first picture.
 enum GIFHeader {
   static let signatures = [Array("GIF87a".utf8), Array("GIF89a".utf8)]
   /// XMP specification part 3 §1.1.2: the application's identifier and code.
   private static let xmp = Array("XMP DataXMP".utf8)
-  /// What stands behind the packet, so that readers of sub-blocks find its end wherever they are.
+  /// Length of the trailer after the packet, which lets readers of sub-blocks find the end from any position.
   private static let trailerBytes = 257
 
   static func read(_ reader: inout HeaderReader) throws(CodecError) -> MediaHeader {
-    // §18: the size of what all pictures are shown on.
+    // §18: the size of the logical screen.
     let screen = try reader.wholeBytes(at: 6, count: 7)
     var header = MediaHeader(
       format: .gif,
@@ -22,16 +22,16 @@ enum GIFHeader {
     var position = start
     while position - start < ContainerLimits.extensionBytes {
       let block = try reader.bytes(at: position, count: 16)
-      // An extension; behind the first picture nothing is looked for.
+      // An extension; nothing after the first picture is searched.
       guard block.first == 0x21, block.count >= 3 else { break }
       switch block.bigEndian(at: 1, bytes: 1) {
-      // §23: of the first picture, whether a colour is transparent.
+      // §23: whether the first picture has a transparent colour.
       case 0xF9 where block.count >= 4: header.hasAlpha = block.bigEndian(at: 3, bytes: 1) & 1 != 0
       // §26.
       case 0xFF where block.count >= 14 && block.dropFirst(3).prefix(11).elementsEqual(xmp):
         let packet = position + 14
         position = try skipSubBlocks(&reader, packet, limit: start)
-        // The packet led to the ramp's own last byte, which ends sub-blocks as well as the one behind it does.
+        // The packet ended at the trailer's last byte, which ends the sub-blocks just like the byte after it.
         if try reader.bytes(at: position, count: 1).first == 0 { position += 1 }
         let end = position - 1 - Int64(trailerBytes)
         if end > packet { try header.take(xmp: packet..<end, &reader) }
@@ -43,7 +43,8 @@ enum GIFHeader {
     return header
   }
 
-  /// §15: a length and as many bytes, until the length is 0. Gives where the next block begins.
+  /// §15: skips sub-blocks, each a length and as many bytes, until a length of 0. Returns the position of the next
+  /// block.
   private static func skipSubBlocks(
     _ reader: inout HeaderReader, _ position: Int64, limit start: Int64
   ) throws(CodecError) -> Int64 {

@@ -1,11 +1,11 @@
 import PhotoModel
 
-/// A kind of file that is indexed, by what its bytes say it is, whatever its name says.
+/// A format of indexed files, detected from the bytes and not from the name.
 package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, quickTime, mpeg4
 
-  /// What the first bytes of a file say it is, whatever its name says: sixteen, or more for a file of boxes, whose brands they
-  /// are. Of the kinds that are built like TIFF only CR2 shows itself so early.
+  /// The format according to the first bytes of a file; its name does not matter. Needs sixteen bytes, or more for a
+  /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2 can be recognised this early.
   init?(firstBytes bytes: ArraySlice<UInt8>) {
     if let format = SourceFormat(firstBytes: bytes) {
       switch format {
@@ -25,8 +25,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What a file's name ends in, without the dot.
-  package var fileEnding: String {
+  /// The usual file name extension, without the dot.
+  package var filenameExtension: String {
     switch self {
     case .jpeg: "jpg"
     case .quickTime: "mov"
@@ -35,7 +35,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// As Apple's platforms name it.
+  /// The uniform type identifier of Apple's platforms.
   package var uniformTypeIdentifier: String {
     switch self {
     case .jpeg: "public.jpeg"
@@ -56,7 +56,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// `nil`: no format has this identifier.
+  /// `nil` if no format has this identifier.
   package init?(uniformTypeIdentifier: String) {
     guard let format = Self.byIdentifier[uniformTypeIdentifier] else { return nil }
     self = format
@@ -72,7 +72,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What the sensor saw, which has to be developed before it is a picture.
+  /// Whether the format holds sensor data, which must be developed into a picture.
   package var isRAW: Bool {
     switch self {
     case .dng, .cr2, .cr3, .nef, .arw: true
@@ -80,7 +80,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What decodes it; `nil`: nothing here does, so that it is known and can't be shown.
+  /// The decoder's format; `nil` if there is no decoder: the file is indexed but can't be shown.
   package var decoder: SourceFormat? {
     switch self {
     case .jpeg: .jpeg
@@ -89,7 +89,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// For a sentence: "a HEIC picture".
+  /// A noun for messages: "a HEIC picture".
   package var noun: String {
     switch self {
     case .jpeg: "a JPEG picture"
@@ -112,6 +112,6 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Asset {
-  /// Whether there is anything that could make a picture of its own file.
+  /// Whether a decoder exists for the asset's own file.
   package var hasDecoder: Bool { MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier)?.decoder != nil }
 }

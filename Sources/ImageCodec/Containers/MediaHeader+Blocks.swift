@@ -1,9 +1,9 @@
 import MediaMetadata
 import PhotoModel
 
-/// Metadata blocks, wherever a container has put them.
+/// Reads metadata blocks, wherever a container stores them.
 extension MediaHeader {
-  /// Takes an XMP packet at a place in the file, and what the catalogue wants of it.
+  /// Records an XMP packet at a position in the file, and extracts the catalogue's values from it.
   mutating func take(xmp range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
     let range = range.clamped(to: 0..<reader.size)
     guard !range.isEmpty, !blocks.contains(where: { $0.kind == .xmp }) else { return }
@@ -11,11 +11,11 @@ extension MediaHeader {
     facts.read(xmp: try reader.bytes(at: range.lowerBound, count: min(range.count, XMPPacket.maximumBytes)))
   }
 
-  /// Takes an EXIF block out of the file, and what the catalogue wants of it.
+  /// Records an EXIF block of the file, and extracts the catalogue's values from it.
   ///
   /// - Parameters:
-  ///   - block: from its TIFF header on, or from the signature that JPEG puts before it.
-  ///   - offset: where that lies in the file; `nil`: nowhere in one piece.
+  ///   - block: starts with its TIFF header, or with the signature that precedes it in a JPEG.
+  ///   - offset: the block's position in the file; `nil` if it is not in one piece.
   mutating func take(exif block: ArraySlice<UInt8>, at offset: Int64?, length: Int) {
     guard exif.isEmpty else { return }
     let skipped = block.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
@@ -35,7 +35,7 @@ extension MediaHeader {
 }
 
 extension MediaFacts {
-  /// What another block said. What is known stays.
+  /// Adds facts from another block. Known values are kept.
   mutating func add(_ other: MediaFacts) {
     subtypes.formUnion(other.subtypes)
     burstIdentifier = burstIdentifier ?? other.burstIdentifier

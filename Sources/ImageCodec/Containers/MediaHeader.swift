@@ -1,35 +1,37 @@
-// What a file of any kind that is indexed says of itself: its size, which way up it is, when, where and with what it was
-// taken, and how long it runs. Here are the readers of containers that nothing decodes yet, a folder for each family.
+// The header of any indexed file: its size and orientation, when, where and with which device it was taken, and its
+// duration. The folders beside this file read the containers for which there is no decoder yet, one folder for each
+// family.
 //
-// They are our own because what the catalogue wants lies in a few hundred bytes near a file's start or end, at places
-// that each format's first pages describe. libheif, libraw, libtiff or libav would bring their decoders along, and with
-// those megabytes and a wide surface, for the sake of these few numbers; and they would read far more of each file.
+// These readers are our own because the catalogue needs only a few hundred bytes near a file's start or end, at
+// positions that each format's specification defines early on. libheif, libraw, libtiff or libav would add megabytes of
+// decoders and a large attack surface for these few values, and would read much more of each file.
 
 import MediaMetadata
 import PhotoModel
 
-/// What a file says of itself before the first pixel or sample.
+/// What a file states about itself before the first pixel or sample.
 package struct MediaHeader: Sendable, Hashable {
   package var format: MediaFormat
-  /// As the rows are stored, before the orientation is applied, less what the container cuts off: a HEIF's `clap`, a DNG's default crop.
+  /// The size as stored, before the orientation is applied, without the parts that the container crops: a HEIF's
+  /// `clap`, a DNG's default crop.
   package var storedSize: PixelSize
-  /// What the container says, which is not always what its EXIF says: see ``HEIFHeader``.
+  /// The container's orientation, which can differ from the EXIF orientation: see ``HEIFHeader``.
   package var orientation = Orientation.topLeft
   package var hasAlpha = false
-  /// How long a video runs; 0 for a still.
+  /// Duration of a video; 0 for a still.
   package var durationSeconds = 0.0
-  /// When a video was made, by its container: QuickTime's creation date with its offset, else the movie's creation time,
-  /// which is in UTC (`offsetMinutes` 0). `nil` where it says nothing.
+  /// A video's creation date from its container: QuickTime's creation date with its UTC offset, else the movie's
+  /// creation time, which is in UTC (`offsetMinutes` 0). `nil` if the container has neither.
   package var containerDate: EXIFDate?
   package var exif = EXIFSummary()
-  /// Where a smaller JPEG of the picture lies in the file.
+  /// The position of a smaller JPEG of the picture in the file.
   package var thumbnail: ByteRange?
-  /// Where metadata lies in the file, if it lies there in one piece: a TIFF's directories don't.
+  /// The positions of metadata blocks that are in one piece; a TIFF's directories are not.
   package var blocks: [MetadataBlock] = []
   package var facts = MediaFacts()
-  /// EXIF where it lies in the file in pieces, put together: what was asked for.
-  private(set) var gatheredEXIF: TIFFMetadata?
-  /// What was odd about the metadata.
+  /// EXIF that is stored in pieces, assembled: the requested values.
+  private(set) var assembledEXIF: TIFFMetadata?
+  /// Warnings about the metadata.
   package var warnings: CodecWarnings?
 
   /// The size of the upright picture.
@@ -40,17 +42,17 @@ package struct MediaHeader: Sendable, Hashable {
     self.storedSize = storedSize
   }
 
-  /// Reads a header without touching a pixel, in a few small reads.
+  /// Reads a header without reading pixels, in a few small reads.
   ///
-  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` where it ends too early,
-  ///   `limitExceeded` where it has more of something than any file needs.
+  /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` if it ends too early,
+  ///   `limitExceeded` if it has more of something than any real file needs.
   package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> MediaHeader {
     try read(from: source, limits: limits, .catalogue)
   }
 
-  /// - Parameter scope: how much of EXIF is gathered where a container has it in pieces.
+  /// - Parameter scope: which EXIF values are collected if a container stores them in pieces.
   static func read(
-    from source: any ByteSource, limits: CodecLimits, _ scope: TIFFMetadata.Scope
+    from source: any ByteSource, limits: CodecLimits, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: FileType.bytes)
@@ -63,30 +65,30 @@ package struct MediaHeader: Sendable, Hashable {
     case .jpeg, .png: preconditionFailure("read above: these have a decoder")
     case .gif: header = try GIFHeader.read(&reader)
     case .webp: header = try WebPHeader.read(&reader)
-    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader, scope)
+    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader, selection)
     case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
       guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
-      header = try BMFFHeader.read(reader, type, scope)
+      header = try BMFFHeader.read(reader, type, selection)
     }
     try limits.check(header.storedSize)
     return header
   }
 
-  /// Takes EXIF that was put together of a container's directories, and the orientation that it tells.
+  /// Adds EXIF that was assembled from a container's directories, and the orientation that it contains.
   mutating func take(_ metadata: TIFFMetadata) {
     guard let block = metadata.block else { return }
     take(exif: block[...], at: nil, length: block.count)
     orientation = exif.orientation
-    gatheredEXIF = metadata.scope == .everything ? metadata : nil
+    assembledEXIF = metadata.selection == .everything ? metadata : nil
   }
 
-  /// What kind of file that is, for a sentence; `nil` if it is none that is known.
+  /// The kind of a file, as a noun for messages; `nil` if it is unknown.
   static func noun(of source: any ByteSource) -> String? {
     do throws(CodecError) {
-      return try read(from: source, limits: CodecLimits().headerAlone).format.noun
+      return try read(from: source, limits: CodecLimits().headerOnly).format.noun
     } catch {
       if case .unsupported(let what) = error, what != unknown { return what }
-      // Damaged or not, that is what it begins as.
+      // The kind follows from the first bytes, even if the rest is damaged.
       var reader = HeaderReader(source: source)
       let start = try? reader.bytes(at: 0, count: FileType.bytes)
       return start.flatMap(MediaFormat.init(firstBytes:))?.noun
@@ -95,7 +97,7 @@ package struct MediaHeader: Sendable, Hashable {
 
   private static let unknown = "no kind of file that is known"
 
-  /// What a picture's own header says.
+  /// The header of a picture that can be decoded.
   init(_ header: ImageHeader) {
     switch header.format {
     case .jpeg: format = .jpeg

@@ -1,13 +1,13 @@
 import MediaMetadata
 import PhotoModel
 
-/// WebP pictures and animations (RFC 9649): chunks of a RIFF file.
+/// Reads WebP pictures and animations (RFC 9649): chunks of a RIFF file.
 enum WebPHeader {
   static let signature = Array("RIFF".utf8)
   static let form = Array("WEBP".utf8)
 
   static func read(_ reader: inout HeaderReader) throws(CodecError) -> MediaHeader {
-    // RFC 9649 §2.3: the file's first chunk tells which of the three kinds it is.
+    // RFC 9649 §2.3: the first chunk determines which of the three kinds the file is.
     let first = try reader.wholeBytes(at: 12, count: 18)
     let content = first.dropFirst(8)
     switch Array(first.prefix(4)) {
@@ -22,7 +22,7 @@ enum WebPHeader {
           width: content.littleEndian(at: 6, bytes: 2) & 0x3FFF, height: content.littleEndian(at: 8, bytes: 2) & 0x3FFF)
       )
     case Array("VP8L".utf8):
-      // §3.4: 14 bits each, less one, and whether alpha is used.
+      // §3.4: width and height minus one in 14 bits each, then whether alpha is used.
       guard content.first == 0x2F else { throw .malformed("a lossless WebP without its signature", offset: 20) }
       let bits = content.littleEndian(at: 1, bytes: 4)
       var header = MediaHeader(
@@ -35,7 +35,7 @@ enum WebPHeader {
     }
   }
 
-  /// §2.7: flags, and 24 bits each, less one.
+  /// §2.7: flags, then width and height minus one in 24 bits each.
   private static func extended(
     _ reader: inout HeaderReader, _ content: ArraySlice<UInt8>
   ) throws(CodecError) -> MediaHeader {
@@ -47,7 +47,7 @@ enum WebPHeader {
     header.hasAlpha = flags & 0x10 != 0
     var wanted = (exif: flags & 0x08 != 0, xmp: flags & 0x04 != 0)
     var position: Int64 = 12
-    // Metadata comes last, behind each picture of an animation; of a very long one it is not looked for.
+    // Metadata comes last, after all pictures of an animation; in a very long animation it is not searched.
     for _ in 0..<ContainerLimits.chunks where wanted.exif || wanted.xmp {
       let head = try reader.bytes(at: position, count: 8)
       guard head.count == 8 else { break }
@@ -64,7 +64,7 @@ enum WebPHeader {
         try header.take(xmp: start..<start + length, &reader)
       default: break
       }
-      // Chunks have an even length; what fills them up is not counted.
+      // Chunks are padded to an even length; the padding is not part of the stated length.
       position = start + length + length % 2
     }
     return header

@@ -1,22 +1,23 @@
 import PhotoModel
 
-/// What a JPEG's frame header says of its components: what a plan needs to go without RGB (T.81 §B.2.2).
+/// The components in a JPEG's frame header: the facts that a plan needs to work without RGB (T.81 §B.2.2).
 package struct JPEGComponents: Sendable, Hashable {
-  /// How often a component is sampled where the most often sampled one is sampled `maximum` times (T.81 §A.1.1).
+  /// The sampling factors of a component: it is sampled this often where the component with the largest factor is
+  /// sampled `maximum` times (T.81 §A.1.1).
   package struct Sampling: Sendable, Hashable {
     package var across: Int
     package var down: Int
   }
 
-  /// One entry a component, in the file's order.
+  /// One entry for each component, in the file's order.
   package var sampling: [Sampling]
-  /// Luma and two of chroma, as libjpeg understands the file's markers and component numbers.
+  /// Whether the components are luma and two chroma, as libjpeg interprets the file's markers and component numbers.
   package var isYCbCr: Bool
 
-  /// The planes that a decode at `eighths` of the full size delivers when it makes no RGB of them. `nil` unless the file
-  /// is YCbCr with its luma sampled as often as anything.
+  /// The planes that a decode at `eighths` of the full size delivers without conversion to RGB. `nil` unless the file
+  /// is YCbCr and no component is sampled more often than luma.
   package func planes(of size: PixelSize, eighths: Int) -> [PlaneGeometry]? {
-    // §A.1.1: factors are 1 to 4. libjpeg refuses others by name, where it makes RGB.
+    // §A.1.1: factors are 1 to 4. libjpeg reports a specific error for other factors when it makes RGB.
     guard isYCbCr, sampling.count == 3, let luma = sampling.first,
       sampling.allSatisfy({ (1...4).contains($0.across) && (1...4).contains($0.down) })
     else { return nil }
@@ -26,15 +27,16 @@ package struct JPEGComponents: Sendable, Hashable {
   }
 }
 
-/// One component at the scale it is decoded at. Sample i covers [i / density, (i + 1) / density) of the full picture.
+/// One component at the scale at which it is decoded. Sample i covers [i / density, (i + 1) / density) of the full
+/// picture.
 package struct PlaneGeometry: Sendable, Hashable {
   package let size: PixelSize
-  /// Samples for each pixel of the picture at full size, at most 1.
+  /// Samples for each pixel of the full-size picture, at most 1.
   package let acrossPerPixel: Double
   package let downPerPixel: Double
 
-  /// libjpeg enlarges the DCT scale of a subsampled component rather than to enlarge its samples afterwards, as far as it
-  /// goes in whole steps (jdmaster.c, jpeg_calc_output_dimensions).
+  /// For a subsampled component libjpeg uses a larger DCT scale instead of enlarging samples afterwards, as far as
+  /// whole steps allow (jdmaster.c, jpeg_calc_output_dimensions).
   init(_ picture: PixelSize, _ sampling: JPEGComponents.Sampling, _ most: JPEGComponents.Sampling, eighths: Int) {
     var scaled = eighths
     while scaled < 8, most.across * eighths % (sampling.across * scaled * 2) == 0,

@@ -2,15 +2,15 @@ import CPhotodJPEG
 import MediaMetadata
 import PhotoModel
 
-/// libjpeg-turbo behind ``RowDecoder``: scaled in the DCT, cropped to whole MCUs, a row at a time.
+/// Implements ``RowDecoder`` with libjpeg-turbo: scaled in the DCT, cropped to whole MCUs, one row at a time.
 package final class JPEGDecoder: RowDecoder {
-  /// How a JPEG is to be decoded.
+  /// Options of a JPEG decode.
   package struct Options: Sendable, Hashable {
     /// The DCT scale in eighths: 1, 2, 4 or 8.
     package var eighths: Int
-    /// The part that is wanted, in pixels of the scaled picture; `nil` is all of it.
+    /// The wanted region, in pixels of the scaled picture; `nil` for all of it.
     package var region: PixelRect?
-    /// Show a progressive file's DC coefficients only, and read no further than those.
+    /// Decode only a progressive file's DC coefficients, and read no further.
     package var firstScanOnly: Bool
 
     package init(eighths: Int, region: PixelRect? = nil, firstScanOnly: Bool = false) {
@@ -26,12 +26,13 @@ package final class JPEGDecoder: RowDecoder {
   private var rowLimit = 0
   package private(set) var layout: RowLayout
 
-  /// Reads the header and makes ready for the first row. Blocks for as long as the source does: a source that may wait
-  /// is to have its header there.
+  /// Reads the header and prepares for the first row. Blocks while the source is read; a source that may have to wait
+  /// for data must already have its header.
   ///
   /// - Parameters:
   ///   - range: the part of the source that is the JPEG; all of it by default.
-  ///   - size: what the header that the caller planned with said; a file that says otherwise now was changed since.
+  ///   - size: the size in the header that the caller planned with; a different size means that the file has changed
+  ///     since.
   package init(
     source: any ByteSource, range: ByteRange? = nil, size: PixelSize, options: Options, limits: CodecLimits,
     stop: StopFlag
@@ -58,7 +59,7 @@ package final class JPEGDecoder: RowDecoder {
       let status = photod_jpeg_read_rows(session.handle, row, layout.rowBytes, 1, &decoded)
       if status == PHOTOD_JPEG_NEEDS_INPUT { return .needsInput }
       try session.check(status)
-      // Without Adobe's marker inks are stored the other way round.
+      // Without Adobe's marker, inks are stored inverted.
       if layout.isCMYK && !session.header.saw_adobe_marker { for i in 0..<layout.rowBytes { row[i] ^= 255 } }
       let isWanted = consumer.rowArrived(nextRow)
       nextRow += 1
@@ -67,7 +68,7 @@ package final class JPEGDecoder: RowDecoder {
     return .finished
   }
 
-  /// Decides what will arrive. What is decoded in part is also started here, for only then is the part known.
+  /// Sets the output options. A partial decode is also started here, because its region is known only then.
   private func prepare() throws(CodecError) {
     let output = try session.prepare(
       photod_jpeg_decode_options(
@@ -79,15 +80,17 @@ package final class JPEGDecoder: RowDecoder {
     rowLimit = size.height
     if let region = options.region {
       rowLimit = min(size.height, region.y + region.height)
-      if !session.cursor.mayWait && !options.firstScanOnly { try skipWhatIsNotShown(region) }
+      if !session.cursor.canReturnNotYet && !options.firstScanOnly { try skipWhatIsNotShown(region) }
     }
   }
 
-  /// Pixels that are decoded around a region, so that those in it are what they are in the whole picture: libjpeg makes
-  /// each of enlarged chroma from the nearest two samples each way, and takes what is left out for the edge of the picture.
+  /// Margin of pixels that are decoded around a region, so that the pixels inside equal those of a full decode: libjpeg
+  /// makes each pixel of enlarged chroma from the two nearest samples in each direction, and treats skipped samples as
+  /// the edge of the picture.
   private static let margin = 2
 
-  /// libjpeg-turbo decodes only the MCU columns and rows around the region. It can't while input may lack.
+  /// Makes libjpeg-turbo decode only the MCU columns and rows around the region. That is impossible while input may be
+  /// missing.
   private func skipWhatIsNotShown(_ region: PixelRect) throws(CodecError) {
     let left = max(0, region.x - Self.margin)
     let right = min(layout.imageSize.width, region.x + region.width + Self.margin)

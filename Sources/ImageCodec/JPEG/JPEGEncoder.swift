@@ -2,24 +2,24 @@ import CPhotodJPEG
 import MediaMetadata
 import PhotoModel
 
-/// libjpeg-turbo behind ``RowEncoder``: baseline JPEG, gray or 4:2:0 colour.
+/// Implements ``RowEncoder`` with libjpeg-turbo: baseline JPEG, gray or 4:2:0 colour.
 package final class JPEGEncoder: RowEncoder {
-  /// What is taken where a request names no quality.
+  /// The quality for requests that specify none.
   package static let defaultQuality = 82
 
-  /// How many pixels a sample of chroma stands for, each way. Above 90 somebody wants every edge of the colours.
+  /// How many pixels one chroma sample covers, in each direction. A quality above 90 asks for full colour resolution.
   package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
 
-  /// What an encoder takes at its height: its rows, and the file. `profileBytes` are those of the profile that it carries.
+  /// Peak memory of an encoder: its rows and the file. `profileBytes` is the size of the embedded profile.
   package static func peakBytes(_ size: PixelSize, channels: Int, quality: Int, profileBytes: Int) -> Int {
     let (expected, limit) = fileBytes(size, channels: channels, quality: quality, profileBytes: profileBytes)
     return 72 * 1024 + size.width * 16 * channels + EncodedFile.peakBytes(expected: expected, limit: limit)
   }
 
-  /// How long a file is expected to be, and how long it may be.
+  /// The expected length of a file, and its limit.
   ///
-  /// Expected is what a photograph takes at quality 82 and seldom more. The limit is half as much again as pixels of noise
-  /// that are black or white take, which is the most that was found: so many bits a sample.
+  /// The expected length is that of a photograph at quality 82, which is seldom exceeded. The limit is 1.5 times the
+  /// length for noise of black and white pixels, the longest that was found, in bits for each sample.
   private static func fileBytes(
     _ size: PixelSize, channels: Int, quality: Int, profileBytes: Int
   ) -> (expected: Int, limit: Int) {
@@ -32,7 +32,7 @@ package final class JPEGEncoder: RowEncoder {
     return (head + 32 * 1024 + size.pixelCount * 3 / 8, head + samples * bits / 8)
   }
 
-  /// Half as much again as noise takes, up to each quality.
+  /// 1.5 times the bits that noise takes, for qualities up to each entry's.
   private static let noiseBits: [(quality: Int, bits: Int)] = [
     (25, 4), (50, 5), (70, 6), (82, 8), (90, 10), (95, 12), (98, 15), (99, 17),
   ]
@@ -43,10 +43,10 @@ package final class JPEGEncoder: RowEncoder {
   /// - Parameters:
   ///   - channels: 1 gray or 3 RGB, 8 bits each.
   ///   - quality: 1...100.
-  ///   - profile: an ICC profile to carry.
-  ///   - isPlanar: the picture comes as planes of YCbCr of their final sizes, by ``writeGroup(_:strideBytes:)``; the two of
-  ///     chroma with `chromaStep` pixels to a sample, rounded up.
-  ///   - maximumBytes: how long the file may be at most, if that is less than what ``peakBytes`` knows.
+  ///   - profile: an ICC profile to embed.
+  ///   - isPlanar: the picture arrives as YCbCr planes in their final sizes, through ``writeGroup(_:strideBytes:)``;
+  ///     the two chroma planes have `chromaStep` pixels for each sample, rounded up.
+  ///   - maximumBytes: maximum length of the file, if that is less than the limit in ``peakBytes``.
   package init(
     size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false,
     maximumBytes: Int = .max
@@ -81,8 +81,8 @@ package final class JPEGEncoder: RowEncoder {
     try check(photod_jpeg_write_rows(handle, rows.assumingMemoryBound(to: UInt8.self), strideBytes, UInt32(count)))
   }
 
-  /// Takes the next row of MCUs of all three planes: 8 rows of chroma and 8 times `chromaStep` of luma, row i of plane c
-  /// at `planes[c] + i * strideBytes[c]`, padded as ``photod_jpeg_write_planes`` says.
+  /// Takes the next row of MCUs of all three planes: 8 rows of chroma and 8 times `chromaStep` of luma, row i of plane
+  /// c at `planes[c] + i * strideBytes[c]`, padded as ``photod_jpeg_write_planes`` requires.
   package func writeGroup(_ planes: [UnsafePointer<UInt8>?], strideBytes: [Int]) throws(CodecError) {
     try check(photod_jpeg_write_planes(handle, planes, strideBytes))
   }
@@ -99,7 +99,7 @@ package final class JPEGEncoder: RowEncoder {
 
   private func check(_ status: photod_jpeg_status) throws(CodecError) {
     if status == PHOTOD_JPEG_OK { return }
-    if file.isFull { throw file.refusal }
+    if file.isFull { throw file.limitError }
     if status == PHOTOD_JPEG_NO_MEMORY { throw .outOfMemory }
     throw .encodingFailed(report.message)
   }

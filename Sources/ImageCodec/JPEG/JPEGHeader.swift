@@ -1,13 +1,11 @@
 import MediaMetadata
 import PhotoModel
 
-/// The marker segments of a JPEG up to its first scan (T.81 §B.2).
+/// Reads the marker segments of a JPEG up to its first scan (T.81 §B.2).
 enum JPEGHeader {
-  private static let startOfScan: UInt8 = 0xDA
-  private static let endOfImage: UInt8 = 0xD9
-  /// What begins an APP2 that tells of a gain map (ISO 21496-1 annex C).
+  /// The start of an APP2 segment that announces a gain map (ISO 21496-1 annex C).
   private static let gainMapSignature: [UInt8] = Array("urn:iso:std:iso:ts:21496:-1".utf8) + [0]
-  /// What is read of a picture behind the first to find out what it is.
+  /// How many bytes of each picture after the first are read to find its kind.
   private static let auxiliaryBytes = 8192
 
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
@@ -23,17 +21,18 @@ enum JPEGHeader {
     var exifBlock: ArraySlice<UInt8>?
     var xmpPacket: ArraySlice<UInt8>?
     var hasGainMap = false
-    var position: Int64 = 2
+    var segments = JPEGSegments(limits: limits)
 
-    for _ in 0..<limits.headerSegments {
-      let marker = try self.marker(&reader, &position)
-      if marker == startOfScan {
-        guard let frame else { throw .malformed("a scan before its frame", offset: position) }
+    while true {
+      let segment = try segments.next(&reader)
+      let (content, contentLength) = (segment.content, segment.length)
+      if segment.marker == JPEGSegments.startOfScan {
+        guard let frame else { throw .malformed("a scan before its frame", offset: content) }
         // T.81 §B.2.3: a scan that does not hold all components is one of several.
-        let scanComponents = try reader.wholeBytes(at: position, count: 3).bigEndian(at: 2, bytes: 1)
+        let scanComponents = try reader.wholeBytes(at: content, count: 1).bigEndian(at: 0, bytes: 1)
         let previews = pictures.filter(\.isPreview).prefix(MultiPictureIndex.maximumPreviews).map(\.range)
         var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
-        try read(pictures, &facts, &reader)
+        try read(pictures, &facts, &reader, limits)
         if hasGainMap { facts.subtypes.insert(.photoHDR) }
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
         return ImageHeader(
@@ -46,23 +45,18 @@ enum JPEGHeader {
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
       }
-      if marker == endOfImage { throw .malformed("a JPEG without a scan", offset: position) }
-      // TEM and RSTn stand alone (T.81 table B.1).
-      if marker == 0x01 || (0xD0...0xD7).contains(marker) { continue }
-
-      let length = try reader.wholeBytes(at: position, count: 2).bigEndian(at: 0, bytes: 2)
-      guard length >= 2 else { throw .malformed("a marker segment shorter than its length", offset: position) }
-      let content = position + 2
-      let contentLength = length - 2
-      switch marker {
+      switch segment.marker {
       case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-        frame = try JPEGFrame(marker: marker, reader.wholeBytes(at: content, count: contentLength))
+        // T.81 §B.2.1: a frame has one, and libjpeg refuses a second.
+        if frame != nil { throw .malformed("a second frame header", offset: content) }
+        frame = try JPEGFrame(marker: segment.marker, reader.wholeBytes(at: content, count: contentLength))
       case 0xE0, 0xEE:
-        markers.note(marker, try reader.bytes(at: content, count: min(12, contentLength)), length: contentLength)
+        markers.note(
+          segment.marker, try reader.bytes(at: content, count: min(12, contentLength)), length: contentLength)
       case 0xE1:
         let block = try reader.bytes(at: content, count: contentLength)
         if block.starts(with: EXIFSummary.signature) {
-          // The first one counts.
+          // The first one wins.
           guard metadata.isEmpty else { break }
           blocks.append(Self.block(.exif, at: content, contentLength, behind: EXIFSummary.signature))
           exifBlock = block.dropFirst(EXIFSummary.signature.count)
@@ -96,13 +90,10 @@ enum JPEGHeader {
         try profile.take(at: content, length: contentLength, &reader)
       default: break
       }
-      position = content + Int64(contentLength)
     }
-    throw .limitExceeded(
-      "the number of header segments", limit: limits.headerSegments, found: limits.headerSegments + 1)
   }
 
-  /// Takes an APP2 if it is a multi-picture index; false: it is something else.
+  /// Reads an APP2 segment if it is a multi-picture index; returns false if it is not.
   private static func takePictures(
     at content: Int64, length: Int, _ reader: inout HeaderReader, _ blocks: inout [MetadataBlock],
     _ pictures: inout [MultiPictureIndex.Picture]
@@ -117,29 +108,38 @@ enum JPEGHeader {
     return true
   }
 
-  /// What the pictures behind the first say of it: iPhones tell in the gain map's own packet what it is.
+  /// Reads what later pictures state about the first: iPhones describe the gain map in its own XMP packet.
   private static func read(
-    _ pictures: [MultiPictureIndex.Picture], _ facts: inout MediaFacts, _ reader: inout HeaderReader
+    _ pictures: [MultiPictureIndex.Picture], _ facts: inout MediaFacts, _ reader: inout HeaderReader,
+    _ limits: CodecLimits
   ) throws(CodecError) {
     for picture in pictures {
       if picture.isGainMap { facts.subtypes.insert(.photoHDR) }
-      if picture.isUndefined, let packet = try firstPacket(of: picture.range, &reader) { facts.read(xmp: packet) }
+      guard picture.isUndefined else { continue }
+      if let packet = try firstPacket(of: picture.range, &reader, limits) { facts.read(xmp: packet) }
     }
   }
 
-  /// The XMP packet of a JPEG that begins somewhere in the file, if it comes early.
+  /// The XMP packet of a JPEG that starts at an offset in the file, if the packet comes early.
   private static func firstPacket(
-    of picture: ByteRange, _ reader: inout HeaderReader
+    of picture: ByteRange, _ reader: inout HeaderReader, _ limits: CodecLimits
   ) throws(CodecError) -> ArraySlice<UInt8>? {
-    let head = try reader.bytes(at: picture.offset, count: min(picture.length, auxiliaryBytes))
+    let head = Array(try reader.bytes(at: picture.offset, count: min(picture.length, auxiliaryBytes)))
     guard head.starts(with: [0xFF, 0xD8]) else { return nil }
-    var rest = head.dropFirst(2)
-    while rest.count > 4, rest.starts(with: [0xFF]), (0xE0...0xEF).contains(rest[rest.startIndex + 1]) {
-      let content = rest.dropFirst(4).prefix(max(0, rest.bigEndian(at: 2, bytes: 2) - 2))
-      if content.starts(with: XMPPacket.signature) { return content.dropFirst(XMPPacket.signature.count) }
-      rest = rest.dropFirst(4 + content.count)
+    var part = HeaderReader(source: MemoryByteSource(head))
+    var segments = JPEGSegments(limits: limits)
+    do throws(CodecError) {
+      while true {
+        let segment = try segments.next(&part)
+        if segment.marker == JPEGSegments.startOfScan { return nil }
+        guard segment.marker == 0xE1 else { continue }
+        let content = try part.bytes(at: segment.content, count: segment.length)
+        if content.starts(with: XMPPacket.signature) { return content.dropFirst(XMPPacket.signature.count) }
+      }
+    } catch {
+      // The picture is damaged, or its header is longer than `auxiliaryBytes`.
+      return nil
     }
-    return nil
   }
 
   private static func block(
@@ -147,25 +147,5 @@ enum JPEGHeader {
   ) -> MetadataBlock {
     MetadataBlock(
       kind, ByteRange(offset: content + Int64(signature.count), length: length - signature.count))
-  }
-
-  /// The next marker's code; afterwards `position` is behind it. Any number of fill bytes may come before (§B.1.1.2).
-  private static func marker(_ reader: inout HeaderReader, _ position: inout Int64) throws(CodecError) -> UInt8 {
-    guard try reader.wholeBytes(at: position, count: 1).first == 0xFF else {
-      throw .malformed("no marker where one is due", offset: position)
-    }
-    var fill = 0
-    while true {
-      position += 1
-      guard let byte = try reader.wholeBytes(at: position, count: 1).first else { continue }
-      if byte == 0xFF {
-        fill += 1
-        if fill > 65_536 { throw .malformed("endless fill bytes", offset: position) }
-        continue
-      }
-      if byte == 0 { throw .malformed("a stuffed byte where a marker is due", offset: position) }
-      position += 1
-      return byte
-    }
   }
 }

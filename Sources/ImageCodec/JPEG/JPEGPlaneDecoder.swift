@@ -2,42 +2,44 @@ import CPhotodJPEG
 import MediaMetadata
 import PhotoModel
 
-/// What takes the planes of a decode, group of rows by group of rows, top to bottom.
+/// Receives the planes of a decode in groups of rows, top to bottom.
 package protocol PlaneConsumer: AnyObject {
-  /// Where row `y` of a plane is to be put: room for the plane's `rowBytes`, good until `groupArrived`. Rows beyond the
-  /// last one are asked for too, up to whole groups, and hold nothing that counts.
+  /// The buffer for row `y` of a plane: the plane's `rowBytes`, valid until `groupArrived`. Rows after the last one are
+  /// requested too, up to whole groups; their content is meaningless.
   func space(forRow y: Int, ofPlane plane: Int) -> UnsafeMutablePointer<UInt8>
 
-  /// Rows `group * rowsPerGroup ..< (group + 1) * rowsPerGroup` of each plane are there. False ends the decode.
+  /// Rows `group * rowsPerGroup ..< (group + 1) * rowsPerGroup` of each plane have arrived. Return false to end the
+  /// decode.
   func groupArrived(_ group: Int) -> Bool
 }
 
-/// One plane as it arrives.
+/// The layout of one decoded plane.
 package struct PlaneLayout: Sendable, Hashable {
   package let size: PixelSize
-  /// A row's samples and its padding.
+  /// Bytes of a row's samples and padding.
   package let rowBytes: Int
-  /// Rows that arrive together.
+  /// Number of rows that arrive together.
   package let rowsPerGroup: Int
 }
 
-/// libjpeg-turbo without its last step: the three components of a YCbCr file as they are, scaled in the DCT.
+/// Runs libjpeg-turbo without its last step: delivers the three components of a YCbCr file unconverted, scaled in the
+/// DCT.
 ///
-/// That saves enlarging the chroma, making RGB of it, and undoing both before encoding; and averaging in the space that
-/// is encoded in costs no rounding on the way. One thread at a time.
+/// This saves enlarging the chroma and converting to RGB, and undoing both before encoding. Averaging in the colour
+/// space of the encoder also avoids rounding in between. Use on one thread at a time.
 package final class JPEGPlaneDecoder: PictureDecoder {
   private let session: JPEGSession
   private let groupCount: Int
   private var nextGroup = 0
-  /// The row pointers of a group, plane after plane: plane c's begin at `firstRow[c]`.
+  /// The row pointers of a group, plane after plane: those of plane c start at `firstRow[c]`.
   private let rows: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>
   private let firstRow: [Int]
   /// Luma, blue and red chroma.
   package let planes: [PlaneLayout]
 
-  /// Reads the header and makes ready, as ``JPEGDecoder`` does.
+  /// Reads the header and prepares, as ``JPEGDecoder`` does.
   ///
-  /// - Parameter header: what the caller planned with; a file that says otherwise now was changed since.
+  /// - Parameter header: the header that the caller planned with; a difference means that the file has changed since.
   package init(
     source: any ByteSource, header: ImageHeader, eighths: Int, firstScanOnly: Bool, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
@@ -74,7 +76,7 @@ package final class JPEGPlaneDecoder: PictureDecoder {
   package var readTime: Duration { session.cursor.readTime }
   package var warnings: CodecWarnings? { session.warnings }
 
-  /// Hands over groups in order, until the last, until the consumer wants no more, or until input lacks.
+  /// Delivers groups in order until the last one, until the consumer wants no more, or until input is missing.
   package func decode(into consumer: any PlaneConsumer) throws(CodecError) -> DecodeOutcome {
     guard try session.start() else { return .needsInput }
     while nextGroup < groupCount {

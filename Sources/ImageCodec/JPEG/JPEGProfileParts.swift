@@ -6,28 +6,28 @@ package struct JPEGProfileParts {
 
   private var parts: [Int: ByteRange] = [:]
   private var count: Int?
-  /// What they add up to.
+  /// Total bytes of the parts.
   private(set) var bytes = 0
-  private var contradiction = false
+  private var isInconsistent = false
 
-  /// Takes an APP2 segment's content, if it is a part of a profile.
+  /// Adds an APP2 segment's content, if it is part of a profile.
   mutating func take(at content: Int64, length: Int, _ reader: inout HeaderReader) throws(CodecError) {
-    // The signature, the number of this part from 1, the number of parts.
+    // The signature, the number of this part starting at 1, the number of parts.
     let head = try reader.bytes(at: content, count: min(14, length))
     guard head.count == 14, head.starts(with: Self.signature) else { return }
     bytes += length - 14
-    let of = head.bigEndian(at: 13, bytes: 1)
+    let total = head.bigEndian(at: 13, bytes: 1)
     let part = ByteRange(offset: content + 14, length: length - 14)
-    if parts.updateValue(part, forKey: head.bigEndian(at: 12, bytes: 1)) != nil || (count ?? of) != of {
-      contradiction = true
+    if parts.updateValue(part, forKey: head.bigEndian(at: 12, bytes: 1)) != nil || (count ?? total) != total {
+      isInconsistent = true
     }
-    count = of
+    count = total
   }
 
-  /// What they make together.
+  /// The profile that consists of the parts.
   var embeddedProfile: EmbeddedProfile? {
     guard let count else { return nil }
-    if contradiction { return .damaged("the parts of the ICC profile contradict each other") }
+    if isInconsistent { return .damaged("the parts of the ICC profile contradict each other") }
     let ordered = (1...max(1, count)).compactMap { parts[$0] }
     guard ordered.count == count, parts.count == count else {
       return .damaged("of the \(count) parts of the ICC profile there are \(ordered.count)")
@@ -35,7 +35,7 @@ package struct JPEGProfileParts {
     return .parts(ordered)
   }
 
-  /// A JPEG with a profile put in, behind a JFIF segment if it begins with one: the picture's bytes stay what they are.
+  /// Inserts a profile into a JPEG, after a JFIF segment if it starts with one; the picture's bytes do not change.
   package static func insert(_ profile: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
     var start = 2
     if jpeg.count >= 6, jpeg[2] == 0xFF, jpeg[3] == 0xE0 { start += 2 + Int(jpeg[4]) << 8 + Int(jpeg[5]) }

@@ -2,7 +2,7 @@ import CPhotodJPEG
 import MediaMetadata
 import PhotoModel
 
-/// One libjpeg-turbo decompressor and where its bytes come from: what decoding by rows and by planes have in common.
+/// One libjpeg-turbo decompressor and its input: the common part of decoding by rows and by planes.
 final class JPEGSession {
   let handle: OpaquePointer
   let cursor: SourceCursor
@@ -24,15 +24,15 @@ final class JPEGSession {
         Unmanaged<SourceCursor>.fromOpaque(context!).takeUnretainedValue().isStopped ? 1 : 0
       },
       // Unretained: this object owns both the cursor and the handle that calls it.
-      context: Unmanaged.passUnretained(cursor).toOpaque(), may_wait: cursor.mayWait)
+      context: Unmanaged.passUnretained(cursor).toOpaque(), may_wait: cursor.canReturnNotYet)
     guard let handle = photod_jpeg_decoder_create(callbacks, Int32(limits.jpegScans)) else { throw .outOfMemory }
     self.handle = handle
     self.cursor = cursor
     maximumScans = limits.jpegScans
     try check(photod_jpeg_read_header(handle, &header))
-    // A source that may wait can't be read ahead; libjpeg's own count of scans stops it later.
-    if header.multiple_scans && !firstScanOnly && !cursor.mayWait {
-      try JPEGMarkers.refuseScanBomb(source, range: range, maximumScans: limits.jpegScans, stop: stop)
+    // A source that may have to wait can't be read ahead; libjpeg's own scan count stops such a file later.
+    if header.multiple_scans && !firstScanOnly && !cursor.canReturnNotYet {
+      try JPEGMarkers.checkScanCount(source, range: range, maximumScans: limits.jpegScans, stop: stop)
     }
     guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
       throw .malformed("a size that its header did not have", offset: nil)
@@ -48,14 +48,14 @@ final class JPEGSession {
     return CodecWarnings(library: "libjpeg", count: report.warnings, first: Self.message(report))
   }
 
-  /// Decides what will arrive.
+  /// Sets the output options.
   func prepare(_ options: photod_jpeg_decode_options) throws(CodecError) -> photod_jpeg_output {
     var output = photod_jpeg_output()
     try check(photod_jpeg_prepare(handle, options, &output))
     return output
   }
 
-  /// Reads up to the first row. False: input lacks.
+  /// Reads up to the first row. Returns false if input is missing.
   func start() throws(CodecError) -> Bool {
     if hasStarted { return true }
     let status = photod_jpeg_start(handle)

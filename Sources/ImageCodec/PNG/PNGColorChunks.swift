@@ -1,5 +1,5 @@
-// The chunks of a PNG that say what its samples mean, and which of them counts: cICP before iCCP before sRGB before gAMA
-// and cHRM (PNG third edition §4.3, table "Color space chunks").
+// Reads the chunks of a PNG that define the colours of its samples, and applies their precedence: cICP before iCCP
+// before sRGB before gAMA and cHRM (PNG third edition §4.3, table "Color space chunks").
 
 import PhotoModel
 
@@ -7,14 +7,14 @@ struct PNGColorChunks {
   private var cicp: ColorCalibration?
   private var iccp: EmbeddedProfile?
   private var isSRGB = false
-  /// gAMA's exponent as it is applied to samples: 2.2 where the chunk says 45455.
+  /// gAMA's exponent as applied to samples: 2.2 for a chunk value of 45455.
   private var exponent: Double?
   private var primaries: ColorCalibration.Primaries?
 
-  /// Nothing where cICP says it all.
+  /// The embedded profile; `nil` if cICP takes precedence.
   var embeddedProfile: EmbeddedProfile? { cicp == nil ? iccp : nil }
 
-  /// What holds without a profile; `nil` is sRGB, which is also what a PNG without any of these is taken for.
+  /// The colours without a profile; `nil` is sRGB, which is also the default for a PNG without any of these chunks.
   var calibration: ColorCalibration? {
     if let cicp { return cicp }
     if isSRGB || (exponent == nil && primaries == nil) { return nil }
@@ -22,7 +22,7 @@ struct PNGColorChunks {
       transfer: exponent.map(ColorCalibration.Transfer.power) ?? .sRGB, primaries: primaries ?? .bt709)
   }
 
-  /// Takes a chunk, if it is one of these, whole and the first of its kind. What is damaged is as if it were not there.
+  /// Reads a chunk if it is one of these, complete, and the first of its kind. A damaged chunk is treated as missing.
   mutating func take(
     _ type: String, at content: Int64, length: Int, _ reader: inout HeaderReader
   ) throws(CodecError) {
@@ -35,7 +35,7 @@ struct PNGColorChunks {
     case "gAMA" where exponent == nil && length == 4:
       guard let bytes = try Self.checked(type, content, length, &reader) else { return }
       let value = Double(bytes.bigEndian(at: 0, bytes: 4)) / 100_000
-      // Beyond this no display and no camera is meant.
+      // No display or camera has an exponent outside this range.
       if (0.05...20).contains(value) { exponent = 1 / value }
     case "cHRM" where primaries == nil && length == 32:
       guard let bytes = try Self.checked(type, content, length, &reader) else { return }
@@ -51,7 +51,8 @@ struct PNGColorChunks {
     }
   }
 
-  /// §11.3.2.3: a name of 1 to 79 bytes, a NUL, the compression method 0, and a zlib stream, which has a checksum itself.
+  /// §11.3.2.3: a name of 1 to 79 bytes, a NUL, the compression method 0, and a zlib stream, which has its own
+  /// checksum.
   private static func profile(
     at content: Int64, length: Int, _ reader: inout HeaderReader
   ) throws(CodecError) -> EmbeddedProfile {
@@ -60,12 +61,13 @@ struct PNGColorChunks {
       name + 2 < length, head.dropFirst(name + 1).first == 0
     else { return .damaged("the iCCP chunk is malformed") }
     let data = ByteRange(offset: content + Int64(name + 2), length: length - name - 2)
-    // The tables of a block take 600 bytes at most (RFC 1951 §3.2.7), and then it begins with what is looked for.
+    // The tables of a deflate block take at most 600 bytes (RFC 1951 §3.2.7); the profile's header follows them.
     let start = try reader.bytes(at: data.offset, count: min(data.length, 1024))
     return .deflated(data, declaredBytes: try SourceColor.declaredBytes(Array(start)))
   }
 
-  /// ITU-T H.273's code points, as far as they are no video's: full range, RGB, and a curve that a profile can hold.
+  /// The colours for ITU-T H.273 code points, except those for video only: full range, RGB, and a curve that a profile
+  /// can hold.
   private static func codePoints(_ bytes: ArraySlice<UInt8>) -> ColorCalibration? {
     let values = Array(bytes)
     guard values[2] == 0, values[3] == 1 else { return nil }
@@ -85,7 +87,7 @@ struct PNGColorChunks {
     }
   }
 
-  /// A chunk's content, if its checksum is right (§5.4: CRC-32 over type and content).
+  /// A chunk's content, if its checksum is correct (§5.4: CRC-32 over type and content).
   private static func checked(
     _ type: String, _ content: Int64, _ length: Int, _ reader: inout HeaderReader
   ) throws(CodecError) -> ArraySlice<UInt8>? {

@@ -2,24 +2,24 @@ import CPhotodPNG
 import MediaMetadata
 import PhotoModel
 
-/// CPhotodPNG behind ``RowDecoder``: libpng, and past it the pixels of what is stored as it arrives. Rows above a region are
-/// inflated, for there is no way around, and passed over.
+/// Implements ``RowDecoder`` with CPhotodPNG: libpng, bypassed for the pixels of pictures that are stored in delivery
+/// order. Rows above a region must be inflated, but are not delivered.
 package final class PNGDecoder: RowDecoder {
-  /// What libpng's callbacks are given: the cursor, and who takes the rows.
+  /// The context of libpng's callbacks: the cursor, and the consumer of the rows.
   private final class Context {
     let cursor: SourceCursor
     var consumer: (any RowConsumer)?
     var rowBytes = 0
-    /// Rows that were handed over.
+    /// Number of delivered rows.
     var delivered = 0
-    /// The consumer wanted no more.
+    /// Whether the consumer wanted no more rows.
     var isStopped = false
-    /// Rows that are handed over.
+    /// The rows to deliver.
     var rows = 0..<Int.max
 
     init(cursor: SourceCursor) { self.cursor = cursor }
 
-    /// True to go on.
+    /// Returns true to continue.
     func rowArrived(_ y: Int, _ row: UnsafePointer<UInt8>) -> Bool {
       guard let consumer, y >= rows.lowerBound else { return true }
       consumer.space(forRow: y).copyMemory(from: row, byteCount: rowBytes)
@@ -34,11 +34,13 @@ package final class PNGDecoder: RowDecoder {
   package let layout: RowLayout
   package let isTruncated = false
 
-  /// Reads the header. Blocks for as long as the source does: a source that may wait is to have its header there.
+  /// Reads the header. Blocks while the source is read; a source that may have to wait for data must already have its
+  /// header.
   ///
   /// - Parameters:
-  ///   - size: what the header that the caller planned with said; a file that says otherwise now was changed since.
-  ///   - rows: the rows that are wanted; `nil` is all of them.
+  ///   - size: the size in the header that the caller planned with; a different size means that the file has changed
+  ///     since.
+  ///   - rows: the wanted rows; `nil` for all.
   package init(
     source: any ByteSource, size: PixelSize, rows: Range<Int>? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
@@ -92,7 +94,7 @@ package final class PNGDecoder: RowDecoder {
     let status = photod_png_decode(handle)
     switch status {
     case PHOTOD_PNG_OK:
-      // An IEND may come before the pixels are complete. A consumer that stops early has all that it wanted.
+      // An IEND may come before the pixels are complete. A consumer that stops early has everything that it wanted.
       if context.delivered < context.rows.count && !context.isStopped {
         throw .truncated(offset: context.cursor.position)
       }

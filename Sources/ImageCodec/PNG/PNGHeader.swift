@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// The chunks of a PNG up to its first IDAT (PNG third edition §5).
+/// Reads the chunks of a PNG up to its first IDAT (PNG third edition §5).
 enum PNGHeader {
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
     // §11.2.1: IHDR comes first, 13 bytes.
@@ -45,11 +45,11 @@ enum PNGHeader {
           profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
       case "tRNS": hasAlpha = true
       case "IEND": throw .malformed("a PNG without pixels", offset: position)
-      // libpng keeps a chunk whole before it looks at it.
+      // libpng holds a complete chunk in memory before it examines it.
       case _ where length > limits.profileBytes:
         throw .limitExceeded("the size of a chunk", limit: limits.profileBytes, found: length)
       case "eXIf" where length <= EXIFSummary.maximumBytes:
-        // PNG third edition §11.3.5.4: the TIFF block without the signature that JPEG puts before it.
+        // PNG third edition §11.3.5.4: the TIFF block, without the signature that precedes it in a JPEG.
         let block = try reader.bytes(at: content, count: length)
         blocks.append(MetadataBlock(.exif, ByteRange(offset: content, length: length)))
         exifBlock = block

@@ -1,16 +1,16 @@
 import MediaMetadata
 import PhotoModel
 
-/// A PNG's chunks that hold metadata (PNG third edition §11.3).
+/// Finds a PNG's chunks that hold metadata (PNG third edition §11.3).
 enum PNGText {
-  /// What is looked at to tell: whatever stands before the text of an iTXt is no longer.
+  /// How many bytes of a chunk are examined; everything before the text of an iTXt is shorter.
   static let maximumHeadBytes = 256
 
-  /// The block that a chunk is; `nil`: it is none.
+  /// The metadata block in a chunk; `nil` if it holds none.
   ///
   /// - Parameters:
   ///   - head: the content's first bytes, ``maximumHeadBytes`` or all.
-  ///   - content: where the content lies in the file.
+  ///   - content: the position of the content in the file.
   static func block(_ type: String, _ head: ArraySlice<UInt8>, at content: Int64, length: Int) -> MetadataBlock? {
     let found: (kind: MetadataBlock.Kind, start: Int)?
     switch type {
@@ -24,12 +24,13 @@ enum PNGText {
     return MetadataBlock(kind, ByteRange(offset: content + Int64(start), length: length - start))
   }
 
-  /// Where the XMP packet begins in an iTXt (§11.3.3.4). XMP wants it uncompressed (part 3 §1.1.5), and not every program knows.
+  /// The position of the XMP packet in an iTXt (§11.3.3.4). XMP requires it to be uncompressed (part 3 §1.1.5), which
+  /// not every program respects.
   private static func packet(_ head: ArraySlice<UInt8>) -> (MetadataBlock.Kind, Int)? {
     let keyword = Array(XMPPacket.keyword.utf8) + [0]
     guard head.starts(with: keyword), head.count >= keyword.count + 2 else { return nil }
     let isDeflated = head[head.startIndex + keyword.count] == 1
-    // Behind the flag and the method the language and the translated keyword, each up to a NUL.
+    // After the flag and the method come the language and the translated keyword, each up to a NUL.
     var position = head.startIndex + keyword.count + 2
     for _ in 0..<2 {
       guard position <= head.endIndex, let end = head[position...].firstIndex(of: 0) else { return nil }
@@ -38,18 +39,19 @@ enum PNGText {
     return (isDeflated ? .deflatedXMP : .xmp, position - head.startIndex)
   }
 
-  /// Where ImageMagick's way to keep other formats' blocks begins: hexadecimal digits in a text chunk (§11.3.3.2 and §11.3.3.3).
+  /// The position of another format's block as ImageMagick stores it: hexadecimal digits in a text chunk (§11.3.3.2 and
+  /// §11.3.3.3).
   private static func profile(
     _ head: ArraySlice<UInt8>, _ kind: MetadataBlock.Kind, fixed: Int
   ) -> (MetadataBlock.Kind, Int)? {
     guard head.starts(with: RawProfile.keyword), let end = head.firstIndex(of: 0) else { return nil }
-    // The text says again what it is.
+    // The text repeats the kind of block.
     return (kind, end + 1 + fixed - head.startIndex)
   }
 }
 
 extension PNGHeader {
-  /// Where metadata lies in a PNG, before its pixels or behind them: every chunk's head is read, and nothing else.
+  /// The positions of metadata in a PNG, before or after its pixels. Only the header of each chunk is read.
   static func metadataBlocks(of source: any ByteSource, limits: CodecLimits) throws(CodecError) -> [MetadataBlock] {
     var blocks: [MetadataBlock] = []
     var position: Int64 = 8

@@ -1,17 +1,18 @@
-// What becomes of a picture's colours, decided once for each kind of source and kept for the next one like it.
+// Decides how a picture's colours are converted, once for each kind of source, and caches the decision.
 //
-// Making a transform costs 2 ms from RGB and over 20 from CMYK, as much as a small render, and a library has few profiles.
+// Making a transform costs 2 ms from RGB and over 20 ms from CMYK, as much as a small render, and a library has few
+// profiles.
 
 import ImageCodec
 import MediaMetadata
 import PhotoModel
 import Synchronization
 
-/// How the rows of a render become the output's.
+/// How a render's rows are converted to the output's colours.
 struct OutputColor: Sendable {
-  /// `nil`: they stay as they are.
+  /// `nil` if the colours are not converted.
   var transform: (any RowTransform)?
-  /// What the output is to carry; `nil` where its pixels are sRGB.
+  /// The profile to embed in the output; `nil` if its pixels are sRGB.
   var profile: [UInt8]?
   /// Why an embedded profile was ignored.
   var warning: String?
@@ -21,15 +22,16 @@ struct OutputColor: Sendable {
   }
 }
 
-/// The transforms that renders share: the last used, within a limit of bytes.
+/// The transforms that renders share: the most recently used, within a limit of bytes.
 package final class ColorTransforms: Sendable {
-  /// A source's colours and what they are to become.
+  /// A source's colours and the requested colours.
   private struct Key: Hashable {
     let color: SourceColor
     let rows: RowFormat
     let colorSpace: ColorSpace
 
-    /// Profiles differ in their headers (§7.2 has a date and a digest) or at their ends; equality reads all of them.
+    /// Profiles differ in their headers (§7.2 has a date and a digest) or near their ends, so hashing those is enough;
+    /// equality compares all bytes.
     func hash(into hasher: inout Hasher) {
       hasher.combine(color.profile?.count)
       for byte in color.profile?.prefix(128) ?? [] { hasher.combine(byte) }
@@ -52,23 +54,24 @@ package final class ColorTransforms: Sendable {
     var clock: UInt64 = 0
   }
 
-  /// What a transform of Little CMS takes beside its profile: tables of 33 points a side for RGB, 17 for CMYK (cmsopt.c).
+  /// Memory of a Little CMS transform in addition to its profile: tables of 33 points a side for RGB, 17 for CMYK
+  /// (cmsopt.c).
   private static let tableBytes = 160 << 10
-  private static let inkTableBytes = 1 << 20
+  private static let cmykTableBytes = 1 << 20
 
   private let capacityBytes: Int
   private let state = Mutex(State())
 
-  /// - Parameter capacityBytes: what is kept; 0 keeps nothing.
+  /// - Parameter capacityBytes: maximum bytes of cached transforms; 0 caches none.
   package init(capacityBytes: Int) {
     self.capacityBytes = capacityBytes
   }
 
-  /// What is kept now.
+  /// Bytes of cached transforms now.
   package var bytesInUse: Int { state.withLock { $0.bytes } }
 
-  /// Decides what becomes of rows whose colours are described so. Takes microseconds where it was decided before. Never
-  /// fails: a profile that is no good is ignored, with a warning.
+  /// Decides how rows with these colours are converted. Takes microseconds if the decision is cached. Never fails: an
+  /// unusable profile is ignored, with a warning.
   func outputColor(of color: SourceColor, _ rows: RowFormat, as colorSpace: ColorSpace) -> OutputColor {
     if color.profile == nil && color.calibration == nil && rows.model != .cmyk {
       return OutputColor(warning: color.warning)
@@ -80,14 +83,15 @@ package final class ColorTransforms: Sendable {
       return state.entries[key]?.output
     }
     if let known { return known }
-    // Outside the lock: two renders may make the same transform, and the later one's is kept.
+    // Outside the lock: two renders may make the same transform; the later one is kept.
     let output = Self.decide(color, rows, colorSpace)
     keep(output, key)
     return output
   }
 
   private func keep(_ output: OutputColor, _ key: Key) {
-    let tables = output.transform is ICCTransform ? (key.rows.model == .cmyk ? Self.inkTableBytes : Self.tableBytes) : 0
+    let tables =
+      output.transform is ICCTransform ? (key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes) : 0
     let bytes = 1024 + (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0) + tables
     guard bytes <= capacityBytes else { return }
     state.withLock { state in
@@ -106,7 +110,7 @@ package final class ColorTransforms: Sendable {
   private static func decide(_ color: SourceColor, _ rows: RowFormat, _ colorSpace: ColorSpace) -> OutputColor {
     var output = OutputColor(warning: color.warning)
     if let bytes = color.profile {
-      do throws(ProfileFault) {
+      do throws(ProfileError) {
         let profile = try ICCProfile(bytes, for: rows.model, LCMSContext())
         return try decide(profile, bytes, rows, colorSpace)
       } catch {
@@ -114,14 +118,14 @@ package final class ColorTransforms: Sendable {
       }
     }
     if rows.model == .cmyk {
-      output.transform = PlainInks()
+      output.transform = NaiveCMYKTransform()
       return output
     }
     guard let calibration = color.calibration,
       !(rows.model == .gray ? calibration.hasSRGBTransfer : calibration.isSRGB)
     else { return output }
-    do throws(ProfileFault) {
-      // Written and read again, so that what is converted is what is carried.
+    do throws(ProfileError) {
+      // Encode the profile and read it again, so that the conversion uses the same profile as the output carries.
       let bytes = try ICCProfile(calibration, for: rows.model, LCMSContext()).encoded()
       let described = try decide(ICCProfile(bytes, for: rows.model, LCMSContext()), bytes, rows, colorSpace)
       output.transform = described.transform
@@ -132,10 +136,10 @@ package final class ColorTransforms: Sendable {
     return output
   }
 
-  /// With a profile that describes the rows.
+  /// Decides for rows that the profile describes.
   private static func decide(
     _ profile: ICCProfile, _ bytes: [UInt8], _ rows: RowFormat, _ colorSpace: ColorSpace
-  ) throws(ProfileFault) -> OutputColor {
+  ) throws(ProfileError) -> OutputColor {
     if colorSpace == .preserve && rows.model != .cmyk { return OutputColor(profile: bytes) }
     let transform = try ICCTransform(profile, rows)
     return transform.isIdentity ? OutputColor() : OutputColor(transform: transform)

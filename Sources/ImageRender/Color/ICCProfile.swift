@@ -1,48 +1,48 @@
 import CLCMS2
 import ImageCodec
 
-/// A profile that Little CMS has open. Belongs to one thread.
+/// A profile opened in Little CMS. Use it on one thread only.
 final class ICCProfile {
   let context: LCMSContext
   let handle: cmsHPROFILE
 
-  private init(_ handle: cmsHPROFILE?, _ context: LCMSContext, or otherwise: String) throws(ProfileFault) {
-    guard let handle else { throw context.fault(otherwise) }
+  private init(_ handle: cmsHPROFILE?, _ context: LCMSContext, or otherwise: String) throws(ProfileError) {
+    guard let handle else { throw context.error(otherwise) }
     self.handle = handle
     self.context = context
   }
 
-  /// Opens a profile and looks whether it can describe pixels of a kind: its colour space is theirs, it is the profile of a
-  /// device or a colour space (ICC.1 §7.2.5), and it has what leads from their numbers to colours (§8.3 to §8.5).
-  convenience init(_ bytes: [UInt8], for model: RowFormat.Model, _ context: LCMSContext) throws(ProfileFault) {
+  /// Opens a profile and checks that it can describe pixels of a model: it has their colour space, it is the profile of
+  /// a device or a colour space (ICC.1 §7.2.5), and it has the tags that map their numbers to colours (§8.3 to §8.5).
+  convenience init(_ bytes: [UInt8], for model: RowFormat.Model, _ context: LCMSContext) throws(ProfileError) {
     try self.init(
       cmsOpenProfileFromMemTHR(context.pointer, bytes, cmsUInt32Number(bytes.count)), context, or: "no ICC profile")
     let space = cmsGetColorSpace(handle)
     guard space == model.signature else {
-      throw ProfileFault(reason: "a profile of \(Self.text(space.rawValue)) beside pixels of \(model.name)")
+      throw ProfileError(reason: "a profile of \(Self.text(space.rawValue)) beside pixels of \(model.name)")
     }
     let kinds = [cmsSigInputClass, cmsSigDisplayClass, cmsSigOutputClass, cmsSigColorSpaceClass]
     guard kinds.contains(cmsGetDeviceClass(handle)) else {
-      throw ProfileFault(reason: "a profile of class \(Self.text(cmsGetDeviceClass(handle).rawValue))")
+      throw ProfileError(reason: "a profile of class \(Self.text(cmsGetDeviceClass(handle).rawValue))")
     }
     let hasTables = (0..<3).contains { cmsIsCLUT(handle, $0, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0 }
     guard hasTables || cmsIsMatrixShaper(handle) != 0 else {
-      throw ProfileFault(reason: "a profile without what leads from its numbers to colours")
+      throw ProfileError(reason: "a profile without what leads from its numbers to colours")
     }
   }
 
-  /// sRGB, or for gray its curve alone.
-  static func sRGB(_ model: RowFormat.Model, _ context: LCMSContext) throws(ProfileFault) -> ICCProfile {
+  /// sRGB, or for gray only its curve.
+  static func sRGB(_ model: RowFormat.Model, _ context: LCMSContext) throws(ProfileError) -> ICCProfile {
     if model != .gray {
       return try ICCProfile(cmsCreate_sRGBProfileTHR(context.pointer), context, or: "no sRGB profile")
     }
     return try ICCProfile(ColorCalibration(transfer: .sRGB, primaries: .bt709), for: .gray, context)
   }
 
-  /// A profile that says what a calibration does.
+  /// A profile equivalent to a calibration.
   convenience init(
     _ calibration: ColorCalibration, for model: RowFormat.Model, _ context: LCMSContext
-  ) throws(ProfileFault) {
+  ) throws(ProfileError) {
     func xyY(_ point: ColorCalibration.Point) -> cmsCIExyY { cmsCIExyY(x: point.x, y: point.y, Y: 1) }
     let curve: OpaquePointer? =
       switch calibration.transfer {
@@ -50,7 +50,7 @@ final class ICCProfile {
       // IEC 61966-2-1: ((v + 0.055) / 1.055)^2.4 from 0.04045 on, below it v / 12.92.
       case .sRGB: cmsBuildParametricToneCurve(context.pointer, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
       }
-    guard let curve else { throw context.fault("no such curve") }
+    guard let curve else { throw context.error("no such curve") }
     defer { cmsFreeToneCurve(curve) }
     let primaries = calibration.primaries
     var white = xyY(primaries.white)
@@ -62,19 +62,20 @@ final class ICCProfile {
       try self.init(
         cmsCreateRGBProfileTHR(context.pointer, &white, &corners, curves), context, or: "no such primaries")
     }
-    // What every reader knows, down to those of the last century.
+    // The version that even very old readers support.
     cmsSetProfileVersion(handle, 2.1)
   }
 
   deinit { cmsCloseProfile(handle) }
 
-  /// The profile as a file: the same profile is the same bytes at any time.
-  func encoded() throws(ProfileFault) -> [UInt8] {
+  /// The profile as a file. Equal profiles give equal bytes, whenever they are encoded.
+  func encoded() throws(ProfileError) -> [UInt8] {
     var count: cmsUInt32Number = 0
-    guard cmsSaveProfileToMem(handle, nil, &count) != 0 else { throw context.fault("can't be written") }
+    guard cmsSaveProfileToMem(handle, nil, &count) != 0 else { throw context.error("can't be written") }
     var bytes = [UInt8](repeating: 0, count: Int(count))
-    guard cmsSaveProfileToMem(handle, &bytes, &count) != 0 else { throw context.fault("can't be written") }
-    // ICC.1 §7.2.8: the date of creation, six numbers of 16 bits; Little CMS takes the clock's.
+    guard cmsSaveProfileToMem(handle, &bytes, &count) != 0 else { throw context.error("can't be written") }
+    // ICC.1 §7.2.8: the date of creation, six numbers of 16 bits. Little CMS writes the current time, so replace it
+    // with a constant.
     let date: [UInt8] = [0x07, 0xD0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]
     bytes.replaceSubrange(24..<36, with: date)
     return bytes

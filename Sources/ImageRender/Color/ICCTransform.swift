@@ -1,15 +1,15 @@
 import CLCMS2
 
-/// A conversion to sRGB by Little CMS: relative colorimetric with black point compensation, which is what photographs are
-/// commonly converted with, and exact for the profiles of screens and cameras.
+/// A conversion to sRGB by Little CMS: relative colorimetric with black point compensation. This is the usual
+/// conversion for photographs, and exact for the profiles of screens and cameras.
 final class ICCTransform: RowTransform, @unchecked Sendable {
-  // Because: made without the one-pixel cache, which is all that a transform writes when it is used.
+  // Because: made without the one-pixel cache, which is the only state that a transform changes during use.
   private let handle: cmsHTRANSFORM
   private let context: LCMSContext
   let source: RowFormat
 
-  /// Reads what it needs of the profile, which may go afterwards.
-  init(_ profile: ICCProfile, _ source: RowFormat) throws(ProfileFault) {
+  /// Reads everything it needs from the profile, which may be released afterwards.
+  init(_ profile: ICCProfile, _ source: RowFormat) throws(ProfileError) {
     let context = profile.context
     let sRGB = try ICCProfile.sRGB(source.model, context)
     let output = RowFormat(model: source.model == .gray ? .gray : .rgb, hasAlpha: source.hasAlpha, bitsPerChannel: 8)
@@ -18,7 +18,7 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
       let handle = cmsCreateTransformTHR(
         context.pointer, profile.handle, source.littleCMS, sRGB.handle, output.littleCMS,
         cmsUInt32Number(INTENT_RELATIVE_COLORIMETRIC), cmsUInt32Number(flags))
-    else { throw context.fault("a profile that can't be used") }
+    else { throw context.error("a profile that can't be used") }
     self.handle = handle
     self.context = context
     self.source = source
@@ -30,7 +30,8 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
     cmsDoTransform(handle, from, to, cmsUInt32Number(pixels))
   }
 
-  /// No colour changes by more than a step of 8 bits: the profile is sRGB by another name. Some 700 colours are looked at.
+  /// Whether no colour changes by more than one step of 8 bits: the profile is then equivalent to sRGB. Some 700
+  /// colours are tested.
   var isIdentity: Bool {
     let count = source.model == .gray ? 256 : 9 * 9 * 9
     guard source.model != .cmyk else { return false }
@@ -60,7 +61,7 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
 }
 
 extension RowFormat {
-  /// The format in Little CMS's bits (lcms2.h, "Pixel types"), whose macros Swift does not see.
+  /// The format in Little CMS's encoding (lcms2.h, "Pixel types"), whose macros are not visible in Swift.
   fileprivate var littleCMS: cmsUInt32Number {
     let (space, isInverted): (Int32, Bool) =
       switch model {

@@ -1,15 +1,15 @@
-/// What the pixels of a row are.
+/// The pixel format of a row.
 struct RowFormat: Sendable, Hashable {
   enum Model: Sendable, Hashable {
     case gray, rgb
-    /// As Adobe stores it: 255 is no ink.
+    /// In Adobe's polarity: 255 is no ink.
     case cmyk
   }
 
   var model: Model
-  /// Behind the colours, not premultiplied.
+  /// Alpha follows the colour channels, not premultiplied.
   var hasAlpha: Bool
-  /// 8, or 16 in the machine's byte order.
+  /// 8, or 16 in native byte order.
   var bitsPerChannel: Int
 
   var colorChannels: Int {
@@ -23,20 +23,20 @@ struct RowFormat: Sendable, Hashable {
   var channels: Int { colorChannels + (hasAlpha ? 1 : 0) }
 }
 
-/// Makes the colours of the output out of those of the source, a row at a time. Used by several renders at once.
+/// Converts source colours to output colours, one row at a time. Several renders use one transform concurrently.
 protocol RowTransform: Sendable {
-  /// What goes in. Out come 8 bits a channel: gray from gray, else RGB, and the alpha that went in.
+  /// The input format. The output has 8 bits a channel: gray from gray, else RGB, plus the unchanged alpha.
   var source: RowFormat { get }
 
-  /// Converts `pixels` pixels from one place to another; the two do not overlap.
+  /// Converts `pixels` pixels; the two buffers must not overlap.
   func convert(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, pixels: Int)
 }
 
-/// CMYK to RGB where no profile says what the inks look like: what is left of the light after the ink and the black.
+/// Converts CMYK to RGB if no profile describes the inks: the light that remains after the ink and the black.
 ///
-/// Printed colours are duller than that. But there is no profile that most such files would be right with, and this one is
-/// what browsers show.
-struct PlainInks: RowTransform {
+/// Printed colours are duller than this result. But no single profile would be right for most such files, and browsers
+/// show this conversion.
+struct NaiveCMYKTransform: RowTransform {
   let source = RowFormat(model: .cmyk, hasAlpha: false, bitsPerChannel: 8)
 
   func convert(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, pixels: Int) {

@@ -1,26 +1,28 @@
 import ImageCodec
 import PhotoModel
 
-/// The small pictures of an asset that are kept so that smaller ones need not be made of the original, whose entropy decoding
-/// nothing escapes. Pure: it says which rungs there are, how one is made, and which serves a request.
+/// The sizes of derivatives: small pictures of an asset that are stored so that still smaller ones need not be made
+/// from the original, whose entropy decoding is always expensive. A pure struct: it defines which rungs an asset has,
+/// how a rung is made, and which rung a request can use.
 ///
-/// A rung is the upright picture, all of it, in the original's colours: its profile goes with it. It is a JPEG of YCbCr, or
-/// a PNG where the asset has alpha. `scripts/bench ladder` measures what frames lose by it and what they cost.
+/// A rung is the complete upright picture in the original's colours, with the original's profile. It is a YCbCr JPEG,
+/// or a PNG if the asset has alpha. `scripts/bench ladder` measures the loss in frames and the cost.
 package struct DerivativeLadder: Sendable, Hashable {
-  /// Goes up when rungs are made otherwise: only then must stored ones be made anew.
+  /// Increased when rungs are made differently: only then must stored ones be made again.
   package static let epoch = 2
 
-  /// One of the sizes. It goes by the shorter side, as the squares of a gallery do: of rungs with one longer side each shape of
-  /// picture would fill squares of another size.
+  /// One size of the ladder, defined by the shorter side, as the squares of a gallery are. If rungs had a fixed longer
+  /// side, the size of the squares that they can fill would depend on the aspect ratio.
   package struct Rung: Sendable, Hashable {
-    /// Pixels of the shorter side. The longer one has at most twice as many: a panorama has fewer on its shorter side.
+    /// Pixels of the shorter side. The longer side has at most twice as many; a panorama therefore has fewer pixels on
+    /// its shorter side.
     package let side: Int
 
     package init(side: Int) {
       self.side = side
     }
 
-    /// Pixels of an original to one of the rung, a side.
+    /// How many pixels of the original one pixel of the rung covers, in each direction.
     ///
     /// - Parameter upright: the original's size.
     package func reduction(of upright: PixelSize) -> Double {
@@ -28,19 +30,20 @@ package struct DerivativeLadder: Sendable, Hashable {
       return max(Double(shorter), Double(longer) / 2) / Double(side)
     }
 
-    /// What the rung of a picture fits into.
+    /// The box that the rung of a picture fits into.
     fileprivate func box(of upright: PixelSize) -> PixelSize {
       upright.width > upright.height
         ? PixelSize(width: 2 * side, height: side) : PixelSize(width: side, height: 2 * side)
     }
   }
 
-  /// From the smallest to the largest.
+  /// Rungs, smallest first.
   package let rungs: [Rung]
-  /// Of JPEG rungs. Up to 90 they are 4:2:0.
+  /// JPEG quality of rungs. Up to 90 they are 4:2:0.
   package let quality: Int
 
-  /// For squares of 200 and 400 px. Of 12 and 48 megapixels, 256 and 512 would take twice the DCT scale.
+  /// For squares of 200 and 400 px. For originals of 12 and 48 megapixels, sides of 256 and 512 would need twice the
+  /// DCT scale.
   package static let standard = DerivativeLadder(sides: [250, 500], quality: 90)
 
   /// - Parameter sides: ascending.
@@ -49,10 +52,11 @@ package struct DerivativeLadder: Sendable, Hashable {
     self.quality = quality
   }
 
-  /// How many pixels a side of the rung a pixel of a frame is to have, for the frame to lose at most about 0.3 dB against one
-  /// that is made of the original. The better the frame, the more of what the rung has lost is seen: at 1.28 pixels it is
-  /// 0.27 dB of a JPEG of quality 82, 0.35 of 85 and 0.64 of 90, at 2 pixels 0.1, 0.2 and 0.2. `nil`: no rung will do, for
-  /// its chroma is halved and the frame's is not, or its pixels are a JPEG's and the frame is a PNG.
+  /// How many rung pixels, in each direction, one frame pixel needs so that the frame loses at most about 0.3 dB
+  /// against a frame made from the original. The better the frame's quality, the more visible is the rung's loss: at
+  /// 1.28 pixels it is 0.27 dB for a JPEG of quality 82, 0.35 for 85 and 0.64 for 90; at 2 pixels 0.1, 0.2 and 0.2.
+  /// `nil` if no rung is good enough: the rung's chroma is halved and the frame's is not, or the rung is a JPEG and the
+  /// frame is a PNG.
   private static func oversampling(_ request: ImageRequest, hasAlpha: Bool) -> Double? {
     if request.format == .png { return hasAlpha ? 2 : nil }
     let quality = request.quality ?? JPEGEncoder.defaultQuality
@@ -60,22 +64,23 @@ package struct DerivativeLadder: Sendable, Hashable {
     return quality <= 90 ? 2 : nil
   }
 
-  /// An original with less than so many times the rung's pixels a side is decoded about as quickly as the rung.
-  private static let leastReduction = 2.0
+  /// If the original has less than this many times the rung's pixels on a side, decoding it is about as fast as
+  /// decoding the rung.
+  private static let minimumReduction = 2.0
 
-  /// Half a pixel in 250: a size that was rounded up needs no larger rung for that.
+  /// Half a pixel in 250: a size that was rounded up does not need a larger rung.
   private static let rounding = 1.002
 
-  /// Those that an asset has: none as large as itself, or nearly.
+  /// The rungs of an asset: only those clearly smaller than the asset.
   ///
   /// - Parameter upright: the asset's size.
   package func rungs(of upright: PixelSize) -> [Rung] {
-    rungs.filter { $0.reduction(of: upright) >= Self.leastReduction }
+    rungs.filter { $0.reduction(of: upright) >= Self.minimumReduction }
   }
 
   package func format(hasAlpha: Bool) -> OutputFormat { hasAlpha ? .png : .jpeg }
 
-  /// What is to be rendered of the original for a rung.
+  /// The request that renders a rung from the original.
   ///
   /// - Parameter upright: the original's size.
   package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
@@ -84,32 +89,32 @@ package struct DerivativeLadder: Sendable, Hashable {
       format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
   }
 
-  /// The smallest rung that a final frame can be made of without being seen to be less; `nil` where there is none: for what
-  /// is larger, for a crop into less than a rung resolves, and where more is asked for than a JPEG's pixels hold.
+  /// The smallest rung from which a final frame can be made without visible loss. `nil` if there is none: the frame is
+  /// too large, a crop needs more resolution than the rung has, or the request needs more than JPEG pixels.
   package func rung(for request: ImageRequest, upright: PixelSize, hasAlpha: Bool) -> Rung? {
     guard let oversampling = Self.oversampling(request, hasAlpha: hasAlpha) else { return nil }
     let reduction = SizeRules(request, upright: upright).reduction
     return rungs(of: upright).first { reduction * Self.rounding >= $0.reduction(of: upright) * oversampling }
   }
 
-  /// The rung for a degraded frame: the smallest that has the pixels that are asked for, else the largest that there is.
+  /// The rung for a degraded frame: the smallest that has the requested pixels, else the largest available.
   ///
-  /// - Parameter available: those that are there.
+  /// - Parameter available: the stored rungs.
   package func degradedRung(among available: [Rung], for request: ImageRequest, upright: PixelSize) -> Rung? {
     let reduction = SizeRules(request, upright: upright).reduction
     let ascending = available.sorted { $0.side < $1.side }
     return ascending.first { reduction >= $0.reduction(of: upright) } ?? ascending.last
   }
 
-  /// Whether a rung's own bytes are a degraded frame of a request as they are: the whole picture in the format and the
-  /// colours that are asked for, and no larger than the final frame.
+  /// Whether a rung's bytes can be sent unchanged as a degraded frame of a request: the complete picture in the
+  /// requested format and colours, and no larger than the final frame.
   ///
   /// - Parameter derivative: the rung's own header.
-  package static func servesAsItIs(
+  package static func canServeUnchanged(
     _ derivative: ImageHeader, for request: ImageRequest, upright: PixelSize
   ) -> Bool {
     let rules = SizeRules(request, upright: upright)
-    let isWhole = rules.frame == PixelRect(upright) && rules.window == PixelRect(rules.scaled)
+    let isWhole = rules.crop == PixelRect(upright) && rules.outputRect == PixelRect(rules.scaled)
     let keepsColors =
       request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
     return isWhole && keepsColors && derivative.format.rawValue == request.format.rawValue

@@ -2,14 +2,14 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// A JPEG made of the three planes of another one, each on its own all the way.
+/// An output JPEG that is made from the three planes of another JPEG, each plane separately.
 final class PlaneOutput: RenderOutput, PlaneConsumer {
   private let writer: PlaneWriter
   private let resampler: PlaneResampler
 
   /// - Parameters:
-  ///   - layouts: of the planes that will come.
-  ///   - profile: what the output is to carry.
+  ///   - layouts: layouts of the decoded planes.
+  ///   - profile: the profile to embed in the output.
   init(_ plan: RenderPlan, layouts: [PlaneLayout], profile: [UInt8]?, stop: StopFlag) throws(CodecError) {
     let encoder = try JPEGEncoder(
       size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, isPlanar: true)

@@ -2,25 +2,25 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// Takes the rows of the three finished planes, each in the order in which it is stored, turns them upright, and encodes
-/// them together, a row of MCUs at a time.
+/// Takes the rows of the three finished planes, each in stored order, rotates them upright, and encodes them together,
+/// one row of MCUs at a time.
 final class PlaneWriter {
   private let planes: [OutputPlane]
   private let encoder: JPEGEncoder
   private let stop: StopFlag
-  private let streams: Bool
+  private let canStream: Bool
   private let groupCount: Int
   private var nextGroup = 0
   private(set) var failure: CodecError?
   private(set) var encodeTime = Duration.zero
 
   /// - Parameters:
-  ///   - sizes: of the planes, as stored.
-  ///   - chromaStep: pixels to a sample of chroma, each way.
+  ///   - sizes: sizes of the planes, as stored.
+  ///   - chromaStep: pixels for each chroma sample, in each direction.
   init(sizes: [PixelSize], chromaStep: Int, orientation: Orientation, encoder: JPEGEncoder, stop: StopFlag) {
     self.encoder = encoder
     self.stop = stop
-    streams = Turning.streams(orientation)
+    canStream = OrientationTransform.canStream(orientation)
     planes = sizes.enumerated().map { plane, size in
       OutputPlane(size: size, groupRows: plane == 0 ? 8 * chromaStep : 8, orientation: orientation)
     }
@@ -29,16 +29,16 @@ final class PlaneWriter {
 
   var warnings: CodecWarnings? { encoder.warnings }
 
-  /// What a plane takes: of size `size` as stored.
+  /// Memory of a plane that is stored in `size`.
   static func byteCount(_ size: PixelSize, _ orientation: Orientation) -> Int {
     let upright = orientation.apply(to: size)
-    return Turning.streams(orientation)
+    return OrientationTransform.canStream(orientation)
       ? (size.width + 8) * OutputPlane.rowLimit : (size.width + 8) * size.height + (upright.width + 8) * 16
   }
 
   func hasRoom(forRows count: Int, inPlane plane: Int) -> Bool { planes[plane].hasRoom(forRows: count) }
 
-  /// Takes the next `count` rows of a plane: `fill` puts row i where its argument's entry i points.
+  /// Takes the next `count` rows of a plane: `fill` writes row i to entry i of its argument.
   func withRowSpace(
     forRows count: Int, ofPlane plane: Int, _ fill: (UnsafePointer<UnsafeMutablePointer<UInt8>?>) -> Void
   ) {
@@ -49,9 +49,9 @@ final class PlaneWriter {
     for _ in 0..<count { planes[plane].rowArrived() }
   }
 
-  /// Encodes the next group if it is there in all planes. False: it is not, or something failed.
+  /// Encodes the next group if all planes have it. Returns false if one does not, or if something failed.
   func writeGroup() -> Bool {
-    guard streams, nextGroup < groupCount, failure == nil, planes.allSatisfy({ $0.holdsGroup(nextGroup) }) else {
+    guard canStream, nextGroup < groupCount, failure == nil, planes.allSatisfy({ $0.holdsGroup(nextGroup) }) else {
       return false
     }
     let started = ContinuousClock.now
@@ -65,7 +65,7 @@ final class PlaneWriter {
   func finish() throws(CodecError) -> [UInt8] {
     let started = ContinuousClock.now
     defer { encodeTime += ContinuousClock.now - started }
-    if !streams {
+    if !canStream {
       while nextGroup < groupCount, failure == nil { encode { plane in plane.uprightGroup(nextGroup) } }
     }
     if let failure { throw failure }
@@ -83,25 +83,25 @@ final class PlaneWriter {
   }
 }
 
-/// One plane on its way to the encoder: a few groups of rows, or all of it where it has to be turned.
+/// One plane before encoding: a few groups of rows, or all rows if the plane must be rotated.
 private final class OutputPlane {
   private static let block = 8
-  /// Rows that a plane may hold. At 1:1 luma is made up to 10 rows before the chroma of the same place, less the more a
-  /// picture shrinks; and chroma comes a band at a time, which can stand for two bands of luma. A multiple of every
-  /// group's rows and of a band's.
+  /// Maximum number of rows of a plane. At 1:1, luma is made up to 10 rows before the chroma of the same place, and
+  /// less the more a picture shrinks. Chroma arrives one band at a time, which can correspond to two bands of luma. A
+  /// multiple of every group's rows and of a band's rows.
   static let rowLimit = 4 * PlaneScaler.bandRows
 
   private let size: PixelSize
   private let uprightSize: PixelSize
   private let groupRows: Int
-  private let turning: Turning
+  private let orientationTransform: OrientationTransform
   private let strideBytes: Int
   let uprightStride: Int
   let groupCount: Int
   private let capacity: Int
   /// Row y at `y % capacity * strideBytes`.
   private let pixels: RowBuffer<UInt8>
-  /// A group of upright rows, where rows are not upright as they come.
+  /// A group of upright rows, if rows do not arrive upright.
   private let uprightRows: RowBuffer<UInt8>?
   private var arrived = 0
   /// Groups before this one may be overwritten.
@@ -110,20 +110,20 @@ private final class OutputPlane {
   init(size: PixelSize, groupRows: Int, orientation: Orientation) {
     self.size = size
     self.groupRows = groupRows
-    turning = Turning(orientation: orientation, channels: 1)
+    orientationTransform = OrientationTransform(orientation: orientation, channels: 1)
     uprightSize = orientation.apply(to: size)
     strideBytes = Self.padded(size.width)
     uprightStride = Self.padded(uprightSize.width)
     groupCount = (uprightSize.height + groupRows - 1) / groupRows
-    capacity = turning.streams ? Self.rowLimit : size.height
+    capacity = orientationTransform.canStream ? Self.rowLimit : size.height
     pixels = RowBuffer(count: capacity * strideBytes, zero: 0)
-    uprightRows = turning.streams ? nil : RowBuffer(count: groupRows * uprightStride, zero: 0)
+    uprightRows = orientationTransform.canStream ? nil : RowBuffer(count: groupRows * uprightStride, zero: 0)
   }
 
   private static func padded(_ side: Int) -> Int { (side + block - 1) / block * block }
 
   func hasRoom(forRows count: Int) -> Bool {
-    !turning.streams || arrived + count <= firstKeptGroup * groupRows + capacity
+    !orientationTransform.canStream || arrived + count <= firstKeptGroup * groupRows + capacity
   }
 
   func nextRow(_ i: Int) -> UnsafeMutablePointer<UInt8> { row(arrived + i) }
@@ -131,8 +131,8 @@ private final class OutputPlane {
   func rowArrived() {
     let row = row(arrived)
     arrived += 1
-    guard turning.streams else { return }
-    if turning.orientation.mirrorsX { turning.mirror(row, width: size.width) }
+    guard orientationTransform.canStream else { return }
+    if orientationTransform.orientation.mirrorsX { orientationTransform.mirror(row, width: size.width) }
     Self.pad(row, from: size.width, to: strideBytes)
     if arrived == size.height {
       for y in size.height..<groupCount * groupRows { self.row(y).update(from: row, count: strideBytes) }
@@ -143,13 +143,13 @@ private final class OutputPlane {
 
   func group(_ group: Int) -> UnsafePointer<UInt8>? { UnsafePointer(row(group * groupRows)) }
 
-  /// The rows of a group as they are to be seen.
+  /// The upright rows of a group.
   func uprightGroup(_ group: Int) -> UnsafePointer<UInt8>? {
     guard let rows = uprightRows?.pointer else { return nil }
     for i in 0..<groupRows {
       let line = rows + i * uprightStride
       let y = min(group * groupRows + i, uprightSize.height - 1)
-      turning.copyUprightRow(y, of: pixels.pointer, size: size, strideBytes: strideBytes, into: line)
+      orientationTransform.copyUprightRow(y, of: pixels.pointer, size: size, strideBytes: strideBytes, into: line)
       Self.pad(line, from: uprightSize.width, to: uprightStride)
     }
     return UnsafePointer(rows)
@@ -157,7 +157,8 @@ private final class OutputPlane {
 
   private func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { pixels.pointer + y % capacity * strideBytes }
 
-  /// The encoder takes whole blocks; what is beyond the picture repeats its edge, which costs the fewest bits.
+  /// Pads a row: the encoder takes whole blocks. Samples outside the picture repeat its edge, which costs the fewest
+  /// bits.
   private static func pad(_ row: UnsafeMutablePointer<UInt8>, from width: Int, to padded: Int) {
     for x in width..<padded { row[x] = row[width - 1] }
   }

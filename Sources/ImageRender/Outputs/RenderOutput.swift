@@ -1,18 +1,18 @@
 import ImageCodec
 import MediaMetadata
 
-/// One picture of a render on its way: resampled, turned and encoded as its rows come in.
+/// One picture of a render in progress: resampled, rotated and encoded as its rows arrive.
 protocol RenderOutput: AnyObject {
-  /// What went wrong; no further row is wanted then.
+  /// The output's error; after an error it wants no further rows.
   var failure: CodecError? { get }
 
   /// The finished file, after the last row.
   func finish() throws(CodecError) -> [UInt8]
 
-  /// What the encoder complained of so far.
+  /// The encoder's warnings so far.
   var warnings: CodecWarnings? { get }
-  /// What the kernels took, as part of what everything took.
+  /// Time spent in the kernels; part of the decode's total time.
   var resizeTime: Duration { get }
-  /// What converting colours, turning and encoding took.
+  /// Time spent converting colours, rotating and encoding.
   var encodeTime: Duration { get }
 }

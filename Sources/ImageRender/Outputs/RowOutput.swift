@@ -2,25 +2,25 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// What stands between a decoder and the output: it takes decoded rows and makes output rows of them.
-protocol ResizingConsumer: RowConsumer {
-  /// Time spent in the kernels, as part of what decoding took.
+/// Makes output rows from decoded rows.
+protocol RowResampler: RowConsumer {
+  /// Time spent in the kernels; part of the decode's total time.
   var resizeTime: Duration { get }
 }
 
-/// A picture made of rows of gray, RGB, RGBA or CMYK.
+/// An output that is made from rows of gray, RGB, RGBA or CMYK.
 final class RowOutput: RenderOutput, RowConsumer {
-  private let writer: OutputWriter
-  private let consumer: any ResizingConsumer
+  private let writer: RowWriter
+  private let consumer: any RowResampler
 
   /// - Parameters:
-  ///   - layout: of the rows that will come.
-  ///   - encoder: what takes the rows; by default what makes a file of the plan's format.
+  ///   - layout: layout of the decoded rows.
+  ///   - encoder: takes the rows; by default an encoder for a file of the plan's format.
   init(
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
   ) throws(CodecError) {
     let encoder: any RowEncoder = if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile) }
-    writer = OutputWriter(
+    writer = RowWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
     consumer = Self.consumer(plan, layout, writer)
@@ -43,8 +43,7 @@ final class RowOutput: RenderOutput, RowConsumer {
     }
   }
 
-  private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: OutputWriter) -> any ResizingConsumer
-  {
+  private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: RowWriter) -> any RowResampler {
     let isPlain = layout.bitsPerChannel == 8 && layout.channels == writer.channels
     if isPlain && plan.horizontal.isIdentity && plan.vertical.isIdentity {
       return PassThrough(

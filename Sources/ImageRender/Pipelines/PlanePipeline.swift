@@ -1,7 +1,7 @@
 import ImageCodec
 import PhotoModel
 
-/// A YCbCr JPEG as its three planes.
+/// Decodes a YCbCr JPEG into its three planes.
 final class PlanePipeline: FanOut<PlaneOutput>, RenderPipeline, PlaneConsumer {
   private let planes: JPEGPlaneDecoder
 
@@ -12,8 +12,8 @@ final class PlanePipeline: FanOut<PlaneOutput>, RenderPipeline, PlaneConsumer {
 
   var decoder: any PictureDecoder { planes }
 
-  func decode(_ left: @escaping Left) -> DecodeOutcome {
-    run(left) { () throws(CodecError) in try planes.decode(into: self) }
+  func decode(_ outputFinished: @escaping OutputFinished) -> DecodeOutcome {
+    run(outputFinished) { () throws(CodecError) in try planes.decode(into: self) }
   }
 
   func space(forRow y: Int, ofPlane plane: Int) -> UnsafeMutablePointer<UInt8> {

@@ -1,32 +1,32 @@
 import ImageCodec
 import PhotoModel
 
-/// One decode, and the outputs that it feeds: by interleaved rows or by planes.
+/// One decode and the outputs that it feeds, either with interleaved rows or with planes.
 protocol RenderPipeline: AnyObject {
   var decoder: any PictureDecoder { get }
-  /// Those that still want rows.
+  /// Outputs that still want rows.
   var outputs: [any RenderOutput] { get }
 
-  /// Goes on as far as there is input. `left` is told of each output as it is done with, by its number in the shared plan,
-  /// with what went wrong if something did; all have left when it is finished.
-  func decode(_ left: @escaping Left) -> DecodeOutcome
+  /// Decodes as far as there is input. Calls `outputFinished` for each output when it has finished or failed, with its
+  /// number in the shared plan. At the end of the decode all outputs have left.
+  func decode(_ outputFinished: @escaping OutputFinished) -> DecodeOutcome
 
-  typealias Left = (Int, any RenderOutput, CodecError?) -> Void
+  typealias OutputFinished = (Int, any RenderOutput, CodecError?) -> Void
 }
 
-/// What the two kinds of pipeline have in common: who still wants what is decoded.
+/// The common part of both kinds of pipeline: which outputs still want decoded rows.
 ///
-/// Each output has its own place for a row. The decoder writes to that of the first which still wants rows, and the others
-/// get a copy, a hundredth of what decoding the row took. An output leaves when it has all that it wants, when it fails, and
-/// when its stop flag is raised; the others go on. One that has all that it wants waits for the next row or the end of the
-/// decode: what is wrong with the last row may show behind it, as a checksum does.
+/// Each output has its own buffer for a row. The decoder writes into the buffer of the first output that still wants
+/// rows; the others get a copy, which costs a hundredth of decoding the row. An output leaves when it is complete, when
+/// it fails, or when its stop flag is raised; the others continue. A complete output waits for the next row or the end
+/// of the decode before it leaves, because an error in the last row may show only after it, for example in a checksum.
 class FanOut<Output: RenderOutput> {
   struct Branch {
-    /// Its number in the shared plan.
+    /// The output's number in the shared plan.
     let member: Int
     let output: Output
     let stop: StopFlag
-    /// It wants no more.
+    /// The output wants no more rows.
     fileprivate(set) var isComplete = false
 
     init(member: Int, output: Output, stop: StopFlag) {
@@ -37,7 +37,7 @@ class FanOut<Output: RenderOutput> {
   }
 
   private(set) var branches: [Branch]
-  private var left: RenderPipeline.Left?
+  private var outputFinished: RenderPipeline.OutputFinished?
 
   init(_ branches: [Branch]) {
     self.branches = branches
@@ -45,11 +45,13 @@ class FanOut<Output: RenderOutput> {
 
   var outputs: [any RenderOutput] { branches.map(\.output) }
 
-  /// Decodes, for as long as there are outputs, and lets those go that are left in the end.
-  func run(_ left: @escaping RenderPipeline.Left, _ decode: () throws(CodecError) -> DecodeOutcome) -> DecodeOutcome {
+  /// Decodes while there are outputs, and finishes the remaining ones at the end.
+  func run(_ outputFinished: @escaping RenderPipeline.OutputFinished, _ decode: () throws(CodecError) -> DecodeOutcome)
+    -> DecodeOutcome
+  {
     if branches.isEmpty { return .finished }
-    self.left = left
-    defer { self.left = nil }
+    self.outputFinished = outputFinished
+    defer { self.outputFinished = nil }
     var failure: CodecError?
     do throws(CodecError) {
       if try decode() == .needsInput { return .needsInput }
@@ -60,7 +62,7 @@ class FanOut<Output: RenderOutput> {
     return .finished
   }
 
-  /// Lets every output look at what arrived. False: none wants more.
+  /// Lets every output process the new rows. Returns false if no output wants more.
   func advance(_ wantsMore: (Output) -> Bool) -> Bool {
     var i = 0
     while i < branches.count {
@@ -79,6 +81,6 @@ class FanOut<Output: RenderOutput> {
 
   private func leave(_ i: Int, _ failure: CodecError?) {
     let branch = branches.remove(at: i)
-    left?(branch.member, branch.output, failure)
+    outputFinished?(branch.member, branch.output, failure)
   }
 }

@@ -1,7 +1,7 @@
 import ImageCodec
 import PhotoModel
 
-/// Every picture as rows of gray, RGB, RGBA or CMYK.
+/// Decodes any picture into rows of gray, RGB, RGBA or CMYK.
 final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
   private let rows: any RowDecoder
 
@@ -12,8 +12,8 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
 
   var decoder: any PictureDecoder { rows }
 
-  func decode(_ left: @escaping Left) -> DecodeOutcome {
-    run(left) { () throws(CodecError) in try rows.decode(into: self) }
+  func decode(_ outputFinished: @escaping OutputFinished) -> DecodeOutcome {
+    run(outputFinished) { () throws(CodecError) in try rows.decode(into: self) }
   }
 
   func space(forRow y: Int) -> UnsafeMutableRawPointer { branches[0].output.space(forRow: y) }
@@ -28,7 +28,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
     return advance { $0.rowArrived(y) }
   }
 
-  /// The decoder for a plan's pixels: of a JPEG, all that any of its pictures shows.
+  /// The decoder for a plan's pixels; for a JPEG, it decodes the region that contains all members' pixels.
   static func decoder(
     _ plan: SharedPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> any RowDecoder {

@@ -1,13 +1,14 @@
 import ImageCodec
 import PhotoModel
 
-/// What pictures cost to decode and to resample, in shares of a decode of the whole original at its full size. Encoding is
-/// left out: it is the same, alone or not.
+/// The cost of decoding and resampling pictures, as a share of decoding the whole original at full size. Encoding is
+/// left out: it costs the same with and without sharing.
 ///
-/// Of a JPEG at full size, entropy decoding takes 0.6 and has to go through every row down to the last that is shown (of a
-/// progressive file through all of it, in every scan); the rest is spent on the pixels that are made, in proportion to the
-/// DCT scale: so 1/8 costs 0.65, and a fifth by a fifth from the middle 0.4. Resampling takes in every pixel that was decoded,
-/// whatever it makes of them: 0.2 for a whole picture at full size. `scripts/bench shared` shows what comes of it.
+/// For a JPEG at full size, entropy decoding takes 0.6 and must process every row down to the last shown row (in a
+/// progressive file, the whole file in every scan). The rest is proportional to the number of produced pixels, which
+/// the DCT scale determines: 1/8 costs 0.65, and a fifth by a fifth from the middle costs 0.4. Resampling reads every
+/// decoded pixel whatever the output size: 0.2 for a whole picture at full size. `scripts/bench shared` shows the
+/// effect.
 struct DecodeCost {
   private static let entropy = 0.6
   private static let pixels = 0.4
@@ -19,10 +20,10 @@ struct DecodeCost {
     self.header = header
   }
 
-  /// What the pictures cost together.
+  /// The cost of all pictures together.
   ///
   /// - Parameters:
-  ///   - regions: what each shows, in pixels of the stored picture; at least one.
+  ///   - regions: the region that each picture shows, in pixels of the stored picture; at least one.
   ///   - eighths: the DCT scale.
   func callAsFunction(_ regions: [PixelRegion], eighths: Int, inPlanes: Bool) -> Double {
     let (width, height) = (Double(header.storedSize.width), Double(header.storedSize.height))
@@ -34,7 +35,7 @@ struct DecodeCost {
     let resampled = regions.reduce(0) { $0 + $1.width * $1.height } / (width * height)
     let resampling = Self.resampling * scale * scale * resampled
     let rowsRead = header.isBuffered ? 1 : bottom
-    // Nothing in a PNG is passed over but what lies below; planes are made from the top, and whole.
+    // A PNG decode can skip only the rows below the region. Planes are decoded from the top and in full width.
     if header.format == .png { return rowsRead + resampling }
     let made = inPlanes ? bottom : (right - left) * (bottom - top)
     return Self.entropy * rowsRead + Self.pixels * scale * made + resampling

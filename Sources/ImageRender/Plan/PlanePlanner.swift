@@ -1,58 +1,61 @@
 import ImageCodec
 import PhotoModel
 
-/// What of a picture is shown, how large and which way up: what the axes of its planes follow from.
-struct Shape {
+/// The shown region of a picture, its output size and its orientation: the input for the axes of its planes.
+struct RenderGeometry {
   var region: PixelRegion
   var output: PixelSize
   var orientation: Orientation
   var eighths: Int
   var quality: Int
 
-  /// Whether the output shows no pixel larger than it is decoded.
+  /// Whether no decoded pixel is enlarged in the output.
   var shrinks: Bool {
     let scale = Double(eighths) / 8
     return region.width * scale >= Double(output.width) && region.height * scale >= Double(output.height)
   }
 }
 
-/// Decides whether a picture can stay YCbCr from its decoder to its encoder, and how its planes are resampled then.
+/// Decides whether a picture can stay YCbCr from its decoder to its encoder, and how its planes are then resampled.
 enum PlanePlanner {
-  /// libjpeg leaves out what a crop does not show only where it makes RGB; with less than this share of the picture
-  /// shown, that saves more than staying in planes.
-  private static let leastShare = 0.5
+  /// libjpeg can skip the area outside a crop only if it makes RGB. If less than this share of the picture is shown,
+  /// skipping saves more than staying in planes.
+  private static let minimumShare = 0.5
 
-  /// Whether RGB need not be made, and is no quicker: if so at one DCT scale, then at every larger one.
-  static func staysInPlanes(_ header: ImageHeader, _ shape: Shape) -> Bool {
-    let shown = shape.region.width * shape.region.height
-    return shape.shrinks && shown >= leastShare * Double(header.storedSize.pixelCount)
-      && header.jpegComponents?.planes(of: header.storedSize, eighths: shape.eighths) != nil
+  /// Whether RGB is not needed and would be no quicker. If true at one DCT scale, it is true at every larger one.
+  static func staysInPlanes(_ header: ImageHeader, _ geometry: RenderGeometry) -> Bool {
+    let shown = geometry.region.width * geometry.region.height
+    return geometry.shrinks && shown >= minimumShare * Double(header.storedSize.pixelCount)
+      && header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths) != nil
   }
 
-  /// Empty where they are not to be stayed in.
-  static func planes(_ header: ImageHeader, _ shape: Shape) -> [PlaneAxes] {
-    guard staysInPlanes(header, shape),
-      let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: shape.eighths)
+  /// The axes of the planes; empty if the picture is converted to RGB.
+  static func planes(_ header: ImageHeader, _ geometry: RenderGeometry) -> [PlaneAxes] {
+    guard staysInPlanes(header, geometry),
+      let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths)
     else { return [] }
-    let chromaStep = JPEGEncoder.chromaStep(quality: shape.quality)
-    let luma = axes(planes[0], shape, step: 1)
-    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], shape, step: chromaStep)
-    // The two of chroma are nearly always alike, and an axis is a hundred kilobytes and half a millisecond.
-    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], shape, step: chromaStep)]
+    let chromaStep = JPEGEncoder.chromaStep(quality: geometry.quality)
+    let luma = axes(planes[0], geometry, step: 1)
+    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], geometry, step: chromaStep)
+    // The two chroma planes are nearly always alike, and one axis takes a hundred kilobytes and half a millisecond.
+    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], geometry, step: chromaStep)]
   }
 
-  /// - Parameter step: pixels of the output to a sample of the plane, each way. T.81 §A.1.1 counts samples from the top
-  ///   left of the upright picture, so in one that is stored from its right the odd pixel left over is the first.
-  private static func axes(_ plane: PlaneGeometry, _ shape: Shape, step: Int) -> PlaneAxes {
-    let (output, orientation) = (shape.output, shape.orientation)
+  /// - Parameter step: output pixels for each sample of the plane, in each direction. T.81 §A.1.1 counts samples from
+  ///   the top left of the upright picture. In a picture that is stored from its right side, the odd remaining pixel is
+  ///   therefore the first.
+  private static func axes(_ plane: PlaneGeometry, _ geometry: RenderGeometry, step: Int) -> PlaneAxes {
+    let (output, orientation) = (geometry.output, geometry.orientation)
     let isReversedAcross = orientation.swapsSides ? orientation.mirrorsY : orientation.mirrorsX
     let isReversedDown = orientation.swapsSides ? orientation.mirrorsX : orientation.mirrorsY
     return PlaneAxes(
       horizontal: axis(
-        plane.size.width, plane.acrossPerPixel, from: shape.region.x, length: shape.region.width, to: output.width,
+        plane.size.width, plane.acrossPerPixel, from: geometry.region.x, length: geometry.region.width,
+        to: output.width,
         step: step, isReversed: isReversedAcross),
       vertical: axis(
-        plane.size.height, plane.downPerPixel, from: shape.region.y, length: shape.region.height, to: output.height,
+        plane.size.height, plane.downPerPixel, from: geometry.region.y, length: geometry.region.height,
+        to: output.height,
         step: step, isReversed: isReversedDown))
   }
 
@@ -61,7 +64,7 @@ enum PlanePlanner {
     isReversed: Bool
   ) -> ResampleAxis {
     let samples = (pixels + step - 1) / step
-    // As long as the samples are, which is a pixel more than the picture where that is odd.
+    // The length that the samples cover: one pixel more than the picture if its length is odd.
     let covered = length * Double(samples * step) / Double(pixels)
     return ResampleAxis(
       inputLength: inputLength, position: (isReversed ? start + length - covered : start) * density,

@@ -1,10 +1,10 @@
 import ImageCodec
 import PhotoModel
 
-/// How a picture gets from its original to its output: decided from the header alone, before a pixel is decoded.
+/// How to make an output from an original. Decided from the header only, before a pixel is decoded.
 package struct RenderPlan: Sendable, Hashable {
   package let header: ImageHeader
-  /// What is shown, in pixels of the stored picture at full size; fractional where a thumbnail stands for it.
+  /// The region that is shown, in pixels of the stored picture at full size; fractional for a stand-in thumbnail.
   package let region: PixelRegion
   /// The size of the output before it is turned upright.
   package let storedOutput: PixelSize
@@ -14,31 +14,31 @@ package struct RenderPlan: Sendable, Hashable {
   package let firstScanOnly: Bool
   package let horizontal: ResampleAxis
   package let vertical: ResampleAxis
-  /// Luma and the two of chroma, where the picture stays YCbCr from its decoder to its encoder; empty where it is RGB in
-  /// between.
+  /// One entry each for luma and the two chroma planes if the picture stays YCbCr from decoder to encoder; empty if it
+  /// is converted to RGB in between.
   package let planes: [PlaneAxes]
   package let format: OutputFormat
   package let quality: Int
   package let colorSpace: ColorSpace
   let price: RenderPrice
 
-  /// Memory that the render takes at its height, over-estimated rather than under-.
+  /// Peak memory of the render; an upper estimate.
   package var peakBytes: Int { price.sourceBytes + price.outputBytes }
 
-  /// How many pixels a sample of chroma stands for in the output, each way.
+  /// How many output pixels one chroma sample covers, in each direction.
   package var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
 
   /// The size of the finished, upright picture.
   package var outputSize: PixelSize { orientation.apply(to: storedOutput) }
 
-  /// The pixels that are decoded, at the DCT scale: what is shown and the kernel's reach around it.
+  /// The decoded pixels, at the DCT scale: the shown region plus the kernel's reach around it.
   package var decodedRegion: PixelRect {
     let columns = horizontal.inputRange
     let rows = vertical.inputRange
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
   }
 
-  /// What the rows are before their colours are converted: resampled, over white where alpha goes.
+  /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped.
   var sourceRows: RowFormat {
     let model: RowFormat.Model =
       switch header.colorChannels {
@@ -50,14 +50,14 @@ package struct RenderPlan: Sendable, Hashable {
       model: model, hasAlpha: header.hasAlpha && format.carriesAlpha, bitsPerChannel: header.bitsPerChannel)
   }
 
-  /// Output channels: what the source has, less what the format can't carry.
+  /// Output channels: the source's channels, without those that the format can't store.
   package var outputChannels: Int {
     let color = header.colorChannels == 1 ? 1 : 3
     return header.hasAlpha && format.carriesAlpha ? color + 1 : color
   }
 }
 
-/// How one plane is resampled, from what its decoder delivers to what its encoder stores.
+/// How one plane is resampled between decoder and encoder.
 package struct PlaneAxes: Sendable, Hashable {
   package let horizontal: ResampleAxis
   package let vertical: ResampleAxis
@@ -67,8 +67,8 @@ package struct PlaneAxes: Sendable, Hashable {
 }
 
 extension ImageHeader {
-  /// Whether the pixels may have to be converted, as far as the header tells: profiles that can't be used, or are sRGB by
-  /// another name, are found out later.
+  /// Whether the colours may need converting, judging by the header. Unusable profiles, and profiles that equal sRGB,
+  /// are detected later.
   func mayConvert(to colorSpace: ColorSpace) -> Bool {
     colorChannels == 4 || (colorSpace == .srgb && (embeddedProfile != nil || calibration != nil))
   }

@@ -1,20 +1,20 @@
 import ImageCodec
 import PhotoModel
 
-/// How several pictures get from one original to their outputs by one decode; or one picture alone.
+/// How to make one or several outputs from one original in one decode.
 package struct SharedPlan: Sendable, Hashable {
-  /// A picture of the group.
+  /// One picture of the group.
   package struct Member: Sendable, Hashable {
-    /// Which of the requests that the plan was asked for it answers.
+    /// Index of the request that this member fulfils.
     package let request: Int
-    /// Its own plan, at the scale that the group is decoded at.
+    /// The member's own plan, at the scale of the shared decode.
     package let plan: RenderPlan
   }
 
-  /// The most pictures that one decode feeds: each has an encoder and rows of its own.
+  /// Maximum number of pictures of one decode: each needs its own encoder and rows.
   package static let maximumMembers = 8
 
-  /// At least one; they agree in header, DCT scale, and whether they stay in planes.
+  /// At least one member. All have the same header and DCT scale, and either all stay in planes or none does.
   package let members: [Member]
 
   /// A group of one.
@@ -27,17 +27,17 @@ package struct SharedPlan: Sendable, Hashable {
     self.members = members
   }
 
-  /// The same decode for some of the members alone: at least one.
+  /// The same decode with only some of the members: at least one.
   package func keeping(_ isKept: (Member) -> Bool) -> SharedPlan { SharedPlan(members.filter(isKept)) }
 
   package var header: ImageHeader { members[0].plan.header }
   /// The DCT scale in eighths: the largest that any member needs.
   package var eighths: Int { members[0].plan.eighths }
   var firstScanOnly: Bool { members[0].plan.firstScanOnly }
-  /// Decoded as planes of YCbCr, unless colours turn out to need converting: then all members' do.
+  /// Whether the decode delivers YCbCr planes. If colours turn out to need converting, that is true for all members.
   var staysInPlanes: Bool { members.allSatisfy { !$0.plan.planes.isEmpty } }
 
-  /// The pixels that any member shows, at the DCT scale, with the kernels' reach.
+  /// The pixels that at least one member shows, at the DCT scale, including the kernels' reach.
   package var decodedRegion: PixelRect {
     let regions = members.map(\.plan.decodedRegion)
     let (left, top) = (regions.map(\.x).min() ?? 0, regions.map(\.y).min() ?? 0)
@@ -46,7 +46,7 @@ package struct SharedPlan: Sendable, Hashable {
     return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
   }
 
-  /// Memory that the render takes at its height, over-estimated rather than under-: one decoder, and each member's own.
+  /// Peak memory of the render, an upper estimate: one decoder, and each member's own part.
   package var peakBytes: Int {
     (members.map(\.plan.price.sourceBytes).max() ?? 0) + members.reduce(0) { $0 + $1.plan.price.outputBytes }
   }

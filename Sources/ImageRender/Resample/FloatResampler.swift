@@ -1,26 +1,27 @@
 import CPhotodKernels
 import ImageCodec
 
-/// Resamples everything else: alpha (premultiplied while it is averaged, so that what can't be seen does not bleed) and
-/// 16 bits a channel. Four float channels a pixel, 0...255.
+/// Resamples pictures that the integer resamplers do not handle: those with alpha (premultiplied during averaging, so
+/// that invisible colours do not bleed) and those with 16 bits a channel. Four float channels a pixel, 0...255.
 ///
-/// Columns first, other than ``IntegerScaler``: sixteen bytes a pixel are best made fewer before they are kept.
-final class FloatResampler: ResizingConsumer {
+/// The horizontal pass comes first, unlike in ``IntegerResampler``: at sixteen bytes a pixel, it is better to reduce
+/// the number of pixels before rows are stored.
+final class FloatResampler: RowResampler {
   private let layout: RowLayout
   private let horizontal: ResampleAxis
   private let vertical: ResampleAxis
-  private let writer: OutputWriter
+  private let writer: RowWriter
   private let horizontalStarts: [Int32]
   private let staging: RowBuffer<UInt8>
   /// An input row as floats.
   private let line: RowBuffer<Float>
-  /// Rows of the output's width.
+  /// A ring of rows of the output's width.
   private let ring: RowRing
   private let result: RowBuffer<Float>
   private var nextOutput = 0
   private(set) var resizeTime = Duration.zero
 
-  init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: OutputWriter) {
+  init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: RowWriter) {
     self.layout = layout
     self.horizontal = horizontal
     self.vertical = vertical
@@ -33,14 +34,14 @@ final class FloatResampler: ResizingConsumer {
     result = RowBuffer(count: horizontal.outputLength * 4, zero: 0)
   }
 
-  /// What a row takes of those that are kept.
+  /// Bytes of one stored row.
   private static func rowBytes(_ horizontal: ResampleAxis) -> Int { horizontal.outputLength * 16 }
 
-  /// What a resampler takes, its axes apart.
+  /// Memory of a resampler, without its axes.
   ///
   /// - Parameters:
-  ///   - width: pixels of a row that arrives.
-  ///   - pixelBytes: what each takes.
+  ///   - width: pixels of an input row.
+  ///   - pixelBytes: bytes of an input pixel.
   static func byteCount(_ horizontal: ResampleAxis, _ vertical: ResampleAxis, width: Int, pixelBytes: Int) -> Int {
     width * pixelBytes + (width + horizontal.taps) * 16 + 2 * rowBytes(horizontal)
       + RowRing.byteCount(rowBytes: rowBytes(horizontal), capacity: vertical.taps + 1)
@@ -64,7 +65,7 @@ final class FloatResampler: ResizingConsumer {
   }
 
   private func keepRow(_ y: Int) {
-    // Rows above the first that counts are decoded only because there is no way around them.
+    // Rows above the first needed row are decoded only because the decoder can't skip them.
     guard y >= vertical.inputRange.lowerBound else { return }
     switch layout.bitsPerChannel {
     case 16:
@@ -100,7 +101,8 @@ final class FloatResampler: ResizingConsumer {
     }
   }
 
-  /// The finished row in the writer's channels; over white where it carries no alpha and the picture has some.
+  /// Writes the finished row in the writer's channels; blended over white if the output has no alpha and the picture
+  /// has.
   @inline(__always)
   private func unpremultiply(store: (Int, Float) -> Void) {
     let channels = writer.channels

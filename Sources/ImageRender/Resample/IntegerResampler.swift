@@ -1,20 +1,20 @@
 import CPhotodKernels
 import ImageCodec
 
-/// Resamples opaque 8-bit pictures that come as interleaved rows: gray, RGB or CMYK.
-final class IntegerResampler: ResizingConsumer {
+/// Resamples opaque 8-bit pictures that arrive as interleaved rows: gray, RGB or CMYK.
+final class IntegerResampler: RowResampler {
   private let rows: VerticalPass
   private let columns: ResampleAxis
   private let channels: Int
   private let starts: [Int32]
   private let weights: [Int16]
   private let taps: Int
-  /// One row between the passes: Q6 samples, and what the columns' kernel may read beyond them.
+  /// One row between the passes: Q6 samples, plus the samples that the horizontal kernel may read after them.
   private let middle: RowBuffer<Int16>
-  private let writer: OutputWriter
+  private let writer: RowWriter
   private(set) var resizeTime = Duration.zero
 
-  init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: OutputWriter) {
+  init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: RowWriter) {
     self.writer = writer
     columns = horizontal
     channels = layout.channels
@@ -26,7 +26,7 @@ final class IntegerResampler: ResizingConsumer {
     middle = RowBuffer(count: sampleCount + taps * layout.channels + Int(PHOTOD_KERNEL_SLACK), zero: 0)
   }
 
-  /// What a resampler takes, its axes apart; of rows of 8 bits a channel.
+  /// Memory of a resampler of rows with 8 bits a channel, without its axes.
   static func byteCount(_ horizontal: ResampleAxis, _ vertical: ResampleAxis, width: Int, channels: Int) -> Int {
     RowRing.byteCount(rowBytes: width * channels, capacity: VerticalPass.rowCount(vertical, 1))
       + (width + horizontal.taps + Int(PHOTOD_KERNEL_GRAY_TAPS)) * channels * 2

@@ -1,18 +1,18 @@
 import ImageCodec
 
-/// Rows that need no resampling: an 8-bit picture, or a part of it, at its own size.
-final class PassThrough: ResizingConsumer {
+/// Passes rows on without resampling: an 8-bit picture, or a part of it, at its own size.
+final class PassThrough: RowResampler {
   private let layout: RowLayout
   private let columns: Range<Int>
   private let rows: Range<Int>
-  private let writer: OutputWriter
+  private let writer: RowWriter
   private let row: RowBuffer<UInt8>
   let resizeTime = Duration.zero
 
   /// - Parameters:
-  ///   - columns: which columns of the picture are shown.
-  ///   - rows: which rows are.
-  init(layout: RowLayout, columns: Range<Int>, rows: Range<Int>, writer: OutputWriter) {
+  ///   - columns: the shown columns of the picture.
+  ///   - rows: the shown rows.
+  init(layout: RowLayout, columns: Range<Int>, rows: Range<Int>, writer: RowWriter) {
     self.layout = layout
     self.columns = columns
     self.rows = rows

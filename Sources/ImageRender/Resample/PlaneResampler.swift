@@ -1,6 +1,6 @@
 import ImageCodec
 
-/// Resamples the planes of a YCbCr picture, each on its own, to the sizes that the output stores them in.
+/// Resamples each plane of a YCbCr picture to the size in which the output stores it.
 final class PlaneResampler: PlaneConsumer {
   private let layouts: [PlaneLayout]
   private let scalers: [PlaneScaler]

@@ -7,22 +7,22 @@
 /// Output sample o is the sum over k in 0..<taps of `weights[o * taps + k]` times input sample `starts[o] + k`. Weights
 /// of one output sum to 1. Samples are areas: input sample i covers [i, i + 1).
 package struct ResampleAxis: Sendable, Hashable {
-  /// Even, at least 2; the same for every output sample, padded with zero weights.
+  /// Number of taps: even, at least 2, the same for every output sample, padded with zero weights.
   package let taps: Int
   package let starts: [Int32]
   package let weights: [Float]
   package let outputLength: Int
   package let inputLength: Int
-  /// Each output sample is one input sample: `starts[o]`, and they are neighbours.
+  /// Whether each output sample is exactly one input sample, `starts[o]`, and these are consecutive.
   package let isIdentity: Bool
 
-  /// Lanczos with three lobes, widened by the scale when shrinking so that nothing aliases.
+  /// Lanczos with three lobes, widened by the scale when shrinking, to avoid aliasing.
   ///
   /// - Parameters:
-  ///   - inputLength: how many samples there are.
-  ///   - bounds: those of them that belong to the picture; what lies outside is never looked at. By default all.
-  ///   - position: where the part that is shown begins, in input samples.
-  ///   - length: how long it is, in input samples.
+  ///   - inputLength: number of input samples.
+  ///   - bounds: the input samples that belong to the picture; samples outside are never read. By default all.
+  ///   - position: start of the shown part, in input samples.
+  ///   - length: length of the shown part, in input samples.
   package init(
     inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int
   ) {
@@ -54,7 +54,7 @@ package struct ResampleAxis: Sendable, Hashable {
     var starts = [Int32](repeating: 0, count: outputLength)
     var weights = [Float](repeating: 0, count: outputLength * taps)
     for (o, window) in windows.enumerated() {
-      // Near the end the window begins earlier, so that it stays inside the input as long as there is enough of it.
+      // Near the end the window starts earlier, so that it stays inside the input if the input is long enough.
       let start = max(0, min(window.start, inputLength - taps))
       starts[o] = Int32(start)
       let to = o * taps + window.start - start
@@ -65,23 +65,25 @@ package struct ResampleAxis: Sendable, Hashable {
     self.weights = weights
   }
 
-  /// What it takes, and the copies of its weights that kernels are given: as floats, as Q14 and as pairs.
+  /// Memory of the axis, including the copies of its weights for the kernels: as floats, as Q14 and as pairs.
   var byteCount: Int { outputLength * (4 + taps * 4 + (taps + 8) * 2 + 4 + (taps + 2) * 2) }
 
-  /// The last input sample that an output sample needs; what its weights cover beyond that is multiplied by zero.
+  /// The last input sample that an output sample needs; weights after it are zero.
   package func lastInput(of output: Int) -> Int {
     min(Int(starts[output]) + (isIdentity ? 1 : taps), inputLength) - 1
   }
 
-  /// The input samples that are looked at.
+  /// The input samples that are read.
   package var inputRange: Range<Int> {
     guard let first = starts.first, outputLength > 0 else { return 0..<0 }
     return Int(first)..<lastInput(of: outputLength - 1) + 1
   }
 
-  /// The weights as Q14 integers, each output's summing to exactly 16384: the rounding goes to its largest.
+  /// The weights as Q14 integers. Those of each output sum to exactly 16384; the largest weight takes the rounding
+  /// error.
   ///
-  /// - Parameter step: what the number of taps is to be a multiple of; those of output o begin at o times that number.
+  /// - Parameter step: the number of taps is rounded up to a multiple of this; the weights of output o start at o times
+  ///   that number.
   package func fixedPointWeights(tapsInMultiplesOf step: Int = 2) -> (weights: [Int16], taps: Int) {
     let padded = (taps + step - 1) / step * step
     var fixed = [Int16](repeating: 0, count: outputLength * padded)
@@ -100,11 +102,12 @@ package struct ResampleAxis: Sendable, Hashable {
     return (fixed, padded)
   }
 
-  /// The weights for a band of rows (``PlaneScaler``): two Q14 taps an entry, the first in the low half, those of output o
-  /// from o times `pairs`; and the pair of input samples that each begins with, for they begin at even samples.
+  /// The weights for a band of rows (``PlaneScaler``): two Q14 taps in each entry, the first in the low half; the
+  /// entries of output o start at o times `pairs`. `starts` has the first pair of input samples of each output, because
+  /// pairs start at even samples.
   var pairedWeights: (starts: [Int32], weights: [Int32], pairs: Int) {
     let (fixed, taps) = fixedPointWeights()
-    // One more where a sample begins at the second of a pair.
+    // One more pair if any output starts at the second sample of a pair.
     let pairs = taps / 2 + (starts.contains { $0 % 2 != 0 } ? 1 : 0)
     var paired = [Int32](repeating: 0, count: outputLength * pairs)
     for o in 0..<outputLength {
@@ -118,11 +121,11 @@ package struct ResampleAxis: Sendable, Hashable {
   }
 }
 
-/// The weights that make one output sample, as they are worked out.
+/// Computes the weights of one output sample.
 private struct LanczosWindow {
   static let lobes = 3.0
 
-  /// The first input sample that counts, where its weight lies, and how many there are.
+  /// The first input sample with a weight, the index of that weight, and the number of weights.
   var start: Int
   var first: Int
   var count: Int
@@ -133,7 +136,7 @@ private struct LanczosWindow {
     self.count = count
   }
 
-  /// Puts the weights, which sum to 1, to `all[index...]`, and leaves out those at both ends that are too small to matter.
+  /// Writes the weights, which sum to 1, to `all[index...]`, without negligible weights at both ends.
   init(centre: Double, stretch: Double, bounds: Range<Int>, into all: UnsafeMutableBufferPointer<Double>, at index: Int)
   {
     let reach = Self.lobes * stretch
@@ -157,8 +160,8 @@ private struct LanczosWindow {
     }
   }
 
-  /// The kernel's right half, in steps of a 1024th; between two it is straight to within 2e-6. An axis of 1600 samples asks
-  /// for 25,000 weights, and two sines each would be a fiftieth of what its picture costs.
+  /// The kernel's right half, in steps of 1/1024; linear interpolation between steps is exact to 2e-6. An axis of 1600
+  /// samples needs 25,000 weights, and two sines for each would be a fiftieth of the picture's cost.
   private struct Table {
     private static let steps = 1024.0
     private let values: [Double]

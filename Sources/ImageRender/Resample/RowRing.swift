@@ -1,10 +1,10 @@
-/// The last rows of a picture, a fixed number of them: row y at slot y mod capacity. Bytes belong to the ring.
+/// A ring buffer with the last rows of a picture: row y is in slot y mod capacity. The ring owns the bytes.
 final class RowRing {
   private let memory: UnsafeMutableRawPointer
   private let strideBytes: Int
   private let capacity: Int
 
-  /// - Parameter slackBytes: what may be read behind a row's last byte. Memory starts out as zeros.
+  /// - Parameter slackBytes: bytes after a row's last byte that may be read. Memory is initialised with zeros.
   init(rowBytes: Int, capacity: Int, slackBytes: Int) {
     strideBytes = (rowBytes + slackBytes + 63) / 64 * 64
     self.capacity = capacity
@@ -19,7 +19,7 @@ final class RowRing {
   static func byteCount(rowBytes: Int, capacity: Int) -> Int { (rowBytes + 127) / 64 * 64 * capacity }
 }
 
-/// A row that belongs to whoever made it; freed with it.
+/// A row buffer, freed together with this object.
 final class RowBuffer<Element: BitwiseCopyable> {
   let pointer: UnsafeMutablePointer<Element>
 

@@ -1,10 +1,10 @@
 import CPhotodKernels
 
-/// The rows' pass of the integer kernels over 8-bit samples: a ring of as many input rows as the kernel is high, and out of
-/// it one row of Q6 samples after another, still of the input's width.
+/// The vertical pass of the integer kernels over 8-bit samples: a ring of as many input rows as the kernel is high
+/// produces rows of Q6 samples, still of the input's width.
 ///
-/// Columns first would be the same work; rows first touches neighbouring bytes, which is what vectors like, and leaves
-/// the columns to be done for output rows only.
+/// The horizontal pass first would be the same work. The vertical pass first reads neighbouring bytes, which suits
+/// vector instructions, and the horizontal pass then runs only for output rows.
 final class VerticalPass {
   private let axis: ResampleAxis
   private let sampleCount: Int
@@ -14,7 +14,7 @@ final class VerticalPass {
 
   /// - Parameters:
   ///   - sampleCount: samples of a row that belong to the picture.
-  ///   - rowBytes: what a row takes where it is put, padding and all.
+  ///   - rowBytes: bytes of a row buffer, including padding.
   ///   - rowsAtOnce: how many rows may arrive before any of them is used.
   init(axis: ResampleAxis, sampleCount: Int, rowBytes: Int, rowsAtOnce: Int) {
     self.axis = axis
@@ -24,15 +24,15 @@ final class VerticalPass {
       rowBytes: rowBytes, capacity: Self.rowCount(axis, rowsAtOnce), slackBytes: Int(PHOTOD_KERNEL_SLACK))
   }
 
-  /// Rows that are held.
+  /// Number of rows in the ring.
   static func rowCount(_ axis: ResampleAxis, _ rowsAtOnce: Int) -> Int { axis.taps + rowsAtOnce }
 
-  /// Where input row `y` is to be put.
+  /// The buffer for input row `y`.
   func space(forRow y: Int) -> UnsafeMutableRawPointer { ring.row(y) }
 
   var isFinished: Bool { nextOutput == axis.outputLength }
 
-  /// Whether the next output row can be made of the input rows up to `y`.
+  /// Whether the next output row can be made from the input rows up to `y`.
   func canMakeRow(ofRowsUpTo y: Int) -> Bool { !isFinished && axis.lastInput(of: nextOutput) <= y }
 
   /// Makes the next output row, `sampleCount` samples.
@@ -40,7 +40,7 @@ final class VerticalPass {
     let start = Int(axis.starts[nextOutput])
     withUnsafeTemporaryAllocation(of: UnsafePointer<UInt8>?.self, capacity: axis.taps) { rows in
       for k in 0..<axis.taps {
-        // Beyond the last row weights are zero, but the pointer must be good.
+        // After the last row the weights are zero, but the pointer must be valid.
         let row = ring.row(min(start + k, axis.inputLength - 1))
         rows.initializeElement(at: k, to: UnsafePointer(row.assumingMemoryBound(to: UInt8.self)))
       }

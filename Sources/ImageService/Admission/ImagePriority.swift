@@ -1,12 +1,12 @@
-/// How much a piece of work presses. What many wait for presses as much as for the most pressing of them.
+/// The priority of work. Work that several tasks share has the highest priority of those tasks.
 package enum ImagePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-  /// Nobody asked: derivatives and placeholders, made ahead.
+  /// No request: derivatives and placeholders that are made ahead of time.
   case background
-  /// Somebody may ask soon: a preheat window.
+  /// Likely to be requested soon: a preheat window.
   case preheat
   case low, normal, high
 
-  /// Somebody waits for it.
+  /// Whether a client is waiting for the work.
   package var isInteractive: Bool { self >= .low }
 
   package static func < (lhs: ImagePriority, rhs: ImagePriority) -> Bool { lhs.rawValue < rhs.rawValue }

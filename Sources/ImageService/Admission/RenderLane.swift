@@ -1,8 +1,9 @@
-// The lane of heavy work: renders, each of which takes a core and memory that is known before it begins.
+// The lane of heavy work: renders. Each takes one core and an amount of memory that is known before it starts.
 //
-// The most pressing goes first, and among equals the one that came first. Work begins when a worker is free and its memory
-// is; while the first in line waits for memory nothing behind it is let past, however little that takes, so that a large
-// picture is never starved by small ones. What nobody waits for leaves one worker to those for whom somebody does.
+// Higher priority goes first; among equal priorities, first in, first out. Work starts when a worker and the work's
+// memory are free. While the first entry of the queue waits for memory, no later entry may overtake it, however little
+// memory that entry needs; otherwise small pictures could starve a large one. Background work leaves one worker free
+// for interactive work.
 
 import CPhotodSystem
 import Dispatch
@@ -11,7 +12,7 @@ import PhotoModel
 import Synchronization
 
 package final class RenderLane: Sendable {
-  /// Work that waits in the lane, by a number that is never used again.
+  /// Identifies work that waits in the lane. Numbers are never reused.
   package struct Ticket: Sendable, Hashable {
     fileprivate let number: UInt64
   }
@@ -24,35 +25,35 @@ package final class RenderLane: Sendable {
     let work: Work
   }
 
-  /// A place in line. One whose entry has gone, or presses differently by now, is passed over.
-  private struct Place: Comparable {
+  /// A place in the queue. It is stale, and skipped, if its entry is gone or has another priority now.
+  private struct QueuePosition: Comparable {
     let priority: ImagePriority
     let number: UInt64
 
-    static func < (lhs: Place, rhs: Place) -> Bool {
+    static func < (lhs: QueuePosition, rhs: QueuePosition) -> Bool {
       (lhs.priority, rhs.number) < (rhs.priority, lhs.number)
     }
   }
 
   private struct State {
     var entries: [UInt64: Entry] = [:]
-    var line = Heap<Place>()
+    var queue = Heap<QueuePosition>()
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
 
-    /// The entry whose turn it is. Amortised logarithmic.
-    mutating func first() -> (place: Place, entry: Entry)? {
-      while let place = line.max {
-        if let entry = entries[place.number], entry.priority == place.priority { return (place, entry) }
-        line.removeMax()
+    /// The next entry to start. Amortised logarithmic.
+    mutating func first() -> (position: QueuePosition, entry: Entry)? {
+      while let position = queue.max {
+        if let entry = entries[position.number], entry.priority == position.priority { return (position, entry) }
+        queue.removeMax()
       }
       return nil
     }
   }
 
-  /// Work with its memory in hand.
-  private struct Admitted {
+  /// Work with its reserved memory.
+  private struct AdmittedWork {
     let work: Work
     let reservation: MemoryBudget.Reservation
     let isBackground: Bool
@@ -63,43 +64,44 @@ package final class RenderLane: Sendable {
   private let budget: MemoryBudget
   private let interactive: DispatchQueue
   private let background: DispatchQueue
-  private let whenIdle: (@Sendable () -> Void)?
+  private let onIdle: (@Sendable () -> Void)?
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - workers: how many renders run at once.
-  ///   - budget: what they may hold together; nobody else's line is in front of it.
-  ///   - whenIdle: called on a worker when the last of them has nothing left to do.
+  ///   - budget: memory for all renders together. No other queue may have precedence for it.
+  ///   - onIdle: called on a worker when no work is running or waiting.
   package init(
-    label: String, workers: Int, budget: MemoryBudget, whenIdle: (@Sendable () -> Void)? = nil
+    label: String, workers: Int, budget: MemoryBudget, onIdle: (@Sendable () -> Void)? = nil
   ) {
     self.workers = max(1, workers)
     backgroundWorkers = max(1, self.workers - 1)
     self.budget = budget
-    self.whenIdle = whenIdle
-    // Dispatch keeps a pool of threads for each class. Nobody waits for what else runs in these two, so their threads are
-    // made nice once and for all, and what is answered from memory finds a core at once.
+    self.onIdle = onIdle
+    // Dispatch keeps one thread pool for each quality-of-service class. No other work in these two classes is urgent,
+    // so their threads can get a low scheduling priority (`nice`) permanently. Responses from memory then get a core at
+    // once.
     interactive = DispatchQueue(label: label, qos: .utility, attributes: .concurrent)
     background = DispatchQueue(label: label + ".background", qos: .background, attributes: .concurrent)
-    budget.whenRoom { [weak self] in self?.admit() }
+    budget.onRelease { [weak self] in self?.admit() }
   }
 
-  /// What all renders together may hold: more than this never fits.
+  /// The memory of all renders together. Work that needs more never fits.
   package var capacityBytes: Int { budget.capacityBytes }
 
-  /// How many wait, by whether somebody waits for them. Linear; for metrics.
-  package var depths: (interactive: Int, background: Int) {
+  /// Number of waiting renders: interactive and background. Linear; for metrics.
+  package var waitingCounts: (interactive: Int, background: Int) {
     state.withLock { state in
       let interactive = state.entries.values.count { $0.priority.isInteractive }
       return (interactive, state.entries.count - interactive)
     }
   }
 
-  /// How many renders run now.
+  /// Number of running renders.
   package var runningCount: Int { state.withLock { $0.running } }
 
-  /// Puts work in line. It must fit: `bytes` is at most ``capacityBytes``. `work` is called on a worker, once, unless it is
-  /// withdrawn before.
+  /// Adds work to the queue. `bytes` must be at most ``capacityBytes``. `work` is called once on a worker, unless it is
+  /// withdrawn first.
   @discardableResult
   package func submit(_ priority: ImagePriority, bytes: Int, _ work: @escaping Work) -> Ticket {
     precondition(bytes <= budget.capacityBytes, "work that can never fit")
@@ -107,58 +109,58 @@ package final class RenderLane: Sendable {
       let number = state.nextNumber
       state.nextNumber += 1
       state.entries[number] = Entry(priority: priority, bytes: bytes, work: work)
-      state.line.insert(Place(priority: priority, number: number))
+      state.queue.insert(QueuePosition(priority: priority, number: number))
       return Ticket(number: number)
     }
     admit()
     return ticket
   }
 
-  /// Changes how much something presses; it keeps its age. Nothing, where it has begun.
+  /// Changes the priority of waiting work; its age is kept. Has no effect on work that has started.
   package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
     state.withLock { state in
       guard let old = state.entries[ticket.number]?.priority, old != priority else { return }
       state.entries[ticket.number]?.priority = priority
-      state.line.insert(Place(priority: priority, number: ticket.number))
+      state.queue.insert(QueuePosition(priority: priority, number: ticket.number))
     }
     admit()
   }
 
-  /// Takes work out of the line. False: it has begun, or was withdrawn.
+  /// Removes work from the queue. Returns false if the work has started or was already withdrawn.
   @discardableResult
   package func withdraw(_ ticket: Ticket) -> Bool {
     let isWithdrawn = state.withLock { $0.entries.removeValue(forKey: ticket.number) != nil }
-    // Those behind it may fit where it did not.
+    // Later work may fit into memory where this work did not.
     if isWithdrawn { admit() }
     return isWithdrawn
   }
 
-  /// Begins what can begin.
+  /// Starts all work that can start now.
   private func admit() {
     while let admitted = next() {
       (admitted.isBackground ? background : interactive).async { [self] in run(admitted) }
     }
   }
 
-  /// The work whose turn it is, with its memory, if there is a worker for it.
-  private func next() -> Admitted? {
+  /// Takes the next work and its memory, if a worker is free for it.
+  private func next() -> AdmittedWork? {
     state.withLock { state in
-      guard state.running < workers, let (place, entry) = state.first() else { return nil }
+      guard state.running < workers, let (position, entry) = state.first() else { return nil }
       let isBackground = !entry.priority.isInteractive
       guard !isBackground || state.runningBackground < backgroundWorkers,
         let reservation = budget.tryReserve(entry.bytes)
       else { return nil }
-      state.line.removeMax()
-      state.entries[place.number] = nil
+      state.queue.removeMax()
+      state.entries[position.number] = nil
       state.running += 1
       if isBackground { state.runningBackground += 1 }
-      return Admitted(work: entry.work, reservation: reservation, isBackground: isBackground)
+      return AdmittedWork(work: entry.work, reservation: reservation, isBackground: isBackground)
     }
   }
 
-  private func run(_ admitted: Admitted) {
-    photod_yield_to_others(admitted.isBackground ? Self.backgroundNiceness : Self.niceness)
-    // What the work keeps of its reservation it splits off.
+  private func run(_ admitted: AdmittedWork) {
+    photod_set_thread_niceness(admitted.isBackground ? Self.backgroundNiceness : Self.niceness)
+    // Memory that must outlive the work has been split off from the reservation by the work itself.
     admitted.work(admitted.reservation)
     admitted.reservation.release()
     let isIdle = state.withLock { state in
@@ -167,7 +169,7 @@ package final class RenderLane: Sendable {
       return state.running == 0 && state.entries.isEmpty
     }
     admit()
-    if isIdle { whenIdle?() }
+    if isIdle { onIdle?() }
   }
 
   private static let niceness: Int32 = 5

@@ -1,5 +1,5 @@
-// Carries out background work on the render lane, behind everything that somebody waits for: one step at a time, so that
-// there is never more than one in line, and the next is looked for only when the last is done.
+// Runs background work on the render lane, after all work that a client waits for. It submits one step at a time and
+// looks for the next one only after the last one has ended, so the lane's queue never holds more than one.
 
 import Dispatch
 import Logging
@@ -9,47 +9,47 @@ import Synchronization
 package final class BackgroundRunner: Sendable {
   private struct State {
     var isRunning = false
-    /// It was started again while it ran.
-    var isDue = false
+    /// `start` was called again during a run.
+    var isRestartRequested = false
   }
 
   private let works: [any BackgroundWork]
   private let lane: RenderLane
   private let logger: Logger
-  /// Where the next step is looked for.
+  /// The queue on which the next step is looked for.
   private let queue = DispatchQueue(label: "photod.background", qos: .utility)
   private let stop = StopFlag()
   private let state = Mutex(State())
 
-  /// - Parameter works: in the order in which they are done.
+  /// - Parameter works: done in this order.
   package init(_ works: [any BackgroundWork], lane: RenderLane, logger: Logger) {
     self.works = works
     self.lane = lane
     self.logger = logger
   }
 
-  /// There may be something to do.
+  /// Starts looking for work. Call it whenever there may be something to do.
   package func start() {
     for work in works { work.restart() }
     let begins = state.withLock { state in
-      state.isDue = true
+      state.isRestartRequested = true
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if begins { queue.async { [self] in lookForMore() } }
+    if begins { queue.async { [self] in scheduleNext() } }
   }
 
-  /// Ends what is under way, soon, and begins nothing more.
-  package func end() { stop.raise() }
+  /// Stops the current step soon and starts no further one.
+  package func cancel() { stop.raise() }
 
-  /// Ends, and returns when what was done is kept.
-  package func ended() async {
-    end()
+  /// Stops, and returns when all results are saved.
+  package func stopAndFlush() async {
+    cancel()
     await withCheckedContinuation { continuation in
       queue.async { [self] in
         for work in works {
-          do throws(AssetSourceError) { try work.finish() } catch {
-            logger.error("background work can't be kept", metadata: ["error": "\(error)"])
+          do throws(AssetSourceError) { try work.flush() } catch {
+            logger.error("saving background work failed", metadata: ["error": "\(error)"])
           }
         }
         continuation.resume()
@@ -57,35 +57,35 @@ package final class BackgroundRunner: Sendable {
     }
   }
 
-  /// Asks each work in turn for its next step.
-  private func lookForMore() {
-    state.withLock { $0.isDue = false }
+  /// Asks each work in order for its next step.
+  private func scheduleNext() {
+    state.withLock { $0.isRestartRequested = false }
     for work in works where !stop.isRaised {
       do throws(AssetSourceError) {
         while let step = try work.next() {
-          // One that could never fit is passed over: its asset is asked for one day, and refused by name.
+          // A step that could never fit is skipped. A later request for its asset is refused with a specific error.
           guard step.bytes <= lane.capacityBytes else { continue }
           lane.submit(.background, bytes: step.bytes) { [self] _ in
-            carryOut(step)
-            queue.async { [self] in lookForMore() }
+            run(step)
+            queue.async { [self] in scheduleNext() }
           }
           return
         }
       } catch {
-        logger.error("background work has ended", metadata: ["error": "\(error)"])
+        logger.error("background work stopped after an error", metadata: ["error": "\(error)"])
       }
     }
-    let isDue = state.withLock { state in
-      state.isRunning = state.isDue && !stop.isRaised
+    let runsAgain = state.withLock { state in
+      state.isRunning = state.isRestartRequested && !stop.isRaised
       return state.isRunning
     }
-    if isDue { queue.async { [self] in lookForMore() } }
+    if runsAgain { queue.async { [self] in scheduleNext() } }
   }
 
-  private func carryOut(_ step: BackgroundStep) {
+  private func run(_ step: BackgroundStep) {
     guard !stop.isRaised else { return }
     do throws(AssetSourceError) {
-      try step.carryOut(stop)
+      try step.run(stop)
     } catch {
       logger.error("background work failed", metadata: ["error": "\(error)"])
     }

@@ -1,29 +1,30 @@
 import PhotoModel
 
-/// Something to be done for many assets, one after the other, when nobody waits for a picture.
+/// Work on many assets, one after the other, for times when no client waits for a picture.
 package protocol BackgroundWork: Sendable {
-  /// Begins again with the first asset: after a scan, or whenever there may be something new. Any thread, at any time.
+  /// Starts again with the first asset: after a scan, or whenever there may be something new. Callable from any thread
+  /// at any time.
   func restart()
 
-  /// The next step; `nil`: there is nothing left until `restart`. May open files and ask the catalogue, and decodes
+  /// The next step; `nil` if nothing is left until `restart`. May open files and query the catalogue, but decodes
   /// nothing. One caller at a time.
   func next() throws(AssetSourceError) -> BackgroundStep?
 
-  /// Keeps what was done so far: nothing more will be, for now.
-  func finish() throws(AssetSourceError)
+  /// Saves the results so far. No further step follows for now.
+  func flush() throws(AssetSourceError)
 }
 
 extension BackgroundWork {
-  package func finish() {}
+  package func flush() {}
 }
 
-/// One thing to do, and the memory that it takes.
+/// One step of work, and the memory that it needs.
 package struct BackgroundStep: Sendable {
   package let bytes: Int
-  package let carryOut: @Sendable (StopFlag) throws(AssetSourceError) -> Void
+  package let run: @Sendable (StopFlag) throws(AssetSourceError) -> Void
 
-  package init(bytes: Int, carryOut: @escaping @Sendable (StopFlag) throws(AssetSourceError) -> Void) {
+  package init(bytes: Int, run: @escaping @Sendable (StopFlag) throws(AssetSourceError) -> Void) {
     self.bytes = bytes
-    self.carryOut = carryOut
+    self.run = run
   }
 }

@@ -1,9 +1,9 @@
 import PhotoModel
 import Synchronization
 
-/// A frame in the cache, or one that was. Whoever holds it holds its bytes.
+/// A frame in the memory cache, or one that has been evicted. A reference to it keeps its bytes alive in either case.
 package final class CachedFrame: Sendable {
-  /// Keeps a frame in the cache for as long as it lives: for whoever is still sending it.
+  /// Keeps a frame in the cache while this object exists, for a response that is still sending the frame.
   private final class Hold: Sendable {
     let frame: CachedFrame
 
@@ -16,23 +16,23 @@ package final class CachedFrame: Sendable {
   package let size: PixelSize
   package let derivation: Derivation
   let key: RenditionKey
-  private let total: FrameTotal
+  private let total: ByteCounter
   private let used = Atomic<Bool>(false)
-  /// How many hold it; far below zero once it was evicted.
+  /// Number of holds; far below zero after eviction.
   private let holders = Atomic<Int>(0)
-  /// Bytes that are kept beside the frame's own because it is here; `evictedMark` once it is not.
+  /// Bytes that other objects keep because this frame is cached; `evictedMark` after eviction.
   private let attached = Atomic<Int>(0)
 
-  /// Whether it stands in its shard's order; changed under the shard's lock alone.
-  let isListed = Atomic<Bool>(false)
+  /// Whether the frame is in its shard's eviction order. Changed only under the shard's lock.
+  let isInEvictionOrder = Atomic<Bool>(false)
 
   private static let evictedMark = Int.min / 2
-  /// What a frame takes beside its bytes: an entry or two, and the pages at its ends that it shares with what was freed
-  /// around it, which can't be given back.
+  /// Overhead of a frame in addition to its bytes: one or two table entries, and the memory pages at its ends. Those
+  /// pages are shared with freed neighbours and can't be given back.
   private static let ownBytes = 4096
 
-  init(_ frame: ImageFrame, key: RenditionKey, total: FrameTotal) {
-    // An encoder's array has room for more than came of it. What is kept is what is counted.
+  init(_ frame: ImageFrame, key: RenditionKey, total: ByteCounter) {
+    // An encoder's array has spare capacity. Copy it, so that the memory in use equals the memory that is counted.
     bytes = frame.bytes.withUnsafeBufferPointer { Array($0) }
     format = frame.format
     size = frame.result.size
@@ -41,18 +41,18 @@ package final class CachedFrame: Sendable {
     self.total = total
   }
 
-  /// What it is counted as, without what is attached to it.
+  /// The bytes that are counted for this frame, without attached bytes.
   var cost: Int { bytes.count + Self.ownBytes }
 
   static func cost(of frame: ImageFrame) -> Int { frame.bytes.count + ownBytes }
 
-  /// Notes that it was asked for.
-  package func use() { if !used.load(ordering: .relaxed) { used.store(true, ordering: .relaxed) } }
+  /// Records that the frame was requested.
+  package func markUsed() { if !used.load(ordering: .relaxed) { used.store(true, ordering: .relaxed) } }
 
-  /// Whether the cache has let it go. What was made of it should go then too.
+  /// Whether the cache has evicted the frame. Objects made from it should be released then too.
   package var isEvicted: Bool { holders.load(ordering: .acquiring) < 0 }
 
-  /// Keeps it in the cache until what is returned has gone. `nil`: it has left the cache already.
+  /// Keeps the frame in the cache until the returned object is released. `nil` if the frame was already evicted.
   package func hold() -> (any AnyObject & Sendable)? {
     let count = holders.add(1, ordering: .acquiring).newValue
     guard count > 0 else {
@@ -62,8 +62,8 @@ package final class CachedFrame: Sendable {
     return Hold(self)
   }
 
-  /// Counts bytes that are kept because this is here, such as prepared heads, as the cache's; negative ones are given back.
-  /// False: it has left the cache, and nothing was counted.
+  /// Adds bytes that exist only because this frame is cached, such as prepared response heads, to the cache's total; a
+  /// negative number subtracts. Returns false, and counts nothing, if the frame was already evicted.
   @discardableResult
   package func attach(_ bytes: Int) -> Bool {
     guard attached.add(bytes, ordering: .relaxed).newValue >= 0 else {
@@ -74,13 +74,13 @@ package final class CachedFrame: Sendable {
     return true
   }
 
-  /// Whether it was asked for since the last `takeUse`.
+  /// Whether the frame was requested since the last `clearUsed`.
   var isUsed: Bool { used.load(ordering: .relaxed) }
 
-  /// True once after each use.
-  func takeUse() -> Bool { used.exchange(false, ordering: .relaxed) }
+  /// Clears the used flag and returns its previous value.
+  func clearUsed() -> Bool { used.exchange(false, ordering: .relaxed) }
 
-  /// Lets it go, unless somebody holds it: what the total is less by, or `nil`.
+  /// Evicts the frame unless it is held. Returns the bytes to subtract from the total, or `nil` if it is held.
   func evict() -> Int? {
     guard holders.compareExchange(expected: 0, desired: Self.evictedMark, ordering: .acquiringAndReleasing).exchanged
     else { return nil }
@@ -88,7 +88,7 @@ package final class CachedFrame: Sendable {
   }
 }
 
-/// What all frames of a cache take together.
-final class FrameTotal: Sendable {
+/// Total bytes of all frames of a cache.
+final class ByteCounter: Sendable {
   let bytes = Atomic<Int>(0)
 }

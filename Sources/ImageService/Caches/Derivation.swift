@@ -1,16 +1,18 @@
 import ImageRender
 
-/// How a frame's pixels were made of the original's. Two ways to the same size give other bytes, so it is part of a strong
-/// entity tag; it is no part of what is asked for, so it is in no key.
+/// How a frame's pixels were made from the original. Two ways to the same size give different bytes, so the derivation
+/// is part of the strong entity tag. It is not part of the request, so it is in no key.
 package enum Derivation: Sendable, Hashable {
-  /// From the original, decoded as this frame alone wants it.
+  /// From the original, decoded at the scale that this frame needs.
   case original
-  /// From a decode of the original that was shared, at a larger scale than this frame alone wants: in eighths.
+  /// From a shared decode of the original, at a larger scale than this frame needs; the scale in eighths.
   case sharedDecode(eighths: Int)
-  /// From a derivative, by its rung and the scale that it was itself decoded at.
+  /// From a derivative: the rung's side, and the scale in eighths at which the derivative itself was decoded.
   case derivative(side: Int, eighths: Int)
 
-  /// The derivation of a frame that was decoded at a scale, where it would have been at another one alone.
+  /// - Parameters:
+  ///   - decodedEighths: the scale at which the frame was decoded.
+  ///   - alone: the scale at which it would have been decoded without sharing.
   init(decodedEighths: Int, alone: Int) {
     self = decodedEighths == alone ? .original : .sharedDecode(eighths: decodedEighths)
   }
@@ -23,7 +25,8 @@ package enum Derivation: Sendable, Hashable {
     }
   }
 
-  /// All that there can be, in an order that stored frames depend on within an epoch.
+  /// Every possible derivation. Stored frames refer to positions in this array, so the order must not change within an
+  /// epoch.
   package static let all: [Derivation] = {
     let scales = [1, 2, 4, 8]
     return [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }

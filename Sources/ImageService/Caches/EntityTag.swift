@@ -1,6 +1,6 @@
 import Crypto
 
-/// Strong entity tags (RFC 9110 §8.8.3): 128 bits of SHA-256 in hexadecimal, with their quotes.
+/// Strong entity tags (RFC 9110 §8.8.3): 128 bits of SHA-256 in hexadecimal, including the quotes.
 package enum EntityTag {
   package static func strong(over bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)

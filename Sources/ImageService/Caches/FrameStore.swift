@@ -2,34 +2,36 @@ import DiskCache
 import ImageRender
 import PhotoModel
 
-/// What is kept on disk: final frames, and the derivatives that small ones are made of. Keys and contents are put together
-/// here; how they lie on disk is the store's affair.
+/// The frames and derivatives on disk: final frames, and the derivatives from which small frames are made. This type
+/// defines the keys and the contents; DiskStore defines the layout on disk.
 package struct FrameStore: Sendable {
-  /// What the store's entries are of, for whoever opens it.
+  /// Versions of the code that made the store's entries. Pass them when opening the `DiskStore`.
   package static let epochs = DiskStore.Epochs(
     frame: UInt32(RenderPlanner.epoch), derivative: UInt32(DerivativeLadder.epoch))
 
   private let disk: DiskStore?
 
-  /// - Parameter disk: opened with ``epochs``; `nil` keeps nothing.
+  /// - Parameter disk: opened with ``epochs``; `nil` stores nothing.
   package init(_ disk: DiskStore?) { self.disk = disk }
 
-  /// Whether there is a disk to keep anything on. What is made for it alone need not be made otherwise.
-  var isOpen: Bool { disk != nil }
+  /// Whether a disk store is configured. Without one, derivatives need not be made.
+  var isEnabled: Bool { disk != nil }
 
-  /// Whether there is room for what nobody has asked for yet: derivatives made ahead must not turn out one another.
-  var hasRoomAhead: Bool {
+  /// Whether the disk has room for derivatives that are made ahead of requests: they must not evict one another.
+  var hasRoomForBackgroundWork: Bool {
     guard let disk else { return false }
     let statistics = disk.statistics
-    return !statistics.isOff && !statistics.isQuiet
+    return !statistics.isOff && !statistics.isSuspended
       && (statistics.frames.bytes + statistics.derivatives.bytes) < disk.capacityBytes / 4 * 3
   }
 
   // MARK: Frames
 
-  /// A final frame. Reads one file.
+  /// A stored final frame. Reads one file.
   func frame(for key: RenditionKey) -> ImageFrame? {
-    guard let entry = disk?.entry(for: Self.diskKey(key), .frame), let info = FrameInfo(entry.info) else { return nil }
+    guard let entry = disk?.entry(for: Self.diskKey(key), .frame), let info = StoredFrameHeader(entry.info) else {
+      return nil
+    }
     return ImageFrame(
       bytes: entry.bytes, format: info.format,
       result: ImageResult(requestID: "", isDegraded: false, size: info.size, source: .disk),
@@ -37,7 +39,7 @@ package struct FrameStore: Sendable {
   }
 
   func store(_ frame: ImageFrame, for key: RenditionKey) {
-    let info = FrameInfo(format: frame.format, size: frame.result.size, derivation: frame.derivation)
+    let info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
     disk?.store(frame.bytes, info: info.bytes, for: Self.diskKey(key), .frame)
   }
 
@@ -45,7 +47,7 @@ package struct FrameStore: Sendable {
 
   // MARK: Derivatives
 
-  /// A derivative, and the DCT scale that it was decoded at. Reads one file.
+  /// A derivative, and the DCT scale in eighths at which it was decoded. Reads one file.
   func derivative(_ rung: DerivativeLadder.Rung, of asset: Asset) -> (bytes: [UInt8], eighths: Int)? {
     guard let entry = disk?.entry(for: Self.diskKey(rung, asset), .derivative), let eighths = entry.info.first else {
       return nil
@@ -53,19 +55,19 @@ package struct FrameStore: Sendable {
     return (entry.bytes, Int(eighths))
   }
 
-  /// The largest derivative that is there, as a source.
+  /// The largest stored derivative, as a byte source.
   package func derivative(of asset: Asset) -> (any ByteSource)? {
     let rungs = DerivativeLadder.standard.rungs(of: asset.pixelSize).reversed()
     return rungs.lazy.compactMap { derivative($0, of: asset) }.first.map { MemoryByteSource($0.bytes) }
   }
 
-  /// Whether a derivative seems to be there. One system call.
+  /// Whether a derivative appears to exist; its content is not checked. One system call.
   func hasDerivative(_ rung: DerivativeLadder.Rung, of asset: Asset) -> Bool {
     disk?.contains(Self.diskKey(rung, asset), .derivative) ?? false
   }
 
   func store(_ derivative: RenderedImage, as rung: DerivativeLadder.Rung, of asset: Asset) {
-    // An encoder's array has room for more than came of it, and this one waits to be written.
+    // An encoder's array has spare capacity. Copy it, because this array waits in memory to be written.
     let bytes = derivative.bytes.withUnsafeBufferPointer { Array($0) }
     disk?.store(bytes, info: [UInt8(derivative.decodedEighths)], for: Self.diskKey(rung, asset), .derivative)
   }
@@ -75,8 +77,9 @@ package struct FrameStore: Sendable {
   }
 }
 
-/// What is known of a stored frame beside its bytes: format, derivation (2 bytes of each), width and height (4 each).
-struct FrameInfo {
+/// The stored facts about a frame in addition to its bytes: format and derivation (2 bytes each), width and height (4
+/// bytes each).
+struct StoredFrameHeader {
   let format: OutputFormat
   let size: PixelSize
   let derivation: Derivation
@@ -87,7 +90,7 @@ struct FrameInfo {
     self.derivation = derivation
   }
 
-  /// `nil`: it is none that this code has written.
+  /// `nil` if this code did not write the bytes.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == 12 else { return nil }
     func number(_ range: Range<Int>) -> Int { bytes[range].reduce(0) { $0 << 8 | Int($1) } }

@@ -2,10 +2,11 @@ import ImageCodec
 import ImageRender
 import PhotoModel
 
-/// What makes two frames the same picture: the asset's content, what is shown of it and how, and the code that shows it.
+/// Identifies a picture: the asset's content, the part of it that is shown, how it is shown, and the version of the
+/// rendering code.
 ///
-/// Requests that come to the same picture have the same key, however they were put: the size rules' result is in it, not
-/// the target. It is the same for every principal.
+/// Equivalent requests have the same key, however they were written: the key contains the result of the size rules, not
+/// the requested target size. It is the same for every principal.
 package struct RenditionKey: Sendable, Hashable {
   let contentVersion: ContentVersion
   private let rules: SizeRules
@@ -21,14 +22,14 @@ package struct RenditionKey: Sendable, Hashable {
     colorSpace = request.colorSpace
   }
 
-  /// All of it, and the renderer's epoch, in one line.
+  /// The whole key and the renderer's epoch, on one line.
   var text: String {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
-    return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.frame))|\(rules.scaled.width)x\(rules.scaled.height)"
-      + "|\(text(rules.window))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
+    return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.crop))|\(rules.scaled.width)x\(rules.scaled.height)"
+      + "|\(text(rules.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
   }
 
-  /// The strong entity tag of a frame of this picture.
+  /// The strong entity tag of a frame of this picture, for one way of making it.
   package func entityTag(_ derivation: Derivation) -> String {
     EntityTag.strong(over: Array("\(text)|\(derivation.text)".utf8))
   }

@@ -1,16 +1,16 @@
-/// What caching managers may take.
+/// Limits of caching managers.
 package struct CachingLimits: Sendable {
-  /// Managers in all, the `default` ones that are in use among them.
+  /// Maximum number of managers, including the `default` ones in use.
   package var managers = 256
-  /// Managers of one principal, beside its `default` one.
-  package var managersPerPrincipal = 16
-  /// What one manager prepares at a time: assets, each counted once a size.
+  /// Maximum number of managers of one principal, in addition to its `default` one.
+  package var managersPerCaller = 16
+  /// Maximum number of entries of one manager: an asset counts once for each size.
   package var assets = 4096
-  /// The same of all managers together; each takes about a kilobyte.
-  package var assetsInAll = 16_384
-  /// How long one is kept that nobody uses, unless it was made for less.
+  /// Maximum number of entries of all managers together; each takes about a kilobyte.
+  package var totalAssets = 16_384
+  /// How long an unused manager is kept, unless it was made with a shorter lease.
   package var lease = Duration.seconds(300)
-  /// How windows follow what is visible.
+  /// How windows follow the visible range.
   package var rules = PreheatWindow.Rules()
 
   package init() {}

@@ -1,33 +1,34 @@
-// PHCachingImageManager: what one client wants to have ready before it asks, and how far that is.
+// The counterpart of PHCachingImageManager: the frames that one client wants ready before it requests them, and their
+// progress.
 //
-//     waiting -> preparing -> ready                    its key is pinned from `preparing` on, and until it leaves
-//        ^           +------> left out: not nearly free, no room, or it can't be made
+//     waiting -> preparing -> ready                    its key is pinned from `preparing` on, until the entry leaves
+//        ^           +------> left out: needs the original, no room, or it can't be made
 //        +--------------------------+
 //
-// An entry is wanted because it was started, because the window holds it, or both; it leaves when neither is so any
-// more. It belongs to CachingManagers, which touches it on its own queue alone. What a window wants is in +Window, what
-// becomes of entries in +Work.
+// An entry is wanted because it was started, because the window contains it, or both; it leaves when neither is true. A
+// manager belongs to CachingManagerRegistry, which uses it only on the registry's queue. CachingManager+Window decides
+// what the window wants, CachingManager+Preparations follows the entries over time.
 
 import ImageCodec
 import PhotoModel
 import Telemetry
 
 final class CachingManager {
-  /// What PhotoKit matches by: the same asset, size, mode and options.
-  struct Name: Hashable {
+  /// The values that PhotoKit matches by: the same asset, size, mode and options.
+  struct EntryKey: Hashable {
     let asset: LocalIdentifier
     let options: PreheatOptions
   }
 
-  enum Stage {
+  enum EntryState {
     case waiting
     case preparing(Preparation)
-    case ready(CachedFrame, wasMade: Bool)
+    case ready(CachedFrame, wasPrepared: Bool)
     case leftOut(Reason)
 
     enum Reason: Equatable {
-      case notFree, failed
-      /// For so many bytes.
+      case needsOriginal, failed
+      /// Lack of room for this many bytes.
       case noRoom(Int)
     }
   }
@@ -35,221 +36,231 @@ final class CachingManager {
   struct Entry {
     var asset: Asset
     var key: RenditionKey
-    var stage = Stage.waiting
+    var state = EntryState.waiting
     var isStarted = false
     var isInWindow = false
-    /// Its place in line: the lowest first.
+    /// The latest plan keeps the entry while its frame is there, but would not prepare it.
+    var isOnlyKept = false
+    /// Position in the queue: lowest first.
     var rank = 0
-    /// Where beyond what was visible it was first wanted.
+    /// The side of the visible range on which the entry was first wanted.
     var side: PreheatWindow.Side?
-    /// Only what is nearly free is done for it.
-    var isReduced = false
+    /// Prepare it only if that is cheap: without decoding the original.
+    var isReducedQuality = false
     var isUsed = false
+
+    mutating func leaveWindow() {
+      isInWindow = false
+      isOnlyKept = false
+    }
   }
 
   struct Window {
     var source: any PreheatSource
     var options: PreheatOptions
-    var arithmetic: PreheatWindow
-    /// What is at the positions that were looked up, `nil` where nothing is to be shown.
+    var tracker: PreheatWindow
+    /// The assets at the positions that were looked up; `nil` for a position where nothing is to be shown.
     var assets: [Int: Asset?] = [:]
-    /// As it was planned last.
+    /// The latest plan.
     var plan: PreheatWindow.Plan?
   }
 
-  /// Ranks: what is visible, then what was started, then the margin.
+  /// Ranks: visible positions, then started entries, then the margin.
   static let startedRank = 1 << 32
   static let marginRank = 1 << 48
 
-  /// Never given out twice.
-  let number: UInt64
+  /// Never reused.
+  let instanceID: UInt64
   let id: String
   let lease: Duration
   let allowsHighQuality: Bool
-  /// As it was when it asked last.
+  /// The principal as of its latest call.
   var owner: Principal
   var end: ContinuousClock.Instant
-  var entries: [Name: Entry] = [:]
+  var entries: [EntryKey: Entry] = [:]
   var window: Window?
-  /// When the next timer of the window falls due.
-  var timedFor: ContinuousClock.Instant?
-  /// The state of the library that its assets were known to be of; `nil`: they are to be looked up, whatever the history
-  /// says.
-  var knownAt: String?
-  /// Its assets are being looked up anew.
+  /// When the window's next timer fires.
+  var timerDeadline: ContinuousClock.Instant?
+  /// The library's change token for which the manager's assets are known to be current; `nil` if they must be looked
+  /// up, whatever the history contains.
+  var assetsChangeToken: String?
+  /// Its assets are being looked up again.
   var isRefreshing = false
-  /// Its assets may be others by now.
-  var isStale = false
+  /// Its assets may have changed.
+  var needsRefresh = false
   var prepared = 0
   var used = 0
   var wasted = 0
-  var givenUp = 0
-  /// Those that wait, the first of them last; some may wait no more.
-  var line: [Name] = []
-  var isLineOld = false
+  var cancelled = 0
+  /// Waiting entries in reverse order: the last element is next. Some may not be waiting any longer.
+  var waitingOrder: [EntryKey] = []
+  var needsSort = false
   var startedCount = 0
-  /// Some were left out for want of room.
-  var hasLeftOut = false
-  let tools: Tools
+  /// Some entries were left out for lack of room.
+  var hasEntriesWithoutRoom = false
+  let dependencies: Dependencies
   private var nextStarted = 0
 
-  /// What entries are made ready with.
-  struct Tools {
+  /// What a manager needs to prepare entries.
+  struct Dependencies {
     let images: ImageManager
     let cache: FrameCache
     let metrics: CachingMetrics
-    let mostAssets: Int
-    let mostInAll: Int
-    let tally = Tally()
+    let maximumAssets: Int
+    let maximumTotalAssets: Int
+    let entryCounter = EntryCounter()
   }
 
-  /// How many entries all managers have together.
-  final class Tally { var entries = 0 }
+  /// Number of entries of all managers together.
+  final class EntryCounter { var entries = 0 }
 
   init(
-    number: UInt64, id: String, owner: Principal, lease: Duration, allowsHighQuality: Bool,
-    end: ContinuousClock.Instant, tools: Tools
+    instanceID: UInt64, id: String, owner: Principal, lease: Duration, allowsHighQuality: Bool,
+    end: ContinuousClock.Instant, dependencies: Dependencies
   ) {
-    self.number = number
+    self.instanceID = instanceID
     self.id = id
     self.owner = owner
     self.lease = lease
     self.allowsHighQuality = allowsHighQuality
     self.end = end
-    self.tools = tools
+    self.dependencies = dependencies
   }
 
-  // MARK: What is wanted
+  // MARK: Wanted entries
 
-  /// Begins to keep an asset's frame ready. False: it has as many as it may.
+  /// Starts keeping an asset's frame ready. Returns false if the limit of entries is reached.
   func start(_ asset: Asset, _ options: PreheatOptions) -> Bool {
-    let name = Name(asset: asset.localIdentifier, options: options)
-    guard entries[name] != nil || add(name, asset, nil) else { return false }
-    change(name) { entry in
+    let entryKey = EntryKey(asset: asset.localIdentifier, options: options)
+    guard entries[entryKey] != nil || add(entryKey, asset, nil) else { return false }
+    updateEntry(entryKey) { entry in
       if !entry.isStarted { startedCount += 1 }
       entry.isStarted = true
-      entry.isReduced = !allowsHighQuality
+      entry.isReducedQuality = !allowsHighQuality
       if !entry.isInWindow {
         entry.rank = Self.startedRank + nextStarted
         nextStarted += 1
       }
-      if case .leftOut = entry.stage { entry.stage = .waiting }
+      if case .leftOut = entry.state { entry.state = .waiting }
     }
-    isLineOld = true
+    needsSort = true
     return true
   }
 
-  /// False: it was not started so.
+  /// Returns false if the asset was not started with these options.
   func stop(_ identifier: LocalIdentifier, _ options: PreheatOptions) -> Bool {
-    let name = Name(asset: identifier, options: options)
-    guard entries[name]?.isStarted == true else { return false }
+    let entryKey = EntryKey(asset: identifier, options: options)
+    guard entries[entryKey]?.isStarted == true else { return false }
     startedCount -= 1
-    change(name) { $0.isStarted = false }
-    leaveIfUnwanted(name)
+    updateEntry(entryKey) { $0.isStarted = false }
+    removeIfUnwanted(entryKey)
     return true
   }
 
   func stopAll() {
-    for name in entries.keys { leave(name) }
+    for entryKey in entries.keys { remove(entryKey) }
     startedCount = 0
     window = nil
-    line = []
+    waitingOrder = []
   }
 
-  /// Its assets may be others than the library's by now, and the history does not say which: they were looked up while it
-  /// changed.
-  func mayBeBehind() {
-    isStale = true
-    knownAt = nil
+  /// Marks the assets as possibly out of date in a way that the history does not show: they were looked up while the
+  /// library changed.
+  func invalidateAssets() {
+    needsRefresh = true
+    assetsChangeToken = nil
   }
 
   // MARK: Entries
 
-  /// The assets are these now; what is another picture is prepared anew, and what is none any more leaves.
-  func assetsAre(_ assets: [LocalIdentifier: Asset?]) {
-    for (name, entry) in entries {
-      guard let asset = assets[name.asset] else { continue }
-      if let asset, asset.hasPreparedPictures {
-        update(name, asset)
+  /// Applies changed assets. An entry whose picture changed is prepared again; an entry whose asset is gone, or is no
+  /// longer a picture, leaves.
+  func assetsChanged(to assets: [LocalIdentifier: Asset?]) {
+    for (entryKey, entry) in entries {
+      guard let asset = assets[entryKey.asset] else { continue }
+      if let asset, asset.canBePrepared {
+        assetUpdated(entryKey, asset)
       } else {
         if entry.isStarted { startedCount -= 1 }
-        leave(name)
+        remove(entryKey)
       }
     }
-    isLineOld = true
+    needsSort = true
   }
 
-  /// False: there are as many as there may be.
-  func add(_ name: Name, _ asset: Asset, _ side: PreheatWindow.Side?) -> Bool {
-    guard entries.count < tools.mostAssets, tools.tally.entries < tools.mostInAll else { return false }
-    tools.tally.entries += 1
-    entries[name] = Entry(
-      asset: asset, key: RenditionKey(asset, name.options.request(for: asset)), side: side)
+  /// Returns false if the limit of entries is reached.
+  func add(_ entryKey: EntryKey, _ asset: Asset, _ side: PreheatWindow.Side?) -> Bool {
+    guard entries.count < dependencies.maximumAssets,
+      dependencies.entryCounter.entries < dependencies.maximumTotalAssets
+    else { return false }
+    dependencies.entryCounter.entries += 1
+    entries[entryKey] = Entry(
+      asset: asset, key: RenditionKey(asset, entryKey.options.request(for: asset)), side: side)
     return true
   }
 
-  func update(_ name: Name, _ asset: Asset) {
-    guard let entry = entries[name] else { return }
-    let key = RenditionKey(asset, name.options.request(for: asset))
-    guard key != entry.key else { return change(name) { $0.asset = asset } }
-    // What was asked for till now was used.
-    sweep(name)
-    release(entries[name] ?? entry)
-    change(name) { entry in
+  func assetUpdated(_ entryKey: EntryKey, _ asset: Asset) {
+    guard let entry = entries[entryKey] else { return }
+    let key = RenditionKey(asset, entryKey.options.request(for: asset))
+    guard key != entry.key else { return updateEntry(entryKey) { $0.asset = asset } }
+    // Requests up to now count as uses of the entry.
+    recordUses(entryKey)
+    release(entries[entryKey] ?? entry)
+    updateEntry(entryKey) { entry in
       entry.asset = asset
       entry.key = key
-      entry.stage = .waiting
+      entry.state = entry.isOnlyKept && !entry.isStarted ? .leftOut(.needsOriginal) : .waiting
       entry.isUsed = false
     }
   }
 
-  func leaveIfUnwanted(_ name: Name) {
-    guard let entry = entries[name], !entry.isStarted, !entry.isInWindow else { return }
-    leave(name)
+  func removeIfUnwanted(_ entryKey: EntryKey) {
+    guard let entry = entries[entryKey], !entry.isStarted, !entry.isInWindow else { return }
+    remove(entryKey)
   }
 
-  func leave(_ name: Name) {
-    sweep(name)
-    guard let entry = entries.removeValue(forKey: name) else { return }
-    tools.tally.entries -= 1
+  func remove(_ entryKey: EntryKey) {
+    recordUses(entryKey)
+    guard let entry = entries.removeValue(forKey: entryKey) else { return }
+    dependencies.entryCounter.entries -= 1
     let wasSeen = release(entry)
-    // Whether it was wanted is known also where there was no time for it, so that a slow machine learns as soon as a quick one.
-    if let side = entry.side, let wasSeen { window?.arithmetic.left(side, wasSeen: wasSeen) }
+    // Counts also if there was no time to prepare the frame, so that a slow machine learns as fast as a quick one.
+    if let side = entry.side, let wasSeen { window?.tracker.frameLeft(side, wasSeen: wasSeen) }
   }
 
-  /// Lets go of an entry's frame, or of the work on it.
+  /// Releases an entry's frame, or cancels its preparation.
   ///
-  /// - Returns: whether anybody has asked for the frame; `nil` where that is not known.
+  /// - Returns: whether the frame was requested; `nil` if that is not known.
   @discardableResult
   func release(_ entry: Entry) -> Bool? {
-    switch entry.stage {
-    // It was not prepared: if it is there, somebody asked for it.
-    case .waiting, .leftOut(.notFree): return tools.images.isInMemory(entry.key)
+    switch entry.state {
+    // The manager did not prepare it, so a frame in memory means that a client requested it.
+    case .waiting, .leftOut(.needsOriginal): return dependencies.images.isInMemory(entry.key)
     case .leftOut: return nil
     case .preparing(let preparation):
-      tools.cache.unpin(entry.key)
-      guard tools.images.giveUp(preparation) else { return nil }
-      givenUp += 1
-      tools.metrics.gaveUp()
+      dependencies.cache.unpin(entry.key)
+      guard dependencies.images.cancel(preparation) else { return nil }
+      cancelled += 1
+      dependencies.metrics.cancelled()
       return false
-    case .ready(_, let wasMade):
-      tools.cache.unpin(entry.key)
-      guard wasMade else { return nil }
+    case .ready(_, let wasPrepared):
+      dependencies.cache.unpin(entry.key)
+      guard wasPrepared else { return nil }
       if !entry.isUsed {
         wasted += 1
-        tools.metrics.wasted()
+        dependencies.metrics.wasted()
       }
       return entry.isUsed
     }
   }
 
-  func change(_ name: Name, _ body: (inout Entry) -> Void) {
-    guard let place = entries.index(forKey: name) else { return }
+  func updateEntry(_ entryKey: EntryKey, _ body: (inout Entry) -> Void) {
+    guard let place = entries.index(forKey: entryKey) else { return }
     body(&entries.values[place])
   }
 }
 
 extension Asset {
-  /// Whether there can be frames of it.
-  var hasPreparedPictures: Bool { mediaType == .image && hasDecoder }
+  /// Whether the asset can have frames.
+  var canBePrepared: Bool { mediaType == .image && hasDecoder }
 }

@@ -1,34 +1,35 @@
 import PhotoModel
 
-/// A caching manager as its owner may see it.
+/// The state of a caching manager, as shown to its owner.
 package struct CachingStatus: Sendable, Hashable {
   package let id: String
   package let lease: Duration
   package let allowsHighQuality: Bool
-  /// What it keeps, or is about to: `ready` and `pending` together.
+  /// Entries that are kept or about to be: `ready` plus `pending`.
   package var pinned: Int { ready + pending }
   package internal(set) var ready = 0
   package internal(set) var pending = 0
-  /// What it was asked for and does not prepare: in a fling, for want of room, or because it can't be made.
+  /// Wanted entries that are not prepared: during a fling, for lack of room, or because the frame can't be made.
   package internal(set) var leftOut = 0
-  /// What the ready ones take.
+  /// Bytes of the ready frames.
   package internal(set) var bytes = 0
-  /// Frames that it brought into memory, since it was made.
+  /// Frames that the manager brought into memory since it was made.
   package internal(set) var prepared = 0
-  /// Of these, those that were asked for while it kept them, and those that it dropped unseen.
+  /// Of the prepared frames, `used` were requested while the manager kept them; `wasted` were released without a
+  /// request.
   package internal(set) var used = 0
   package internal(set) var wasted = 0
-  /// Renders that were stopped half-way, for nobody wanted the frame any more; none of the prepared.
-  package internal(set) var givenUp = 0
+  /// Renders that were stopped because the frame was not wanted any longer. Not included in `prepared`.
+  package internal(set) var cancelled = 0
   package internal(set) var window: WindowStatus?
 
-  /// The share of those that were asked for, of all whose lot is known; `nil`: of none it is.
+  /// Used frames divided by used and wasted frames; `nil` if there are neither.
   package var hitRate: Double? { used + wasted == 0 ? nil : Double(used) / Double(used + wasted) }
 }
 
-/// What became of a move of a window.
+/// The result of moving a window.
 package struct WindowStatus: Sendable, Hashable {
-  /// The positions that it covers.
+  /// The positions that the window covers.
   package let range: Range<Int>
   package internal(set) var ready = 0
   package internal(set) var pending = 0
@@ -40,10 +41,10 @@ package struct WindowStatus: Sendable, Hashable {
 
 extension CachingManager {
   var status: CachingStatus {
-    sweep()
+    recordUses()
     var status = CachingStatus(id: id, lease: lease, allowsHighQuality: allowsHighQuality)
     for entry in entries.values {
-      switch entry.stage {
+      switch entry.state {
       case .waiting, .preparing: status.pending += 1
       case .ready(let frame, _):
         status.ready += 1
@@ -54,7 +55,7 @@ extension CachingManager {
     status.prepared = prepared
     status.used = used
     status.wasted = wasted
-    status.givenUp = givenUp
+    status.cancelled = cancelled
     status.window = windowStatus
     return status
   }
@@ -64,9 +65,9 @@ extension CachingManager {
     var status = WindowStatus(range: plan.range, quality: allowsHighQuality ? plan.quality : .reduced)
     for position in plan.range {
       guard let asset = window.assets[position] ?? nil,
-        let entry = entries[Name(asset: asset.localIdentifier, options: window.options)], entry.isInWindow
+        let entry = entries[EntryKey(asset: asset.localIdentifier, options: window.options)], entry.isInWindow
       else { continue }
-      switch entry.stage {
+      switch entry.state {
       case .waiting, .preparing: status.pending += 1
       case .ready: status.ready += 1
       case .leftOut: break

@@ -1,48 +1,48 @@
 import PhotoModel
 
-/// The list that a window moves over. It is a value: how it was when it was looked at; what became of it since is another
-/// one.
+/// The list that a window moves over. A value is a snapshot: later changes of the list give a new value.
 ///
-/// Calls that throw ask the catalogue: never on a connection's queue.
+/// Methods that throw query the catalogue: never call them on a connection's queue.
 package protocol PreheatSource: Sendable {
-  /// What the client means by it: two of one name are the same list, perhaps at different times.
+  /// The client's name for the list. Values with equal names are the same list, possibly at different times.
   var name: String { get }
 
-  /// Two of one name and version have the same assets at the same positions.
+  /// Values with equal name and version have the same assets at the same positions.
   var version: String { get }
 
-  /// How many positions it has. It asks nobody.
+  /// Number of positions. Does not query the catalogue.
   var count: Int { get }
 
-  /// Whether its owner may still use it: a fetch result's lease ends. It asks nobody, and renews no lease.
-  var isThere: Bool { get }
+  /// Whether the owner may still use the list: the lease of a fetch result can end. Neither queries the catalogue nor
+  /// renews a lease.
+  var isAvailable: Bool { get }
 
-  /// Whether nothing has changed since it was looked at. It asks nobody.
+  /// Whether the list is unchanged since the snapshot. Does not query the catalogue.
   var isCurrent: Bool { get }
 
-  /// The assets at some positions, all within the list, as they are now; `nil` for those that are gone, or not for its
+  /// The current assets at some positions, all within the list; `nil` for assets that are gone or not visible to the
   /// owner. One transaction.
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?]
 
-  /// What the list is now.
+  /// The current state of the list.
   ///
   /// - Parameters:
   ///   - visible: positions that are on screen.
-  ///   - known: positions that are to be found again.
-  ///   - mayReadAll: whether a long list may be read anew, which takes its time; most changes are told without that.
-  func followed(
+  ///   - known: positions whose new places are wanted.
+  ///   - mayReadAll: whether a long list may be read again, which is slow; most changes can be found without that.
+  func changes(
     visible: Range<Int>, known: [Int], mayReadAll: Bool
   ) throws(AssetSourceError) -> PreheatListChange
 }
 
-/// What became of a window's list.
+/// How a window's list has changed.
 package enum PreheatListChange: Sendable {
   /// The same assets are at the same positions.
-  case same(any PreheatSource)
-  /// Another list: where those are now that were on screen, and where those of the known positions are that are still there.
-  case other(any PreheatSource, visible: Range<Int>, moved: [Int: Int])
-  /// It has to be read anew, and that was not wanted.
-  case isLong
-  /// There is none any more.
+  case unchanged(any PreheatSource)
+  /// The list differs: the new positions of the visible assets, and of those known positions whose assets still exist.
+  case changed(any PreheatSource, visible: Range<Int>, moved: [Int: Int])
+  /// The list must be read again, which the caller did not allow.
+  case needsFullRead
+  /// The list no longer exists.
   case gone
 }

@@ -1,82 +1,85 @@
-// The arithmetic of a preheat window: which positions of a list are worth preparing, in which order, and how well, by
-// what is visible and how it moved. It knows numbers alone, no assets and no frames, and the time is passed in.
+// The arithmetic of a preheat window: which positions of a list are worth preparing, in which order and in which
+// quality, given the visible range and its movement. A pure struct: it handles only numbers, no assets or frames, and
+// the time is passed in.
 //
-//     at rest       visible, and the margin on both sides
-//     travelling    half a second of travel more than the margin ahead; behind a quarter of it
-//     in a fling    of what is visible what will be for a moment longer, and only if that is nearly free
+//     at rest       the visible range and the margin on both sides
+//     travelling    ahead: the margin plus half a second of travel; behind: a quarter of the margin
+//     in a fling    of the visible range, only positions that stay visible a moment longer, and only if they are cheap
 //
-// What was prepared is kept for longer than it would be prepared: whoever scrolls by rows rests between them, and what
-// lies ahead is not to come and go with that.
+// Prepared positions are kept over a larger range than new ones are prepared. A user who scrolls row by row rests
+// between the rows, and the positions ahead must not come and go each time.
 //
-// A fling ends when the same range comes again, or when no move comes for about as long as two took. How much of the
-// margin is prepared follows from what became of it before: where frames beyond the visible ones went unseen, there
-// are fewer, and what lies in the way is told apart from what lies behind. A rest that lasts for longer than the ones
-// before is another matter: there all of it is.
+// A fling ends when the same range is reported again, or when no move arrives for about twice the time of the last
+// step. The prepared part of the margin depends on the past: the more frames beyond the visible range left unseen, the
+// fewer are prepared, counted separately ahead and behind. A rest that is longer than earlier rests is an exception:
+// then the whole margin is prepared.
 
-/// What a caller sees of a list, how it got there, and what follows from that.
+/// The visible range of a list, its movement, and the positions to prepare.
 package struct PreheatWindow: Sendable {
-  package enum Quality: String, Sendable, Hashable {
+  package enum Quality: String, Sendable, Hashable, CaseIterable {
     case high
-    /// Only what is nearly free is prepared.
+    /// Prepare only what is cheap: what needs no decode of the original.
     case reduced
   }
 
-  /// Seconds, where nothing else is said.
+  /// Constants of the plan. The unit is in the name.
   package struct Rules: Sendable, Hashable {
-    /// What passes by in less is in a fling.
-    package var flingDwell = 0.25
-    /// In a fling, what is visible for less than this is gone before it could be shown.
-    package var soonestUse = 0.05
-    /// Travel that is prepared ahead, beyond the margin.
-    package var lookahead = 0.5
-    /// Moves that the speed is taken of.
-    package var memory = 0.15
-    /// A move took no longer, however long the rest before it was.
-    package var longestStep = 0.1
-    /// A move took no less: a frame of a display.
-    package var shortestStep = 1.0 / 60
-    /// How long a pause ends the travel: twice the last step, within these.
-    package var settling = 0.05...0.25
-    /// How many frames beyond the visible ones are remembered, about, by whether they were seen.
-    package var outcomes = 16.0
-    /// The margin ahead is at most so many times what was asked for, and what is there is kept so far on both sides.
-    package var widest = 2
-    /// A rest of so many times the one before is a longer one, within `patience`.
-    package var longerRest = 2.0
-    package var patience = 2.0...10.0
+    /// A fling moves so fast that the whole visible range passes in less than this.
+    package var flingDwellSeconds = 0.25
+    /// In a fling, a position that is visible for less than this could not be shown in time.
+    package var minimumVisibleSeconds = 0.05
+    /// How much travel is prepared ahead, in addition to the margin.
+    package var lookaheadSeconds = 0.5
+    /// The speed is computed from moves within this time.
+    package var speedSampleSeconds = 0.15
+    /// Longest assumed duration of one move, however long the rest before it was.
+    package var maximumStepSeconds = 0.1
+    /// Shortest assumed duration of one move: one frame of a display.
+    package var minimumStepSeconds = 1.0 / 60
+    /// Range of the pause that ends the travel; within it, the pause is twice the duration of the last step.
+    package var settleSeconds = 0.05...0.25
+    /// About how many frames beyond the visible range are remembered as seen or unseen.
+    package var rememberedOutcomes = 16.0
+    /// Factor of the requested margin: the largest distance that is prepared ahead, and the distance that existing
+    /// frames are kept on both sides.
+    package var maximumMarginFactor = 2
+    /// A rest counts as long after this factor times the previous rest, limited to `longRestSeconds`.
+    package var longRestFactor = 2.0
+    package var longRestSeconds = 2.0...10.0
 
     package init() {}
   }
 
-  /// Where a position lies beyond what is visible, by where it went last; before it went anywhere all lies ahead.
+  /// On which side of the visible range a position is, relative to the last movement. Before any movement, all
+  /// positions are ahead.
   package enum Side: Sendable, Hashable {
     case ahead, behind
   }
 
-  /// What is worth preparing now.
+  /// The positions that are worth preparing now.
   package struct Plan: Sendable, Hashable {
-    /// What the window covers: what is visible, and the margin as it is now.
+    /// The positions that the window covers: the visible range and the current margin.
     package let range: Range<Int>
-    /// What of it is prepared: in a fling not all.
+    /// The part of `range` that is prepared; in a fling not all of it.
     package let prepared: Range<Int>
-    /// What is kept if it is there. It holds the range.
+    /// Positions whose existing frames are kept. Contains `range`.
     package let kept: Range<Int>
     package let visible: Range<Int>
     package let quality: Quality
     /// 1: towards the end; -1: towards the beginning; 0: at rest.
     package let direction: Int
-    /// Where it went last, also at rest.
+    /// Direction of the last movement, also at rest.
     fileprivate let heading: Int
 
-    /// `nil`: it is visible.
+    /// `nil` if the position is visible.
     package func side(of position: Int) -> Side? {
       if visible.contains(position) { return nil }
       let isForward = position >= visible.upperBound
       return heading == 0 || isForward == (heading > 0) ? .ahead : .behind
     }
 
-    /// The prepared positions, the most pressing first: what is visible, from the side that comes; then by distance,
-    /// what lies behind counting four times as far. Linear.
+    /// The prepared positions, most urgent first: visible positions, starting on the side that the movement reveals;
+    /// then by distance, where the distance behind counts four times. Linear.
     package var order: [Int] {
       let shown = visible.clamped(to: prepared)
       var order = direction > 0 ? shown.reversed() : Array(shown)
@@ -87,7 +90,7 @@ package struct PreheatWindow: Sendable {
         isForward ? visible.upperBound - 1 + distance : visible.lowerBound - distance
       }
       order.reserveCapacity(order.count + ahead + behind)
-      // Both sides are in order; they are merged by distance, from 1.
+      // Each side is already in order; merge the sides by distance, from 1.
       var (nextAhead, nextBehind) = (1, 1)
       while nextAhead <= ahead || nextBehind <= behind {
         let weight = direction == 0 ? nextBehind : 4 * nextBehind
@@ -109,35 +112,35 @@ package struct PreheatWindow: Sendable {
   }
 
   package let rules: Rules
-  /// How many positions there are.
+  /// Number of positions in the list.
   package private(set) var count = 0
   package private(set) var visible = 0..<0
-  /// What was asked for, on each side.
+  /// The requested margin on each side.
   package private(set) var margin = 0
-  /// The share of frames on each side of the visible ones that were seen: ahead 1 in the beginning; behind `nil`, until the
-  /// first has left from there.
-  private var yields: (ahead: Double, behind: Double?) = (1, nil)
-  /// Who looks at little of what lies ahead does so behind, as long as nothing else is known.
-  private var likelyBehind: Double { yields.behind ?? yields.ahead }
-  /// Where it was lately, the last one last.
+  /// The share of frames on each side of the visible range that were seen. Ahead starts at 1; behind is `nil` until the
+  /// first frame has left on that side.
+  private var viewedShares: (ahead: Double, behind: Double?) = (1, nil)
+  /// Until frames behind have been counted, the share ahead is the best estimate.
+  private var likelyBehind: Double { viewedShares.behind ?? viewedShares.ahead }
+  /// Recent positions, the latest last.
   private var samples: [Sample] = []
-  /// Positions a second, by the last moves; towards the beginning it is negative.
+  /// Positions per second over the last moves; negative towards the beginning.
   private var lastSpeed = 0.0
-  /// How fast that may have been: after a rest nobody knows how long the move took.
+  /// The highest speed that the last move may have had: after a rest, the duration of the move is unknown.
   private var fastestSpeed = 0.0
   private var settledAt: ContinuousClock.Instant?
-  /// Where it went last: 1, -1, or 0 if it never moved.
+  /// Direction of the last movement: 1, -1, or 0 before any movement.
   private var heading = 0
-  /// When it moved last.
+  /// The time of the last movement.
   private var restsSince: ContinuousClock.Instant?
-  /// How long it rested before, in seconds.
+  /// Duration of the previous rest, in seconds.
   private var lastRest = 0.0
 
   package init(_ rules: Rules = Rules()) { self.rules = rules }
 
   // MARK: Events
 
-  /// Something else is visible, or the same again. What lies outside the list is not there.
+  /// The visible range was reported; it may be unchanged. Positions outside the list are ignored.
   package mutating func moved(
     to visible: Range<Int>, of count: Int, margin: Int, at now: ContinuousClock.Instant
   ) {
@@ -158,50 +161,50 @@ package struct PreheatWindow: Sendable {
     restsSince = now
     let step = sample.position - previous.position
     heading = step.signum()
-    // Turned round: what was before says nothing of where it goes.
+    // After a change of direction, earlier positions do not predict the movement.
     if Double(step) * lastSpeed < 0 { samples = [previous] }
-    let memory = rules.memory
-    samples.removeAll { Self.seconds(from: $0.at, to: now) > memory }
+    let span = rules.speedSampleSeconds
+    samples.removeAll { Self.seconds(from: $0.at, to: now) > span }
     if let first = samples.first {
-      let elapsed = max(rules.shortestStep, Self.seconds(from: first.at, to: now))
+      let elapsed = max(rules.minimumStepSeconds, Self.seconds(from: first.at, to: now))
       lastSpeed = Double(sample.position - first.position) / elapsed
       fastestSpeed = lastSpeed
     } else {
-      // After a rest, the move itself took no longer than moves do.
-      lastSpeed = Double(step) / rules.longestStep
-      fastestSpeed = Double(step) / rules.shortestStep
+      // After a rest, limit the assumed duration of the move.
+      lastSpeed = Double(step) / rules.maximumStepSeconds
+      fastestSpeed = Double(step) / rules.minimumStepSeconds
     }
     samples.append(sample)
     let interval = Self.seconds(from: previous.at, to: now)
     settledAt =
-      now + .seconds(min(max(2 * interval, rules.settling.lowerBound), rules.settling.upperBound))
+      now + .seconds(min(max(2 * interval, rules.settleSeconds.lowerBound), rules.settleSeconds.upperBound))
   }
 
-  /// The list has another length now, and what was visible is where it is told to be.
+  /// The list's length has changed, and the visible assets are now at `visible`.
   package mutating func listChanged(count: Int, visible: Range<Int>) {
     self.count = max(0, count)
     self.visible = visible.clamped(to: 0..<self.count)
     if let last = samples.last { samples = [Sample(position: self.visible.lowerBound, at: last.at)] }
   }
 
-  /// A frame that was prepared beyond what was visible has left the window.
-  package mutating func left(_ side: Side, wasSeen: Bool) {
-    func learned(_ yield: Double) -> Double { yield + ((wasSeen ? 1 : 0) - yield) / rules.outcomes }
+  /// A frame that was prepared outside the visible range has left the window.
+  package mutating func frameLeft(_ side: Side, wasSeen: Bool) {
+    func learned(_ share: Double) -> Double { share + ((wasSeen ? 1 : 0) - share) / rules.rememberedOutcomes }
     switch side {
-    case .ahead: yields.ahead = learned(yields.ahead)
-    case .behind: yields.behind = learned(likelyBehind)
+    case .ahead: viewedShares.ahead = learned(viewedShares.ahead)
+    case .behind: viewedShares.behind = learned(likelyBehind)
     }
   }
 
-  // MARK: What follows
+  // MARK: Plan
 
-  /// Positions a second; 0 once the travel has settled.
+  /// Positions per second; 0 after the travel has settled.
   package func speed(at now: ContinuousClock.Instant) -> Double {
     guard let settledAt, now < settledAt else { return 0 }
     return lastSpeed
   }
 
-  /// When the plan will be another without any move; `nil`: never.
+  /// When the plan will change without any move; `nil` for never.
   package func nextChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     if let settledAt, now < settledAt, lastSpeed != 0 { return settledAt }
     return likelyMargins == (margin, margin) || isLongRest(at: now) ? nil : longRestBegins
@@ -213,10 +216,10 @@ package struct PreheatWindow: Sendable {
     func around(before: Int, after: Int) -> Range<Int> {
       max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
     }
-    let farthest = margin * rules.widest
+    let farthest = margin * rules.maximumMarginFactor
     let kept = around(before: farthest, after: farthest)
-    if abs(speed) * rules.flingDwell > Double(visible.count) {
-      let passed = min(visible.count, Int(abs(fastestSpeed) * rules.soonestUse))
+    if abs(speed) * rules.flingDwellSeconds > Double(visible.count) {
+      let passed = min(visible.count, Int(abs(fastestSpeed) * rules.minimumVisibleSeconds))
       let prepared =
         direction > 0
         ? visible.lowerBound + passed..<visible.upperBound : visible.lowerBound..<visible.upperBound - passed
@@ -225,7 +228,7 @@ package struct PreheatWindow: Sendable {
         heading: heading)
     }
     let margins = isLongRest(at: now) ? (ahead: margin, behind: margin) : likelyMargins
-    let ahead = min(margins.ahead + Int(abs(speed) * rules.lookahead), farthest)
+    let ahead = min(margins.ahead + Int(abs(speed) * rules.lookaheadSeconds), farthest)
     let behind = direction == 0 ? margins.behind : margins.behind / 4
     let range = heading < 0 ? around(before: ahead, after: behind) : around(before: behind, after: ahead)
     return Plan(
@@ -233,15 +236,16 @@ package struct PreheatWindow: Sendable {
       heading: heading)
   }
 
-  /// As much of the margin as is likely to be seen.
+  /// The part of the margin that is likely to be seen.
   private var likelyMargins: (ahead: Int, behind: Int) {
-    func share(_ yield: Double) -> Int { Int((Double(margin) * yield).rounded()) }
-    return (share(yields.ahead), share(heading == 0 ? yields.ahead : likelyBehind))
+    func positions(_ share: Double) -> Int { Int((Double(margin) * share).rounded()) }
+    return (positions(viewedShares.ahead), positions(heading == 0 ? viewedShares.ahead : likelyBehind))
   }
 
   private var longRestBegins: ContinuousClock.Instant? {
-    let patience = min(max(rules.longerRest * lastRest, rules.patience.lowerBound), rules.patience.upperBound)
-    return restsSince.map { $0 + .seconds(patience) }
+    let seconds = min(
+      max(rules.longRestFactor * lastRest, rules.longRestSeconds.lowerBound), rules.longRestSeconds.upperBound)
+    return restsSince.map { $0 + .seconds(seconds) }
   }
 
   private func isLongRest(at now: ContinuousClock.Instant) -> Bool {

@@ -1,16 +1,16 @@
-// Preparing a frame that nobody has asked for yet: what ImageManager does for caching managers.
+// Prepares frames ahead of requests: the part of ImageManager that serves caching managers.
 //
-//     prepare -> quick lane, when nothing else waits there: memory, disk, a derivative; else a job of `preheat`
+//     prepare -> quick lane, when nothing else waits there: memory, disk, a derivative; else a `preheat` job
 //
-// A request that comes meanwhile joins the job as any other would, and the job then presses as much as the request.
+// A request that arrives meanwhile joins the job like any other task, and the job then has the request's priority.
 
 import PhotoModel
 import Synchronization
 
-/// A frame that is being prepared; whoever has it may give it up.
+/// A frame that is being prepared. Its holder may cancel it.
 package final class Preparation: Sendable {
   private struct State {
-    var isGivenUp = false
+    var isCancelled = false
     var task: ImageTask?
   }
 
@@ -18,111 +18,111 @@ package final class Preparation: Sendable {
 
   init() {}
 
-  var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// False: it was given up before its task was there.
-  fileprivate func began(_ task: ImageTask) -> Bool {
+  /// Returns false if the preparation was cancelled before its task existed.
+  fileprivate func attach(_ task: ImageTask) -> Bool {
     state.withLock { state in
       state.task = task
-      return !state.isGivenUp
+      return !state.isCancelled
     }
   }
 
-  fileprivate func giveUp() -> ImageTask? {
+  fileprivate func cancel() -> ImageTask? {
     state.withLock { state in
-      state.isGivenUp = true
+      state.isCancelled = true
       return state.task.take()
     }
   }
 
-  /// What became of it.
+  /// How the preparation ended.
   package enum Outcome: Sendable {
-    /// It was in memory, or somebody else has made it by now.
-    case found(CachedFrame)
-    /// It was made for this, or read from disk.
-    case made(CachedFrame)
-    /// It is incomplete, and so is nothing to keep.
-    case notKept
-    /// There was no room for so many bytes.
+    /// The frame was already in memory, or another task made it meanwhile.
+    case alreadyInMemory(CachedFrame)
+    /// The frame was made for this preparation, or read from disk.
+    case prepared(CachedFrame)
+    /// The frame is incomplete and therefore not kept.
+    case incomplete
+    /// There was no room for this many bytes.
     case noRoom(Int)
-    /// It takes more than a derivative, and that was not wanted.
-    case notFree
+    /// The frame needs the original, which the caller excluded.
+    case needsOriginal
     case failed(ImageServiceError)
   }
 }
 
 extension ImageManager {
-  /// Prepares the final frame of a request, so that it is in memory for whoever asks. It is in no list of requests and
-  /// has no deadline.
+  /// Prepares the final frame of a request, so that a later request finds it in memory. A preparation is not in the
+  /// list of requests and has no deadline.
   ///
   /// - Parameters:
-  ///   - onlyIfNearlyFree: where it is kept on disk, or a derivative serves; else nothing is done.
-  ///   - done: called once, on a worker, also where it is given up.
+  ///   - withoutOriginal: prepare only from disk or from a derivative; if neither is possible, do nothing.
+  ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
-    _ asset: Asset, _ request: ImageRequest, owner: String, onlyIfNearlyFree: Bool,
+    _ asset: Asset, _ request: ImageRequest, owner: String, withoutOriginal: Bool,
     done: @escaping @Sendable (Preparation, Preparation.Outcome) -> Void
   ) -> Preparation {
     let preparation = Preparation()
     let done: @Sendable (Preparation.Outcome) -> Void = { done(preparation, $0) }
-    steps.quick.submitIdle { [self] in
-      if preparation.isGivenUp { return done(.failed(.cancelled)) }
+    pipeline.quickLane.submitLowPriority { [self] in
+      if preparation.isCancelled { return done(.failed(.cancelled)) }
       let key = RenditionKey(asset, request)
-      if let frame = steps.caches.memory.unusedFrame(for: key) { return done(.found(frame)) }
-      if let stored = steps.caches.store.frame(for: key) {
-        let kept = steps.caches.keep(stored, for: key, onDisk: false)
-        return done(kept.cached.map { .made($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
+      if let frame = pipeline.cache.memory.peekFrame(for: key) { return done(.alreadyInMemory(frame)) }
+      if let stored = pipeline.cache.store.frame(for: key) {
+        let kept = pipeline.cache.keep(stored, for: key, onDisk: false)
+        return done(kept.cached.map { .prepared($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
       }
-      if onlyIfNearlyFree && !steps.isNearlyFree(asset, request) { return done(.notFree) }
+      if withoutOriginal && !pipeline.canPrepareWithoutOriginal(asset, request) { return done(.needsOriginal) }
       begin(preparation, asset, request, owner: owner, done)
     }
     return preparation
   }
 
-  /// Nobody needs it any more. What nobody else waits for stops soon.
+  /// Cancels a preparation. Work that no other task waits for stops soon.
   ///
-  /// - Returns: whether that was a render which had begun: it comes to nothing.
-  package func giveUp(_ preparation: Preparation) -> Bool {
-    guard let task = preparation.giveUp() else { return false }
+  /// - Returns: whether this stopped a render that had begun.
+  package func cancel(_ preparation: Preparation) -> Bool {
+    guard let task = preparation.cancel() else { return false }
     return cancel(task)
   }
 
-  /// On a quick worker.
+  /// Runs on a quick worker.
   private func begin(
     _ preparation: Preparation, _ asset: Asset, _ request: ImageRequest, owner: String,
     _ done: @escaping @Sendable (Preparation.Outcome) -> Void
   ) {
-    var caller = Caller(requestID: "", owner: owner)
-    caller.priority = .preheat
-    let task = ImageTask(caller, asset: asset, request: request, created: now()) { task, delivery in
+    var context = RequestContext(requestID: "", owner: owner)
+    context.priority = .preheat
+    let task = ImageTask(context, asset: asset, request: request, created: now()) { task, delivery in
       switch delivery {
       case .degraded: break
       case .final(let frame):
         guard let cached = frame.cached else {
-          return done(frame.result.isIncomplete ? .notKept : .noRoom(CachedFrame.cost(of: frame)))
+          return done(frame.result.isIncomplete ? .incomplete : .noRoom(CachedFrame.cost(of: frame)))
         }
-        done(task.beganItsJob.load(ordering: .relaxed) ? .made(cached) : .found(cached))
+        done(task.startedJob.load(ordering: .relaxed) ? .prepared(cached) : .alreadyInMemory(cached))
       case .failed(let error): done(.failed(error))
       }
     }
     let joined = jobs.join(task)
-    // Given up between two lines: it is as if it had been a moment later.
-    if !preparation.began(task) { _ = cancel(task) }
+    // Cancelled between creation and `attach`: treat it like a cancellation that came a moment later.
+    if !preparation.attach(task) { _ = cancel(task) }
     switch joined {
-    case .refused: task.finish(.failed(.queueFull))
-    case .began(let job):
-      steps.metrics.jobBegan()
-      steps.beginHere(job, in: jobs)
-    case .joined(let job, _, let previews): steps.joined(job, in: jobs, previews: previews)
+    case .queueFull: task.finish(.failed(.queueFull))
+    case .newJob(let job):
+      pipeline.metrics.jobBegan()
+      pipeline.runNow(job, in: jobs)
+    case .existingJob(let job, _, let needsPreview): pipeline.taskJoined(job, in: jobs, needsPreview: needsPreview)
     }
   }
 }
 
-extension JobSteps {
-  /// Whether a derivative serves that is there. One system call.
-  fileprivate func isNearlyFree(_ asset: Asset, _ request: ImageRequest) -> Bool {
-    guard let rung = maker.ladder.rung(for: request, upright: asset.pixelSize, hasAlpha: asset.hasAlpha) else {
+extension ImagePipeline {
+  /// Whether a stored derivative is good enough for the request. One system call.
+  fileprivate func canPrepareWithoutOriginal(_ asset: Asset, _ request: ImageRequest) -> Bool {
+    guard let rung = renderer.ladder.rung(for: request, upright: asset.pixelSize, hasAlpha: asset.hasAlpha) else {
       return false
     }
-    return caches.store.hasDerivative(rung, of: asset)
+    return cache.store.hasDerivative(rung, of: asset)
   }
 }

@@ -2,8 +2,8 @@
 // frequencies in about 25 bytes.
 //
 // Luminance (L), yellow against blue (P), red against green (Q) and, where there is any, alpha (A) each become a few
-// terms of a cosine transform: the constant one, a scale, and the others as parts of that scale, of which only the lower
-// half of frequencies is kept.
+// terms of a cosine transform: the constant term, a scale, and the other terms relative to that scale. Only the lower
+// half of the frequencies is kept.
 //
 //     bits 0-5 L, 6-11 P, 12-17 Q, 18-22 scale of L, 23 has alpha                                   3 bytes
 //     bits 0-2 terms of L along the shorter side, 3-8 scale of P, 9-14 scale of Q, 15 is landscape  2 bytes
@@ -19,7 +19,7 @@ import PhotoModel
 #endif
 
 package enum ThumbHash {
-  /// The longest side that a picture may have; more would tell nothing more.
+  /// Maximum side of the input picture; a larger one would add no information.
   package static let maximumSide = 100
 
   /// The hash of a picture: 25 bytes at most.
@@ -58,10 +58,10 @@ package enum ThumbHash {
     return hash.map(UInt8.init)
   }
 
-  /// To nearest, half up.
+  /// Rounds to the nearest integer, halves away from zero.
   private static func rounded(_ value: Double) -> Int { Int(value.rounded(.toNearestOrAwayFromZero)) }
 
-  /// As a number of so many values: sums may miss their range by a last bit.
+  /// Rounds to 0..<limit. Sums may exceed their range by a last bit.
   private static func rounded(_ value: Double, below limit: Int) -> Int { min(max(rounded(value), 0), limit - 1) }
 }
 
@@ -100,13 +100,13 @@ private struct Channels {
   }
 }
 
-/// What is kept of a channel.
+/// The terms of one channel that are stored.
 private struct Terms {
   /// The mean.
   var constant = 0.0
-  /// The largest of the others.
+  /// The largest magnitude of the other terms.
   var scale = 0.0
-  /// The others as parts of the scale: 0 is -scale, 1 is +scale; all 0 where there are none.
+  /// The other terms relative to the scale: 0 is -scale, 1 is +scale; all 0 if there are none.
   var varying: [Double] = []
 }
 
@@ -133,7 +133,7 @@ private struct CosineTransform {
     down = size.height == size.width ? across : cosines(size.height)
   }
 
-  /// The lower half of so many terms each way, by rows of rising frequency.
+  /// The lower half of the frequencies of `nx` by `ny` terms, in rows of rising frequency.
   func terms(of channel: [Double], across nx: Int, down ny: Int) -> Terms {
     var sums = [Row](repeating: .zero, count: ny)
     for y in 0..<size.height {

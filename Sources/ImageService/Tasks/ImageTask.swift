@@ -1,117 +1,125 @@
 import PhotoModel
 import Synchronization
 
-/// What a task tells its caller: any number of degraded frames, then one of the others.
+/// What a task delivers to its caller: any number of degraded frames, then exactly one `final` or `failed`.
 package enum ImageDelivery: Sendable {
   case degraded(ImageFrame)
   case final(ImageFrame)
   case failed(ImageServiceError)
 }
 
-/// One caller waiting for a picture.
+/// One caller that waits for a picture.
 package final class ImageTask: Sendable {
-  /// Names the task among those of its owner.
+  /// Unique among the owner's active tasks.
   package let requestID: String
-  /// Whose it is: the name of a principal.
+  /// The name of the principal that made the request.
   package let owner: String
   package let asset: Asset
   package let request: ImageRequest
   package let priority: ImagePriority
-  /// What was asked, as it was asked, for whoever lists what is under way.
+  /// The request's parameters as the client sent them, for the list of active requests.
   package let parameters: [String: String]
   package let created: ContinuousClock.Instant
-  /// Whose job it waits for.
+  /// The key of the job that the task waits for.
   let key: JobKey
-  /// The job was begun for it, and others joined, if any did. Set before anything is delivered.
-  let beganItsJob = Atomic<Bool>(false)
+  /// Whether the job was started for this task; other tasks may have joined later. Set before anything is delivered.
+  let startedJob = Atomic<Bool>(false)
 
-  /// Deliveries come from several threads, and reach the caller one at a time and in order without a lock held: whoever
-  /// finds nobody delivering delivers until nothing is left.
+  private typealias Receiver = @Sendable (ImageTask, ImageDelivery) -> Void
+
+  /// Deliveries come from several threads. They reach the caller one at a time and in order, without a lock held: the
+  /// thread that finds the mailbox idle delivers until it is empty.
   private struct Mailbox {
+    /// Released after the last delivery, because it usually holds the response, which holds this task.
+    var receiver: Receiver?
     var waiting: [ImageDelivery] = []
     var isDelivering = false
-    /// Nothing is taken any more: the last was.
-    var isOver = false
+    /// The last delivery was accepted; later ones are dropped.
+    var isFinished = false
     var degradedCount = 0
     var largestWidth = 0
   }
 
-  private let mailbox = Mutex(Mailbox())
-  private let deliver: @Sendable (ImageTask, ImageDelivery) -> Void
+  private let mailbox: Mutex<Mailbox>
 
-  /// - Parameter deliver: called in order, never twice at a time, the last time with `.final` or `.failed`.
+  /// - Parameter deliver: called in order and never concurrently; the last call is `.final` or `.failed`, and `deliver`
+  ///   is released after it.
   init(
-    _ caller: ImageManager.Caller, asset: Asset, request: ImageRequest, created: ContinuousClock.Instant,
+    _ context: ImageManager.RequestContext, asset: Asset, request: ImageRequest, created: ContinuousClock.Instant,
     deliver: @escaping @Sendable (ImageTask, ImageDelivery) -> Void
   ) {
-    requestID = caller.requestID
-    owner = caller.owner
+    requestID = context.requestID
+    owner = context.owner
     self.asset = asset
     self.request = request
-    priority = caller.priority
-    parameters = caller.parameters
+    priority = context.priority
+    parameters = context.parameters
     key = JobKey(
       rendition: RenditionKey(asset, request),
-      fresh: caller.bypassesCaches ? "\(caller.owner)/\(caller.requestID)" : nil)
+      uncachedRequest: context.bypassesCaches ? "\(context.owner)/\(context.requestID)" : nil)
     self.created = created
-    self.deliver = deliver
+    mailbox = Mutex(Mailbox(receiver: deliver))
   }
 
-  /// Whether degraded frames are of any use to it.
+  /// Whether the task can use degraded frames.
   var wantsDegraded: Bool { request.deliveryMode != .highQualityFormat }
 
-  /// Whether it waits for nothing any more.
-  var isOver: Bool { mailbox.withLock { $0.isOver } }
+  /// Whether the task has ended.
+  var isFinished: Bool { mailbox.withLock { $0.isFinished } }
 
-  /// A frame that stands for the final one, for a while or, where the quickest was asked for, for good. True: the task has
-  /// what it wants, and leaves.
+  /// Offers a degraded frame. For `fastFormat` it becomes the task's final frame; for `opportunistic` it is delivered
+  /// before the final one. Returns true if the task is now complete and must leave its job.
   func receive(degraded frame: ImageFrame) -> Bool {
     switch request.deliveryMode {
     case .highQualityFormat: return false
     case .fastFormat:
-      finish(.final(frame.addressed(to: requestID)))
+      finish(.final(frame.withRequestID(requestID)))
       return true
     case .opportunistic:
       post { mailbox in
-        // One; a second only where it is wanted and shows more.
+        // One degraded frame; a second one only if the request allows it and it shows more.
         guard mailbox.degradedCount < (request.allowsSecondaryDegradedImage ? 2 : 1),
           frame.result.size.width > mailbox.largestWidth
         else { return nil }
         mailbox.degradedCount += 1
         mailbox.largestWidth = frame.result.size.width
-        return .degraded(frame.addressed(to: requestID))
+        return .degraded(frame.withRequestID(requestID))
       }
       return false
     }
   }
 
-  /// The last delivery. What comes after it is dropped: a degraded frame that lost the race, a second end.
+  /// Posts the last delivery. Later ones are dropped: for example a degraded frame that arrives late, or a second end.
   func finish(_ delivery: ImageDelivery) {
     post { mailbox in
-      defer { mailbox.isOver = true }
+      defer { mailbox.isFinished = true }
       guard case .final(let frame) = delivery else { return delivery }
-      return .final(frame.addressed(to: requestID))
+      return .final(frame.withRequestID(requestID))
     }
   }
 
   private func post(_ make: (inout Mailbox) -> ImageDelivery?) {
     let delivers = mailbox.withLock { mailbox in
-      guard !mailbox.isOver, let delivery = make(&mailbox) else { return false }
+      guard !mailbox.isFinished, let delivery = make(&mailbox) else { return false }
       mailbox.waiting.append(delivery)
       defer { mailbox.isDelivering = true }
       return !mailbox.isDelivering
     }
     guard delivers else { return }
-    while let next = nextDelivery() { deliver(self, next) }
+    while let (receiver, delivery) = nextDelivery() { receiver(self, delivery) }
   }
 
-  private func nextDelivery() -> ImageDelivery? {
-    mailbox.withLock { mailbox in
-      guard !mailbox.waiting.isEmpty else {
+  private func nextDelivery() -> (Receiver, ImageDelivery)? {
+    // Released after the lock: its deinit may run arbitrary code.
+    var released: Receiver?
+    defer { withExtendedLifetime(released) {} }
+    return mailbox.withLock { mailbox in
+      guard let receiver = mailbox.receiver, !mailbox.waiting.isEmpty else {
         mailbox.isDelivering = false
+        if mailbox.isFinished { released = mailbox.receiver.take() }
         return nil
       }
-      return mailbox.waiting.removeFirst()
+      return (receiver, mailbox.waiting.removeFirst())
     }
   }
 }

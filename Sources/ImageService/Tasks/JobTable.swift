@@ -1,10 +1,14 @@
-// Who waits for what. Tasks come and go here, jobs are begun and given up; nothing is rendered here, and nobody is called.
+// Which tasks wait for which job. Tasks join and leave here; jobs are created and cancelled here. This file renders
+// nothing and calls no handler.
 //
-//     join -> a job of the same key, or a new one            leave -> nothing; or the job presses less; or it is given up
-//     looked -> its original is open, others may share it    begin -> it renders, with those who wait for the same original
-//     end -> everyone who waited for it
+//     join -> an existing job with the same key, or a new one
+//     leave -> nothing; or the job's priority falls; or the job is cancelled
+//     originalOpened -> the job's original is open, other jobs may share it
+//     renderBegan -> the job renders, together with jobs that wait for the same original
+//     jobEnded -> all tasks that waited for the job
 //
-// Every change is one event under one lock; what follows from it is told to the caller, who does it without the lock.
+// Every change is one event under one lock. Each method returns the consequences, and the caller acts on them without
+// the lock.
 
 import PhotoModel
 import Synchronization
@@ -13,12 +17,12 @@ final class JobTable: Sendable {
   private struct Record {
     let job: RenderJob
     var tasks: [ImageTask] = []
-    var stage = JobStage.looking
+    var stage = JobStage.opening
     var ticket: RenderLane.Ticket?
-    var prospect: Prospect?
-    /// Somebody looks for a degraded frame, or did: it is done once.
-    var isPreviewed = false
-    /// The best degraded frame so far, for those who come later.
+    var original: OpenedOriginal?
+    /// Whether the search for a degraded frame has started; it is done once for each job.
+    var hasStartedPreview = false
+    /// The best degraded frame so far, for tasks that join later.
     var degraded: ImageFrame?
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
@@ -26,18 +30,18 @@ final class JobTable: Sendable {
 
   private struct State {
     var records: [JobKey: Record] = [:]
-    /// Jobs by what they are of, for those that can share a decode.
+    /// Job keys by content version, to find jobs that can share a decode.
     var byContent: [ContentVersion: [JobKey]] = [:]
     /// Jobs whose render has not begun.
     var waitingCount = 0
 
-    /// A job's record; `nil` once it was given up, whoever has its key now.
+    /// A job's record; `nil` once the job was cancelled, even if a newer job has its key.
     func record(of job: RenderJob) -> Record? {
       guard let record = records[job.key], record.job === job else { return nil }
       return record
     }
 
-    mutating func start(_ key: JobKey) {
+    mutating func markRendering(_ key: JobKey) {
       guard let record = records[key], record.stage != .rendering else { return }
       records[key]?.stage = .rendering
       records[key]?.ticket = nil
@@ -57,7 +61,7 @@ final class JobTable: Sendable {
   private let maximumWaiting: Int
   private let state = Mutex(State())
 
-  /// - Parameter maximumWaiting: jobs whose render has not begun, at most; one more is refused.
+  /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun; further jobs are refused.
   init(maximumWaiting: Int) {
     self.maximumWaiting = max(1, maximumWaiting)
   }
@@ -65,96 +69,98 @@ final class JobTable: Sendable {
   /// Jobs whose render has not begun.
   var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  enum Joined {
-    /// The job is new: somebody has to begin it.
-    case began(RenderJob)
-    /// It was there. A frame that its tasks have had is for the new one too; `previews`: nobody looked for one yet, because
-    /// nobody wanted it, and the original is open.
-    case joined(RenderJob, degraded: ImageFrame?, previews: Bool)
-    case refused
+  enum JoinResult {
+    /// The job is new; the caller must start it.
+    case newJob(RenderJob)
+    /// The job already existed. `degraded` is the frame that its earlier tasks have received. `needsPreview`: the
+    /// original is open, and no degraded frame was searched for because no earlier task wanted one.
+    case existingJob(RenderJob, degraded: ImageFrame?, needsPreview: Bool)
+    case queueFull
   }
 
-  func join(_ task: ImageTask) -> Joined {
+  func join(_ task: ImageTask) -> JoinResult {
     let key = task.key
     return state.withLock { state in
       if var record = state.records[key] {
         record.tasks.append(task)
-        let previews = task.wantsDegraded && !record.isPreviewed && record.prospect != nil
-        if previews { record.isPreviewed = true }
+        let needsPreview = task.wantsDegraded && !record.hasStartedPreview && record.original != nil
+        if needsPreview { record.hasStartedPreview = true }
         state.records[key] = record
-        return .joined(record.job, degraded: record.degraded, previews: previews)
+        return .existingJob(record.job, degraded: record.degraded, needsPreview: needsPreview)
       }
-      guard state.waitingCount < maximumWaiting else { return .refused }
+      guard state.waitingCount < maximumWaiting else { return .queueFull }
       var request = task.request
       request.deliveryMode = .highQualityFormat
       request.allowsSecondaryDegradedImage = false
       let job = RenderJob(key: key, asset: task.asset, request: request, created: task.created)
-      task.beganItsJob.store(true, ordering: .relaxed)
+      task.startedJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
       state.byContent[key.rendition.contentVersion, default: []].append(key)
       state.waitingCount += 1
-      return .began(job)
+      return .newJob(job)
     }
   }
 
-  enum Left {
-    /// It presses less, or as much as before, by those who stay.
-    case staying(RenderLane.Ticket?, ImagePriority)
-    /// It was the last: the job's flag is raised, and it is out of the table. It may still be in line.
-    case givenUp(RenderLane.Ticket?, isRendering: Bool)
-    case wasNotThere
+  enum LeaveResult {
+    /// Other tasks remain. The priority is now theirs: the same as before, or lower.
+    case stillNeeded(RenderLane.Ticket?, ImagePriority)
+    /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
+    /// queue.
+    case cancelled(RenderLane.Ticket?, isRendering: Bool)
+    case notFound
   }
 
-  func leave(_ task: ImageTask) -> Left {
+  func leave(_ task: ImageTask) -> LeaveResult {
     let key = task.key
     return state.withLock { state in
-      guard let index = state.records[key]?.tasks.firstIndex(where: { $0 === task }) else { return .wasNotThere }
+      guard let index = state.records[key]?.tasks.firstIndex(where: { $0 === task }) else { return .notFound }
       state.records[key]?.tasks.remove(at: index)
-      guard let record = state.records[key] else { return .wasNotThere }
-      guard record.tasks.isEmpty else { return .staying(record.ticket, record.priority) }
+      guard let record = state.records[key] else { return .notFound }
+      guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
       record.job.stop.raise()
       _ = state.remove(key)
-      return .givenUp(record.ticket, isRendering: record.stage == .rendering)
+      return .cancelled(record.ticket, isRendering: record.stage == .rendering)
     }
   }
 
-  /// How much a job presses, and where it waits.
-  func standing(_ job: RenderJob) -> (ticket: RenderLane.Ticket?, priority: ImagePriority)? {
+  /// A job's priority, and its ticket in the render lane if it has one.
+  func ticketAndPriority(of job: RenderJob) -> (ticket: RenderLane.Ticket?, priority: ImagePriority)? {
     state.withLock { state in state.record(of: job).map { ($0.ticket, $0.priority) } }
   }
 
-  /// How far a job has come; `nil`: it is over.
+  /// A job's stage; `nil` if the job has ended.
   func stage(_ key: JobKey) -> JobStage? { state.withLock { $0.records[key]?.stage } }
 
   /// The original of a job, once it is open.
-  func prospect(of job: RenderJob) -> Prospect? { state.withLock { $0.record(of: job)?.prospect } }
+  func original(of job: RenderJob) -> OpenedOriginal? { state.withLock { $0.record(of: job)?.original } }
 
-  /// An original that another job of the same content has open and has not begun to read.
-  func prospect(for job: RenderJob) -> Prospect? {
+  /// An original that another job of the same content has opened but does not render yet.
+  func sharedOriginal(for job: RenderJob) -> OpenedOriginal? {
     state.withLock { state in
       for key in state.byContent[job.key.rendition.contentVersion] ?? [] {
-        if let record = state.records[key], record.stage != .rendering, let prospect = record.prospect {
-          return prospect
+        if let record = state.records[key], record.stage != .rendering, let original = record.original {
+          return original
         }
       }
       return nil
     }
   }
 
-  /// The job's original is open. True: a degraded frame is wanted, and the caller is the one to look for it.
-  func looked(_ job: RenderJob, _ prospect: Prospect) -> Bool {
+  /// Records that the job's original is open. Returns true if a degraded frame is wanted; the caller must then look for
+  /// one.
+  func originalOpened(_ job: RenderJob, _ original: OpenedOriginal) -> Bool {
     state.withLock { state in
       guard var record = state.record(of: job) else { return false }
-      record.prospect = prospect
-      let previews = !record.isPreviewed && record.tasks.contains(where: \.wantsDegraded)
-      if previews { record.isPreviewed = true }
+      record.original = original
+      let needsPreview = !record.hasStartedPreview && record.tasks.contains(where: \.wantsDegraded)
+      if needsPreview { record.hasStartedPreview = true }
       state.records[job.key] = record
-      return previews
+      return needsPreview
     }
   }
 
-  /// A degraded frame is there: who wants it.
-  func degraded(_ job: RenderJob, _ frame: ImageFrame) -> [ImageTask] {
+  /// Records a degraded frame and returns the tasks that want it.
+  func degradedFrameReady(_ job: RenderJob, _ frame: ImageFrame) -> [ImageTask] {
     state.withLock { state in
       guard let record = state.record(of: job) else { return [] }
       if (record.degraded?.result.size.width ?? 0) < frame.result.size.width {
@@ -164,44 +170,45 @@ final class JobTable: Sendable {
     }
   }
 
-  /// The job is in line for its render. How much it presses by now; `nil`: it was given up meanwhile.
-  func queued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> ImagePriority? {
+  /// Records that the job is in the render lane's queue. Returns its current priority; `nil` if the job was cancelled
+  /// meanwhile.
+  func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> ImagePriority? {
     state.withLock { state in
       guard let record = state.record(of: job) else { return nil }
-      // A quick worker may have begun it before we come to note where it waits.
-      guard record.stage == .looking else { return record.priority }
+      // The render may have begun before this call; the ticket is of no use then.
+      guard record.stage == .opening else { return record.priority }
       state.records[job.key]?.ticket = ticket
-      state.records[job.key]?.stage = .waiting
+      state.records[job.key]?.stage = .queued
       return record.priority
     }
   }
 
-  /// What a render begins with.
-  struct Start {
-    let prospect: Prospect
-    /// Somebody wants a degraded frame that is wider than this: 0 where none was seen yet. `nil`: nobody does.
-    let wantedBeyondWidth: Int?
+  /// The state with which a render begins.
+  struct RenderStart {
+    let original: OpenedOriginal
+    /// A task wants a degraded frame wider than this; 0 if there was none yet. `nil` if no task wants one.
+    let degradedWiderThan: Int?
   }
 
-  /// The job's render begins; `nil`: it was given up.
-  func begin(_ job: RenderJob) -> Start? {
+  /// Records that the job's render begins; `nil` if the job was cancelled.
+  func renderBegan(_ job: RenderJob) -> RenderStart? {
     state.withLock { state in
-      guard let record = state.record(of: job), let prospect = record.prospect else { return nil }
-      state.start(job.key)
+      guard let record = state.record(of: job), let original = record.original else { return nil }
+      state.markRendering(job.key)
       let shown = record.degraded?.result.size.width ?? 0
       let wants = record.tasks.contains {
         $0.wantsDegraded && (shown == 0 || $0.request.allowsSecondaryDegradedImage)
       }
-      return Start(prospect: prospect, wantedBeyondWidth: wants ? shown : nil)
+      return RenderStart(original: original, degradedWiderThan: wants ? shown : nil)
     }
   }
 
-  /// Other jobs that wait for a render of the same original, with their tickets: candidates to share a decode.
+  /// Other jobs that wait to render the same original, with their tickets: candidates for a shared decode.
   func siblings(of job: RenderJob) -> [(job: RenderJob, ticket: RenderLane.Ticket)] {
     guard !job.bypassesCaches else { return [] }
     return state.withLock { state in
       (state.byContent[job.key.rendition.contentVersion] ?? []).compactMap { key in
-        guard key != job.key, key.fresh == nil, let record = state.records[key], record.stage == .waiting,
+        guard key != job.key, key.uncachedRequest == nil, let record = state.records[key], record.stage == .queued,
           let ticket = record.ticket, record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded)
         else { return nil }
         return (record.job, ticket)
@@ -209,15 +216,15 @@ final class JobTable: Sendable {
     }
   }
 
-  /// A sibling's render begins as part of another's.
-  func beginShared(_ job: RenderJob) {
+  /// Records that a sibling is rendered as part of another job.
+  func sharedRenderBegan(_ job: RenderJob) {
     state.withLock { state in
-      if state.record(of: job) != nil { state.start(job.key) }
+      if state.record(of: job) != nil { state.markRendering(job.key) }
     }
   }
 
-  /// The job is over: everyone who waits for it.
-  func end(_ job: RenderJob) -> [ImageTask] {
+  /// Removes a job that has ended and returns all its tasks.
+  func jobEnded(_ job: RenderJob) -> [ImageTask] {
     state.withLock { state in
       guard state.record(of: job) != nil else { return [] }
       return state.remove(job.key)?.tasks ?? []

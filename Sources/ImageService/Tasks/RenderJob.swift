@@ -1,18 +1,21 @@
 import ImageCodec
 import ImageRender
 import PhotoModel
+import Synchronization
 
-/// The work that equal tasks share: one final frame, and degraded ones before it for those who want them.
+/// The work that equal tasks share: one final frame, and degraded frames before it for the tasks that want them.
 ///
-/// What changes of it is in ``JobTable``.
+/// The job's mutable state is in ``JobTable``.
 final class RenderJob: Sendable {
   let key: JobKey
   let asset: Asset
-  /// What the final frame is of: `highQualityFormat`, whatever its tasks' delivery modes are.
+  /// The request of the final frame: always `highQualityFormat`, whatever delivery modes the tasks have.
   let request: ImageRequest
   let created: ContinuousClock.Instant
-  /// Raised when the last task has left.
+  /// Raised when the last task leaves.
   let stop = StopFlag()
+  /// Total working time of earlier steps, in nanoseconds.
+  private let workNanoseconds = Atomic<Int64>(0)
 
   init(key: JobKey, asset: Asset, request: ImageRequest, created: ContinuousClock.Instant) {
     self.key = key
@@ -21,28 +24,40 @@ final class RenderJob: Sendable {
     self.created = created
   }
 
-  /// Neither looks into a cache or at a derivative nor leaves anything there.
-  var bypassesCaches: Bool { key.fresh != nil }
+  /// Adds the working time of one step.
+  func addWorkTime(_ duration: Duration) {
+    workNanoseconds.add(Int64(duration / .nanoseconds(1)), ordering: .relaxed)
+  }
+
+  /// How long the job waited for workers and memory before the step that began at `stepBegan`: the job's age minus the
+  /// working time of earlier steps.
+  func queueTime(before stepBegan: ContinuousClock.Instant) -> Duration {
+    max(.zero, created.duration(to: stepBegan) - .nanoseconds(workNanoseconds.load(ordering: .relaxed)))
+  }
+
+  /// Whether the job neither reads caches and derivatives nor stores anything in them.
+  var bypassesCaches: Bool { key.uncachedRequest != nil }
 }
 
-/// What makes two tasks wait for the same job.
+/// Tasks with equal keys wait for the same job.
 struct JobKey: Sendable, Hashable {
   let rendition: RenditionKey
-  /// Rendered from the original for one who measures that, and whose it is; shared with nobody.
-  let fresh: String?
+  /// Set for a request that bypasses the caches, to measure rendering: its owner and ID, so that no other task shares
+  /// the job.
+  let uncachedRequest: String?
 }
 
-/// An original that was opened, and what its header says: what jobs that wait for the same asset have in common.
-struct Prospect: Sendable {
+/// An opened original and its header. Jobs that wait for the same asset can share it.
+struct OpenedOriginal: Sendable {
   let source: any ByteSource
   let header: ImageHeader
 }
 
-/// How far a job has come.
+/// The stage of a job.
 package enum JobStage: String, Sendable {
-  /// In the quick lane: the caches, the derivatives, the original's header.
-  case looking
-  /// In the render lane, for a worker or for memory.
-  case waiting
+  /// In the quick lane: looks for a derivative, or opens the original and reads its header.
+  case opening
+  /// In the render lane: waits for a worker or for memory.
+  case queued
   case rendering
 }

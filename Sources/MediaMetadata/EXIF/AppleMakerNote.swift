@@ -36,7 +36,7 @@ struct AppleMakerNote {
     var dictionary: [String: MetadataValue] = [:]
     for entry in directory.entries {
       guard let value = value(entry) else { continue }
-      dictionary[Self.names[entry.tag] ?? EXIFNames.hexadecimal(entry.tag)] = value.plain
+      dictionary[Self.names[entry.tag] ?? EXIFNames.hexadecimal(entry.tag)] = value.metadataValue
     }
     return dictionary
   }

@@ -20,13 +20,13 @@ struct EXIFDictionary {
   init(_ block: ArraySlice<UInt8>) {
     guard let data = exif_data_new() else { return }
     defer { exif_data_unref(data) }
-    let complaints = EXIFComplaints()
-    complaints.listen(to: data)
+    let errorLog = EXIFErrorLog()
+    errorLog.listen(to: data)
     exif_data_unset_option(data, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION)
     exif_data_unset_option(data, EXIF_DATA_OPTION_IGNORE_UNKNOWN_TAGS)
     let bytes = EXIFSummary.signature + block.prefix(EXIFSummary.maximumBytes)
     exif_data_load_data(data, bytes, UInt32(bytes.count))
-    warnings = complaints.warnings
+    warnings = errorLog.warnings
     let isBigEndian = exif_data_get_byte_order(data) == EXIF_BYTE_ORDER_MOTOROLA
     // `ifd` is a C array, which Swift sees as a tuple of as many pointers.
     withUnsafeBytes(of: &data.pointee.ifd) { pointers in
@@ -62,7 +62,7 @@ struct EXIFDictionary {
       return angle(value)
     case (EXIF_IFD_GPS, 0x0007): return time(value)
     case (EXIF_IFD_GPS, 0x001B), (EXIF_IFD_GPS, 0x001C), (EXIF_IFD_EXIF, 0x9286):
-      guard value.type == TIFFValue.undefined else { return value.plain }
+      guard value.type == TIFFValue.undefined else { return value.metadataValue }
       return .text(EXIFText.coded(value.bytes, isBigEndian: value.isBigEndian))
     // Photographer and editor, each up to its NUL.
     case (_, 0x8298) where value.type == TIFFValue.text:
@@ -74,14 +74,14 @@ struct EXIFDictionary {
     case (_, 0xA302): return pattern(value)
     // Blocks of other kinds, room to grow, and what only its maker can read.
     case (_, 0x02BC), (_, 0x83BB), (_, 0x8649), (_, 0x8773), (_, 0xC4A5), (_, 0xEA1C): return .bytes(value.bytes.count)
-    default: return value.plain
+    default: return value.metadataValue
     }
   }
 
   /// Degrees, minutes and seconds as degrees, to a millimetre.
   private static func angle(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals
-    guard !parts.isEmpty else { return value.plain }
+    guard !parts.isEmpty else { return value.metadataValue }
     guard let degrees = parts[0] else { return .null }
     let minutes = parts.count > 1 ? parts[1] ?? 0 : 0
     let seconds = parts.count > 2 ? parts[2] ?? 0 : 0
@@ -91,7 +91,7 @@ struct EXIFDictionary {
   /// Hours, minutes and seconds, in UTC, as one writes them.
   private static func time(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals.compactMap(\.self)
-    guard parts.count == 3, parts.allSatisfy({ (0..<100).contains($0) }) else { return value.plain }
+    guard parts.count == 3, parts.allSatisfy({ (0..<100).contains($0) }) else { return value.metadataValue }
     // A part may have a fraction, which is the next one's.
     let milliseconds = Int(((parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1000).rounded())
     func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
@@ -108,7 +108,7 @@ struct EXIFDictionary {
   /// A colour filter's columns, rows and colours. Cameras don't agree on the byte order of the first two.
   private static func pattern(_ value: TIFFValue) -> MetadataValue {
     guard value.type == TIFFValue.undefined, (5...MetadataLimits.entryNumbers).contains(value.count) else {
-      return value.plain
+      return value.metadataValue
     }
     let colors = value.bytes.dropFirst(4).map { MetadataValue.integer(Int($0)) }
     for isBigEndian in [value.isBigEndian, !value.isBigEndian] {
@@ -117,7 +117,7 @@ struct EXIFDictionary {
         return .array(sides.map { .integer(Int($0)) } + colors)
       }
     }
-    return value.plain
+    return value.metadataValue
   }
 
   /// A maker note that nobody here reads: how long it is, and what it begins with where that is a name.

@@ -3,7 +3,7 @@ import CLibExif
 /// What entries are called: as the EXIF standard does, and with it libexif, ImageIO and, but for a few, ExifTool.
 enum EXIFNames {
   static func name(_ tag: Int, in ifd: ExifIfd) -> String {
-    if let name = own[tag], ifd != EXIF_IFD_GPS, ifd != EXIF_IFD_INTEROPERABILITY { return name }
+    if let name = overrides[tag], ifd != EXIF_IFD_GPS, ifd != EXIF_IFD_INTEROPERABILITY { return name }
     // Programs put entries of one directory into the other.
     let others = ifd == EXIF_IFD_GPS || ifd == EXIF_IFD_INTEROPERABILITY ? [] : [EXIF_IFD_EXIF, EXIF_IFD_0]
     for ifd in [ifd] + others {
@@ -21,7 +21,7 @@ enum EXIFNames {
   static func isHexadecimal(_ name: String) -> Bool { name.hasPrefix("0x") }
 
   /// What libexif, or an older one, knows by no name, by the same name as another, or by one that is no single word.
-  private static let own: [Int: String] = [
+  private static let overrides: [Int: String] = [
     0x000B: "ProcessingSoftware", 0x00FF: "SubfileType", 0x0107: "Thresholding", 0x0108: "CellWidth",
     0x0109: "CellLength", 0x0118: "MinSampleValue",
     0x0119: "MaxSampleValue", 0x011D: "PageName", 0x011E: "XPosition", 0x011F: "YPosition", 0x0129: "PageNumber",

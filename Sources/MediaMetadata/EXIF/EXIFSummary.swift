@@ -61,8 +61,8 @@ package struct EXIFSummary: Sendable, Hashable {
     summary.isEmpty = false
     guard let data = exif_data_new() else { return Parsed(summary: summary) }
     defer { exif_data_unref(data) }
-    let complaints = EXIFComplaints()
-    complaints.listen(to: data)
+    let errorLog = EXIFErrorLog()
+    errorLog.listen(to: data)
     exif_data_unset_option(data, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION)
     exif_data_load_data(data, block, UInt32(block.count))
     let reader = EXIFReader(data: data)
@@ -85,7 +85,7 @@ package struct EXIFSummary: Sendable, Hashable {
     return Parsed(
       summary: summary,
       thumbnail: thumbnail.map { $0.lowerBound + signature.count..<$0.upperBound + signature.count },
-      warnings: complaints.warnings)
+      warnings: errorLog.warnings)
   }
 }
 

@@ -9,7 +9,7 @@ struct TIFFValue {
 
   /// The type says all there is to know: numbers alone or as an array, rationals as decimal numbers, text as it stands. Bytes without a
   /// meaning are text where they can be read as that, as versions and titles can, and told one by one while they are few.
-  var plain: MetadataValue {
+  var metadataValue: MetadataValue {
     switch type {
     case Self.text: return .text(MetadataText.decoded(bytes))
     case Self.undefined where isReadable: return .text(MetadataText.decoded(bytes))

@@ -4,7 +4,7 @@
 struct IPTCDictionary {
   private(set) var datasets: [String: MetadataValue] = [:]
   /// Why there may be more than is here.
-  private(set) var complaint: String?
+  private(set) var problem: String?
 
   private enum Encoding {
     case utf8, latin1
@@ -23,12 +23,12 @@ struct IPTCDictionary {
     var count = 0
     while rest.first == Self.marker {
       guard let (record, number, content) = Self.next(&rest) else {
-        complaint = "a dataset that is longer than what is there"
+        problem = "a dataset that is longer than what is there"
         break
       }
       count += 1
       guard count <= MetadataLimits.datasets else {
-        complaint = "more than \(MetadataLimits.datasets) datasets"
+        problem = "more than \(MetadataLimits.datasets) datasets"
         break
       }
       if record == 1, number == Self.codedCharacterSet { encoding = Self.encoding(content) }

@@ -44,9 +44,9 @@ struct XMLAttributes {
 
 final class XMLReader {
   enum Outcome: Equatable {
-    case whole
+    case complete
     /// The handler had enough.
-    case ended
+    case stopped
     /// Declared a document type, which XMP has no use for (ISO 16684-1 §7.3.2 admits none) and attackers have.
     case documentType
     /// Expat's words, and the byte where it gave up.
@@ -72,22 +72,22 @@ final class XMLReader {
       { context, name, attributes in
         let reader = XMLReader.at(context)
         guard let name, !reader.isEnded else { return }
-        reader.goOn(reader.handler.begin(XMLReader.name(name), XMLAttributes(pointer: attributes)))
+        reader.stop(unless: reader.handler.begin(XMLReader.name(name), XMLAttributes(pointer: attributes)))
       },
       { context, _ in
         let reader = XMLReader.at(context)
-        if !reader.isEnded { reader.goOn(reader.handler.end()) }
+        if !reader.isEnded { reader.stop(unless: reader.handler.end()) }
       })
     XML_SetCharacterDataHandler(parser) { context, text, length in
       let reader = XMLReader.at(context)
       guard let text, !reader.isEnded else { return }
       let bytes = UnsafeRawBufferPointer(start: text, count: Int(length)).bindMemory(to: UInt8.self)
-      reader.goOn(reader.handler.text(bytes))
+      reader.stop(unless: reader.handler.text(bytes))
     }
     XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
       let reader = XMLReader.at(context)
       reader.hasDocumentType = true
-      reader.goOn(false)
+      reader.stop(unless: false)
     }
   }
 
@@ -105,14 +105,14 @@ final class XMLReader {
         parser, bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count), isWhole ? 1 : 0)
     }
     if hasDocumentType { return .documentType }
-    if isEnded { return .ended }
-    if status == XML_STATUS_OK { return .whole }
+    if isEnded { return .stopped }
+    if status == XML_STATUS_OK { return .complete }
     let message = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "no well-formed XML"
     return .malformed(message, offset: Int(XML_GetCurrentByteIndex(parser)))
   }
 
-  private func goOn(_ wants: Bool) {
-    guard !wants else { return }
+  private func stop(unless continues: Bool) {
+    guard !continues else { return }
     isEnded = true
     XML_StopParser(parser, XML_Bool(XML_FALSE))
   }

@@ -5,15 +5,15 @@
 struct XMPDictionary {
   private(set) var properties: [String: MetadataValue] = [:]
   /// Why there may be more than is here.
-  private(set) var complaint: String?
+  private(set) var problem: String?
 
   init(_ packet: ArraySlice<UInt8>) {
     let builder = Builder()
     switch XMLReader.read(packet, builder) {
-    case .whole: break
-    case .ended: complaint = builder.complaint
-    case .documentType: complaint = "a document type declaration, which is refused"
-    case .malformed(let message, let offset): complaint = "\(message), at byte \(offset)"
+    case .complete: break
+    case .stopped: problem = builder.problem
+    case .documentType: problem = "a document type declaration, which is refused"
+    case .malformed(let message, let offset): problem = "\(message), at byte \(offset)"
     }
     builder.finish()
     properties = builder.properties
@@ -52,7 +52,7 @@ private final class Builder: XMLHandler {
   }
 
   private(set) var properties: [String: MetadataValue] = [:]
-  private(set) var complaint: String?
+  private(set) var problem: String?
   private var namespaces = XMPNamespaces()
   private var stack: [Element] = []
   private var nodes = 0
@@ -113,7 +113,7 @@ private final class Builder: XMLHandler {
   }
 
   private func refuse(_ reason: String) -> Bool {
-    complaint = reason
+    problem = reason
     return false
   }
 

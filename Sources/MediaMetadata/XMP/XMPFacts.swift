@@ -14,17 +14,17 @@ final class XMPFacts: XMLHandler {
   private(set) var rating: Int?
 
   /// Words without one of which a packet has nothing to tell.
-  private struct Words: OptionSet {
+  private struct SearchTerms: OptionSet {
     let rawValue: Int
-    static let rating = Words(rawValue: 1)
-    static let google = Words(rawValue: 2)
-    static let gainMap = Words(rawValue: 4)
-    static let apple = Words(rawValue: 8)
-    static let screenshot = Words(rawValue: 16)
+    static let rating = SearchTerms(rawValue: 1)
+    static let google = SearchTerms(rawValue: 2)
+    static let gainMap = SearchTerms(rawValue: 4)
+    static let apple = SearchTerms(rawValue: 8)
+    static let screenshot = SearchTerms(rawValue: 16)
   }
 
   /// What tells of a word: a namespace, or a name or a text.
-  private static let namespaces: [(Words, [UInt8])] = [
+  private static let namespaces: [(SearchTerms, [UInt8])] = [
     (.google, Array("http://ns.google.com/photos/".utf8)), (.gainMap, Array("http://ns.adobe.com/hdr-gain-map/".utf8)),
     (.apple, Array("http://ns.apple.com/".utf8)),
   ]
@@ -40,28 +40,28 @@ final class XMPFacts: XMLHandler {
   private static let textBytes = 256
 
   /// What may still be told; empty: it all was.
-  private var open: Words
+  private var pendingTerms: SearchTerms
   private var depth = 0
   /// The property whose text is being gathered, and how deep it stands.
   private var gathered: (property: Property, depth: Int)?
   private var text: [UInt8] = []
 
-  private init(_ words: Words) { open = words }
+  private init(_ terms: SearchTerms) { pendingTerms = terms }
 
   /// Reads what a packet tells; `nil` where it tells nothing. Of a packet of some kilobytes the search takes a microsecond or two.
   static func read(_ packet: ArraySlice<UInt8>) -> XMPFacts? {
     let part = packet.prefix(XMPPacket.maximumBytes)
-    let words = words(of: part)
-    guard !words.isEmpty else { return nil }
-    let facts = XMPFacts(words)
+    let terms = terms(of: part)
+    guard !terms.isEmpty else { return nil }
+    let facts = XMPFacts(terms)
     // Where it is damaged, or long, what came before is true all the same.
     _ = XMLReader.read(part, isWhole: false, facts)
     return facts
   }
 
-  private static func words(of packet: ArraySlice<UInt8>) -> Words {
+  private static func terms(of packet: ArraySlice<UInt8>) -> SearchTerms {
     packet.withUnsafeBytes { bytes in
-      var found: Words = []
+      var found: SearchTerms = []
       // Not the end of ISOSpeedRatings, which is everywhere, and not Windows' percentage.
       let hasRating = find(UInt8(ascii: "R"), in: bytes) { position in
         guard starts(with: ratingName, at: position - 1, in: bytes) else { return false }
@@ -107,7 +107,7 @@ final class XMPFacts: XMLHandler {
     }
     return attributes.forEach { name, value in
       if let property = property(name) { note(property, value) }
-      return !open.isEmpty
+      return !pendingTerms.isEmpty
     }
   }
 
@@ -122,7 +122,7 @@ final class XMPFacts: XMLHandler {
       text.withUnsafeBufferPointer { note(property, $0) }
     }
     depth -= 1
-    return !open.isEmpty
+    return !pendingTerms.isEmpty
   }
 
   private func property(_ name: XMLName) -> Property? {
@@ -136,11 +136,11 @@ final class XMPFacts: XMLHandler {
       found(.photoHDR, of: .gainMap)
       return nil
     }
-    if open.contains(.apple) {
+    if pendingTerms.contains(.apple) {
       if name.is("http://ns.apple.com/HDRGainMap/1.0/", "HDRGainMapVersion") { found(.photoHDR, of: []) }
       if name.is("http://ns.apple.com/pixeldatainfo/1.0/", "AuxiliaryImageType") { return .auxiliaryType }
     }
-    guard open.contains(.google), name.namespace.starts(with: Self.google) else { return nil }
+    guard pendingTerms.contains(.google), name.namespace.starts(with: Self.google) else { return nil }
     if XMLName.equal(name.namespace, "http://ns.google.com/photos/1.0/depthmap/") {
       found(.photoDepthEffect, of: [])
       return nil
@@ -161,7 +161,7 @@ final class XMPFacts: XMLHandler {
     case .rating:
       // Whole numbers, and what programs write for them: "3.0".
       if rating == nil, let number = Double(text), (-1...5).contains(number) { rating = Int(number.rounded()) }
-      open.remove(.rating)
+      pendingTerms.remove(.rating)
     case .projection: if ["equirectangular", "cylindrical"].contains(text) { found(.photoPanorama, of: []) }
     case .panoramaViewer: if text.lowercased() == "true" { found(.photoPanorama, of: []) }
     case .motion: if text == "1" { found(.photoLive, of: []) }
@@ -183,8 +183,8 @@ final class XMPFacts: XMLHandler {
     }
   }
 
-  private func found(_ subtype: MediaSubtypes, of words: Words) {
+  private func found(_ subtype: MediaSubtypes, of terms: SearchTerms) {
     subtypes.insert(subtype)
-    open.subtract(words)
+    pendingTerms.subtract(terms)
   }
 }

@@ -5,7 +5,7 @@ struct XMPNamespaces {
   static let meta: StaticString = "adobe:ns:meta/"
 
   /// Namespaces of this file that are known by no prefix, with the one that each got.
-  private var own: [String: String] = [:]
+  private var assignedPrefixes: [String: String] = [:]
   private var keys: [[UInt8]: String] = [:]
 
   /// The key of a property. Two namespaces that a file calls by the same prefix are told apart by a number.
@@ -20,15 +20,15 @@ struct XMPNamespaces {
 
   private mutating func prefix(_ name: XMLName) -> String {
     let namespace = String(decoding: name.namespace, as: UTF8.self)
-    if let prefix = Self.known[namespace] ?? own[namespace] { return prefix }
+    if let prefix = Self.known[namespace] ?? assignedPrefixes[namespace] { return prefix }
     let wanted = name.prefix.isEmpty ? "ns" : String(decoding: name.prefix, as: UTF8.self)
     var prefix = wanted
     var number = 2
-    while Self.knownPrefixes.contains(prefix) || own.values.contains(prefix) {
+    while Self.knownPrefixes.contains(prefix) || assignedPrefixes.values.contains(prefix) {
       prefix = "\(wanted)\(number)"
       number += 1
     }
-    own[namespace] = prefix
+    assignedPrefixes[namespace] = prefix
     return prefix
   }
 

@@ -1,23 +1,23 @@
 import AccessControl
 import PhotoModel
 
-/// Who is asking, once that is known.
+/// The authenticated sender of a request: a principal and how it proved its identity.
 struct Caller: Sendable {
   enum Credential: Sendable, Hashable { case none, bearer, session, signature }
 
-  let principal: Principal
+  private(set) var principal: Principal
   let credential: Credential
-  /// Whose prepared answers it shares; `nil`: nothing is prepared for it.
+  /// The class of callers that share prepared responses. `nil`: no prepared responses for this caller.
   let accessClass: AccessClass?
-  /// Seconds since 1970 when what it came with ends.
+  /// When the credential expires, in seconds since 1970. `nil`: never.
   let expires: Int64?
-  /// The identifier of its token.
+  /// The identifier of the caller's token.
   let token: String?
-  /// What has to be looked up before anything else: that the issuer of a signed URL still sees what it is for.
+  /// A check to do first: that the issuer of a signed URL still sees the signed collection.
   let condition: Grant.Condition?
 
-  /// Nobody was asked for a token, for there are none.
-  init(tokenless principal: Principal) {
+  /// A caller without a credential; only possible if no token was ever made.
+  init(withoutCredential principal: Principal) {
     self.principal = principal
     (credential, accessClass) = (.none, .anybody)
     (expires, token, condition) = (nil, nil, nil)
@@ -32,18 +32,26 @@ struct Caller: Sendable {
     condition = grant.condition
   }
 
-  /// Whether it is shown nothing that anybody else would not be shown as well.
-  var isAnybody: Bool { credential == .none }
+  /// The same caller without a scope.
+  func without(_ scope: Scope) -> Caller {
+    var caller = self
+    caller.principal = Principal(
+      name: principal.name, scopes: principal.scopes.subtracting([scope]), visibility: principal.visibility)
+    return caller
+  }
 
-  /// When the URL alone stops being enough; what else a caller comes with is asked for its end each time.
-  var urlEnds: Int64? { credential == .signature ? expires : nil }
+  /// Whether the response would be the same for every caller, because no credential was sent.
+  var sendsNoCredential: Bool { credential == .none }
+
+  /// When a signed URL expires. `nil` for other credentials, whose expiry is checked with each request.
+  var urlExpiry: Int64? { credential == .signature ? expires : nil }
 }
 
-/// What a request says of who is asking.
-enum Identity: Sendable {
+/// The result of authentication.
+enum AuthenticationResult: Sendable {
   case caller(Caller)
-  /// It says nothing, and there are tokens.
-  case nobody
-  /// What it says is no good.
-  case refused(Refusal, Caller.Credential)
+  /// No credential was sent, and a credential is required because a token was made.
+  case missing
+  /// The credential is invalid.
+  case rejected(CredentialError, Caller.Credential)
 }

@@ -3,20 +3,20 @@ import AssetLibrary
 import HTTPCore
 import PhotoModel
 
-/// What can be signed: a path with its query, of one image or of one album.
+/// A path with its query that can be signed: of one image or of one album.
 package struct SignedTarget: Sendable {
-  /// As it was given, without what a signature adds.
+  /// The target without the signature's parameters.
   private let target: RequestTarget
   package let subject: URLSignature.Subject
-  /// The album that all of is opened; `nil`: one image is.
+  /// The album that the signature grants as a whole. `nil`: it grants one image.
   package let collection: String?
 
   /// - Parameter text: `/v1/assets/ID/image?…`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
   package init(_ text: String) throws(Problem) {
     guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let target = RequestTarget(text, method: .get, host: nil), let parameters = target.parameters
-    else { throw QueryReader.invalid("path", "is a path of this daemon's, percent-encoded, with its query") }
-    guard !URLSignature.isIn(parameters) else { throw QueryReader.invalid("path", "is signed already") }
+    else { throw QueryReader.invalid("path", "must be a path of this daemon, percent-encoded, with its query") }
+    guard !URLSignature.isPresent(in: parameters) else { throw QueryReader.invalid("path", "is signed already") }
     self.target = target
     switch Route(target.segments) {
     case .image:
@@ -28,48 +28,49 @@ package struct SignedTarget: Sendable {
       subject = Self.subject(ofCollection: identifier)
     default:
       throw QueryReader.invalid(
-        "path", "is that of one image (/v1/assets/ID/image) or of one album (/v1/collections/ID)")
+        "path", "must be that of one image (/v1/assets/ID/image) or of one album (/v1/collections/ID)")
     }
   }
 
-  /// What stands for a collection, whichever of its resources is asked for.
+  /// The signed subject of a collection. It is the same for all resources of the collection.
   static func subject(ofCollection identifier: String) -> URLSignature.Subject {
     URLSignature.Subject(segments: ["v1", "collections", identifier])
   }
 
-  /// What there is of it for whoever signs it.
-  package enum Sight: Sendable {
-    case there, noSuchAsset, noSuchCollection
-    /// A collection, and no album.
-    case noAlbum
+  /// The result of looking up the target for the signing principal.
+  package enum LookupResult: Sendable {
+    case found, noSuchAsset, noSuchCollection
+    /// A collection that is not an album.
+    case notAnAlbum
 
     package func check() throws(Problem) {
       switch self {
-      case .there: return
+      case .found: return
       case .noSuchAsset: throw .assetNotFound
       case .noSuchCollection: throw .collectionNotFound
-      case .noAlbum: throw QueryReader.invalid("path", "is that of an album, not of another list")
+      case .notAnAlbum: throw QueryReader.invalid("path", "must be that of an album, not of another list")
       }
     }
   }
 
-  /// Blocks for as long as the catalogue does.
-  package func sight(
-    of principal: Principal, in library: any AssetFetching
-  ) throws(AssetSourceError) -> Sight {
+  /// Blocks during the catalogue lookup.
+  package func lookUp(
+    of principal: Principal, in library: any LibraryFetcher
+  ) throws(AssetSourceError) -> LookupResult {
     guard let collection else {
       let asset = try library.asset(LocalIdentifier(subject.segments[2]), for: principal)
-      return asset == nil ? .noSuchAsset : .there
+      return asset == nil ? .noSuchAsset : .found
     }
     guard let found = try library.collection(LocalIdentifier(collection), CollectionQuery(), for: principal) else {
       return .noSuchCollection
     }
-    return found.type == .album ? .there : .noAlbum
+    return found.type == .album ? .found : .notAnAlbum
   }
 
   /// The signed URL, path-absolute.
   package func url(_ signature: URLSignature) -> String {
-    let query = signature.parameters.map { "\($0.name)=\(RequestTarget.encoded($0.value))" }.joined(separator: "&")
+    let query = signature.parameters.map { "\($0.name)=\(RequestTarget.percentEncoded($0.value))" }.joined(
+      separator: "&")
     guard let own = target.query, !own.isEmpty else { return "\(target.path)?\(query)" }
     return "\(target.path)?\(own)&\(query)"
   }

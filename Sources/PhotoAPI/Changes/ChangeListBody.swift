@@ -1,5 +1,5 @@
-// POST /v1/changes: a JSON object becomes a list of change requests. Whatever is wrong with an entry's own words is found
-// here, and said with its index; what is wrong with what it names is the library's to find.
+// POST /v1/changes: parses the JSON body into a list of change requests. Errors in an entry's own members are found
+// here and reported with the entry's index. Whether the named assets and collections exist is checked by the library.
 
 import AssetLibrary
 import FoundationEssentials
@@ -9,22 +9,22 @@ import PhotoModel
 struct ChangeListBody: Sendable {
   let requests: [ChangeRequest]
 
-  private static let mostAltitude = 1_000_000.0
+  private static let maximumAltitude = 1_000_000.0
   private static let pathBytes = 4096
 
   init(_ request: HTTPRequest, _ limits: ChangeLimits, for principal: Principal) throws(Problem) {
     var body = try JSONObjectReader(request)
     let value = body.value("changes")
     try body.finish()
-    guard case .list(let entries) = value, entries.count <= limits.entries else {
-      throw QueryReader.invalid("changes", "is a list of at most \(limits.entries) change requests")
+    guard case .array(let entries) = value, entries.count <= limits.entries else {
+      throw QueryReader.invalid("changes", "must be a list of at most \(limits.entries) change requests")
     }
     var requests: [ChangeRequest] = []
     requests.reserveCapacity(entries.count)
     for (index, entry) in entries.enumerated() {
       do throws(Problem) {
         guard case .object(let members) = entry else {
-          throw QueryReader.invalid("changes", "is a list of objects")
+          throw QueryReader.invalid("changes", "must be a list of objects")
         }
         var reader = EntryReader(JSONObjectReader(members), limits)
         requests.append(try reader.request(for: principal))
@@ -35,7 +35,7 @@ struct ChangeListBody: Sendable {
     self.requests = requests
   }
 
-  /// Reads one entry.
+  /// Parses one entry.
   private struct EntryReader {
     private var entry: JSONObjectReader
     private let limits: ChangeLimits
@@ -80,12 +80,12 @@ struct ChangeListBody: Sendable {
       case "setAdjustments", "revertAdjustments":
         throw Problem(
           422, "change-unsupported", "This change is not supported",
-          detail: "Adjustments can't be set or reverted yet; leave \(type) out.", parameter: "type")
+          detail: "Setting and reverting adjustments is not supported yet: \(type).", parameter: "type")
       default:
         throw QueryReader.invalid(
           "type",
-          "is one of updateAsset, deleteAsset, restoreAsset, createAsset, createAlbum, createFolder, updateCollection, "
-            + "deleteCollection, addAssets, removeAssets, insertAssets, moveAssets, replaceAssets")
+          "must be one of updateAsset, deleteAsset, restoreAsset, createAsset, createAlbum, createFolder, "
+            + "updateCollection, deleteCollection, addAssets, removeAssets, insertAssets, moveAssets, replaceAssets")
       }
       try entry.finish()
       return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
@@ -97,12 +97,12 @@ struct ChangeListBody: Sendable {
       var update = AssetUpdate()
       update.isFavorite = try optionalFlag("isFavorite")
       update.isHidden = try optionalFlag("isHidden")
-      if entry.isNull("creationDate") { throw QueryReader.invalid("creationDate", "is a date") }
+      if entry.isNull("creationDate") { throw QueryReader.invalid("creationDate", "must be a date") }
       if let text = try entry.text("creationDate") {
         do throws(MalformedRFC3339) {
           update.creationDate = try Timestamp(rfc3339: text)
         } catch {
-          throw QueryReader.invalid("creationDate", "is a date such as 2024-05-01T12:30:00Z")
+          throw QueryReader.invalid("creationDate", "must be a date such as 2024-05-01T12:30:00Z")
         }
       }
       if entry.has("location") {
@@ -110,7 +110,7 @@ struct ChangeListBody: Sendable {
         update.location = .some(try location())
       }
       guard update != AssetUpdate() else {
-        throw QueryReader.invalid("type", "updateAsset has one of isFavorite, isHidden, creationDate, location")
+        throw QueryReader.invalid("type", "updateAsset needs isFavorite, isHidden, creationDate or location")
       }
       return update
     }
@@ -118,7 +118,7 @@ struct ChangeListBody: Sendable {
     private mutating func location() throws(Problem) -> Location? {
       if entry.isNull("location") { return nil }
       guard case .object(let members) = entry.value("location") else {
-        throw QueryReader.invalid("location", "is an object with latitude and longitude, or null")
+        throw QueryReader.invalid("location", "must be an object with latitude and longitude, or null")
       }
       var place = JSONObjectReader(members)
       func number(_ name: String, _ most: Double) throws(Problem) -> Double? {
@@ -127,20 +127,20 @@ struct ChangeListBody: Sendable {
         case nil: return nil
         case .integer(let value): number = Double(value)
         case .number(let value): number = value
-        default: throw QueryReader.invalid("location", "has numbers")
+        default: throw QueryReader.invalid("location", "must contain only numbers")
         }
         guard number.magnitude <= most else {
-          throw QueryReader.invalid("location", "has a \(name) from \(Int(-most)) to \(Int(most))")
+          throw QueryReader.invalid("location", "must have a \(name) from \(Int(-most)) to \(Int(most))")
         }
         return number
       }
       let (latitude, longitude) = (try number("latitude", 90), try number("longitude", 180))
-      let altitude = try number("altitude", ChangeListBody.mostAltitude)
+      let altitude = try number("altitude", ChangeListBody.maximumAltitude)
       do throws(Problem) { try place.finish() } catch {
-        throw QueryReader.invalid("location", "has latitude, longitude and altitude alone")
+        throw QueryReader.invalid("location", "must have no members except latitude, longitude and altitude")
       }
       guard let latitude, let longitude else {
-        throw QueryReader.invalid("location", "has a latitude and a longitude")
+        throw QueryReader.invalid("location", "must have a latitude and a longitude")
       }
       return Location(latitude: latitude, longitude: longitude, altitude: altitude)
     }
@@ -149,14 +149,14 @@ struct ChangeListBody: Sendable {
       let path = try entry.text("path")
       let upload = try entry.text("upload")
       guard (path == nil) != (upload == nil) else {
-        throw QueryReader.invalid("path", "is a file in the library; or upload is what POST /v1/assets answered")
+        throw QueryReader.invalid("path", "must name a file in the library; or give upload instead")
       }
-      if let upload { return .useUpload(try LocalIdentifier(parameter: upload, "upload")) }
+      if let upload { return .createAssetFromUpload(try LocalIdentifier(parameter: upload, "upload")) }
       let bytes = Array((path ?? "").utf8)
       guard (1...ChangeListBody.pathBytes).contains(bytes.count), bytes.first != UInt8(ascii: "/"), !bytes.contains(0)
       else {
         throw QueryReader.invalid(
-          "path", "is relative to the library's folder, of at most \(ChangeListBody.pathBytes) bytes")
+          "path", "must be relative to the library folder and have at most \(ChangeListBody.pathBytes) bytes")
       }
       return .createAsset(path: bytes)
     }
@@ -173,16 +173,16 @@ struct ChangeListBody: Sendable {
         update.parent = .some(entry.isNull("parent") ? nil : try optionalTarget("parent"))
       }
       guard update != CollectionUpdate() else {
-        throw QueryReader.invalid("type", "updateCollection has one of title, keyAsset, parent")
+        throw QueryReader.invalid("type", "updateCollection needs at least one of title, keyAsset, parent")
       }
       return update
     }
 
     private mutating func members(_ type: String) throws(Problem) -> ChangeRequest.Action {
       let collection = try target("collection")
-      let limit = limits.assetsAnEntry
+      let limit = limits.assetsPerEntry
       guard let names = try entry.texts("assets", atMost: limit) else {
-        throw QueryReader.invalid("assets", "is a list of at most \(limit) assets")
+        throw QueryReader.invalid("assets", "must be a list of at most \(limit) assets")
       }
       var assets: [ChangeTarget] = []
       assets.reserveCapacity(names.count)
@@ -191,13 +191,13 @@ struct ChangeListBody: Sendable {
       case "addAssets": return .addAssets(collection, assets)
       case "removeAssets": return .removeAssets(collection, assets)
       case "replaceAssets":
-        guard case .list(let values) = entry.value("indexes"), values.count == assets.count else {
-          throw QueryReader.invalid("indexes", "is a list of as many whole numbers as there are assets")
+        guard case .array(let values) = entry.value("indexes"), values.count == assets.count else {
+          throw QueryReader.invalid("indexes", "must be a list of whole numbers, one for each asset")
         }
         var indexes: [Int] = []
         for value in values {
           guard case .integer(let index) = value, index >= 0 else {
-            throw QueryReader.invalid("indexes", "is a list of whole numbers from 0")
+            throw QueryReader.invalid("indexes", "must be a list of whole numbers from 0")
           }
           indexes.append(index)
         }
@@ -212,12 +212,12 @@ struct ChangeListBody: Sendable {
     }
 
     private mutating func title() throws(Problem) -> String? {
-      if entry.isNull("title") { throw QueryReader.invalid("title", "is a string") }
+      if entry.isNull("title") { throw QueryReader.invalid("title", "must be a string") }
       guard let title = try entry.text("title") else { return nil }
       guard (1...limits.titleBytes).contains(title.utf8.count),
         !title.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
       else {
-        throw QueryReader.invalid("title", "has 1 to \(limits.titleBytes) bytes, and no control characters")
+        throw QueryReader.invalid("title", "must have 1 to \(limits.titleBytes) bytes and no control characters")
       }
       return title
     }
@@ -227,7 +227,7 @@ struct ChangeListBody: Sendable {
     private mutating func newPlaceholder() throws(Problem) -> String? {
       guard let name = try entry.text("placeholder") else { return nil }
       guard Self.isPlaceholder(name) else {
-        throw QueryReader.invalid("placeholder", "is a $ and 1 to 63 of A-Z, a-z, 0-9, -, . and _")
+        throw QueryReader.invalid("placeholder", "must be a $ followed by 1 to 63 of A-Z, a-z, 0-9, -, . and _")
       }
       return name
     }
@@ -248,14 +248,14 @@ struct ChangeListBody: Sendable {
     }
 
     private mutating func optionalFlag(_ name: String) throws(Problem) -> Bool? {
-      if entry.isNull(name) { throw QueryReader.invalid(name, "is true or false") }
+      if entry.isNull(name) { throw QueryReader.invalid(name, "must be true or false") }
       return entry.has(name) ? try entry.flag(name) : nil
     }
 
     private static func target(_ text: String, _ name: String) throws(Problem) -> ChangeTarget {
       guard text.hasPrefix("$") else { return .existing(try LocalIdentifier(parameter: text, name)) }
       guard isPlaceholder(text) else {
-        throw QueryReader.invalid(name, "is a localIdentifier, or a placeholder of an entry before this one")
+        throw QueryReader.invalid(name, "must be a localIdentifier, or the placeholder of an earlier entry")
       }
       return .placeholder(text)
     }
@@ -268,12 +268,12 @@ struct ChangeListBody: Sendable {
 }
 
 extension JSONObjectReader {
-  /// Whether there is a member of that name, be it null.
+  /// Whether there is a member with that name, including null.
   mutating func has(_ name: String) -> Bool {
-    note(name)
-    return holds(name)
+    markRead(name)
+    return hasMember(name)
   }
 
-  /// Whether it is there and null.
+  /// Whether the member exists and is null.
   mutating func isNull(_ name: String) -> Bool { has(name) && value(name) == nil }
 }

@@ -10,20 +10,20 @@ struct ChangeRoutes: Sendable {
   static let pageSize = 1000
 
   let catalogue: Catalogue
-  let lists: ChangeLists
+  let lists: ChangeListExecutor
   let fetchResultChanges: FetchResultChangeRoute
-  /// Where lists are read anew.
+  /// Queue that reads long lists again.
   let fetches: WorkQueue
   let logger: Logger
 
-  /// What changed since a token.
+  /// The changes since a change token.
   func history(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     var query = try QueryReader(request.target)
     let since = query.text("since")
     let limit = try query.number("limit", in: Self.pageSizes) ?? Self.pageSize
     let filter = try ChangeFilter(&query)
     try query.finish()
-    guard let since else { throw QueryReader.invalid("since", "is missing: a changeToken of an answer") }
+    guard let since else { throw QueryReader.invalid("since", "is missing; give the changeToken of a response") }
     let changes: LibraryChanges
     do throws(ChangeHistoryError) {
       changes = try catalogue.changes(since: since, filter, limit: limit, for: principal)
@@ -34,7 +34,7 @@ struct ChangeRoutes: Sendable {
       .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: ChangesJSON.encode(changes))
   }
 
-  /// Carries out a change list.
+  /// Executes a change list.
   func perform(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let body = try ChangeListBody(request, lists.limits, for: principal)
@@ -44,17 +44,17 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error)
     }
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let changeToken: String
       let created: [String: String]
     }
-    let shape = Shape(
+    let shape = Payload(
       changeToken: outcome.changeToken, created: outcome.created.mapValues(\.rawValue))
     return HTTPResponse(
       .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: JSONBody.encode(shape))
   }
 
-  /// Tells of changes as they are made: of the library's from a token on, or of a fetch result's.
+  /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
   func stream(
     _ request: HTTPRequest, _ principal: Principal, _ streams: ChangeStreams, _ reply: Reply,
     isAdmitted: @escaping @Sendable () -> Bool
@@ -69,12 +69,12 @@ struct ChangeRoutes: Sendable {
     if let fetchResult {
       for other in ["since", "types", "collection"] where query.values[other] != nil {
         throw QueryReader.invalid(
-          other, "does not go with fetchResult: the stream tells of that list, from the state on that it shows")
+          other, "can't be combined with fetchResult, whose own state is the start of the stream")
       }
       source = try FetchResultStream(
-        fetchResult, comingBackFrom: last, fetchResultChanges, fetches, principal, isAdmitted: isAdmitted)
+        fetchResult, lastEventID: last, fetchResultChanges, fetches, principal, isAdmitted: isAdmitted)
     } else {
-      // What the client got last is newer than the URL that it came with.
+      // The last event that the client received is newer than the token in its URL.
       let start = try start(last ?? since, filter, principal)
       source = HistoryStream(
         catalogue: catalogue, filter: filter, principal: principal, since: start, logger: logger,
@@ -84,7 +84,7 @@ struct ChangeRoutes: Sendable {
     try streams.add(source, reply)
   }
 
-  /// Where a stream begins: at a token, if it is one, or now.
+  /// The start of a stream: the given token if it is valid, otherwise now.
   private func start(
     _ token: String?, _ filter: ChangeFilter, _ principal: Principal
   ) throws(Problem) -> String {
@@ -95,10 +95,10 @@ struct ChangeRoutes: Sendable {
       throw problem(.source(error), parameter: "since")
     }
     do throws(ChangeHistoryError) {
-      // Whether there is such a token and such a collection.
+      // Checks that the token and the collection exist.
       _ = try catalogue.changes(since: start, filter, limit: 1, for: principal)
     } catch {
-      // That it has expired is told by an event: a client does not come again after any other answer than 200.
+      // An expired token is reported by an event: after a response other than 200, a client does not reconnect.
       if error != .expiredToken { throw problem(error, parameter: "since") }
     }
     return start
@@ -112,14 +112,14 @@ struct ChangeRoutes: Sendable {
   private func problem(_ error: ChangeListError) -> Problem {
     switch error.reason {
     case .source(let cause), .files(.catalogue(let cause)): log(cause)
-    case .files(let cause): logger.warning("files were not changed", metadata: ["error": "\(cause)"])
+    case .files(let cause): logger.warning("file change failed", metadata: ["error": "\(cause)"])
     default: break
     }
     return Problem(error)
   }
 
   private func log(_ error: AssetSourceError) {
-    logger.error("the catalogue failed", metadata: ["error": "\(error)"])
+    logger.error("catalogue failed", metadata: ["error": "\(error)"])
   }
 }
 
@@ -130,7 +130,7 @@ extension ChangeFilter {
       types = []
       for word in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let type = ObjectType(rawValue: String(word)) else {
-          throw QueryReader.invalid("types", "is a list of asset and collection")
+          throw QueryReader.invalid("types", "must be a list of the words asset and collection")
         }
         types.insert(type)
       }
@@ -139,9 +139,9 @@ extension ChangeFilter {
   }
 }
 
-/// What changed, as clients see it.
+/// Changes as clients see them.
 enum ChangesJSON {
-  private struct Shape: Encodable {
+  private struct Payload: Encodable {
     struct Objects: Encodable {
       struct Asset: Encodable {
         let localIdentifier: String
@@ -173,14 +173,14 @@ enum ChangesJSON {
 
   static func encode(_ changes: LibraryChanges) -> [UInt8] {
     JSONBody.encode(
-      Shape(
+      Payload(
         changeToken: changes.changeToken,
-        assets: Shape.Objects(
+        assets: Payload.Objects(
           inserted: changes.assets.inserted.map(\.rawValue), deleted: changes.assets.deleted.map(\.rawValue),
           assets: changes.assets.updated.map {
             .init(localIdentifier: $0.localIdentifier.rawValue, assetContentChanged: $0.isContentChanged)
           }, collections: nil),
-        collections: Shape.Objects(
+        collections: Payload.Objects(
           inserted: changes.collections.inserted.map(\.rawValue),
           deleted: changes.collections.deleted.map(\.rawValue), assets: nil,
           collections: changes.collections.updated.map { .init(localIdentifier: $0.localIdentifier.rawValue) }),

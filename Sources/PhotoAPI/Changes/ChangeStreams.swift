@@ -1,12 +1,12 @@
-// GET /v1/changes/stream: who listens, and one worker that tells them.
+// GET /v1/changes/stream: all open streams, and one worker that sends their events.
 //
-//     commit -> ChangeFeed -> libraryDidChange -> each stream that is free: its turn on the worker
-//     turn: what its source tells since the state that it told last -> one event -> written, and the next turn when the
-//           client has taken it
+//     commit -> ChangeFeed -> libraryDidChange -> each idle stream gets a turn on the worker
+//     turn: the source's changes since the last sent state -> one event -> written; the next turn begins when the
+//           client has read it
 //
-// A source tells of the library's history (HistoryStream), or of a list (FetchResultStream). What a listener has not been
-// told lies in the catalogue and nowhere else: a client that reads slowly costs its last event, and what comes meanwhile is
-// told it together. A stream that waits holds no thread.
+// The source of a stream is the library's history (HistoryStream) or a list (FetchResultStream). Unsent changes are
+// kept only in the catalogue: a slow client costs the memory of one event, and later changes are combined into its
+// next event. A waiting stream holds no thread.
 
 import AssetLibrary
 import Dispatch
@@ -19,15 +19,17 @@ import Synchronization
 
 package final class ChangeStreams: ChangeObserver, Sendable {
   package struct Limits: Sendable, Hashable {
-    /// Streams at a time.
+    /// Maximum number of open streams.
     package var streams = 256
-    /// A stream that has nothing to say says so now and then, so that proxies leave it be and the dead are noticed.
+    /// Interval between the heartbeats of an idle stream. They keep proxies from closing it and detect dead
+    /// connections.
     package var heartbeat = Duration.seconds(15)
-    /// Objects that one who reads slowly may be behind; more are not told of one by one.
-    package var objectsBehind = 10_000
-    /// Objects of one event, as far as commits allow.
-    package var objectsAnEvent = 1000
-    /// When a client that lost its stream comes again, in milliseconds.
+    /// Maximum number of changed objects that a slow client may lag behind. Beyond that it gets a `reload` event
+    /// instead of single changes.
+    package var streamLagObjects = 10_000
+    /// Approximate maximum of objects in one event; a commit is not split.
+    package var objectsPerEvent = 1000
+    /// Delay before a client reconnects after losing its stream, in milliseconds.
     package var retryMilliseconds = 2000
 
     package init() {}
@@ -35,15 +37,15 @@ package final class ChangeStreams: ChangeObserver, Sendable {
 
   private struct State {
     var streams: [ObjectIdentifier: ChangeStream] = [:]
-    /// Those whose answer has not begun yet.
-    var beginning = 0
-    var isEnding = false
+    /// The number of streams whose response has not begun yet.
+    var startingCount = 0
+    var isShuttingDown = false
   }
 
   private let limits: Limits
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
-  /// One after the other: each turn is a few reads.
+  /// Serial queue for turns: each turn is a few reads.
   private let queue: WorkQueue
 
   package init(limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
@@ -52,46 +54,46 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     queue = WorkQueue(label: "photod.stream", workers: 1, limit: max(1, limits.streams) * 2, qos: .userInitiated)
   }
 
-  /// A proxy that gathers what it passes on would keep events to itself.
+  /// `X-Accel-Buffering: no`, because a buffering proxy would hold events back.
   static let fields = [
     (name: "Content-Type", value: "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
   ]
 
   package var count: Int { state.withLock { $0.streams.count } }
 
-  /// Begins to tell a client. Throws where there are too many already.
+  /// Opens a stream. Throws 429 if there are too many, and 503 during shutdown.
   func add(_ source: any ChangeStreamSource, _ reply: Reply) throws(Problem) {
     let problem: Problem? = state.withLock { state in
-      if state.isEnding {
+      if state.isShuttingDown {
         return Problem(
-          503, "shutting-down", "The daemon is ending", detail: "Ask again in a moment.", fields: ["Retry-After": "5"])
+          503, "shutting-down", "Shutting down", detail: "Retry after a moment.", fields: ["Retry-After": "5"])
       }
-      if state.streams.count + state.beginning >= limits.streams {
+      if state.streams.count + state.startingCount >= limits.streams {
         return Problem(
           429, "too-many-streams", "Too many streams",
-          detail: "There are \(limits.streams) streams already; close some, or ask GET /v1/changes now and then.",
+          detail: "The limit of \(limits.streams) streams is reached. Close some, or poll GET /v1/changes.",
           fields: ["Retry-After": "30"])
       }
-      state.beginning += 1
+      state.startingCount += 1
       return nil
     }
     if let problem { throw problem }
     let stream = ChangeStream(source: source, reply: reply, now: now())
     reply.start(ResponseHead(.ok, Self.fields))
     reply.write([Array("retry: \(limits.retryMilliseconds)\n\(Self.line(source.eventID))\n".utf8)])
-    // Nobody else writes to it before this.
-    let isEnding = state.withLock { state in
-      state.beginning -= 1
-      if !state.isEnding { state.streams[ObjectIdentifier(stream)] = stream }
-      return state.isEnding
+    // No other code writes to the response before this point.
+    let isShuttingDown = state.withLock { state in
+      state.startingCount -= 1
+      if !state.isShuttingDown { state.streams[ObjectIdentifier(stream)] = stream }
+      return state.isShuttingDown
     }
-    if isEnding { return reply.finish() }
+    if isShuttingDown { return reply.finish() }
     reply.onClose { [weak self, weak stream] in
       guard let self, let stream else { return }
       stream.ended()
       remove(stream)
     }
-    // What came between the token and now.
+    // Send the changes between the token and now.
     wake(stream)
   }
 
@@ -99,19 +101,19 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     for stream in state.withLock({ Array($0.streams.values) }) { wake(stream) }
   }
 
-  /// To be called about once a second.
+  /// Keeps sources alive and sends heartbeats. Call about once a second.
   package func tick() {
     let now = now()
     for stream in state.withLock({ Array($0.streams.values) }) {
       stream.source.keepAlive()
-      if stream.hasNewsAfterRest(now) || stream.needsHeartbeat(now, limits.heartbeat) { wake(stream) }
+      if stream.isDueAfterCooldown(now) || stream.needsHeartbeat(now, limits.heartbeat) { wake(stream) }
     }
   }
 
-  /// Ends all streams, and takes no more.
+  /// Ends all streams and accepts no new ones.
   package func end() {
     let streams = state.withLock { state in
-      state.isEnding = true
+      state.isShuttingDown = true
       defer { state.streams = [:] }
       return Array(state.streams.values)
     }
@@ -122,47 +124,47 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     state.withLock { $0.streams[ObjectIdentifier(stream)] = nil }
   }
 
-  /// Gives a stream a turn, if it has none already and its client has taken what it was told.
+  /// Gives a stream a turn, unless it has one already or its client has not read the last event.
   private func wake(_ stream: ChangeStream) {
-    guard stream.wakes(now()) else { return }
-    if !queue.submit({ [self] in turn(stream) }) {
-      // Its heartbeat comes back to it.
-      stream.missedTurn()
+    guard stream.claimTurn(now()) else { return }
+    if !queue.submit({ [self] in runTurn(stream) }) {
+      // The next heartbeat retries.
+      stream.abandonTurn()
     }
   }
 
-  /// On the worker: tells one event, or goes through history that is none for it.
-  private func turn(_ stream: ChangeStream) {
-    guard stream.takesTurn() else { return }
-    take(stream.source.next(limits), for: stream)
+  /// On the worker: sends one event, or skips history that the client does not get.
+  private func runTurn(_ stream: ChangeStream) {
+    guard stream.beginTurn() else { return }
+    handle(stream.source.next(limits), for: stream)
   }
 
-  private func take(_ step: ChangeStreamStep, for stream: ChangeStream) {
+  private func handle(_ step: ChangeStreamStep, for stream: ChangeStream) {
     let now = now()
     switch step {
-    case .nothing:
+    case .idle:
       let isDue = stream.needsHeartbeat(now, limits.heartbeat)
-      if isDue { write(Array(":\n\n".utf8), to: stream, now) } else if stream.rests() { wake(stream) }
+      if isDue { write(Array(":\n\n".utf8), to: stream, now) } else if stream.endTurn() { wake(stream) }
     case .skipped:
-      stream.hasNews()
-      if stream.rests() { wake(stream) }
+      stream.markPending()
+      if stream.endTurn() { wake(stream) }
     case .event(let name, let id, let data, let hasMore):
-      if hasMore { stream.hasNews() }
+      if hasMore { stream.markPending() }
       var event = Array("\(Self.line(id))event: \(name)\ndata: ".utf8)
       event.reserveCapacity(event.count + data.count + 2)
       event += data
       event += Array("\n\n".utf8)
       write(event, to: stream, now)
-    case .elsewhere(let queue, let work):
+    case .deferred(let queue, let work):
       let isAccepted = queue.submit { [self] in
         let begin = self.now()
         let step = work()
         let end = self.now()
-        stream.restsUntil(end + (end - begin))
-        take(step, for: stream)
+        stream.coolDown(end + (end - begin))
+        handle(step, for: stream)
       }
-      // Its heartbeat comes back to it.
-      if !isAccepted { stream.missedTurn() }
+      // The next heartbeat retries.
+      if !isAccepted { stream.abandonTurn() }
     case .end:
       remove(stream)
       if stream.end() { stream.reply.finish() }
@@ -174,45 +176,46 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   private func write(_ bytes: [UInt8], to stream: ChangeStream, _ now: ContinuousClock.Instant) {
     stream.wrote(now)
     stream.reply.responder.write([bytes]) { [weak self] in
-      // The client has taken it.
-      if stream.rests() { self?.wake(stream) }
+      // The client has read the event.
+      if stream.endTurn() { self?.wake(stream) }
     }
   }
 }
 
-/// What a stream tells of.
+/// The source of a stream's events.
 protocol ChangeStreamSource: Sendable {
-  /// Names the state that the client knows: what it says when it comes back. `nil`: it goes on saying what it said.
+  /// Identifies the state that the client has; the client sends it back when it reconnects. `nil`: the client keeps
+  /// its previous identifier.
   var eventID: String? { get }
 
-  /// What it is to be told now. On the worker; never at the same time for one stream.
+  /// The next step for the client. Called on the worker, never concurrently for one stream.
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep
 
-  /// The stream is still there. About once a second, perhaps during ``next(_:)``.
+  /// Keeps the source's leases alive. Called about once a second, possibly during ``next(_:)``.
   func keepAlive()
 }
 
 enum ChangeStreamStep: Sendable {
-  case nothing
-  /// There was something that the client is not told of, and there is more.
+  case idle
+  /// Some history was skipped that the client does not get, and there is more.
   case skipped
   case event(String, id: String?, data: [UInt8], hasMore: Bool)
-  /// To find it out takes longer than others should wait for the worker. That queue gives the step; afterwards the stream
-  /// rests for as long as it took, so that it takes no more than half of anybody's time.
-  case elsewhere(WorkQueue, @Sendable () -> ChangeStreamStep)
-  /// The client may not be told any more, or can't be.
+  /// Computing the step takes too long for the worker, so the given queue does it. Afterwards the stream pauses for as
+  /// long as the computation took, so that it uses at most half of the queue's time.
+  case deferred(WorkQueue, @Sendable () -> ChangeStreamStep)
+  /// The stream ends: the client is no longer authorized, or the step failed.
   case end
 }
 
-/// One client that listens.
+/// One open stream.
 final class ChangeStream: Sendable {
   private struct State {
-    /// It waits for its turn, has it, or waits for its client.
+    /// It waits for its turn, has its turn, or waits for its client to read.
     var isBusy = false
-    var hasNews = true
+    var hasPendingChanges = true
     var isEnded = false
-    /// It has no turn before that.
-    var restEnd: ContinuousClock.Instant?
+    /// It gets no turn before this time.
+    var cooldownEnd: ContinuousClock.Instant?
     var lastWrite: ContinuousClock.Instant
   }
 
@@ -226,47 +229,47 @@ final class ChangeStream: Sendable {
     state = Mutex(State(lastWrite: now))
   }
 
-  func hasNews() { state.withLock { $0.hasNews = true } }
+  func markPending() { state.withLock { $0.hasPendingChanges = true } }
 
-  func restsUntil(_ instant: ContinuousClock.Instant) { state.withLock { $0.restEnd = instant } }
+  func coolDown(_ instant: ContinuousClock.Instant) { state.withLock { $0.cooldownEnd = instant } }
 
-  /// Whether its rest is over, and it heard of something meanwhile.
-  func hasNewsAfterRest(_ now: ContinuousClock.Instant) -> Bool {
+  /// Whether the pause is over and changes came in the meantime.
+  func isDueAfterCooldown(_ now: ContinuousClock.Instant) -> Bool {
     state.withLock { state in
-      guard let end = state.restEnd, end <= now else { return false }
-      return state.hasNews
+      guard let end = state.cooldownEnd, end <= now else { return false }
+      return state.hasPendingChanges
     }
   }
 
-  /// There may be something to tell. True: it is to be given a turn.
-  func wakes(_ now: ContinuousClock.Instant) -> Bool {
+  /// Marks pending changes. True: the stream must be given a turn.
+  func claimTurn(_ now: ContinuousClock.Instant) -> Bool {
     state.withLock { state in
-      state.hasNews = true
+      state.hasPendingChanges = true
       if state.isBusy || state.isEnded { return false }
-      if let end = state.restEnd, end > now { return false }
-      state.restEnd = nil
+      if let end = state.cooldownEnd, end > now { return false }
+      state.cooldownEnd = nil
       state.isBusy = true
       return true
     }
   }
 
-  func missedTurn() { state.withLock { $0.isBusy = false } }
+  func abandonTurn() { state.withLock { $0.isBusy = false } }
 
-  /// Its turn begins. False: it has ended meanwhile.
-  func takesTurn() -> Bool {
+  /// Begins a turn. False: the stream has ended in the meantime.
+  func beginTurn() -> Bool {
     state.withLock { state in
-      state.hasNews = false
+      state.hasPendingChanges = false
       return !state.isEnded
     }
   }
 
   func wrote(_ now: ContinuousClock.Instant) { state.withLock { $0.lastWrite = now } }
 
-  /// Its turn is over, and the client has taken what it was told. True: there is more to tell.
-  func rests() -> Bool {
+  /// Ends a turn after the client has read the event. True: more changes are pending.
+  func endTurn() -> Bool {
     state.withLock { state in
       state.isBusy = false
-      return state.hasNews && !state.isEnded
+      return state.hasPendingChanges && !state.isEnded
     }
   }
 
@@ -276,7 +279,7 @@ final class ChangeStream: Sendable {
 
   func ended() { state.withLock { $0.isEnded = true } }
 
-  /// True: it had not ended before.
+  /// Ends the stream. True if it had not ended before.
   func end() -> Bool {
     state.withLock { state in
       defer { state.isEnded = true }

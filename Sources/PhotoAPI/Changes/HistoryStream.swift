@@ -4,12 +4,12 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// Tells of the library's history, as far as the client may know of it and wants to.
+/// Streams the library's history, limited to what the client may see and has asked for.
 final class HistoryStream: ChangeStreamSource {
   private let catalogue: Catalogue
   private let filter: ChangeFilter
   private let principal: Principal
-  /// Whether the client may still be told what it was told before: a token may have been revoked.
+  /// Whether the client is still authorized: its token may have been revoked.
   private let isAdmitted: @Sendable () -> Bool
   private let logger: Logger
   private let token: Mutex<String>
@@ -35,10 +35,10 @@ final class HistoryStream: ChangeStreamSource {
     guard isAdmitted() else { return .end }
     let since = self.since
     do throws(ChangeHistoryError) {
-      if try catalogue.isBehind(since, by: limits.objectsBehind, for: principal) { return try reload() }
-      let changes = try catalogue.changes(since: since, filter, limit: limits.objectsAnEvent, for: principal)
+      if try catalogue.isBehind(since, by: limits.streamLagObjects, for: principal) { return try reload() }
+      let changes = try catalogue.changes(since: since, filter, limit: limits.objectsPerEvent, for: principal)
       token.withLock { $0 = changes.changeToken }
-      if changes.isEmpty { return changes.hasMore ? .skipped : .nothing }
+      if changes.isEmpty { return changes.hasMore ? .skipped : .idle }
       return .event(
         "change", id: changes.changeToken, data: ChangesJSON.encode(changes), hasMore: changes.hasMore)
     } catch {
@@ -46,20 +46,20 @@ final class HistoryStream: ChangeStreamSource {
       case .expiredToken: return (try? reload()) ?? .end
       case .malformedToken, .noSuchCollection: return .end
       case .source(let error):
-        logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+        logger.error("catalogue read failed", metadata: ["error": "\(error)"])
         return .end
       }
     }
   }
 
-  /// What happened is not told one by one: the client fetches anew, and hears of what comes from now on.
+  /// Sends a `reload` event instead of single changes: the client fetches again, and gets changes from now on.
   private func reload() throws(ChangeHistoryError) -> ChangeStreamStep {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let changeToken: String
     }
     let now: String
     do throws(AssetSourceError) { now = try catalogue.changeToken(for: principal) } catch { throw .source(error) }
     token.withLock { $0 = now }
-    return .event("reload", id: now, data: JSONBody.encode(Shape(changeToken: now)), hasMore: false)
+    return .event("reload", id: now, data: JSONBody.encode(Payload(changeToken: now)), hasMore: false)
   }
 }

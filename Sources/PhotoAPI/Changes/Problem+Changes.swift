@@ -5,7 +5,7 @@ extension Problem {
   init(_ error: ChangeHistoryError, parameter: String) {
     switch error {
     case .malformedToken:
-      self = QueryReader.invalid(parameter, "is a changeToken that this library gave out")
+      self = QueryReader.invalid(parameter, "must be a changeToken that this library issued")
     case .expiredToken: self = .expiredToken(parameter)
     case .noSuchCollection:
       self = .collectionNotFound
@@ -17,18 +17,18 @@ extension Problem {
   static func expiredToken(_ parameter: String) -> Problem {
     Problem(
       410, "change-token-expired", "The change token has expired",
-      detail: "What changed right behind it is not known any more; fetch anew, and go on from the changeToken of that.",
+      detail: "The history since that token is no longer kept. Fetch again and continue from the new changeToken.",
       parameter: parameter)
   }
 
   static let libraryReadOnly = Problem(
     409, "library-read-only", "The library is read-only",
-    detail: "Its files, or its catalogue, may only be read: by the setting readOnly, or because the disk is mounted so."
+    detail: "The setting readOnly is on, or the disk of the library or of its catalogue is mounted read-only."
   )
 
   static let insufficientStorage = Problem(
     507, "insufficient-storage", "The disk is full",
-    detail: "There is no room for the change on the disk of the library or of its catalogue; nothing has changed.")
+    detail: "The disk of the library or of its catalogue is full. No change was made.")
 
   init(_ error: ChangeListError) {
     self = Self.problem(error.reason)
@@ -39,65 +39,68 @@ extension Problem {
   private static func problem(_ reason: ChangeListError.Reason) -> Problem {
     switch reason {
     case .noSuchAsset(let name):
-      return Problem(404, "asset-not-found", "No such asset", detail: "There is no asset \(name.prefix(64)).")
+      return Problem(
+        404, "asset-not-found", "No such asset",
+        detail: "There is no asset with the localIdentifier \(name.prefix(64)).")
     case .noSuchCollection(let name):
       return Problem(
-        404, "collection-not-found", "No such collection", detail: "There is no collection \(name.prefix(64)).")
+        404, "collection-not-found", "No such collection",
+        detail: "There is no collection with the localIdentifier \(name.prefix(64)).")
     case .notEditable(let name):
       return Problem(
         409, "collection-not-editable", "The collection can't be edited",
-        detail: "\(name.prefix(64)) is no album or folder: what is in it follows from the library.")
+        detail: "\(name.prefix(64)) is not an album or folder. Its contents are computed from the library.")
     case .notAnAlbum(let name):
       return Problem(
-        409, "not-an-album", "Not an album", detail: "\(name.prefix(64)) is a folder; assets are in albums.")
+        409, "not-an-album", "Not an album", detail: "\(name.prefix(64)) is a folder; only albums contain assets.")
     case .notAFolder(let name):
       return Problem(
-        409, "not-a-folder", "Not a folder", detail: "\(name.prefix(64)) is an album; collections are in folders.")
+        409, "not-a-folder", "Not a folder", detail: "\(name.prefix(64)) is an album; only folders hold collections.")
     case .noSuchPlaceholder(let name):
       return Problem(
         400, "invalid-parameter", "Invalid parameter",
-        detail: "No entry before this one creates \(name.prefix(64)), or it is of another kind.")
+        detail: "No earlier entry creates \(name.prefix(64)), or it creates an object of another kind.")
     case .placeholderInUse(let name):
       return Problem(
         400, "invalid-parameter", "Invalid parameter",
-        detail: "An entry before this one is called \(name.prefix(64)) already.")
+        detail: "An earlier entry already uses the placeholder \(name.prefix(64)).")
     case .revisionMismatch(let name):
       return Problem(
         412, "precondition-failed", "Precondition failed",
-        detail: "The revision of \(name.prefix(64)) is another one; get it anew.")
+        detail: "\(name.prefix(64)) has another revision now. Get it again.")
     case .notAMember(let name):
       return Problem(
         409, "not-a-member", "Not a member", detail: "The asset \(name.prefix(64)) is not in the album.")
     case .namedTwice(let name):
       return Problem(
-        400, "invalid-parameter", "Invalid parameter", detail: "\(name.prefix(64)) would be in the album twice.")
+        400, "invalid-parameter", "Invalid parameter", detail: "The album would contain \(name.prefix(64)) twice.")
     case .indexOutOfRange(let most):
       return Problem(
         400, "invalid-parameter", "Invalid parameter",
-        detail: "Indexes here go from 0 to \(most); they count every member, hidden ones too, without those that move.")
+        detail: "Indexes must be from 0 to \(most). They count all members, also hidden ones, except the moved ones.")
     case .folderCycle:
       return Problem(
-        409, "folder-cycle", "A folder in itself", detail: "A folder can't lie in itself, nor in what lies in it.")
+        409, "folder-cycle", "Folder cycle", detail: "A folder can't contain itself or a folder that contains it.")
     case .foldersTooDeep(let limit):
       return Problem(
-        409, "folders-too-deep", "Folders too deep", detail: "No more than \(limit) folders lie in one another.")
+        409, "folders-too-deep", "Folders too deep", detail: "At most \(limit) levels of folders are allowed.")
     case .tooManyMembers(let limit):
       return Problem(
-        409, "too-many-members", "Too many members", detail: "An album or folder holds at most \(limit).")
+        409, "too-many-members", "Too many members", detail: "An album or folder has at most \(limit) members.")
     case .outsideOfGrant:
       return Problem(
         403, "outside-of-grant", "Outside of what you may see",
-        detail: "You see some collections alone: name a folder among them as the parent.")
+        detail: "You have access to some collections only. Give a folder among them as the parent.")
     case .forbidden:
       return Problem(
         403, "outside-of-grant", "Outside of what you may see",
-        detail: "You see some collections alone, and files in none: upload what is to be an asset.")
+        detail: "You have access to some collections only, not to files. Upload the file instead.")
     case .files(let error): return problem(error)
     case .source(let error): return problem(error)
     }
   }
 
-  /// With the member of the entry that it is about.
+  /// The problem, with the name of the entry's member at fault.
   private static func problem(_ error: LibraryFilesError) -> Problem {
     if case .catalogue(let error) = error { return problem(error) }
     var problem = Problem(error)
@@ -117,7 +120,7 @@ extension Problem {
     }
   }
 
-  /// The same, of the entry at an index.
+  /// The same problem for the entry at an index.
   func at(_ index: Int) -> Problem {
     var problem = self
     problem.index = index

@@ -2,18 +2,18 @@ import AssetLibrary
 import HTTPCore
 import PhotoModel
 
-/// What a listing of assets is asked for: `GET /v1/assets` and `GET /v1/collections/{id}/assets`.
+/// The parsed query of an asset list: `GET /v1/assets` and `GET /v1/collections/{id}/assets`.
 struct AssetListQuery: Sendable {
   enum Layout: String, CaseIterable { case objects, columns, buckets }
 
   let layout: Layout
   let unit: DateBucket.Unit
-  /// In the library; in a collection, once that is known.
+  /// The fetch. For a collection, its scope is set after the collection has been looked up.
   var fetch: AssetFetch
   let page: FetchPageRequest
-  let countsAll: Bool
+  let includesTotalCount: Bool
   let fields: AssetFields?
-  /// As they were given, for the next page.
+  /// The query parameters as sent, for the path of the next page.
   let parameters: [String: String]
 
   init(_ target: RequestTarget, until end: ContinuousClock.Instant, for principal: Principal) throws(Problem) {
@@ -26,16 +26,18 @@ struct AssetListQuery: Sendable {
     page.limit = try query.number("limit", in: sizes) ?? (layout == .columns ? sizes.upperBound : 100)
     page.cursor = query.text("cursor")
     self.page = page
-    countsAll = try query.flag("count")
+    includesTotalCount = try query.flag("count")
     fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
     try query.finish()
     self.unit = unit ?? .day
     parameters = query.values.merging(query.signature) { $1 }
-    if let name = misplaced { throw QueryReader.invalid(name, "does not go with layout=\(layout.rawValue)") }
+    if let name = unsupportedParameter {
+      throw QueryReader.invalid(name, "can't be combined with layout=\(layout.rawValue)")
+    }
   }
 
-  /// A parameter that the layout has no use for.
-  private var misplaced: String? {
+  /// A given parameter that the layout does not support.
+  private var unsupportedParameter: String? {
     let others: [String] =
       switch layout {
       case .objects: ["by"]
@@ -45,10 +47,10 @@ struct AssetListQuery: Sendable {
     return others.first { parameters[$0] != nil }
   }
 
-  /// Whether answering may take as long as a fetch may: then it waits in a line of its own.
-  var isFree: Bool {
-    let isCounted = fetch.predicate == nil && fetch.scope.isCounted
-    return fetch.isFree || (countsAll || layout == .buckets) && !isCounted
+  /// Whether the request may scan every asset. It then runs on the fetch queue.
+  var needsFullScan: Bool {
+    let hasStoredCount = fetch.predicate == nil && fetch.scope.hasStoredCount
+    return fetch.needsFullScan || (includesTotalCount || layout == .buckets) && !hasStoredCount
       || layout == .buckets && (fetch.scope != .library || fetch.fetchLimit != nil)
   }
 }

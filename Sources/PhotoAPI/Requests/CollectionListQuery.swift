@@ -3,12 +3,12 @@ import HTTPCore
 import PhotoModel
 import PhotoPredicate
 
-/// What a list of collections is asked for: `GET /v1/collections` and `GET /v1/collections/{id}/collections`.
+/// The parsed query of a collection list: `GET /v1/collections` and `GET /v1/collections/{id}/collections`.
 struct CollectionListQuery: Sendable {
   private static let pageSizes = 1...1000
 
   let fetch: CollectionFetch
-  /// As they were given, for the next page.
+  /// The query parameters as sent, for the path of the next page.
   let parameters: [String: String]
 
   init(_ target: RequestTarget, in parent: LocalIdentifier?, for principal: Principal) throws(Problem) {
@@ -27,11 +27,11 @@ struct CollectionListQuery: Sendable {
     parameters = query.values
   }
 
-  /// A subtype that there is, so that a typing mistake is no empty list.
+  /// Accepts only existing subtypes, so that a typing error is not an empty list.
   private static func subtype(_ text: String) throws(Problem) -> String {
     let names = Enumeration.collectionSubtype.cases.map(\.name)
     guard names.contains(text) else {
-      throw QueryReader.invalid("subtype", "is one of \(names.joined(separator: ", "))")
+      throw QueryReader.invalid("subtype", "must be one of \(names.joined(separator: ", "))")
     }
     return text
   }

@@ -1,7 +1,7 @@
 import HTTPCore
 import PhotoModel
 
-/// The shape of an image answer.
+/// The form of an image response.
 enum DeliveryForm: Sendable, Hashable {
   /// One frame, as the body.
   case single
@@ -10,7 +10,8 @@ enum DeliveryForm: Sendable, Hashable {
   /// `multipart/x-mixed-replace`, for a browser's `<img>`.
   case replace
 
-  /// Two frames need a form that the client can take; where `Accept` allows neither it gets the final frame alone.
+  /// Opportunistic delivery sends several frames, which needs a multipart form. If `Accept` allows neither form, the
+  /// client gets only the final frame.
   init(_ query: ImageQuery, accept: Accept, hasAccept: Bool) {
     guard query.deliveryMode == .opportunistic else {
       self = .single
@@ -20,9 +21,9 @@ enum DeliveryForm: Sendable, Hashable {
     case .mixed: self = .mixed
     case .replace: self = .replace
     case nil:
-      if accept.names("multipart/mixed") {
+      if accept.namesExplicitly("multipart/mixed") {
         self = .mixed
-      } else if accept.names("multipart/x-mixed-replace") || accept.namesFamily("image") {
+      } else if accept.namesExplicitly("multipart/x-mixed-replace") || accept.namesType("image") {
         self = .replace
       } else if !hasAccept || accept.isOnlyWildcard {
         self = .mixed

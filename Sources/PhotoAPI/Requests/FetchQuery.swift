@@ -3,12 +3,12 @@ import HTTPCore
 import PhotoModel
 import PhotoPredicate
 
-/// PHFetchOptions, out of a query or a JSON object.
+/// PHFetchOptions, read from a query or a JSON object.
 struct FetchQuery: Sendable {
-  /// Pages of objects, and of columns.
+  /// The allowed page sizes for objects and for columns.
   static let pageSizes = 1...1000
   static let columnSizes = 1...10_000
-  /// Nobody means more than there are numbers for rows.
+  /// Larger than any possible number of rows.
   private static let fetchLimits = 1...1_000_000_000
 
   var fetch = AssetFetch()

@@ -1,45 +1,42 @@
-// The query of an image request becomes an ImageRequest here, or a 400 or 406 and nothing further.
+// Parses the query of an image request into an ImageRequest, or throws 400 or 406. Does not look anything up.
 
 import HTTPCore
 import ImageService
 import PhotoModel
 
-/// What the query of `GET /v1/assets/{id}/image` says, before the asset is known.
+/// The parsed query of `GET /v1/assets/{id}/image`, before the asset is known.
 struct ImageQuery: Sendable {
   enum Format: String, CaseIterable { case auto, jpeg, png }
   enum Multipart: String, CaseIterable { case mixed, replace }
-  enum ContentModeWord: String, CaseIterable { case aspectFit, aspectFill, `default` }
+  enum ContentModeParameter: String, CaseIterable { case aspectFit, aspectFill, `default` }
 
   let format: Format
   let multipart: Multipart?
-  /// The content version that the caller wants, and no other.
+  /// The only content version that the caller accepts.
   let version: ContentVersion?
   /// The client's own name for the request.
   let requestID: String?
-  /// What was asked, as it was asked.
+  /// The parameters as sent.
   let parameters: [String: String]
-  /// Everything but the format.
+  /// The request without its format.
   private let request: ImageRequest
 
   init(_ target: RequestTarget) throws(Problem) {
     var query = try QueryReader(target)
     let targetSize = try Self.targetSize(query.text("targetSize"))
-    let contentMode = try query.word("contentMode", default: ContentModeWord.aspectFit)
+    let contentMode = try query.word("contentMode", default: ContentModeParameter.aspectFit)
     let resizeMode = try query.word("resizeMode", default: ResizeMode.exact)
     let deliveryMode = try query.word("deliveryMode", default: DeliveryMode.highQualityFormat)
     let crop = try Self.cropRect(query.text("normalizedCropRect"))
     let imageVersion = try query.word("version", default: ImageVersion.current)
-    // Every original is here, so there is nothing to fetch and nothing to allow.
+    // Accepted for PhotoKit's sake and ignored: every original is local.
     _ = try query.flag("networkAccessAllowed")
     let allowsSecondary = try query.flag("allowSecondaryDegradedImage")
     requestID = try Self.requestID(query.text("requestID"))
     format = try query.word("format", default: .auto)
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
-    multipart = try query.text("multipart").map { text throws(Problem) in
-      guard let form = Multipart(rawValue: text) else { throw QueryReader.invalid("multipart", "is mixed or replace") }
-      return form
-    }
+    multipart = try query.optionalWord("multipart")
     version = query.text("v").map(ContentVersion.init)
     try query.finish()
     parameters = query.values
@@ -53,8 +50,8 @@ struct ImageQuery: Sendable {
   }
 
   /// - Parameters:
-  ///   - request: everything but the format.
-  ///   - parameters: as the query of one picture would say them.
+  ///   - request: the request without its format.
+  ///   - parameters: the same in the form of an image query.
   init(_ request: ImageRequest, format: Format, parameters: [String: String]) throws(Problem) {
     if request.normalizedCropRect != nil && request.resizeMode != .exact {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
@@ -68,10 +65,10 @@ struct ImageQuery: Sendable {
   }
 
   var deliveryMode: DeliveryMode { request.deliveryMode }
-  /// Which version of an adjusted asset is meant.
+  /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { request.version }
 
-  /// What a caching manager prepares for it.
+  /// The options for a caching manager that prepares this rendition.
   var preheatOptions: PreheatOptions {
     let named: OutputFormat? =
       switch format {
@@ -82,25 +79,24 @@ struct ImageQuery: Sendable {
     return PreheatOptions(request, format: named)
   }
 
-  /// The complete request for an asset: `auto` is decided by what the client accepts and what the asset needs.
+  /// The complete request for an asset. The format `auto` is resolved from `Accept` and the asset's needs.
   func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {
     var request = request
     switch format {
     case .jpeg: request.format = .jpeg
     case .png: request.format = .png
     case .auto:
-      // An Accept that speaks of multipart alone says nothing of what is in the parts.
+      // An Accept that names only multipart types does not restrict the format of the parts.
       let isSilent =
-        !accept.namesFamily("image") && accept.quality(of: "image/x") == 0 && accept.namesFamily("multipart")
+        !accept.namesType("image") && accept.quality(of: "image/x") == 0 && accept.namesType("multipart")
       func quality(_ format: OutputFormat) -> Int { isSilent ? 1000 : accept.quality(of: format.mediaType) }
-      // In the order of our preference, which decides between equals: JPEG is smaller, but has no alpha to give.
+      // In order of preference, which decides between equal qualities: JPEG is smaller, but has no alpha channel.
       let candidates: [OutputFormat] = asset.hasAlpha ? [.png] : [.jpeg, .png]
       guard let best = candidates.filter({ quality($0) > 0 }).max(by: { quality($0) < quality($1) }) else {
         let names = candidates.map(\.mediaType).joined(separator: " or ")
         throw Problem(
           406, "not-acceptable", "Not acceptable",
-          detail: "This picture can be had as \(names), and the request's Accept allows neither; format= overrules it."
-            .replacing("neither", with: candidates.count == 1 ? "no such thing" : "neither"))
+          detail: "This image is available as \(names), which the request's Accept excludes. Set format to override.")
       }
       request.format = candidates.first { quality($0) == quality(best) } ?? best
     }
@@ -109,9 +105,9 @@ struct ImageQuery: Sendable {
 
   private static func requestID(_ text: String?) throws(Problem) -> String? {
     guard let text else { return nil }
-    guard RequestName.isValid(text) else {
+    guard RequestIDSyntax.isValid(text) else {
       throw QueryReader.invalid(
-        "requestID", "is 1 to \(RequestName.maximumLength) of A-Z, a-z, 0-9, dot, dash and underscore")
+        "requestID", "must be 1 to \(RequestIDSyntax.maximumLength) of A-Z, a-z, 0-9, dot, dash and underscore")
     }
     return text
   }
@@ -119,13 +115,13 @@ struct ImageQuery: Sendable {
   static func targetSize(_ text: String?) throws(Problem) -> TargetSize {
     guard let text, text != "max" else { return .maximum }
     let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { side in
-      side.utf8.allSatisfy(Text.isDigit) ? Int(side) : nil
+      side.utf8.allSatisfy(HTTPGrammar.isDigit) ? Int(side) : nil
     }
     guard sides.count == 2, let width = sides[0], let height = sides[1],
       (1...TargetSize.maximumSide).contains(width), (1...TargetSize.maximumSide).contains(height)
     else {
       throw QueryReader.invalid(
-        "targetSize", "is max, or WxH in pixels with sides from 1 to \(TargetSize.maximumSide), such as 400x300")
+        "targetSize", "must be max, or WxH in pixels with sides from 1 to \(TargetSize.maximumSide), such as 400x300")
     }
     return .size(PixelSize(width: width, height: height))
   }
@@ -149,5 +145,5 @@ struct ImageQuery: Sendable {
   }
 
   private static let invalidCrop = QueryReader.invalid(
-    "normalizedCropRect", "is x,y,width,height, each from 0 to 1, with an area and inside the unit square")
+    "normalizedCropRect", "must be x,y,width,height, each from 0 to 1, with an area and inside the unit square")
 }

@@ -2,50 +2,50 @@ import FoundationEssentials
 import HTTPCore
 import PhotoModel
 
-/// A JSON value as a client sent it.
+/// A JSON value that a client sent.
 indirect enum JSONValue: Decodable, Sendable, Hashable {
   case null
-  case flag(Bool)
+  case bool(Bool)
   case integer(Int)
   case number(Double)
-  case text(String)
-  case list([JSONValue])
+  case string(String)
+  case array([JSONValue])
   case object([String: JSONValue])
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    // In the order of how many there are in one body, for each thing that a value is not costs an error: a hundred thousand
-    // texts, thousands of objects.
+    // Most frequent types first, because each failed attempt throws an error: one body may hold a hundred thousand
+    // strings, but only thousands of objects.
     if let text = try? value.decode(String.self) {
-      self = .text(text)
+      self = .string(text)
     } else if value.decodeNil() {
       self = .null
     } else if let object = try? value.decode([String: JSONValue].self) {
       self = .object(object)
     } else if let flag = try? value.decode(Bool.self) {
-      self = .flag(flag)
+      self = .bool(flag)
     } else if let integer = try? value.decode(Int.self) {
       self = .integer(integer)
     } else if let number = try? value.decode(Double.self) {
       self = .number(number)
     } else {
-      self = .list(try value.decode([JSONValue].self))
+      self = .array(try value.decode([JSONValue].self))
     }
   }
 }
 
-/// Reads the members of a request's JSON object one by one, and in the end refuses those that nobody asked for, as
+/// Reads the members of a request's JSON object one by one. At the end it rejects members that were not read, as
 /// ``QueryReader`` does.
 struct JSONObjectReader {
   private let members: [String: JSONValue]
   private var known: [String] = []
 
-  /// The body of a request. Throws 415 for another type than JSON, 400 for what is no JSON object.
+  /// Parses the body of a request. Throws 415 if its type is not JSON, 400 if it is not a JSON object.
   init(_ request: HTTPRequest) throws(Problem) {
     let type = request.head.value(of: .contentType)?.split(separator: ";").first?.trimmed.lowercased()
     guard type == JSONBody.mediaType else {
       throw Problem(
-        415, "unsupported-media-type", "Unsupported media type", detail: "Send the body as \(JSONBody.mediaType).")
+        415, "media-type-unsupported", "Unsupported media type", detail: "Send the body as \(JSONBody.mediaType).")
     }
     guard !request.body.isEmpty, let value = try? JSONDecoder().decode(JSONValue.self, from: Data(request.body)),
       case .object(let members) = value
@@ -62,23 +62,23 @@ struct JSONObjectReader {
     return members[name] == .null ? nil : members[name]
   }
 
-  mutating func note(_ name: String) { known.append(name) }
+  mutating func markRead(_ name: String) { known.append(name) }
 
-  func holds(_ name: String) -> Bool { members[name] != nil }
+  func hasMember(_ name: String) -> Bool { members[name] != nil }
 
   mutating func text(_ name: String) throws(Problem) -> String? {
     switch value(name) {
     case nil: return nil
-    case .text(let text): return text
-    default: throw QueryReader.invalid(name, "is a string")
+    case .string(let text): return text
+    default: throw QueryReader.invalid(name, "must be a string")
     }
   }
 
   mutating func flag(_ name: String, default standard: Bool = false) throws(Problem) -> Bool {
     switch value(name) {
     case nil: return standard
-    case .flag(let flag): return flag
-    default: throw QueryReader.invalid(name, "is true or false")
+    case .bool(let flag): return flag
+    default: throw QueryReader.invalid(name, "must be true or false")
     }
   }
 
@@ -86,32 +86,32 @@ struct JSONObjectReader {
     switch value(name) {
     case nil: return nil
     case .integer(let number) where range.contains(number): return number
-    default: throw QueryReader.invalid(name, "is a whole number from \(range.lowerBound) to \(range.upperBound)")
+    default: throw QueryReader.invalid(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
   }
 
-  /// One of the words of an enumeration.
+  /// One of the raw values of an enumeration.
   mutating func word<Word: RawRepresentable & CaseIterable>(
     _ name: String, default standard: Word
   ) throws(Problem) -> Word where Word.RawValue == String {
     guard let text = try text(name) else { return standard }
     guard let word = Word(rawValue: text) else {
       let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw QueryReader.invalid(name, "is one of \(words)")
+      throw QueryReader.invalid(name, "must be one of \(words)")
     }
     return word
   }
 
-  /// Another object, `{}` where it is not there.
+  /// A nested object; `{}` if the member is absent.
   mutating func object(_ name: String) throws(Problem) -> JSONObjectReader {
     switch value(name) {
     case nil: return JSONObjectReader([:])
     case .object(let members): return JSONObjectReader(members)
-    default: throw QueryReader.invalid(name, "is an object")
+    default: throw QueryReader.invalid(name, "must be an object")
     }
   }
 
-  /// The names of assets, which may be none; `nil` if there is no such member.
+  /// A list of asset identifiers, which may be empty; `nil` if the member is absent.
   mutating func identifiers(_ name: String, atMost limit: Int) throws(Problem) -> [LocalIdentifier]? {
     guard let texts = try texts(name, atMost: limit) else { return nil }
     var identifiers: [LocalIdentifier] = []
@@ -122,24 +122,24 @@ struct JSONObjectReader {
   /// A list of strings.
   mutating func texts(_ name: String, atMost limit: Int) throws(Problem) -> [String]? {
     guard let value = value(name) else { return nil }
-    guard case .list(let list) = value, list.count <= limit else {
-      throw QueryReader.invalid(name, "is a list of at most \(limit) strings")
+    guard case .array(let list) = value, list.count <= limit else {
+      throw QueryReader.invalid(name, "must be a list of at most \(limit) strings")
     }
     var texts: [String] = []
     for item in list {
-      guard case .text(let text) = item else { throw QueryReader.invalid(name, "is a list of strings") }
+      guard case .string(let text) = item else { throw QueryReader.invalid(name, "must be a list of strings") }
       texts.append(text)
     }
     return texts
   }
 
-  /// Refuses what was not read.
+  /// Rejects members that were not read.
   func finish() throws(Problem) {
-    guard let stranger = members.keys.filter({ !known.contains($0) }).min() else { return }
+    guard let unknownName = members.keys.filter({ !known.contains($0) }).min() else { return }
     let names = known.isEmpty ? "none" : known.joined(separator: ", ")
     throw Problem(
       400, "unknown-parameter", "Unknown parameter",
-      detail: "There is no member of that name here; there are: \(names).", parameter: stranger)
+      detail: "There is no member with that name. The members are: \(names).", parameter: unknownName)
   }
 }
 

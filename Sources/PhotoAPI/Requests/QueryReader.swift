@@ -2,22 +2,22 @@ import AccessControl
 import HTTPCore
 import PhotoModel
 
-/// Reads a query's parameters one by one, and in the end refuses those that nobody asked for: a typing mistake must
-/// never silently give another answer.
+/// Reads a query's parameters one by one. At the end it rejects parameters that were not read: a typing error must not
+/// silently change the response.
 struct QueryReader {
-  /// As they were given.
+  /// The parameters as sent.
   private(set) var values: [String: String] = [:]
-  /// What belongs to a signature, which whoever let the request in has looked at.
+  /// The parameters of a signature. Authentication has checked them.
   private(set) var signature: [String: String] = [:]
   private var known: [String] = []
 
-  /// - Throws: 400 where the query is malformed or names a parameter twice.
+  /// - Throws: 400 if the query is malformed or names a parameter twice.
   init(_ target: RequestTarget) throws(Problem) {
     guard let parameters = target.parameters else {
-      throw Problem(400, "malformed-request", "Bad Request", detail: "The query holds a malformed percent escape.")
+      throw Problem(400, "malformed-request", "Bad Request", detail: "The query contains a malformed percent escape.")
     }
     for (name, value) in parameters {
-      if URLSignature.names.contains(name) {
+      if URLSignature.parameterNames.contains(name) {
         signature[name] = value
         continue
       }
@@ -27,25 +27,25 @@ struct QueryReader {
     }
   }
 
-  /// The value of a parameter, or `nil` if it is not there.
+  /// The value of a parameter; `nil` if it is absent.
   mutating func text(_ name: String) -> String? {
     known.append(name)
     return values[name]
   }
 
-  /// One of the words of an enumeration.
+  /// One of the raw values of an enumeration.
   mutating func word<Word: RawRepresentable & CaseIterable>(
     _ name: String, default standard: Word
   ) throws(Problem) -> Word where Word.RawValue == String {
     guard let text = text(name) else { return standard }
     guard let word = Word(rawValue: text) else {
       let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw Self.invalid(name, "is one of \(words)")
+      throw Self.invalid(name, "must be one of \(words)")
     }
     return word
   }
 
-  /// The same; `nil` if it is not there.
+  /// One of the raw values of an enumeration; `nil` if the parameter is absent.
   mutating func optionalWord<Word: RawRepresentable & CaseIterable>(
     _ name: String
   ) throws(Problem) -> Word? where Word.RawValue == String {
@@ -62,31 +62,31 @@ struct QueryReader {
     case nil: standard
     case "true": true
     case "false": false
-    default: throw Self.invalid(name, "is true or false")
+    default: throw Self.invalid(name, "must be true or false")
     }
   }
 
   mutating func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = text(name) else { return nil }
-    guard text.utf8.allSatisfy(Text.isDigit), let number = Int(text), range.contains(number) else {
-      throw Self.invalid(name, "is a whole number from \(range.lowerBound) to \(range.upperBound)")
+    guard text.utf8.allSatisfy(HTTPGrammar.isDigit), let number = Int(text), range.contains(number) else {
+      throw Self.invalid(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
 
-  /// The name of an asset or a collection.
+  /// The identifier of an asset or a collection.
   mutating func identifier(_ name: String) throws(Problem) -> LocalIdentifier? {
     try text(name).map { text throws(Problem) in try LocalIdentifier(parameter: text, name) }
   }
 
-  /// Refuses what was not read.
+  /// Rejects parameters that were not read.
   func finish() throws(Problem) {
-    guard let stranger = values.keys.filter({ !known.contains($0) }).min() else { return }
+    guard let unknownName = values.keys.filter({ !known.contains($0) }).min() else { return }
     let names = known.isEmpty ? "none" : known.joined(separator: ", ")
     throw Problem(
       400, "unknown-parameter", "Unknown parameter",
-      detail: "There is no parameter of that name here; there are: \(names).",
-      parameter: stranger)
+      detail: "There is no parameter with that name. The parameters are: \(names).",
+      parameter: unknownName)
   }
 
   static func invalid(_ name: String, _ rule: String) -> Problem {
@@ -95,7 +95,7 @@ struct QueryReader {
 }
 
 extension LocalIdentifier {
-  /// Identifiers are URL-safe; what is not is none, and no look-up is needed to say so.
+  /// Parses an identifier. Identifiers are URL-safe, so other texts are rejected without a lookup.
   init(parameter text: String, _ name: String) throws(Problem) {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
@@ -106,7 +106,7 @@ extension LocalIdentifier {
       }
     }
     guard isPlain, (1...64).contains(text.utf8.count) else {
-      throw QueryReader.invalid(name, "is a localIdentifier: 1 to 64 of A-Z, a-z, 0-9, -, . and _")
+      throw QueryReader.invalid(name, "must be a localIdentifier: 1 to 64 of A-Z, a-z, 0-9, -, . and _")
     }
     self.init(text)
   }

@@ -1,4 +1,4 @@
-// What a JSON body says of the frames that are wanted: the same words as an image's query, with the same rules.
+// Reads rendition options from a JSON body. They have the same names and rules as in an image query.
 
 import HTTPCore
 import PhotoModel
@@ -6,7 +6,7 @@ import PhotoModel
 struct RenditionReader {
   private var request = ImageRequest()
   private var format = ImageQuery.Format.auto
-  /// As an image's query says them.
+  /// The same options in the form of an image query.
   private var parameters: [String: String] = [:]
 
   /// `targetSize` and `contentMode`.
@@ -14,14 +14,14 @@ struct RenditionReader {
     let targetSize = try body.text("targetSize")
     request.targetSize = try ImageQuery.targetSize(targetSize)
     parameters["targetSize"] = targetSize
-    let mode = try body.word("contentMode", default: ImageQuery.ContentModeWord.aspectFit)
+    let mode = try body.word("contentMode", default: ImageQuery.ContentModeParameter.aspectFit)
     request.contentMode = mode == .aspectFill ? .aspectFill : .aspectFit
     try note("contentMode", &body)
   }
 
-  /// Everything else.
+  /// Reads the other options.
   ///
-  /// - Parameter deliveryModes: those that there are here.
+  /// - Parameter deliveryModes: the delivery modes that are allowed here.
   mutating func readOptions(
     _ body: inout JSONObjectReader, deliveryModes: [DeliveryMode] = DeliveryMode.allCases
   ) throws(Problem) {
@@ -29,7 +29,7 @@ struct RenditionReader {
     request.deliveryMode = try body.word("deliveryMode", default: .highQualityFormat)
     guard deliveryModes.contains(request.deliveryMode) else {
       throw QueryReader.invalid(
-        "deliveryMode", "is one of \(deliveryModes.map(\.rawValue).joined(separator: ", "))")
+        "deliveryMode", "must be one of \(deliveryModes.map(\.rawValue).joined(separator: ", "))")
     }
     request.version = try body.word("version", default: .current)
     format = try body.word("format", default: .auto)
@@ -37,9 +37,9 @@ struct RenditionReader {
     for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace"] { try note(name, &body) }
     request.quality = try body.number("quality", in: 1...100)
     parameters["quality"] = request.quality.map(String.init)
-    // Every original is here, so there is nothing to fetch and nothing to allow.
+    // Accepted for PhotoKit's sake and ignored: every original is local.
     _ = try body.flag("networkAccessAllowed")
-    // What comes before the final frame is nothing to prepare.
+    // Accepted and ignored: only final frames are prepared.
     if deliveryModes.contains(.opportunistic) { _ = try body.flag("allowSecondaryDegradedImage") }
     request.normalizedCropRect = try crop(&body)
     parameters["normalizedCropRect"] = request.normalizedCropRect.map { "\($0.x),\($0.y),\($0.width),\($0.height)" }
@@ -51,7 +51,7 @@ struct RenditionReader {
     parameters[name] = try body.text(name)
   }
 
-  /// `x,y,width,height`, as in a query, or a rectangle as JSON has it.
+  /// Reads a crop: `x,y,width,height` as in a query, or an object.
   private func crop(_ body: inout JSONObjectReader) throws(Problem) -> UnitRect? {
     let name = "normalizedCropRect"
     guard case .object(let members)? = body.value(name) else { return try ImageQuery.cropRect(body.text(name)) }
@@ -60,11 +60,11 @@ struct RenditionReader {
       switch members[side] {
       case .integer(let number): sides.append(Double(number))
       case .number(let number): sides.append(number)
-      default: throw QueryReader.invalid(name, "is an object of the numbers x, y, width and height")
+      default: throw QueryReader.invalid(name, "must be an object of the numbers x, y, width and height")
       }
     }
     guard members.count == 4 else {
-      throw QueryReader.invalid(name, "is an object of the numbers x, y, width and height")
+      throw QueryReader.invalid(name, "must be an object of the numbers x, y, width and height")
     }
     return try ImageQuery.cropRect(sides[0], sides[1], sides[2], sides[3])
   }

@@ -1,8 +1,8 @@
 import AssetLibrary
 import HTTPCore
 
-/// Columns as JSON, written by hand: ten thousand assets are fifty thousand values, and an encoder that asks each for its
-/// type takes as long as everything else together. Keys are sorted, as in all answers.
+/// Columns as JSON, written by hand: ten thousand assets are fifty thousand values, and an encoder that inspects the
+/// type of each value takes as long as the rest of the request. Keys are sorted, as in all responses.
 enum AssetColumnsJSON {
   static func body(_ columns: AssetColumns, next: String?) -> [UInt8] {
     var text = Writer(capacity: columns.count * 110 + 256)
@@ -11,7 +11,7 @@ enum AssetColumnsJSON {
     text.append("],\"creationDate\":[")
     text.list(columns.creationDates) { $0.append(quoted: RFC3339Time.string(millisecondsSince1970: $1)) }
     text.append("],\"isFavorite\":[")
-    text.list(columns.isFavorites) { $0.append($1 ? "true" : "false") }
+    text.list(columns.favoriteFlags) { $0.append($1 ? "true" : "false") }
     text.append("],\"localIdentifier\":[")
     text.list(columns.localIdentifiers) { $0.append(quoted: $1) }
     text.append("],\"placeholder\":[")
@@ -24,7 +24,7 @@ enum AssetColumnsJSON {
     return text.bytes
   }
 
-  /// What is written holds nothing that JSON escapes: identifiers, dates, base64 and our own paths.
+  /// Writes only values that need no JSON escaping: identifiers, dates, base64 and our own paths.
   private struct Writer {
     private(set) var bytes: [UInt8] = []
 
@@ -38,7 +38,7 @@ enum AssetColumnsJSON {
       bytes.append(UInt8(ascii: "\""))
     }
 
-    /// To four places behind the point.
+    /// With up to four decimal places.
     mutating func append(ratio: Double) {
       let scaled = Int((ratio * 10_000).rounded())
       append(String(scaled / 10_000))

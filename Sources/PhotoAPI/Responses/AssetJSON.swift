@@ -13,7 +13,7 @@ struct AssetJSON: Encodable {
   private let asset: Asset
   private let fields: AssetFields?
 
-  /// - Parameter fields: what of it is told; `nil`: everything.
+  /// - Parameter fields: the properties to write; `nil`: all.
   init(_ asset: Asset, fields: AssetFields? = nil) {
     self.asset = asset
     self.fields = fields
@@ -58,7 +58,7 @@ struct AssetJSON: Encodable {
     try put(asset.uniformTypeIdentifier, forKey: .uniformTypeIdentifier)
     try put(asset.original.displayName, forKey: .originalFilename)
     try put(asset.original.displayPath, forKey: .relativePath)
-    if !asset.original.isText {
+    if !asset.original.isValidUTF8 {
       try put(Data(asset.original.path).base64EncodedString(), forKey: .relativePathBytes)
     }
     try put(asset.original.identity.size, forKey: .fileSize)
@@ -72,18 +72,18 @@ struct AssetJSON: Encodable {
   }
 }
 
-/// Which properties of an asset a client wants.
+/// The properties of an asset that a client requests.
 struct AssetFields: Sendable {
   let keys: Set<AssetJSON.Key>
 
-  /// Reads `localIdentifier,creationDate`. Throws 400 that names what is no property.
+  /// Parses a list such as `localIdentifier,creationDate`. Throws 400 with the name that is not a property.
   init(_ text: String) throws(Problem) {
     var keys: Set<AssetJSON.Key> = []
     for name in text.split(separator: ",", omittingEmptySubsequences: false) {
       guard let key = AssetJSON.Key(rawValue: String(name)) else {
         let names = AssetJSON.Key.allCases.map(\.rawValue).joined(separator: ", ")
         throw QueryReader.invalid(
-          "fields", "is a list of properties of an asset, and \(name) is none; there are: \(names)")
+          "fields", "must be a list of asset properties; \(name) is not one of: \(names)")
       }
       keys.insert(key)
     }

@@ -1,11 +1,11 @@
-// The answer to POST /v1/images: parts of multipart/mixed, each as soon as it is ready and the client has taken what
-// was written before it.
+// The response to POST /v1/images: parts of multipart/mixed. Each is written as soon as it is ready and the client has
+// read what was written before.
 //
 //     begin -> parts that need no work: 304s, problems, frames in memory -+-> gathered into few writes -> client
 //           -> a few requests at a time, each a task of its own -> ready -+        ^ more when there is room
 //
-// A frame is in one of these places: not asked for yet, a task, ready, or written. Tasks and ready ones together are at
-// most `width`, so a client that reads nothing is owed no more than that, beside one write.
+// A frame is in one of these states: not requested, a task, ready, or written. Tasks and ready frames together are at
+// most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write.
 
 import HTTPCore
 import HTTPServer
@@ -15,7 +15,7 @@ import PhotoModel
 import Synchronization
 
 final class BatchDelivery: Sendable {
-  /// A frame that is to be had, or asked for.
+  /// A frame that is in memory or must be requested.
   struct Frame: Sendable {
     let index: Int
     let asset: Asset
@@ -30,44 +30,44 @@ final class BatchDelivery: Sendable {
     case problem(Problem, location: String)
   }
 
-  /// A part with all that is in it.
+  /// A complete part.
   private struct Part: Sendable {
     let head: [(name: String, value: String)]
     let body: [UInt8]
-    var holding: (any AnyObject & Sendable)?
+    var bytesOwner: (any AnyObject & Sendable)?
   }
 
-  /// What holds the memory of one write.
-  private final class Holdings: Sendable {
+  /// Owns the memory of one write.
+  private final class BytesOwners: Sendable {
     let all: [any AnyObject & Sendable]
     init(_ all: [any AnyObject & Sendable]) { self.all = all }
   }
 
   private struct State {
-    /// Parts without a picture, and frames that were in memory when they were looked at.
+    /// Parts without an image, and frames that were in memory when they were checked.
     var entries: ArraySlice<Entry>
-    /// Frames that have to be asked for.
+    /// Frames that must be requested.
     var waiting: ArraySlice<Frame> = []
     var ready: ArraySlice<Part> = []
-    /// Those that were asked for and have not come, by index; a task as soon as it is known.
+    /// Requested frames that have not arrived, by index. The task is set as soon as `requestImage` has returned it.
     var tasks: [Int: ImageTask?] = [:]
-    /// Parts that are not written.
-    var left: Int
-    /// The client has taken most of what was written.
+    /// The number of parts not yet written.
+    var remainingParts: Int
+    /// True when the client has read most of the written bytes.
     var hasRoom = true
     var isPumping = false
-    /// Something has changed since the pump looked.
-    var isDue = false
+    /// The state has changed since the pump last checked it.
+    var needsPump = false
     var isClosed = false
   }
 
-  /// Requests under way at a time, and frames that wait to be written.
-  private static let width = 16
-  /// What is written at a time, about.
+  /// Maximum number of active requests and ready frames together.
+  private static let maximumInFlight = 16
+  /// Approximate size of one write.
   private static let writeBytes = 256 << 10
 
   private let images: ImageManager
-  private let caller: ImageManager.Caller
+  private let context: ImageManager.RequestContext
   private let reply: Reply
   private let queue: WorkQueue
   private let logger: Logger
@@ -75,15 +75,15 @@ final class BatchDelivery: Sendable {
   private let state: Mutex<State>
 
   init(
-    _ entries: [Entry], images: ImageManager, caller: ImageManager.Caller, reply: Reply, queue: WorkQueue,
+    _ entries: [Entry], images: ImageManager, context: ImageManager.RequestContext, reply: Reply, queue: WorkQueue,
     logger: Logger
   ) {
     self.images = images
-    self.caller = caller
+    self.context = context
     self.reply = reply
     self.queue = queue
     self.logger = logger
-    var state = State(entries: [], left: entries.count)
+    var state = State(entries: [], remainingParts: entries.count)
     for entry in entries {
       if case .frame(let frame) = entry, !images.isInMemory(frame.headers.key) {
         state.waiting.append(frame)
@@ -94,7 +94,7 @@ final class BatchDelivery: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Sends the head and what is there, and asks for the rest. Blocks for as long as a few files take to read.
+  /// Sends the head and the available parts, and requests the rest. Blocks while a few files are read.
   func begin() {
     reply.start(
       ResponseHead(
@@ -107,7 +107,7 @@ final class BatchDelivery: Sendable {
     pump()
   }
 
-  /// The client has gone: nothing more is asked for, and what nobody else waits for stops.
+  /// The client has disconnected: requests nothing more, and cancels the tasks.
   func close() {
     let tasks = state.withLock { state in
       state.isClosed = true
@@ -122,16 +122,16 @@ final class BatchDelivery: Sendable {
     for task in tasks { images.cancel(task) }
   }
 
-  /// Something has changed, on whatever thread.
-  private func pumpSoon() {
+  /// Runs the pump after a change. Called from any thread.
+  private func schedulePump() {
     let begins = state.withLock { state in
-      state.isDue = true
+      state.needsPump = true
       return !state.isPumping && !state.isClosed
     }
     if begins { _ = queue.submit { [self] in pump() } }
   }
 
-  /// Asks for more, and writes what is ready, until there is nothing to do for now. One at a time.
+  /// Requests frames and writes ready parts until nothing more can be done now. Only one pump runs at a time.
   private func pump() {
     let begins = state.withLock { state in
       guard !state.isPumping, !state.isClosed else { return false }
@@ -140,12 +140,12 @@ final class BatchDelivery: Sendable {
     }
     guard begins else { return }
     while true {
-      state.withLock { $0.isDue = false }
+      state.withLock { $0.needsPump = false }
       write()
-      ask()
+      requestFrames()
       write()
       let isDone = state.withLock { state in
-        if state.isDue && !state.isClosed { return false }
+        if state.needsPump && !state.isClosed { return false }
         state.isPumping = false
         return true
       }
@@ -153,15 +153,15 @@ final class BatchDelivery: Sendable {
     }
   }
 
-  // MARK: Asking
+  // MARK: Requesting
 
-  private func ask() {
+  private func requestFrames() {
     while let frame = next() {
-      var caller = caller
-      caller.requestID += ".\(frame.index)"
-      let task = images.requestImage(for: frame.asset, frame.request, caller) { [self] in delivered($0, frame) }
+      var context = context
+      context.requestID += ".\(frame.index)"
+      let task = images.requestImage(for: frame.asset, frame.request, context) { [self] in delivered($0, frame) }
       let isLate = state.withLock { state in
-        // It may be here already.
+        // The frame may have been delivered already.
         if state.tasks[frame.index] != nil { state.tasks[frame.index] = .some(task) }
         return state.isClosed
       }
@@ -171,7 +171,7 @@ final class BatchDelivery: Sendable {
 
   private func next() -> Frame? {
     state.withLock { state in
-      guard !state.isClosed, state.tasks.count + state.ready.count < Self.width,
+      guard !state.isClosed, state.tasks.count + state.ready.count < Self.maximumInFlight,
         let frame = state.waiting.popFirst()
       else { return nil }
       state.tasks[frame.index] = .some(nil)
@@ -186,7 +186,7 @@ final class BatchDelivery: Sendable {
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
       let problem = Problem(error)
-      if problem.status == 500 { logger.error("an image could not be made", metadata: ["error": "\(error)"]) }
+      if problem.status == 500 { logger.error("image failed", metadata: ["error": "\(error)"]) }
       part = self.part(problem, frame.location)
     }
     state.withLock { state in
@@ -194,7 +194,7 @@ final class BatchDelivery: Sendable {
       state.tasks[frame.index] = nil
       state.ready.append(part)
     }
-    pumpSoon()
+    schedulePump()
   }
 
   // MARK: Writing
@@ -209,21 +209,21 @@ final class BatchDelivery: Sendable {
         pieces.append(index == 0 ? head : writer.delimiter + head)
         pieces.append(part.body)
       }
-      // The delimiter that ends a part goes with it.
+      // The delimiter that ends a part is sent with it.
       pieces.append(isLast ? writer.closing : writer.delimiter)
-      let holdings = Holdings(parts.compactMap(\.holding))
+      let bytesOwners = BytesOwners(parts.compactMap(\.bytesOwner))
       guard !isLast else {
-        reply.write(pieces, owner: holdings)
+        reply.write(pieces, owner: bytesOwners)
         return reply.finish()
       }
-      reply.write(pieces, owner: holdings) { [self] in
+      reply.write(pieces, owner: bytesOwners) { [self] in
         state.withLock { $0.hasRoom = true }
-        pumpSoon()
+        schedulePump()
       }
     }
   }
 
-  /// The parts of the next write; whether they are the last there are.
+  /// The parts of the next write, and whether they are the last ones.
   private func gather() -> ([Part], isLast: Bool) {
     var parts: [Part] = []
     var bytes = 0
@@ -233,8 +233,8 @@ final class BatchDelivery: Sendable {
     }
     let isLast = state.withLock { state in
       if !parts.isEmpty { state.hasRoom = false }
-      state.left -= parts.count
-      return state.left == 0
+      state.remainingParts -= parts.count
+      return state.remainingParts == 0
     }
     return (parts, isLast)
   }
@@ -253,13 +253,13 @@ final class BatchDelivery: Sendable {
       case .frame(let frame):
         if let image = images.frameInMemory(frame.headers.key) {
           var image = image
-          image = image.addressed(to: caller.requestID + ".\(frame.index)")
+          image = image.withRequestID(context.requestID + ".\(frame.index)")
           return self.part(image, frame)
         }
-        // It has left memory since.
+        // The frame was evicted from memory in the meantime.
         state.withLock { state in
           state.waiting.append(frame)
-          state.isDue = true
+          state.needsPump = true
         }
       }
     }
@@ -268,7 +268,8 @@ final class BatchDelivery: Sendable {
   // MARK: Parts
 
   private func part(_ image: ImageFrame, _ frame: Frame) -> Part {
-    Part(head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, holding: image.holding)
+    Part(
+      head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, bytesOwner: image.bytesOwner)
   }
 
   private func notModified(_ tag: String, _ location: String) -> Part {

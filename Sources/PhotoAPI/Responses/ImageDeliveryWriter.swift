@@ -1,8 +1,8 @@
-// Frames become bytes on the wire here, in one of three forms.
+// Writes the frames of an image task to the client in one of three forms (``DeliveryForm``).
 //
-// What travels together is chosen for the reader at the other end. A program's multipart parser ends a part at the
-// delimiter behind it, so that goes with the part. Chromium paints a part of x-mixed-replace only once the header block
-// of the next one is complete, so the delimiter and the next part's head go out with the first frame.
+// Parts are split into writes to suit the client's parser. A program's multipart parser ends a part at the delimiter
+// that follows it, so the delimiter is sent with the part. Chromium paints a part of x-mixed-replace only when the
+// header block of the next part is complete, so the delimiter and the next part's head are sent with the first frame.
 
 import HTTPCore
 import HTTPServer
@@ -11,7 +11,7 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// Writes what an image task delivers. Deliveries come one after the other, from any thread.
+/// Writes the deliveries of an image task. They come one after the other, from any thread.
 final class ImageDeliveryWriter: Sendable {
   private let form: DeliveryForm
   private let headers: ImageHeaders
@@ -54,60 +54,60 @@ final class ImageDeliveryWriter: Sendable {
     let head = writer.partHead(headers.part(frame, isFinal: false))
     switch (isFirst, form) {
     case (_, .single): break
-    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.holding)
-    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.holding)
+    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
+    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
     case (true, .replace):
-      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.holding)
-    // The head of this part went out with the frame before it.
-    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.holding)
+      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
+    // The head of this part was sent with the previous frame.
+    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
     }
   }
 
   private func final(_ frame: ImageFrame) {
     guard form != .single else {
-      // First, so that whoever has this answer and asks again finds it.
+      // Before sending, so that a client that has this response and repeats the request finds it cached.
       delivered(frame)
       return reply.send(single(frame))
     }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {
-    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.holding)
-    // The head of this part went out with the frame before it.
-    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.holding)
-    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.holding)
+    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.bytesOwner)
+    // The head of this part was sent with the previous frame.
+    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.bytesOwner)
+    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.bytesOwner)
     }
     reply.finish()
   }
 
-  /// The answer that is this one frame, or the parts of it that were asked for.
+  /// The response for one frame: all of it, or the requested byte ranges.
   private func single(_ frame: ImageFrame) -> HTTPResponse {
-    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.holding)
+    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.bytesOwner)
     guard whole.head["Accept-Ranges"] != nil else { return whole }
-    return whole.ranged(
+    return whole.applyingByteRanges(
       for: head, validators: headers.validators(frame.derivation), limit: maximumRanges, boundary: Boundary.make,
       unsatisfiable: { Problem.rangeNotSatisfiable(size: frame.bytes.count).response })
   }
 
   private func failed(_ error: ImageServiceError) {
     let problem = Problem(error)
-    if problem.status == 500 { logger.error("an image could not be made", metadata: ["error": "\(error)"]) }
+    if problem.status == 500 { logger.error("image failed", metadata: ["error": "\(error)"]) }
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let body = problem.body
       let head = writer.partHead(headers.part(problem, body: body, requestID: requestID))
       reply.write([head, body, writer.closing])
     } else {
-      // The frame that is shown stays; cutting the connection would blank it.
+      // The browser keeps showing the last frame; closing the connection would blank it.
       reply.write([writer.closing])
     }
     reply.finish()
   }
 
-  /// The head of the part that will take the first one's place: its type, which is all that can be known of it yet.
+  /// The head of the part that replaces the first one. Only its type is known before it is rendered.
   private var nextReplacement: [UInt8] { writer.partHead([("Content-Type", headers.mediaType)]) }
 
-  /// Sends the response's head before the first part. True for the first.
+  /// Sends the response's head once, before the first part. True on the first call.
   @discardableResult
   private func start() -> Bool {
     guard !hasStarted.exchange(true, ordering: .relaxed) else { return false }

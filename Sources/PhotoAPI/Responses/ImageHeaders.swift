@@ -2,7 +2,7 @@ import HTTPCore
 import ImageService
 import PhotoModel
 
-/// The header fields of an image answer.
+/// The header fields of an image response.
 struct ImageHeaders: Sendable {
   private let asset: Asset
   private let request: ImageRequest
@@ -11,7 +11,7 @@ struct ImageHeaders: Sendable {
   private let isPublic: Bool
   let key: RenditionKey
 
-  /// - Parameter isPublic: whether anybody may be handed the frame by a cache that others share with the caller.
+  /// - Parameter isPublic: whether shared caches may store the frame.
   init(asset: Asset, query: ImageQuery, request: ImageRequest, isPublic: Bool) {
     self.asset = asset
     self.request = request
@@ -24,29 +24,29 @@ struct ImageHeaders: Sendable {
 
   var mediaType: String { request.format.mediaType }
 
-  /// What a frame is known by.
+  /// The validators of a frame.
   func validators(_ derivation: Derivation) -> Validators {
     Validators(entityTag: key.entityTag(derivation), lastModified: modifiedSeconds)
   }
 
-  /// The way to a frame that a request's conditions name: every one that there can be shows the same picture, and whoever
-  /// has it has what is current. `nil`: they name none, or any.
-  func namedDerivation(_ head: RequestHead) -> Derivation? {
+  /// The derivation named by the entity tags of a request's conditions. All derivations show the same picture, so a
+  /// client with any of them is current. `nil`: the conditions name none of ours, or any (`*`).
+  func conditionalDerivation(_ head: RequestHead) -> Derivation? {
     let lists = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self).filter { $0 != "*" }
-    return derivation(namedIn: lists)
+    return derivation(matching: lists)
   }
 
-  /// The same for lists of entity tags.
-  func derivation(namedIn lists: [String]) -> Derivation? {
+  /// Like ``conditionalDerivation(_:)``, for lists of entity tags.
+  func derivation(matching lists: [String]) -> Derivation? {
     guard !lists.isEmpty else { return nil }
     return Derivation.all.first { derivation in
       let tag = key.entityTag(derivation)
-      return lists.contains { EntityTagList.names(tag, in: $0, weakly: true) }
+      return lists.contains { EntityTagList.matches(tag, in: $0, weakly: true) }
     }
   }
 
-  /// What a final, complete frame may be kept by; also the fields of a 304.
-  func validation(_ derivation: Derivation) -> [(name: String, value: String)] {
+  /// The fields that let caches store a final, complete frame; also the fields of a 304.
+  func validatorFields(_ derivation: Derivation) -> [(name: String, value: String)] {
     [
       ("ETag", key.entityTag(derivation)),
       ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
@@ -54,22 +54,22 @@ struct ImageHeaders: Sendable {
     ] + vary
   }
 
-  /// The head of an answer that is this one frame.
+  /// The head of a response with one frame.
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
-    fields += isFinal ? validation(frame.derivation) + [("Accept-Ranges", "bytes")] : uncacheable
+    fields += isFinal ? validatorFields(frame.derivation) + [("Accept-Ranges", "bytes")] : noStoreFields
     fields.append(("Image-Result", frame.result.fieldValue))
-    // What was there already took no time.
+    // A cached frame has no timings.
     let timing = frame.timings.serverTiming
     if !timing.isEmpty { fields.append(("Server-Timing", timing)) }
     return fields + Self.nosniff
   }
 
-  /// The head of a multipart answer.
+  /// The head of a multipart response.
   func multipart(_ form: DeliveryForm, boundary: String) -> [(name: String, value: String)] {
     let type = form == .replace ? "multipart/x-mixed-replace" : "multipart/mixed"
-    return [("Content-Type", "\(type); boundary=\(boundary)")] + uncacheable + Self.nosniff
+    return [("Content-Type", "\(type); boundary=\(boundary)")] + noStoreFields + Self.nosniff
   }
 
   /// The head of a part of `multipart/mixed`.
@@ -82,7 +82,7 @@ struct ImageHeaders: Sendable {
     return fields
   }
 
-  /// The head of a part of an answer to many requests.
+  /// The head of a part of a batch response.
   func batchPart(_ frame: ImageFrame, location: String) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields = [
@@ -93,7 +93,7 @@ struct ImageHeaders: Sendable {
     return fields
   }
 
-  /// The head of the last part of `multipart/mixed` where the final frame never came.
+  /// The head of the last part of `multipart/mixed` if the final frame failed.
   func part(_ problem: Problem, body: [UInt8], requestID: String) -> [(name: String, value: String)] {
     var fields = [("Content-Type", Problem.mediaType), ("Content-Length", String(body.count))]
     if problem.isCancellation {
@@ -102,24 +102,24 @@ struct ImageHeaders: Sendable {
     return fields
   }
 
-  /// What HEAD answers: all that can be said without rendering.
+  /// The fields of the response to HEAD: everything that is known without rendering.
   ///
   /// - Parameter derivation: how the frame would be made now.
-  func announcing(
+  func headRequestFields(
     _ form: DeliveryForm, _ derivation: Derivation, requestID: String
   ) -> [(name: String, value: String)] {
     guard form == .single else { return multipart(form, boundary: Boundary.make()) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
-    if request.deliveryMode == .fastFormat { return fields + uncacheable + Self.nosniff }
+    if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let size = SizeRules(request, upright: asset.pixelSize).output
     let result = ImageResult(requestID: requestID, isDegraded: false, size: size, source: .original)
-    fields += validation(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
+    fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }
 
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
 
-  private var uncacheable: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
+  private var noStoreFields: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
 
   private var lifetime: String { isVersioned ? "max-age=31536000, immutable" : "max-age=0, must-revalidate" }
 
@@ -128,7 +128,7 @@ struct ImageHeaders: Sendable {
   private var modifiedSeconds: Int64 { asset.original.identity.modified / 1_000_000_000 }
 }
 
-/// A multipart boundary that no picture holds by chance: 128 random bits.
+/// A multipart boundary that does not occur in a picture by chance: 128 random bits.
 enum Boundary {
   static func make() -> String {
     var generator = SystemRandomNumberGenerator()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPCore
 
-/// JSON as it is sent: UTF-8, keys sorted so that equal answers are equal bytes.
+/// Encodes JSON bodies: UTF-8, with sorted keys so that equal responses have equal bytes.
 enum JSONBody {
   static let mediaType = "application/json"
 
@@ -11,33 +11,33 @@ enum JSONBody {
     do {
       return [UInt8](try encoder.encode(value))
     } catch {
-      // Our own shapes hold nothing that JSON can't say.
-      preconditionFailure("an answer that is no JSON: \(error)")
+      // All our payload types can be encoded as JSON.
+      preconditionFailure("a response that can't be encoded as JSON: \(error)")
     }
   }
 }
 
-/// A JSON representation of a resource, in whichever coding the client wants, if it wants it at all.
-struct JSONAnswer {
+/// A JSON representation of a resource, with content coding and conditional requests.
+struct JSONResponse {
   private let body: [UInt8]
   private let tag: String
   private let fields: [(name: String, value: String)]
 
   /// - Parameters:
-  ///   - tag: the strong entity tag of the body as it is; in gzip it gets one of its own.
+  ///   - tag: the strong entity tag of the uncompressed body. The gzip coding gets its own tag.
   init(_ body: [UInt8], tag: String, cacheControl: String, link: String? = nil) {
     self.body = body
     self.tag = tag
     var fields = [(name: "Content-Type", value: JSONBody.mediaType), ("Cache-Control", cacheControl)]
-    if body.count >= ContentCoding.minimumBytes { fields.append(("Vary", "Accept-Encoding")) }
+    if body.count >= ContentCoding.minimumGzipBytes { fields.append(("Vary", "Accept-Encoding")) }
     if let link { fields.append(("Link", link)) }
     self.fields = fields
   }
 
-  /// 304, for who has a representation whose body need not be made to know that; `nil`: it must be made.
+  /// A 304 response, if it can be decided without making the body. `nil`: the body must be made.
   ///
-  /// - Parameter tag: as ``init(_:tag:cacheControl:link:)`` gets it. How long the body is, and so its coding, is not known: who has
-  ///   either has what is current.
+  /// - Parameter tag: the tag as given to ``init(_:tag:cacheControl:link:)``. The body's length, and so its coding, is
+  ///   not known here: the tag of either coding matches.
   static func notModified(_ head: RequestHead, tag: String, cacheControl: String) -> HTTPResponse? {
     guard head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
     let codings = [ContentCoding.identity, ContentCoding(acceptEncoding: head.value(of: .acceptEncoding))]
@@ -49,12 +49,12 @@ struct JSONAnswer {
     return nil
   }
 
-  /// The answer to a request: 200, 304 or 412.
+  /// The response to a request: 200, 304 or 412.
   ///
-  /// - Parameter gzipped: the body in gzip; by default it is compressed here, which takes time.
+  /// - Parameter gzipped: returns the gzip body. By default the body is compressed here, which takes time.
   func response(to head: RequestHead, gzipped: () -> [UInt8]? = { nil }) -> HTTPResponse {
     var coding = ContentCoding.identity
-    if body.count >= ContentCoding.minimumBytes {
+    if body.count >= ContentCoding.minimumGzipBytes {
       coding = ContentCoding(acceptEncoding: head.value(of: .acceptEncoding))
     }
     let tag = coding.entityTag(tag)
@@ -63,7 +63,7 @@ struct JSONAnswer {
     case .notModified: return HTTPResponse(.notModified, fields.filter { $0.name != "Content-Type" } + [("ETag", tag)])
     case .proceed: break
     }
-    guard coding == .gzip, let compressed = gzipped() ?? ContentCoding.gzipped(body) else {
+    guard coding == .gzip, let compressed = gzipped() ?? ContentCoding.gzip(body) else {
       return HTTPResponse(.ok, fields + [("ETag", self.tag)], body: body)
     }
     return HTTPResponse(.ok, fields + [("ETag", tag), ("Content-Encoding", "gzip")], body: compressed)

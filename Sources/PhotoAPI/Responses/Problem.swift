@@ -1,19 +1,19 @@
 import FoundationEssentials
 import HTTPCore
 
-/// An error as clients are told of it (RFC 9457).
+/// An error as clients see it (RFC 9457).
 package struct Problem: Error, Sendable, Hashable {
   package var status: Int
   /// The last part of the type's path: `asset-not-found` for `/problems/asset-not-found`. Stable.
   package var kind: String
   package var title: String
-  /// What to change, in a sentence.
+  /// What is wrong and what to do, in a sentence or two.
   package var detail: String
   /// The request parameter at fault.
   package var parameter: String?
-  /// The entry of a list at fault, counted from 0.
+  /// The index of the list entry at fault, counted from 0.
   package var index: Int?
-  /// Header fields that belong to this answer, such as `Allow` and `Retry-After`.
+  /// Extra response fields, such as `Allow` and `Retry-After`.
   package var fields: [String: String] = [:]
 
   package init(
@@ -37,7 +37,7 @@ package struct Problem: Error, Sendable, Hashable {
     response(body: body)
   }
 
-  /// The same with a body that says more.
+  /// The same response with another body, which holds more members.
   func response(body: [UInt8]) -> HTTPResponse {
     var all = [("Content-Type", Self.mediaType), ("Cache-Control", "no-store")]
     all += fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

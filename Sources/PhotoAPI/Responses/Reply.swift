@@ -1,34 +1,34 @@
 import HTTPCore
 import HTTPServer
 
-/// A responder that says on every answer what pages of other origins may make of it, and whom it is for.
+/// A responder that adds the fields common to all responses: CORS and `Vary`.
 struct Reply: Sendable {
   let responder: Responder
-  let standing: [(name: String, value: String)]
+  let commonFields: [(name: String, value: String)]
 
   var requestID: String { responder.requestID.description }
 
-  func send(_ response: HTTPResponse) { responder.send(complete(response)) }
+  func send(_ response: HTTPResponse) { responder.send(addingCommonFields(to: response)) }
 
   func start(_ head: ResponseHead) {
     var head = head
-    head.fields += standing
+    head.fields += commonFields
     responder.start(head)
   }
 
   /// - Parameters:
-  ///   - owner: what holds the memory of the pieces; kept until they have been sent.
-  ///   - whenRoom: called when little of what was written still waits.
+  ///   - owner: owns the memory of the pieces; kept until they have been sent.
+  ///   - whenWritable: called when most of the written bytes have been sent.
   func write(
-    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenRoom: (@Sendable () -> Void)? = nil
-  ) { responder.write(pieces, owner: owner, whenRoom: whenRoom) }
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)? = nil, whenWritable: (@Sendable () -> Void)? = nil
+  ) { responder.write(pieces, owner: owner, whenWritable: whenWritable) }
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 
-  /// An answer with all that is said on every answer.
-  func complete(_ response: HTTPResponse) -> HTTPResponse {
+  /// The response with the common fields added.
+  func addingCommonFields(to response: HTTPResponse) -> HTTPResponse {
     var response = response
-    response.head.fields += standing
+    response.head.fields += commonFields
     return response
   }
 }

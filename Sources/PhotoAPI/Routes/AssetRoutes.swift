@@ -5,7 +5,7 @@ import PhotoModel
 
 /// `GET /v1/assets`, `GET /v1/collections/{id}/assets` and `GET /v1/assets/{localIdentifier}`.
 struct AssetRoutes: Sendable {
-  let fetching: Fetching
+  let queries: QueryService
 
   /// The assets of the library, or of a collection: objects, columns, or counts by date.
   func list(_ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -19,7 +19,7 @@ struct AssetRoutes: Sendable {
   private func objects(
     _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let changeToken: String
       let assets: [AssetJSON]
       let next: String?
@@ -27,7 +27,7 @@ struct AssetRoutes: Sendable {
 
       private enum Key: String, CodingKey { case changeToken, assets, next, count }
 
-      // `next` is null on the last page; `count` is there only where it was asked for.
+      // `next` is null on the last page; `count` is written only if the request asked for it.
       func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
         try object.encode(changeToken, forKey: .changeToken)
@@ -36,12 +36,12 @@ struct AssetRoutes: Sendable {
         try object.encodeIfPresent(count, forKey: .count)
       }
     }
-    let page = try fetching.asking { library throws(AssetSourceError) in
+    let page = try queries.run { library throws(AssetSourceError) in
       try library.assets(query.fetch, query.page, for: principal)
     }
-    let next = page.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let body = JSONBody.encode(
-      Shape(
+      Payload(
         changeToken: page.changeToken, assets: page.assets.map { AssetJSON($0, fields: query.fields) }, next: next,
         count: try count(query, principal)))
     return answer(body, next: next, request)
@@ -50,17 +50,17 @@ struct AssetRoutes: Sendable {
   private func columns(
     _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    let columns = try fetching.asking { library throws(AssetSourceError) in
+    let columns = try queries.run { library throws(AssetSourceError) in
       try library.columns(query.fetch, query.page, for: principal)
     }
-    let next = columns.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
+    let next = columns.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     return answer(AssetColumnsJSON.body(columns, next: next), next: next, request)
   }
 
   private func buckets(
     _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       struct Bucket: Encodable {
         let date: String
         let count: Int
@@ -69,44 +69,44 @@ struct AssetRoutes: Sendable {
       let buckets: [Bucket]
       let count: Int
     }
-    let buckets = try fetching.asking { library throws(AssetSourceError) in
+    let buckets = try queries.run { library throws(AssetSourceError) in
       try library.dateBuckets(query.fetch, by: query.unit, deadline: query.page.deadline, for: principal)
     }
     let body = JSONBody.encode(
-      Shape(
-        by: query.unit.rawValue, buckets: buckets.map { Shape.Bucket(date: $0.name, count: $0.count) },
+      Payload(
+        by: query.unit.rawValue, buckets: buckets.map { Payload.Bucket(date: $0.name, count: $0.count) },
         count: buckets.reduce(0) { $0 + $1.count }))
     return answer(body, next: nil, request)
   }
 
   private func count(_ query: AssetListQuery, _ principal: Principal) throws(Problem) -> Int? {
-    guard query.countsAll else { return nil }
-    return try fetching.asking { library throws(AssetSourceError) in
+    guard query.includesTotalCount else { return nil }
+    return try queries.run { library throws(AssetSourceError) in
       try library.count(query.fetch, deadline: query.page.deadline, for: principal)
     }
   }
 
   private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
-    JSONAnswer(
-      body, tag: EntityTag.strong(over: body), cacheControl: Fetching.cacheControl,
+    JSONResponse(
+      body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl,
       link: next.map { "<\($0)>; rel=\"next\"" }
     ).response(to: request.head)
   }
 
-  func one(
+  func get(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let asset = try fetching.asking { library throws(AssetSourceError) in
+    let asset = try queries.run { library throws(AssetSourceError) in
       try library.asset(identifier, for: principal)
     }
     guard let asset else { throw .assetNotFound }
     let answer = AssetJSON(asset)
-    // The same revision reads differently to one who may see places, and once the placeholder is made.
+    // The representation of a revision also depends on the location scope and on whether the placeholder exists.
     var tag = asset.revision
     if principal.may(.location) { tag += "-l" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
-    return JSONAnswer(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: Fetching.cacheControl)
+    return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
 }
@@ -114,5 +114,5 @@ struct AssetRoutes: Sendable {
 extension Problem {
   static let preconditionFailed = Problem(
     412, "precondition-failed", "Precondition failed",
-    detail: "The resource is not what the request's conditions ask for; get it anew.")
+    detail: "The resource does not match the request's conditions. Get its current version.")
 }

@@ -8,37 +8,37 @@ import PhotoModel
 /// `GET /v1/authorization`, `POST` and `DELETE /v1/session`, `POST /v1/signedURLs`.
 struct AuthorizationRoutes: Sendable {
   let access: AccessRegistry
-  let gatekeeper: Gatekeeper
-  let fetching: Fetching
+  let accessPolicy: AccessPolicy
+  let queries: QueryService
 
-  // MARK: Who one is
+  // MARK: Authorization status
 
-  /// PhotoKit's words for what a caller may do, and what it amounts to.
-  func authorization(_ request: HTTPRequest, _ identity: Identity) throws(Problem) -> HTTPResponse {
+  /// The caller's authorization status in PhotoKit's terms, with its scopes and collections.
+  func authorization(_ request: HTTPRequest, _ identity: AuthenticationResult) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let shape: AuthorizationJSON =
       switch identity {
       case .caller(let caller): AuthorizationJSON(caller)
-      case .nobody: AuthorizationJSON(status: .notDetermined)
-      case .refused: AuthorizationJSON(status: .denied)
+      case .missing: AuthorizationJSON(status: .notDetermined)
+      case .rejected: AuthorizationJSON(status: .denied)
       }
     return answer(.ok, shape)
   }
 
   // MARK: Sessions
 
-  /// Signs a browser in with a token. Whoever has failed too often is not heard for a while.
+  /// Signs a browser in with a token. A client with too many failed attempts gets 429.
   func signIn(_ request: HTTPRequest, from peer: Peer) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let sent = try body.text("token")
     try body.finish()
     guard let token = sent else { throw QueryReader.invalid("token", "is missing") }
-    try gatekeeper.checkPatience(request.head, from: peer)
-    do throws(AccessRegistry.SignInRefusal) {
+    try accessPolicy.checkThrottle(request.head, from: peer)
+    do throws(AccessRegistry.SignInError) {
       let (secret, grant) = try access.signIn(token)
       var response = answer(201, AuthorizationJSON(Caller(grant, .session)))
-      let isSecure = gatekeeper.isSecure(request.head, from: peer)
+      let isSecure = accessPolicy.isSecure(request.head, from: peer)
       response.head.fields.append(("Set-Cookie", SessionCookie.field(secret.text, isSecure: isSecure)))
       return response
     } catch {
@@ -48,24 +48,24 @@ struct AuthorizationRoutes: Sendable {
           429, "too-many-sessions", "Too many sessions", detail: "Sign out elsewhere, or wait until a session ends.",
           fields: ["Retry-After": "60"])
       case .refused(let refusal):
-        throw gatekeeper.slowing(Problem(refusal, .bearer), refusal, .session, request.head, from: peer)
+        throw accessPolicy.throttled(Problem(refusal, .bearer), refusal, .session, request.head, from: peer)
       }
     }
   }
 
-  /// Signs a browser out, whoever it was.
+  /// Signs a browser out. Succeeds without a session too.
   func signOut(_ request: HTTPRequest, from peer: Peer) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     if let session = request.head.withSession({ String(decoding: $0, as: UTF8.self) }) { access.signOut(session) }
-    let end = SessionCookie.end(isSecure: gatekeeper.isSecure(request.head, from: peer))
+    let end = SessionCookie.expiredField(isSecure: accessPolicy.isSecure(request.head, from: peer))
     return HTTPResponse(204, [("Cache-Control", "no-store"), ("Set-Cookie", end)])
   }
 
   // MARK: Signed URLs
 
-  /// Signs a path that the caller may see, on the lookup queue.
+  /// Signs a path that the caller may see. Runs on the lookup queue.
   func sign(_ request: HTTPRequest, _ caller: Caller) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let url: String
       let expires: String
     }
@@ -74,35 +74,36 @@ struct AuthorizationRoutes: Sendable {
     let (sent, end) = (try body.text("path"), try body.text("expires"))
     try body.finish()
     guard let path = sent else { throw QueryReader.invalid("path", "is missing") }
-    // A URL opens what its issuer may see, as long as the issuer is somebody; what a URL opens can't be signed on.
+    // A signed URL grants what its issuer may see, so the issuer must be identified. A signed URL can't be used to
+    // sign another one.
     guard caller.credential != .signature, caller.principal != .anonymous else {
-      throw Problem(403, "forbidden", "Not for you", detail: "Signing needs a token, or to be at this machine.")
+      throw Problem(403, "forbidden", "Forbidden", detail: "Signing needs a token, or a request from this machine.")
     }
     let target = try SignedTarget(path)
-    let expires = try Self.end(end, limits: access.limits)
-    try fetching.asking { library throws(AssetSourceError) in
-      try target.sight(of: caller.principal, in: library)
+    let expires = try Self.expiry(end, limits: access.limits)
+    try queries.run { library throws(AssetSourceError) in
+      try target.lookUp(of: caller.principal, in: library)
     }.check()
     guard
       let signature = access.sign(
         target.subject, collection: target.collection, issuer: caller.token, expires: expires)
-    else { throw Problem(500, "internal-error", "Internal error", detail: "There is no key to sign with.") }
+    else { throw Problem(500, "internal-error", "Internal error", detail: "The daemon has no signing key.") }
     return answer(
-      201, Shape(url: target.url(signature), expires: Timestamp(milliseconds: signature.expires * 1000).rfc3339))
+      201, Payload(url: target.url(signature), expires: Timestamp(milliseconds: signature.expires * 1000).rfc3339))
   }
 
-  /// When a URL ends that is signed now: RFC 3339, a day from now where nothing is said.
-  private static func end(_ text: String?, limits: AccessLimits) throws(Problem) -> Int64 {
+  /// When a new signed URL expires: as requested (RFC 3339), by default one day from now.
+  private static func expiry(_ text: String?, limits: AccessLimits) throws(Problem) -> Int64 {
     let now = SystemTime.now
     guard let text else { return now + min(86_400, limits.signedURLSeconds) }
     let seconds: Int64
     do throws(MalformedRFC3339) {
       seconds = try Timestamp(rfc3339: text).milliseconds / 1000
     } catch {
-      throw QueryReader.invalid("expires", "is a time as 2026-01-31T12:00:00Z")
+      throw QueryReader.invalid("expires", "must be a time such as 2026-01-31T12:00:00Z")
     }
     guard seconds > now, seconds <= now + limits.signedURLSeconds else {
-      throw QueryReader.invalid("expires", "lies in the future, at most \(limits.signedURLSeconds) seconds from now")
+      throw QueryReader.invalid("expires", "must be in the future, at most \(limits.signedURLSeconds) seconds from now")
     }
     return seconds
   }
@@ -113,20 +114,20 @@ struct AuthorizationRoutes: Sendable {
   }
 }
 
-/// PHAuthorizationStatus, as far as HTTP has it.
-enum AuthorizationStatus: String, Encodable {
-  /// There are tokens, and none was sent.
+/// PHAuthorizationStatus, as far as it applies to HTTP.
+package enum AuthorizationStatus: String, Encodable, CaseIterable {
+  /// A credential is required, and none was sent.
   case notDetermined
-  /// A token that has no scope to read with.
+  /// The token has no read scope.
   case restricted
-  /// What was sent is no good: unknown, expired, revoked.
+  /// The credential is invalid: unknown, expired or revoked.
   case denied
-  /// Some collections.
+  /// The caller sees only some collections.
   case limited
   case authorized
 }
 
-/// What `GET /v1/authorization` answers.
+/// The body of `GET /v1/authorization`.
 private struct AuthorizationJSON: Encodable {
   let status: AuthorizationStatus
   let scopes: [String]
@@ -154,7 +155,7 @@ private struct AuthorizationJSON: Encodable {
 
   private enum Key: String, CodingKey { case status, scopes, collections, expires }
 
-  // What there is none of is null.
+  // Absent values are written as null.
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(status, forKey: .status)

@@ -1,4 +1,5 @@
-// POST /v1/images: many renditions in one answer, in the order in which they are ready.
+// POST /v1/images: many renditions in one response, in the order in which they become ready. Reads the request and
+// looks up the assets; `BatchDelivery` writes the parts.
 
 import HTTPCore
 import HTTPServer
@@ -7,23 +8,24 @@ import Logging
 import PhotoModel
 
 struct BatchRoute: Sendable {
-  private static let mostAssets = 500
-  private static let mostTagBytes = 1024
+  private static let maximumAssets = 500
+  private static let maximumTagBytes = 1024
 
   let library: any AssetSource
   let images: ImageManager
-  /// Where answers are put together that wait for pictures or for their reader.
+  /// Queue that assembles responses that wait for images or for the client.
   let queue: WorkQueue
   let logger: Logger
 
-  /// One of those that are asked for.
-  private struct Wanted {
+  /// One entry of `assets`.
+  private struct RequestedFrame {
     let identifier: LocalIdentifier
-    /// Entity tags of frames that the client has.
+    /// Entity tags of frames that the client already has.
     let ifNoneMatch: String?
   }
 
-  /// Answers on the lookup queue: all assets by one look into the library, then whatever is there at once.
+  /// Handles the request on the lookup queue: looks up all assets at once, then writes all parts that are available
+  /// immediately.
   func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
@@ -40,32 +42,32 @@ struct BatchRoute: Sendable {
     do throws(AssetSourceError) {
       assets = try library.assets(named: wanted.map(\.identifier), for: principal)
     } catch {
-      logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
       throw Problem(error)
     }
     let entries = zip(wanted, assets).enumerated().map { index, pair in
       entry(index, pair.0, pair.1, query, accept, reply)
     }
-    var caller = ImageManager.Caller(requestID: reply.requestID, owner: principal.name)
-    caller.priority = ImagePriority(request.head)
-    caller.parameters = query.parameters
-    let delivery = BatchDelivery(entries, images: images, caller: caller, reply: reply, queue: queue, logger: logger)
+    var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
+    context.priority = ImagePriority(request.head)
+    context.parameters = query.parameters
+    let delivery = BatchDelivery(entries, images: images, context: context, reply: reply, queue: queue, logger: logger)
     reply.onClose { delivery.close() }
     delivery.begin()
   }
 
   private func entry(
-    _ index: Int, _ wanted: Wanted, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept, _ reply: Reply
+    _ index: Int, _ wanted: RequestedFrame, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept, _ reply: Reply
   ) -> BatchDelivery.Entry {
     let location = Self.location(wanted.identifier, query)
     func problem(_ problem: Problem) -> BatchDelivery.Entry { .problem(problem, location: location) }
     guard let asset else { return problem(.assetNotFound) }
-    if let reason = Problem(showing: asset, query.imageVersion) { return problem(reason) }
+    if let reason = Problem(unrenderable: asset, query.imageVersion) { return problem(reason) }
     do throws(Problem) {
       let request = try query.request(for: asset, accept: accept)
       let headers = ImageHeaders(asset: asset, query: query, request: request, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
-        let derivation = headers.derivation(namedIn: [tags])
+        let derivation = headers.derivation(matching: [tags])
       {
         return .notModified(tag: headers.key.entityTag(derivation), location: location)
       }
@@ -76,45 +78,46 @@ struct BatchRoute: Sendable {
     }
   }
 
-  /// The answer has one form, and Accept mostly speaks of the pictures in it: it is refused by one who says so, and by one
-  /// who takes neither.
+  /// The response is always multipart/mixed, while `Accept` mostly describes the images in it. Rejected if `Accept`
+  /// refuses multipart/mixed, or allows neither multipart/mixed nor any image format.
   private static func isAcceptable(_ accept: Accept) -> Bool {
     if accept.refuses("multipart/mixed") { return false }
-    return accept.namesFamily("multipart")
+    return accept.namesType("multipart")
       || (["multipart/mixed"] + OutputFormat.allCases.map(\.mediaType)).contains { accept.quality(of: $0) > 0 }
   }
 
   private static let notAcceptable = Problem(
     406, "not-acceptable", "Not acceptable",
-    detail: "The answer is multipart/mixed with a picture in each part, and the request's Accept allows no such thing.")
+    detail: "The response is multipart/mixed with an image in each part, and the request's Accept does not allow that.")
 
-  /// Where the same frame is to be had alone.
+  /// The path of the same frame as a single image, for `Content-Location`.
   private static func location(_ identifier: LocalIdentifier, _ query: ImageQuery) -> String {
     let parameters = query.parameters.sorted { $0.key < $1.key }
-      .map { "\(RequestTarget.encoded($0.key))=\(RequestTarget.encoded($0.value))" }.joined(separator: "&")
+      .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
+        separator: "&")
     return "/v1/assets/\(identifier.rawValue)/image" + (parameters.isEmpty ? "" : "?\(parameters)")
   }
 
   private static let invalidAssets = QueryReader.invalid(
-    "assets", "is a list of 1 to \(mostAssets) localIdentifiers, or objects of asset and ifNoneMatch")
+    "assets", "must be a list of 1 to \(maximumAssets) localIdentifiers or objects with asset and ifNoneMatch")
 
-  private static func wanted(_ body: inout JSONObjectReader) throws(Problem) -> [Wanted]? {
+  private static func wanted(_ body: inout JSONObjectReader) throws(Problem) -> [RequestedFrame]? {
     guard let value = body.value("assets") else { return nil }
-    guard case .list(let list) = value, (1...mostAssets).contains(list.count) else { throw invalidAssets }
-    var wanted: [Wanted] = []
+    guard case .array(let list) = value, (1...maximumAssets).contains(list.count) else { throw invalidAssets }
+    var wanted: [RequestedFrame] = []
     for item in list {
       switch item {
-      case .text(let text):
-        wanted.append(Wanted(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: nil))
+      case .string(let text):
+        wanted.append(RequestedFrame(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: nil))
       case .object(let members):
         var entry = JSONObjectReader(members)
         guard let text = try entry.text("asset") else { throw invalidAssets }
         let tags = try entry.text("ifNoneMatch")
         try entry.finish()
-        if let tags, tags == "*" || tags.utf8.count > mostTagBytes {
-          throw QueryReader.invalid("ifNoneMatch", "is an ETag, or several with commas between them")
+        if let tags, tags == "*" || tags.utf8.count > maximumTagBytes {
+          throw QueryReader.invalid("ifNoneMatch", "must be one ETag, or several separated by commas")
         }
-        wanted.append(Wanted(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: tags))
+        wanted.append(RequestedFrame(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: tags))
       default: throw invalidAssets
       }
     }

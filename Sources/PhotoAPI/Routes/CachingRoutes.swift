@@ -1,4 +1,4 @@
-// PHCachingImageManager over HTTP: /v1/cachingManagers and what is under it.
+// PHCachingImageManager over HTTP: /v1/cachingManagers and its subresources.
 
 import AssetLibrary
 import HTTPCore
@@ -6,60 +6,64 @@ import ImageService
 import PhotoModel
 
 struct CachingRoutes: Sendable {
-  /// What may be visible at a time, and what may be asked for around it on either side.
-  private static let mostVisible = 1000
-  private static let widestMargin = 10_000
+  /// Maximum number of visible positions, and maximum margin on each side of them.
+  private static let maximumVisible = 1000
+  private static let maximumMargin = 10_000
 
-  let managers: CachingManagers
-  let fetching: Fetching
+  let managers: CachingManagerRegistry
+  let queries: QueryService
 
   // MARK: Managers
 
-  func make(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func create(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     var body = try request.body.isEmpty ? JSONObjectReader([:]) : JSONObjectReader(request)
     let allowsHighQuality = try body.flag("allowsCachingHighQualityImages", default: true)
     let longest = Int(managers.limits.lease.components.seconds)
     let lease = try body.number("leaseSeconds", in: 1...longest)
     try body.finish()
-    let status = try asking { () throws(CachingManagers.Failure) in
+    let status = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
       try managers.make(for: principal, allowsHighQuality: allowsHighQuality, lease: lease.map { .seconds($0) })
     }
-    return .created(JSONBody.encode(StatusJSON(status)), at: "/v1/cachingManagers/\(status.id)")
+    return .created(JSONBody.encode(CachingManagerJSON(status)), at: "/v1/cachingManagers/\(status.id)")
   }
 
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
-      let cachingManagers: [StatusJSON]
+    struct Payload: Encodable {
+      let cachingManagers: [CachingManagerJSON]
     }
     try QueryReader(request.target).finish()
-    // Everyone has this one.
-    _ = try asking { () throws(CachingManagers.Failure) in
-      try managers.status(CachingManagers.defaultID, for: principal)
+    // Creates the default manager, which every caller has.
+    _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
+      try managers.status(CachingManagerRegistry.defaultID, for: principal)
     }
     return Self.answer(
-      Shape(cachingManagers: managers.all(of: principal, andAnybodys: principal.seesEverybodys).map(StatusJSON.init)))
+      Payload(
+        cachingManagers: managers.all(of: principal, includingOtherOwners: principal.seesAllOwners).map(
+          CachingManagerJSON.init)))
   }
 
-  func one(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return Self.answer(
-      StatusJSON(
-        try found { () throws(CachingManagers.Failure) in
-          try managers.status(id, for: principal, orAnybodys: principal.seesEverybodys)
+      CachingManagerJSON(
+        try found { () throws(CachingManagerRegistry.CachingError) in
+          try managers.status(id, for: principal, includingOtherOwners: principal.seesAllOwners)
         }))
   }
 
-  func end(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard managers.end(id, for: principal, orAnybodys: principal.seesEverybodys) else { throw .cachingManagerNotFound }
+    guard managers.end(id, for: principal, includingOtherOwners: principal.seesAllOwners) else {
+      throw .cachingManagerNotFound
+    }
     return HTTPResponse(204)
   }
 
   // MARK: Assets
 
   func start(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let started: Int
       let leftOut: [String]
       let missing: [String]
@@ -68,28 +72,28 @@ struct CachingRoutes: Sendable {
       let pending: Int
     }
     let (identifiers, options) = try wanted(request)
-    let started = try found { () throws(CachingManagers.Failure) in
+    let started = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.start(identifiers, options, id: id, for: principal)
     }
     return Self.answer(
-      Shape(
+      Payload(
         started: started.started, leftOut: started.leftOut.map(\.rawValue), missing: started.missing.map(\.rawValue),
         pinned: started.status.pinned, ready: started.status.ready, pending: started.status.pending))
   }
 
   func stop(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let stopped: Int
       let pinned: Int
       let ready: Int
       let pending: Int
     }
     let (identifiers, options) = try wanted(request)
-    let (stopped, status) = try found { () throws(CachingManagers.Failure) in
+    let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.stop(identifiers, options, id: id, for: principal)
     }
     return Self.answer(
-      Shape(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))
+      Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))
   }
 
   func stopAll(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -98,8 +102,8 @@ struct CachingRoutes: Sendable {
       try JSONObjectReader(request).finish()
     }
     return Self.answer(
-      StatusJSON(
-        try found { () throws(CachingManagers.Failure) in try managers.stopAll(id: id, for: principal) }))
+      CachingManagerJSON(
+        try found { () throws(CachingManagerRegistry.CachingError) in try managers.stopAll(id: id, for: principal) }))
   }
 
   private func wanted(_ request: HTTPRequest) throws(Problem) -> ([LocalIdentifier], PreheatOptions) {
@@ -109,7 +113,7 @@ struct CachingRoutes: Sendable {
     let options = try Self.options(&body)
     try body.finish()
     guard let identifiers else {
-      throw QueryReader.invalid("assets", "is a list of at most \(managers.limits.assets) localIdentifiers")
+      throw QueryReader.invalid("assets", "must be a list of at most \(managers.limits.assets) localIdentifiers")
     }
     return (identifiers, options)
   }
@@ -125,26 +129,26 @@ struct CachingRoutes: Sendable {
 
   // MARK: Windows
 
-  /// What a window is asked to be, and over what.
+  /// A parsed request to move a window: the new range and the list that it moves over.
   struct WindowMove: Sendable {
     let id: String
-    let move: CachingManagers.Move
+    let move: CachingManagerRegistry.WindowMove
     let list: List
 
     enum List: Sendable {
       case source(any PreheatSource)
-      /// A collection that is to be fetched first.
+      /// A collection that must be fetched first.
       case fetch(LocalIdentifier, AssetFetch)
-      /// One that has changed so that it is to be read anew, and is long.
-      case long(CollectionSource)
+      /// A long collection that changed so much that it must be read again.
+      case stale(CollectionWindowSource)
     }
 
-    /// Whether it may have to look at every asset.
-    var isFree: Bool {
+    /// Whether the move may have to scan every asset.
+    var needsFullScan: Bool {
       switch list {
       case .source: false
-      case .fetch(_, let fetch): fetch.isFree
-      case .long: true
+      case .fetch(_, let fetch): fetch.needsFullScan
+      case .stale: true
       }
     }
   }
@@ -153,7 +157,7 @@ struct CachingRoutes: Sendable {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let visible = try Self.visible(&body)
-    let margin = try body.number("margin", in: 0...Self.widestMargin)
+    let margin = try body.number("margin", in: 0...Self.maximumMargin)
     let options = try Self.options(&body)
     let result = try body.text("fetchResult")
     let collection = try body.text("collection").map { text throws(Problem) in
@@ -166,52 +170,53 @@ struct CachingRoutes: Sendable {
       switch (result, collection, identifiers) {
       case (let result?, nil, nil): try fetchResult(result, principal)
       case (nil, let collection?, nil): try self.collection(collection, id, principal)
-      case (nil, nil, let identifiers?): .source(ListSource(identifiers, fetching.library, principal))
+      case (nil, nil, let identifiers?): .source(AssetListWindowSource(identifiers, queries.library, principal))
       default:
         throw QueryReader.invalid(
-          "fetchResult", "or collection, or assets says what the window is over: one of the three")
+          "fetchResult", "or collection or assets must be given, and only one of the three")
       }
     return WindowMove(
-      id: id, move: CachingManagers.Move(visible: visible, margin: margin ?? visible.count, options: options),
+      id: id,
+      move: CachingManagerRegistry.WindowMove(visible: visible, margin: margin ?? visible.count, options: options),
       list: list)
   }
 
   private func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> WindowMove.List {
-    guard let source = FetchResultSource(id, fetching, principal) else { throw .fetchResultNotFound }
+    guard let source = FetchResultWindowSource(id, queries, principal) else { throw .fetchResultNotFound }
     return .source(source)
   }
 
-  /// The list that the window has already, where it is of that collection, as it is now; else the collection's.
+  /// The window's current list if it is of that collection and current; otherwise the collection's list.
   private func collection(
     _ collection: LocalIdentifier, _ id: String, _ principal: Principal
   ) throws(Problem) -> WindowMove.List {
-    let source = managers.currentSource(id: id, for: principal) as? CollectionSource
+    let source = managers.currentSource(id: id, for: principal) as? CollectionWindowSource
     let current = source?.collection == collection ? source : nil
     if let current, current.renewed() { return .source(current) }
-    let fetch = try fetching.asking { _ throws(AssetSourceError) in
-      try CollectionSource.fetch(of: collection, fetching, principal)
+    let fetch = try queries.run { _ throws(AssetSourceError) in
+      try CollectionWindowSource.fetch(of: collection, queries, principal)
     }
     guard let fetch else { throw .collectionNotFound }
     guard let current else { return .fetch(collection, fetch) }
     return try follow(current, mayReadAll: false)
   }
 
-  /// The client has said where it is, so nothing is to be found again.
-  private func follow(_ source: CollectionSource, mayReadAll: Bool) throws(Problem) -> WindowMove.List {
-    let change = try fetching.asking { _ throws(AssetSourceError) in
-      try source.followed(visible: 0..<0, known: [], mayReadAll: mayReadAll)
+  /// Updates a source to the current library. The client sent its visible range, so no positions need to be mapped.
+  private func follow(_ source: CollectionWindowSource, mayReadAll: Bool) throws(Problem) -> WindowMove.List {
+    let change = try queries.run { _ throws(AssetSourceError) in
+      try source.changes(visible: 0..<0, known: [], mayReadAll: mayReadAll)
     }
     switch change {
-    case .same(let source), .other(let source, _, _): return .source(source)
-    case .isLong: return .long(source)
+    case .unchanged(let source), .changed(let source, _, _): return .source(source)
+    case .needsFullRead: return .stale(source)
     case .gone: throw .collectionNotFound
     }
   }
 
   private static func visible(_ body: inout JSONObjectReader) throws(Problem) -> Range<Int>? {
     guard let value = body.value("visible") else { return nil }
-    if case .list(let ends) = value, ends.count == 2, case .integer(let first) = ends[0],
-      case .integer(let last) = ends[1], first >= 0, first <= last, last - first < mostVisible
+    if case .array(let ends) = value, ends.count == 2, case .integer(let first) = ends[0],
+      case .integer(let last) = ends[1], first >= 0, first <= last, last - first < maximumVisible
     {
       return first..<last + 1
     }
@@ -219,10 +224,10 @@ struct CachingRoutes: Sendable {
   }
 
   private static let invalidVisible = QueryReader.invalid(
-    "visible", "is [FIRST, LAST], both counted from 0 and included, and at most \(mostVisible) positions")
+    "visible", "must be [FIRST, LAST], both counted from 0 and included, and at most \(maximumVisible) positions")
 
   func move(_ window: WindowMove, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let start: Int
       let end: Int
       let ready: Int
@@ -234,48 +239,48 @@ struct CachingRoutes: Sendable {
     switch window.list {
     case .source(let known): source = known
     case .fetch(let collection, let fetch):
-      source = try fetching.asking { _ throws(AssetSourceError) in
-        try CollectionSource(collection, fetch, fetching, principal)
+      source = try queries.run { _ throws(AssetSourceError) in
+        try CollectionWindowSource(collection, fetch, queries, principal)
       }
-    case .long(let old):
+    case .stale(let old):
       guard case .source(let read) = try follow(old, mayReadAll: true) else {
-        preconditionFailure("a list that may be read is read")
+        preconditionFailure("with mayReadAll, the list is always read")
       }
       source = read
     }
-    let status = try found { () throws(CachingManagers.Failure) in
+    let status = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.move(window.move, over: source, id: window.id, for: principal)
     }
     return Self.answer(
-      Shape(
+      Payload(
         start: status.range.lowerBound, end: status.range.upperBound - 1, ready: status.ready,
         pending: status.pending, leftOut: status.leftOut, quality: status.quality.rawValue))
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
-  private func asking<Value>(
-    _ question: () throws(CachingManagers.Failure) -> Value
+  private func mappingFailures<Value>(
+    _ question: () throws(CachingManagerRegistry.CachingError) -> Value
   ) throws(Problem) -> Value {
-    do throws(CachingManagers.Failure) {
+    do throws(CachingManagerRegistry.CachingError) {
       return try question()
     } catch {
       switch error {
       case .tooManyManagers(let limit):
         throw Problem(
-          429, "too-many-handles", "Too many of these",
-          detail: "There are \(limit) caching managers already; end some that you no longer need, or let their leases "
-            + "end.",
+          429, "too-many-handles", "Too many handles",
+          detail: "The limit of \(limit) caching managers is reached. Delete some that you no longer need, or "
+            + "wait until their leases end.",
           fields: ["Retry-After": "60"])
-      case .library(let error): return try fetching.asking { _ throws(AssetSourceError) in throw error }
+      case .library(let error): return try queries.run { _ throws(AssetSourceError) in throw error }
       }
     }
   }
 
   private func found<Value>(
-    _ question: () throws(CachingManagers.Failure) -> Value?
+    _ question: () throws(CachingManagerRegistry.CachingError) -> Value?
   ) throws(Problem) -> Value {
-    guard let value = try asking(question) else { throw .cachingManagerNotFound }
+    guard let value = try mappingFailures(question) else { throw .cachingManagerNotFound }
     return value
   }
 
@@ -285,15 +290,15 @@ struct CachingRoutes: Sendable {
   }
 }
 
-/// A caching manager as it is shown.
-private struct StatusJSON: Encodable {
+/// A caching manager as clients see it.
+private struct CachingManagerJSON: Encodable {
   private let status: CachingStatus
 
   init(_ status: CachingStatus) { self.status = status }
 
   private enum Key: String, CodingKey {
     case id, leaseSeconds, allowsCachingHighQualityImages, pinned, ready, pending, leftOut, bytes, prepared, used,
-      wasted, givenUp
+      wasted, cancelled
     case hitRate, window
   }
 
@@ -307,9 +312,9 @@ private struct StatusJSON: Encodable {
     for (key, value) in [
       (Key.pinned, status.pinned), (.ready, status.ready), (.pending, status.pending), (.leftOut, status.leftOut),
       (.bytes, status.bytes), (.prepared, status.prepared), (.used, status.used), (.wasted, status.wasted),
-      (.givenUp, status.givenUp),
+      (.cancelled, status.cancelled),
     ] { try object.encode(value, forKey: key) }
-    // Two digits say all that it means.
+    // More than two digits would carry no information.
     try object.encode(status.hitRate.map { ($0 * 100).rounded() / 100 }, forKey: .hitRate)
     guard let window = status.window else { return try object.encodeNil(forKey: .window) }
     var shown = object.nestedContainer(keyedBy: WindowKey.self, forKey: .window)
@@ -325,6 +330,6 @@ private struct StatusJSON: Encodable {
 extension Problem {
   static let cachingManagerNotFound = Problem(
     404, "caching-manager-not-found", "No such caching manager",
-    detail: "You have no caching manager of that name, or its lease has ended; POST /v1/cachingManagers makes one, and "
-      + "default is always there.")
+    detail: "You have no such caching manager, or its lease has ended. POST /v1/cachingManagers creates one; "
+      + "the manager default always exists.")
 }

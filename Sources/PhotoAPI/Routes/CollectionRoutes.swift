@@ -8,16 +8,16 @@ import PhotoModel
 struct CollectionRoutes: Sendable {
   private static let titleBytes = 1024
 
-  let fetching: Fetching
-  private var results: FetchResults { fetching.results }
+  let queries: QueryService
+  private var results: FetchResultStore { queries.results }
 
-  init(fetching: Fetching) { self.fetching = fetching }
+  init(queries: QueryService) { self.queries = queries }
 
-  /// All of a type, or those in a folder or list.
+  /// Lists the collections of a type, or those in a folder or collection list.
   func list(
     _ query: CollectionListQuery, until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let collections: [CollectionJSON]
       let next: String?
 
@@ -29,15 +29,15 @@ struct CollectionRoutes: Sendable {
         try object.encode(next, forKey: .next)
       }
     }
-    let page = try fetching.asking { library throws(AssetSourceError) in
+    let page = try queries.run { library throws(AssetSourceError) in
       try library.collections(query.fetch, deadline: end, for: principal)
     }
-    let next = page.nextCursor.map { Fetching.next(request.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     return answer(
-      JSONBody.encode(Shape(collections: page.collections.map(CollectionJSON.init), next: next)), next: next, request)
+      JSONBody.encode(Payload(collections: page.collections.map(CollectionJSON.init), next: next)), next: next, request)
   }
 
-  func one(
+  func get(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     var query = try QueryReader(request.target)
@@ -46,21 +46,22 @@ struct CollectionRoutes: Sendable {
     asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
     try query.finish()
     let wanted = asked
-    if let transient = results.transients.value(identifier.rawValue, owner: principal) {
+    if let transient = results.transientCollections.value(identifier.rawValue, owner: principal) {
       return answer(JSONBody.encode(CollectionJSON(transient, identifier)), next: nil, request)
     }
-    let collection = try fetching.asking { library throws(AssetSourceError) in
+    let collection = try queries.run { library throws(AssetSourceError) in
       try library.collection(identifier, wanted, for: principal)
     }
     guard let collection else { throw .collectionNotFound }
     return answer(JSONBody.encode(CollectionJSON(collection)), next: nil, request)
   }
 
-  /// A collection that nobody saves, of assets or of what handles hold, in the order in which they are named.
-  func makeTransient(
+  /// Creates a transient collection, which is not saved in the library, from assets or from fetch results, in the
+  /// given order.
+  func createTransient(
     _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let localIdentifier: String
       let type = "album"
       let subtype = "albumTransient"
@@ -72,7 +73,7 @@ struct CollectionRoutes: Sendable {
         case localIdentifier, type, subtype, title, estimatedAssetCount, leaseSeconds
       }
 
-      // `title` is null where there is none.
+      // `title` is null if the collection has none.
       func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
         try object.encode(localIdentifier, forKey: .localIdentifier)
@@ -90,7 +91,7 @@ struct CollectionRoutes: Sendable {
     let handles = try body.texts("fetchResults", atMost: results.limits.handles)
     try body.finish()
     if let title, title.utf8.count > Self.titleBytes {
-      throw QueryReader.invalid("title", "has at most \(Self.titleBytes) bytes")
+      throw QueryReader.invalid("title", "must have at most \(Self.titleBytes) bytes")
     }
     guard (assets == nil) != (handles == nil) else {
       throw Problem(
@@ -98,35 +99,35 @@ struct CollectionRoutes: Sendable {
         parameter: "assets")
     }
     let named = try (assets ?? []).map { text throws(Problem) in try LocalIdentifier(parameter: text, "assets") }
-    var rows = try fetching.asking { library throws(AssetSourceError) in
+    var rows = try queries.run { library throws(AssetSourceError) in
       try library.rows(of: named, deadline: end, for: principal)
     }
     for name in handles ?? [] {
-      let handle = try fetching.fetchResult(name, principal)
+      let handle = try queries.fetchResult(name, principal)
       guard rows.count + handle.count <= results.limits.transientAssets else {
-        throw QueryReader.invalid("fetchResults", "hold at most \(results.limits.transientAssets) assets together")
+        throw QueryReader.invalid("fetchResults", "must have at most \(results.limits.transientAssets) assets in total")
       }
       rows += handle.rows(in: 0..<handle.count)
     }
-    // An asset is in a collection once, where it is named first.
+    // A collection contains an asset once, at its first position.
     var seen: Set<UInt32> = []
     rows.removeAll { !seen.insert($0).inserted }
     let name: String
     do {
-      name = try results.keep(FetchResults.TransientCollection(title: title, rows: rows), owner: principal)
+      name = try results.keep(FetchResultStore.TransientCollection(title: title, rows: rows), owner: principal)
     } catch {
       throw Problem(error)
     }
     let answer = JSONBody.encode(
-      Shape(
+      Payload(
         localIdentifier: name, title: title, estimatedAssetCount: rows.count,
         leaseSeconds: results.limits.lease.components.seconds))
     return .created(answer, at: "/v1/collections/\(name)")
   }
 
   private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
-    JSONAnswer(
-      body, tag: EntityTag.strong(over: body), cacheControl: Fetching.cacheControl,
+    JSONResponse(
+      body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl,
       link: next.map { "<\($0)>; rel=\"next\"" }
     ).response(to: request.head)
   }
@@ -138,7 +139,7 @@ struct CollectionJSON: Encodable {
 
   init(_ collection: AssetCollection) { self.collection = collection }
 
-  init(_ transient: FetchResults.TransientCollection, _ identifier: LocalIdentifier) {
+  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
     collection = AssetCollection(
       localIdentifier: identifier, type: .album, subtype: "albumTransient", title: transient.title,
       estimatedAssetCount: transient.rows.count)

@@ -3,22 +3,23 @@ import HTTPCore
 import ImageService
 import PhotoModel
 
-/// `GET /v1/fetchResults/{id}/changes`, and what a stream of the same needs.
+/// `GET /v1/fetchResults/{id}/changes`, and the computation of deltas for streams of the same changes.
 struct FetchResultChangeRoute: Sendable {
-  let fetching: Fetching
-  private var results: FetchResults { fetching.results }
+  let queries: QueryService
+  private var results: FetchResultStore { queries.results }
 
-  init(fetching: Fetching) { self.fetching = fetching }
+  init(queries: QueryService) { self.queries = queries }
 
-  /// What changed of a fetch result, and a handle for the list after that. The one that is asked about stays as it is.
+  /// Responds with the changes of a fetch result and a new handle for the list after them. The given handle does not
+  /// change.
   ///
   /// - Parameter mayReadAll: see ``delta(of:mayReadAll:until:_:)``.
-  /// - Throws: 404, 429 where there is no room for another handle, 503 at the deadline.
+  /// - Throws: 404; 429 if there is no room for another handle; 503 at the deadline.
   func answer(
     _ id: String, _ request: HTTPRequest, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse? {
     try QueryReader(request.target).finish()
-    let result = try fetching.fetchResult(id, principal)
+    let result = try queries.fetchResult(id, principal)
     guard let delta = try delta(of: result, mayReadAll: mayReadAll, until: end, principal) else { return nil }
     let changes: FetchResultChangesJSON
     do {
@@ -28,22 +29,22 @@ struct FetchResultChangeRoute: Sendable {
       throw Problem(error)
     }
     let body = JSONBody.encode(changes)
-    return JSONAnswer(body, tag: EntityTag.strong(over: body), cacheControl: Fetching.cacheControl)
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
 
-  /// What changed of a fetch result, and the list after that, which nobody keeps yet.
+  /// Computes the changes of a fetch result and the list after them. The new list is not stored here.
   ///
-  /// - Parameter mayReadAll: whether a long list may be read anew, which is for the queue of fetches; `nil` is given where it
-  ///   would have to be. Most changes are told without that, in milliseconds.
-  /// - Throws: 429 where there is no room for the list, 503 at the deadline.
+  /// - Parameter mayReadAll: whether a long list may be read again, which only the fetch queue should do. If false,
+  ///   `nil` is returned when that would be needed. Most changes are found without it, in milliseconds.
+  /// - Throws: 429 if there is no room for the list; 503 at the deadline.
   func delta(
     of result: FetchResult, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> FetchResultDelta? {
     results.expire()
-    // Room for it is taken where it is kept; most share the list that there is.
-    let most = result.count + results.mostAssets
-    return try fetching.asking { library throws(AssetSourceError) in
+    // The memory is reserved when the list is stored; most deltas share the memory of the old list.
+    let most = result.count + results.assetCapacity
+    return try queries.run { library throws(AssetSourceError) in
       try library.changes(of: result, mayReadAll: mayReadAll, atMost: most, deadline: end, for: principal)
     }
   }
@@ -63,7 +64,7 @@ struct FetchResultChangesJSON: Encodable {
   private let moves: [Move]
   private let fetchResultAfterChanges: FetchResultJSON
 
-  /// - Parameter details: `nil`: the list is to be read anew.
+  /// - Parameter details: `nil`: the client must read the list again.
   init(_ details: FetchResultChangeDetails?, _ after: FetchResultJSON) {
     hasIncrementalChanges = details != nil
     removedIndexes = details?.removedIndexes ?? []

@@ -6,12 +6,12 @@ import PhotoModel
 /// `/healthz`, `/readyz` and `/openapi.json`.
 struct HealthRoutes: Sendable {
   private static let openAPITag = EntityTag.strong(over: PackageResources.openapi_json)
-  private static let openAPIInGzip = ContentCoding.gzipped(PackageResources.openapi_json)
+  private static let gzippedOpenAPI = ContentCoding.gzip(PackageResources.openapi_json)
 
   let library: any AssetSource
   let logger: Logger
 
-  /// The process answers; nothing more is asked.
+  /// Liveness: the process responds. Checks nothing else.
   func health(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return HTTPResponse(
@@ -19,11 +19,11 @@ struct HealthRoutes: Sendable {
       body: Array("{\"status\":\"ok\"}".utf8))
   }
 
-  /// Whether requests can be served, and how far the first scan has come.
+  /// Readiness: whether requests can be served, and the progress of the first scan.
   ///
-  /// - Parameter principal: whose assets are counted; `nil`: nobody's, for whom there are none.
+  /// - Parameter principal: counts the assets that it may see. `nil`: reports a count of 0.
   func readiness(_ request: HTTPRequest, _ principal: Principal?) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       struct FirstScan: Encodable {
         let complete: Bool
         let indexed: Int
@@ -36,19 +36,19 @@ struct HealthRoutes: Sendable {
     let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")]
     do throws(AssetSourceError) {
       let state = try library.scanState(for: principal ?? .local)
-      let scan = Shape.FirstScan(
+      let scan = Payload.FirstScan(
         complete: state.isFirstScanComplete, indexed: principal == nil ? 0 : state.indexedCount)
-      return HTTPResponse(.ok, fields, body: JSONBody.encode(Shape(ready: true, firstScan: scan)))
+      return HTTPResponse(.ok, fields, body: JSONBody.encode(Payload(ready: true, firstScan: scan)))
     } catch {
-      logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
       return HTTPResponse(
-        503, fields, body: JSONBody.encode(Shape(ready: false, reason: "the catalogue can't be read")))
+        503, fields, body: JSONBody.encode(Payload(ready: false, reason: "the catalogue can't be read")))
     }
   }
 
   func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return JSONAnswer(PackageResources.openapi_json, tag: Self.openAPITag, cacheControl: "no-cache")
-      .response(to: request.head) { Self.openAPIInGzip }
+    return JSONResponse(PackageResources.openapi_json, tag: Self.openAPITag, cacheControl: "no-cache")
+      .response(to: request.head) { Self.gzippedOpenAPI }
   }
 }

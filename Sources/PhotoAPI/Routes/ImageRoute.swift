@@ -1,4 +1,5 @@
-// GET /v1/assets/{localIdentifier}/image: from a parsed query to frames on their way.
+// GET /v1/assets/{localIdentifier}/image: takes a parsed query, starts an image task and streams its frames. Does not
+// parse the query and does not render.
 
 import AccessControl
 import HTTPCore
@@ -12,88 +13,88 @@ struct ImageRoute: Sendable {
 
   let library: any AssetSource
   let images: ImageManager
-  let answers: AnswerCache
-  let origins: CrossOrigin
-  /// Whether shared caches may keep what anybody may see.
-  let allowsPublic: Bool
+  let responseCache: ResponseCache
+  let cors: CORSPolicy
+  /// Whether shared caches may store responses that need no credential.
+  let allowsPublicCaching: Bool
   let maximumRanges: Int
   let logger: Logger
 
-  /// Answers on the lookup queue: asset, version, conditions, then the image manager.
+  /// Handles the request on the lookup queue: asset, version, conditions, then the image manager.
   func answer(
     _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
-    // Before the asset: what changes after this is noticed by whoever looks at what is kept.
+    // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let generation = library.generation
     let principal = caller.principal
     let asset = try asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
       throw Problem(
-        404, "version-gone", "That version is gone",
-        detail: "The asset's contentVersion is another now; get the asset for it.", parameter: "v")
+        404, "version-gone", "The version no longer exists",
+        detail: "The asset has a new contentVersion. Get the asset to read it.", parameter: "v")
     }
-    if let problem = Problem(showing: asset, query.imageVersion) { throw problem }
+    if let problem = Problem(unrenderable: asset, query.imageVersion) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
     let imageRequest = try query.request(for: asset, accept: accept)
     let form = DeliveryForm(query, accept: accept, hasAccept: acceptField != nil)
     let headers = ImageHeaders(
-      asset: asset, query: query, request: imageRequest, isPublic: allowsPublic && caller.isAnybody)
+      asset: asset, query: query, request: imageRequest, isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
     if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {
       let derivation =
-        headers.namedDerivation(request.head) ?? images.expectedDerivation(of: asset, imageRequest)
+        headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: asset, imageRequest)
       switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
       case .proceed: break
-      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validation(derivation)))
+      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validatorFields(derivation)))
       case .failed: throw .preconditionFailed
       }
     }
     var wanted = imageRequest
     if form == .single && wanted.deliveryMode == .opportunistic { wanted.deliveryMode = .highQualityFormat }
-    var asker = ImageManager.Caller(requestID: query.requestID ?? reply.requestID, owner: principal.name)
-    asker.parameters = query.parameters
-    asker.priority = ImagePriority(request.head)
-    // From an administrator or the person at this machine, who measure, and from nobody else (it costs a render).
-    asker.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
-    let isFromCaches = isCacheable && !asker.bypassesCaches
+    var context = ImageManager.RequestContext(requestID: query.requestID ?? reply.requestID, owner: principal.name)
+    context.parameters = query.parameters
+    context.priority = ImagePriority(request.head)
+    // Only administrators (including the local one) may bypass the caches, for measurements: it costs a render.
+    context.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
+    let isFromCaches = isCacheable && !context.bypassesCaches
     if request.method == .head {
-      if isFromCaches, let frame = images.keptFrame(headers.key)?.addressed(to: asker.requestID) {
+      if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {
         return reply.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
       }
       let derivation = isFromCaches ? images.expectedDerivation(of: asset, wanted) : .original
-      return reply.send(HTTPResponse(.ok, headers.announcing(form, derivation, requestID: asker.requestID)))
+      return reply.send(HTTPResponse(.ok, headers.headRequestFields(form, derivation, requestID: context.requestID)))
     }
-    let isKept = isFromCaches && query.requestID == nil
+    let storesResponse = isFromCaches && query.requestID == nil
     let delivery = ImageDeliveryWriter(
-      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: asker.requestID,
+      form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: context.requestID,
       reply: reply, logger: logger
     ) { frame in
-      guard isKept, let cached = frame.cached else { return }
-      keep(cached, headers, reply, request.head, caller, generation: generation)
+      guard storesResponse, let cached = frame.cached else { return }
+      storeResponse(cached, headers, reply, request.head, caller, generation: generation)
     }
-    let task = images.requestImage(for: asset, wanted, asker) { delivery.deliver($0) }
+    let task = images.requestImage(for: asset, wanted, context) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }
   }
 
-  /// Prepares the answer for the next one who asks like this.
-  private func keep(
+  /// Stores a prepared response for later equal requests.
+  private func storeResponse(
     _ frame: CachedFrame, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead, _ caller: Caller,
     generation: UInt64
   ) {
     guard head.method == .get, let access = caller.accessClass else { return }
-    // A page that may not read the answer is no reason to keep another one.
-    if origins.isConfigured, let origin = head.value(of: .origin), !origins.allows(origin) {
+    // A response for a page that may not read it must not replace another response.
+    if cors.isConfigured, let origin = head.value(of: .origin), cors.reach(of: origin) == .none {
       return
     }
-    let frameAnswer = ImageFrame(frame, requestID: PreparedAnswer.placeholder)
-    let validation = headers.validation(frame.derivation)
-    answers.keep(
-      reply.complete(HTTPResponse(.ok, headers.single(frameAnswer), body: frame.bytes)),
-      notModified: reply.complete(HTTPResponse(.notModified, validation)),
+    let frameAnswer = ImageFrame(frame, requestID: PreparedResponse.requestIDPlaceholder)
+    let validation = headers.validatorFields(frame.derivation)
+    responseCache.store(
+      reply.addingCommonFields(to: HTTPResponse(.ok, headers.single(frameAnswer), body: frame.bytes)),
+      notModified: reply.addingCommonFields(to: HTTPResponse(.notModified, validation)),
       entityTag: headers.validators(frame.derivation).entityTag ?? "",
-      frame: frame, for: head, access: access, expires: caller.urlEnds, variesByOrigin: origins.isConfigured,
+      frame: frame, for: head, access: access, expires: caller.urlExpiry, variesByOrigin: cors.isConfigured,
       generation: generation)
     images.trimFrames()
   }
@@ -103,7 +104,7 @@ struct ImageRoute: Sendable {
     do throws(AssetSourceError) {
       asset = try library.asset(identifier, for: principal)
     } catch {
-      logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
       throw Problem(error)
     }
     guard let asset else { throw .assetNotFound }

@@ -6,10 +6,11 @@ import MediaMetadata
 import OriginalStore
 import PhotoModel
 
-/// `GET /v1/assets/{localIdentifier}/metadata`: everything that the original's metadata says, by name, read from the file each time.
+/// `GET /v1/assets/{localIdentifier}/metadata`: all metadata of the original, by name. Reads the file on each request.
 struct MetadataRoute: Sendable {
   private static let cacheControl = "private, max-age=0, must-revalidate"
-  /// Goes up whenever the same file would be read differently, so that nobody keeps an answer of another daemon's.
+  /// Increased whenever the same file would be read differently, so that cached responses of older daemons become
+  /// invalid.
   private static let epoch = 1
 
   let library: any AssetSource
@@ -17,7 +18,7 @@ struct MetadataRoute: Sendable {
   let limits: CodecLimits
   let logger: Logger
 
-  /// Answers on the lookup queue; blocks for as long as the catalogue and the file system do.
+  /// Runs on the lookup queue. Blocks during catalogue and file reads.
   func answer(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
     -> HTTPResponse
   {
@@ -26,50 +27,50 @@ struct MetadataRoute: Sendable {
     do throws(AssetSourceError) {
       asset = try library.asset(identifier, for: principal)
     } catch {
-      logger.error("the catalogue can't be read", metadata: ["error": "\(error)"])
+      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
       throw Problem(error)
     }
     guard let asset else { throw .assetNotFound }
-    let includesPlaces = principal.may(.location)
-    let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(includesPlaces ? "-l" : "")\""
-    // Whoever has it is told so before anything is opened.
-    if let notModified = JSONAnswer.notModified(request.head, tag: tag, cacheControl: Self.cacheControl) {
+    let includesLocations = principal.may(.location)
+    let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(includesLocations ? "-l" : "")\""
+    // Send 304 before opening the file.
+    if let notModified = JSONResponse.notModified(request.head, tag: tag, cacheControl: Self.cacheControl) {
       return notModified
     }
-    let metadata = try read(asset, includesPlaces: includesPlaces)
-    return JSONAnswer(JSONBody.encode(MetadataJSON(metadata)), tag: tag, cacheControl: Self.cacheControl)
+    let metadata = try read(asset, includesLocations: includesLocations)
+    return JSONResponse(JSONBody.encode(MetadataJSON(metadata)), tag: tag, cacheControl: Self.cacheControl)
       .response(to: request.head)
   }
 
-  private func read(_ asset: Asset, includesPlaces: Bool) throws(Problem) -> FileMetadata {
+  private func read(_ asset: Asset, includesLocations: Bool) throws(Problem) -> FileMetadata {
     do throws(ImageServiceError) {
-      return try metadata(of: asset.original, includesPlaces: includesPlaces)
+      return try metadata(of: asset.original, includesLocations: includesLocations)
     } catch {
       let problem = Problem(error)
       if problem.status == 500 {
         logger.error(
-          "metadata can't be read", metadata: ["path": "\(asset.original.displayPath)", "error": "\(error)"])
+          "metadata read failed", metadata: ["path": "\(asset.original.displayPath)", "error": "\(error)"])
       }
       throw problem
     }
   }
 
-  private func metadata(of original: OriginalFile, includesPlaces: Bool) throws(ImageServiceError) -> FileMetadata {
+  private func metadata(of original: OriginalFile, includesLocations: Bool) throws(ImageServiceError) -> FileMetadata {
     let source: any ByteSource
     do throws(OriginalStoreError) { source = try originals.open(original) } catch { throw ImageServiceError(error) }
     let metadata: FileMetadata
     do throws(CodecError) {
-      metadata = try FileMetadata.read(from: source, limits: limits, includesPlaces: includesPlaces)
+      metadata = try FileMetadata.read(from: source, limits: limits, includesLocations: includesLocations)
     } catch {
       throw .codec(error)
     }
-    // Written to while it was read: what was read may be of two files.
+    // The file was written to while it was read: the metadata may mix two versions.
     guard source.isUnchanged else { throw .originalChanged }
     return metadata
   }
 }
 
-/// A file's metadata as clients see it: a member for each section that there is, and `incomplete`.
+/// A file's metadata as clients see it: one member for each section of the file, and `incomplete`.
 private struct MetadataJSON: Encodable {
   private let metadata: FileMetadata
 

@@ -3,24 +3,24 @@ import ImageService
 import PhotoModel
 import Telemetry
 
-/// `/metrics`: what the daemon counts, as Prometheus reads it.
+/// `/metrics`: the daemon's metrics in the Prometheus text format.
 ///
-/// Made on a queue of its own: some of it comes from /proc, which is not for a connection's loop, and none of it may wait
-/// behind SQLite or a render.
+/// Runs on its own queue: some values are read from /proc, which must not block a connection's loop, and none of them
+/// may wait for SQLite or a render.
 struct MetricsRoute: Sendable {
   let registry: MetricsRegistry
   let queue: WorkQueue
-  /// Whether anybody may look as long as there are no tokens; else only the person at this machine.
-  let isOpen: Bool
+  /// Whether anonymous callers may read metrics if no token was ever made. If false, only the local administrator may.
+  let allowsAnonymous: Bool
 
-  /// Answers through `reply`, in its turn.
+  /// Builds and sends the response on the queue.
   func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
     try QueryReader(request.target).finish()
-    guard principal.may(.admin) || isOpen && principal == .anonymous else {
+    guard principal.may(.admin) || allowsAnonymous && principal == .anonymous else {
       guard principal == .anonymous else { throw .insufficientScope([.admin]) }
       throw Problem(
-        403, "forbidden", "Not for you",
-        detail: "Metrics are for the person at this machine, unless the daemon was started with --allow-anonymous.")
+        403, "forbidden", "Forbidden",
+        detail: "Only requests from this machine may read metrics, unless the daemon runs with --allow-anonymous.")
     }
     let isAccepted = queue.submit { [registry] in
       reply.send(

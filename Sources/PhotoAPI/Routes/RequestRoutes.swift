@@ -2,23 +2,24 @@ import HTTPCore
 import ImageService
 import PhotoModel
 
-/// `GET /v1/requests`, and `GET` and `DELETE /v1/requests/{requestID}`: image requests that are under way, and for a minute
-/// what became of those that are over.
+/// `GET /v1/requests`, and `GET` and `DELETE /v1/requests/{requestID}`: active image requests, and for one minute the
+/// results of ended ones.
 struct RequestRoutes: Sendable {
   let images: ImageManager
 
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       let requests: [RequestJSON]
     }
-    let owner = principal.seesEverybodys ? nil : principal.name
-    return answer(Shape(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
+    let owner = principal.seesAllOwners ? nil : principal.name
+    return answer(Payload(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
   }
 
-  func one(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func get(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard let state = images.request(requestID, owner: principal.name, orAnybodys: principal.seesEverybodys) else {
+    guard let state = images.request(requestID, owner: principal.name, includingOtherOwners: principal.seesAllOwners)
+    else {
       throw .requestNotFound
     }
     return answer(RequestJSON(state))
@@ -26,7 +27,7 @@ struct RequestRoutes: Sendable {
 
   func cancel(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard images.cancelRequest(requestID, owner: principal.name, orAnybodys: principal.seesEverybodys) else {
+    guard images.cancelRequest(requestID, owner: principal.name, includingOtherOwners: principal.seesAllOwners) else {
       throw .requestNotFound
     }
     return HTTPResponse(204, [("Cache-Control", "no-store")])
@@ -39,8 +40,32 @@ struct RequestRoutes: Sendable {
 }
 
 extension Principal {
-  /// Whether others' requests are shown to it. They tell of assets, so it takes more than the scope.
-  var seesEverybodys: Bool { may(.admin) && visibility == .everything }
+  /// Whether it sees other owners' requests and caching managers. These refer to assets, so the admin scope is not
+  /// enough: it needs full visibility.
+  var seesAllOwners: Bool { may(.admin) && visibility == .everything }
+}
+
+/// The stage of a request in `GET /v1/requests`.
+package enum RequestStage: String, Encodable, CaseIterable {
+  case opening, queued, rendering
+  /// Active, but in none of the stages above.
+  case finishing
+  case finished, cancelled, failed
+
+  fileprivate init(_ state: RequestState) {
+    switch state.phase {
+    case .active:
+      switch state.stage {
+      case .opening: self = .opening
+      case .queued: self = .queued
+      case .rendering: self = .rendering
+      case nil: self = .finishing
+      }
+    case .finished: self = .finished
+    case .cancelled: self = .cancelled
+    case .failed: self = .failed
+    }
+  }
 }
 
 /// A request as `GET /v1/requests` shows it.
@@ -64,14 +89,13 @@ private struct RequestJSON: Encodable {
   let requestID: String
   let asset: String
   let parameters: [String: String]
-  /// `looking`, `waiting` or `rendering`; then `finished`, `cancelled` or `failed`.
-  let stage: String
+  let stage: RequestStage
   let priority: String
-  /// Seconds, from when it was asked until now or until it was over.
+  /// Seconds from the start of the request until now, or until its end.
   let age: Double
-  /// What was delivered so far.
+  /// The frames delivered so far.
   let frames: [Frame]
-  /// Why it failed.
+  /// The cause of a failure.
   let problem: ProblemJSON?
 
   init(_ state: RequestState) {
@@ -81,12 +105,7 @@ private struct RequestJSON: Encodable {
     priority = "\(state.priority)"
     age = Double(state.age / .milliseconds(1)) / 1000
     frames = state.frames.map(Frame.init)
-    switch state.phase {
-    // Between two stages it is answered already.
-    case .active: (stage, problem) = (state.stage?.rawValue ?? "finishing", nil)
-    case .finished: (stage, problem) = ("finished", nil)
-    case .cancelled: (stage, problem) = ("cancelled", nil)
-    case .failed(let error): (stage, problem) = ("failed", ProblemJSON(Problem(error)))
-    }
+    stage = RequestStage(state)
+    if case .failed(let error) = state.phase { problem = ProblemJSON(Problem(error)) } else { problem = nil }
   }
 }

@@ -1,18 +1,20 @@
 import HTTPCore
 import PhotoModel
 
-/// What a caller must have, that a route is open to it.
+/// What a caller needs to use a route.
 package enum Requirement: Sendable, Hashable {
-  /// Nothing: whoever comes is answered.
-  case nothing
-  /// To be somebody, with whatever scopes.
-  case somebody
+  /// Nothing: also open without a credential.
+  case open
+  /// An authenticated caller, with any scopes.
+  case authenticated
   /// At least one of these scopes.
   case scope(Set<Scope>)
+  /// Every one of these scopes.
+  case scopes(Set<Scope>)
 }
 
 extension Route {
-  /// Every kind of resource, whichever one it is.
+  /// A route without its identifiers.
   package enum Kind: String, Sendable, Hashable, CaseIterable {
     case health, readiness, openAPI, metrics, authorization, session, signedURLs
     case assets, asset, metadata, image
@@ -61,25 +63,42 @@ extension Route {
     }
   }
 
-  /// What a method of the resource asks of its caller.
+  /// What a method of the resource requires of its caller.
   package func requirement(_ method: HTTPMethod) -> Requirement {
     switch kind {
-    case .health, .readiness: .nothing
-    // They tell who one is, or make one somebody.
-    case .authorization, .session: .nothing
-    case .openAPI: .somebody
-    // Who may read them is more than a scope where there are no tokens: see `MetricsRoute`.
-    case .metrics: .somebody
+    case .health, .readiness: .open
+    // They report the caller's identity, or sign the caller in or out.
+    case .authorization, .session: .open
+    case .openAPI: .authenticated
+    // `MetricsRoute` decides: the rule depends on more than a scope if no token was ever made.
+    case .metrics: .authenticated
     case .signedURLs: .scope([.read])
     case .assets where method == .post: .scope([.write])
-    case .trash: .scope([.write])
+    // Both refer to existing assets, so they need read access too.
+    case .trash: .scopes([.read, .write])
+    case .changes where method == .post: .scopes([.read, .write])
     case .assets, .asset, .metadata, .image, .collections, .collection, .collectionAssets, .collectionChildren,
       .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets, .fetchResultChanges, .images,
-      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .changeStream:
+      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .changes,
+      .changeStream:
       .scope([.read])
-    case .changes: .scope(method == .post ? [.write] : [.read])
-    // An administrator sees everybody's.
+    // An administrator sees the requests of all owners.
     case .requests, .request: .scope([.read, .admin])
+    }
+  }
+
+  /// Whether a method changes at most what its own caller created, and neither the library nor anyone's access. Pages
+  /// of read-only origins may use it. False for a method that the resource does not support.
+  package func isReading(_ method: HTTPMethod) -> Bool {
+    guard methods.contains(method) else { return false }
+    switch kind {
+    case .session, .signedURLs: return method == .options
+    case .assets, .changes: return method != .post
+    case .health, .readiness, .openAPI, .metrics, .authorization, .asset, .metadata, .image, .collections, .collection,
+      .collectionAssets, .collectionChildren, .transientCollections, .fetchResults, .fetchResult, .fetchResultAssets,
+      .fetchResultChanges, .changeStream, .requests, .request, .trash, .images, .cachingManagers, .cachingManager,
+      .startCaching, .stopCaching, .stopCachingAllImages, .window:
+      return true
     }
   }
 }

@@ -2,13 +2,13 @@ import AssetLibrary
 import HTTPCore
 import PhotoModel
 
-/// `GET /v1/trash`: what was deleted and can come back.
+/// `GET /v1/trash`: deleted assets that can be restored.
 struct TrashRoute: Sendable {
   let files: LibraryFiles
-  let fetching: Fetching
+  let queries: QueryService
 
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       struct Item: Encodable {
         let localIdentifier: String
         let deletedDate: String
@@ -43,12 +43,12 @@ struct TrashRoute: Sendable {
     let limit = try query.number("limit", in: 1...1000) ?? 100
     let cursor = query.text("cursor")
     try query.finish()
-    let page = try fetching.asking { _ throws(AssetSourceError) in
+    let page = try queries.run { _ throws(AssetSourceError) in
       try files.trashed(after: cursor, limit: limit, for: principal)
     }
     let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\($0)" }
     return HTTPResponse(
       .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
-      body: JSONBody.encode(Shape(assets: page.assets.map(Shape.Item.init), next: next)))
+      body: JSONBody.encode(Payload(assets: page.assets.map(Payload.Item.init), next: next)))
   }
 }

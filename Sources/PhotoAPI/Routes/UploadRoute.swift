@@ -1,5 +1,5 @@
-// `POST /v1/assets`: an image as the body, or several as multipart/form-data. The body comes in pieces; each is written on
-// the upload queue before the next is asked for, so that a slow disk slows its sender, and nobody else.
+// `POST /v1/assets`: one image as the body, or several as multipart/form-data. The body arrives in pieces. Each piece
+// is written on the upload queue before the next one is requested, so a slow disk slows down only this client.
 
 import AssetLibrary
 import HTTPCore
@@ -9,13 +9,13 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// What one sender may send.
+/// Limits for uploads.
 package struct UploadLimits: Sendable, Hashable {
-  /// A file.
+  /// Maximum size of one file.
   package var fileBytes: Int64
-  /// Files in one request.
+  /// Maximum number of files in one request.
   package var files: Int
-  /// Requests at once.
+  /// Maximum number of concurrent upload requests.
   package var concurrent: Int
 
   package init(fileBytes: Int64 = 4 << 30, files: Int = 100, concurrent: Int = 16) {
@@ -30,9 +30,9 @@ final class UploadRoute: Sendable {
   let limits: UploadLimits
   let queue: WorkQueue
   let logger: Logger
-  private let underWay = Atomic<Int>(0)
+  private let activeUploads = Atomic<Int>(0)
 
-  /// - Parameter queue: where files are written; it takes as many at once as there may be.
+  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(files: LibraryFiles, limits: UploadLimits, queue: WorkQueue, logger: Logger) {
     self.files = files
     self.limits = limits
@@ -40,12 +40,12 @@ final class UploadRoute: Sendable {
     self.logger = logger
   }
 
-  /// Whether a request's body is for here.
-  static func takes(_ head: RequestHead) -> Bool {
+  /// Whether a request is an upload, whose body is streamed.
+  static func streamsBody(_ head: RequestHead) -> Bool {
     head.method == .post && Route(head.parsedTarget.segments) == .assets
   }
 
-  /// Takes a body that the principal may send.
+  /// Receives a body that the principal may send.
   func receive(
     _ head: RequestHead, _ target: RequestTarget, _ body: StreamedBody, _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
@@ -54,58 +54,59 @@ final class UploadRoute: Sendable {
     try query.finish()
     let type = head.value(of: .contentType) ?? "application/octet-stream"
     var fields = FieldParameters(head.value(of: .contentDisposition) ?? "")
-    let disposition = fields.takeExtended("filename") ?? fields.take("filename")
-    let form: Upload.Form
+    let disposition = fields.takeExtendedValue("filename") ?? fields.take("filename")
+    let form: UploadReceiver.Form
     do throws(MultipartError) {
       if let boundary = try MultipartParser.boundary(of: type) {
-        form = .several(try MultipartParser(boundary: boundary))
+        form = .multipart(try MultipartParser(boundary: boundary))
       } else {
-        form = .one(name: name ?? disposition)
+        form = .single(name: name ?? disposition)
       }
     } catch {
       throw Problem(400, "malformed-request", "Bad Request", detail: error.explanation)
     }
-    if type.lowercased().hasPrefix("multipart/"), case .one = form {
+    if type.lowercased().hasPrefix("multipart/"), case .single = form {
       throw Problem(
         415, "media-type-unsupported", "Unsupported media type",
-        detail: "Several files come as multipart/form-data, one as the body itself.")
+        detail: "Send several files as multipart/form-data, or one file as the body itself.")
     }
-    if let length = body.length, case .one = form, Int64(length) > limits.fileBytes { throw tooLarge }
-    guard underWay.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
-      underWay.subtract(1, ordering: .relaxed)
+    if let length = body.length, case .single = form, Int64(length) > limits.fileBytes { throw tooLarge }
+    guard activeUploads.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
+      activeUploads.subtract(1, ordering: .relaxed)
       throw Problem(
         503, "overloaded", "Too many uploads at once",
-        detail: "upload.concurrent are under way; ask again in a moment.",
+        detail: "The limit upload.concurrentRequests is reached. Retry after a moment.",
         fields: ["Retry-After": "5"])
     }
-    Upload(self, form, body, principal, reply).begin()
+    UploadReceiver(self, form, body, principal, reply).begin()
   }
 
   var tooLarge: Problem {
     Problem(
       413, "file-too-large", "The file is too large",
-      detail: "A file may have up to \(limits.fileBytes) bytes (upload.bytes).")
+      detail: "A file may have at most \(limits.fileBytes) bytes (upload.fileBytes).")
   }
 
-  fileprivate func ended() { underWay.subtract(1, ordering: .relaxed) }
+  fileprivate func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
 }
 
 extension UploadRoute {
-  /// One request. Its steps follow each other; the lock is there for the compiler, and nobody ever waits for it.
-  fileprivate final class Upload: Sendable {
+  /// One upload request. Its steps run one after the other, so the lock is never contended; the compiler needs it for
+  /// `Sendable`.
+  fileprivate final class UploadReceiver: Sendable {
     enum Form: Sendable {
-      case one(name: String?)
-      case several(MultipartParser)
+      case single(name: String?)
+      case multipart(MultipartParser)
     }
 
     private struct State: Sendable {
       var form: Form
-      /// Under way.
+      /// The file that is being received.
       var file: IncomingFile?
       var name: String?
-      /// A part without a file, as browsers send it where nobody chose one.
+      /// A part with an empty filename: browsers send it when no file was selected.
       var isEmptyPart = false
-      var results: [Result] = []
+      var results: [FileResult] = []
     }
 
     private let route: UploadRoute
@@ -125,15 +126,15 @@ extension UploadRoute {
 
     deinit { end() }
 
-    /// Its place is another's.
+    /// Frees this request's place among the concurrent uploads.
     private func end() {
-      if !hasEnded.exchange(true, ordering: .relaxed) { route.ended() }
+      if !hasEnded.exchange(true, ordering: .relaxed) { route.uploadEnded() }
     }
 
     func begin() {
       step { state throws(Problem) in
-        // Before the body is asked for: a library that can't take it says so now.
-        if case .one(let name) = state.form { try self.beginFile(named: name, length: self.body.length, &state) }
+        // Before the body is requested, so that a library that can't take the file rejects it at once.
+        if case .single(let name) = state.form { try self.beginFile(named: name, length: self.body.length, &state) }
         return nil
       }
     }
@@ -150,20 +151,20 @@ extension UploadRoute {
       }
     }
 
-    /// Runs a step on the queue, and answers with what it gives; else asks for more of the body.
+    /// Runs a step on the queue. Sends the response if the step gives one; otherwise reads the next piece of the body.
     private func step(_ body: @escaping @Sendable (inout State) throws(Problem) -> HTTPResponse?) {
       let isAccepted = route.queue.submit { [self] in
         let response = state.withLock { state -> HTTPResponse? in
           do throws(Problem) {
             return try body(&state)
           } catch {
-            // What was not finished is gone with this.
+            // Discards the unfinished file.
             state.file = nil
             return failure(error, state)
           }
         }
         guard let response else { return next() }
-        // Before the answer, which may bring the next one.
+        // Before the response: the client may send its next upload as soon as it has the response.
         end()
         reply.send(response)
       }
@@ -174,21 +175,22 @@ extension UploadRoute {
 
     private func beginFile(named name: String?, length: Int?, _ state: inout State) throws(Problem) {
       state.name = name
-      state.file = try calling { () throws(LibraryFilesError) in try route.files.receive(length: length.map(Int64.init))
+      state.file = try mappingFileErrors { () throws(LibraryFilesError) in
+        try route.files.receive(length: length.map(Int64.init))
       }
     }
 
     private func take(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
-      guard case .several(var parser) = state.form else {
+      guard case .multipart(var parser) = state.form else {
         try write(piece, &state)
         return nil
       }
-      // Not copied while it is changed.
-      state.form = .one(name: nil)
-      defer { state.form = .several(parser) }
+      // Leave `parser` as the only reference, so that changing it copies nothing.
+      state.form = .single(name: nil)
+      defer { state.form = .multipart(parser) }
       parser.append(piece)
       while true {
-        switch try parsed({ () throws(MultipartError) in try parser.next() }) {
+        switch try mappingParserErrors({ () throws(MultipartError) in try parser.next() }) {
         case .needsInput: return nil
         case .part(let part): try beginPart(part, &state)
         case .piece(let piece): try write(piece, &state)
@@ -198,7 +200,7 @@ extension UploadRoute {
       }
     }
 
-    private func parsed<Value>(_ body: () throws(MultipartError) -> Value) throws(Problem) -> Value {
+    private func mappingParserErrors<Value>(_ body: () throws(MultipartError) -> Value) throws(Problem) -> Value {
       do throws(MultipartError) {
         return try body()
       } catch {
@@ -210,13 +212,13 @@ extension UploadRoute {
       guard let name = part.filename else {
         throw Problem(
           400, "invalid-parameter", "Invalid parameter",
-          detail: "Every part is a file, with a filename; \((part.name ?? "one").prefix(64)) is none.",
+          detail: "Every part must be a file with a filename. The part \((part.name ?? "").prefix(64)) has none.",
           parameter: part.name.map { String($0.prefix(64)) })
       }
       if state.results.count == route.limits.files {
         throw Problem(
           413, "too-many-files", "Too many files",
-          detail: "One request holds up to \(route.limits.files) files (upload.files).")
+          detail: "One request may have at most \(route.limits.files) files (upload.filesPerRequest).")
       }
       state.isEmptyPart = name.isEmpty
       try beginFile(named: name, length: nil, &state)
@@ -226,81 +228,83 @@ extension UploadRoute {
       guard let file = state.file.take() else { return }
       if state.isEmptyPart && file.size == 0 { return }
       do throws(Problem) {
-        state.results.append(Result(state.name, try add(file, named: state.name)))
+        state.results.append(FileResult(state.name, try add(file, named: state.name), for: principal))
       } catch {
-        // The others may be better.
-        state.results.append(Result(state.name, error))
+        // The other files may still succeed.
+        state.results.append(FileResult(state.name, error))
       }
     }
 
     private func end(_ state: inout State) throws(Problem) -> HTTPResponse? {
       switch state.form {
-      case .one(let name):
+      case .single(let name):
         guard let file = state.file.take() else { return nil }
         let upload = try add(file, named: name)
         let fields = [
           ("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store"), ("Location", upload.location),
         ]
         return HTTPResponse(
-          HTTPStatus(upload.isNew ? 201 : 200), fields, body: JSONBody.encode(AssetJSON(upload.asset)))
-      case .several(let parser):
-        try parsed { () throws(MultipartError) in try parser.finish() }
+          HTTPStatus(upload.isNew ? 201 : 200), fields,
+          body: JSONBody.encode(UploadedAssetJSON(upload.asset, for: principal)))
+      case .multipart(let parser):
+        try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
         if state.results.isEmpty {
-          throw Problem(400, "malformed-request", "Bad Request", detail: "There is no file in the body.")
+          throw Problem(400, "malformed-request", "Bad Request", detail: "The body contains no file.")
         }
-        // Where nothing came of any of them, the first says why.
+        // If every file failed, the response is the first problem.
         let problems = state.results.compactMap(\.problem)
         if problems.count == state.results.count, let first = problems.first { throw first }
         let isAnyNew = state.results.contains { $0.status == 201 }
         return HTTPResponse(
           HTTPStatus(isAnyNew ? 201 : 200), [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
-          body: JSONBody.encode(Results(results: state.results)))
+          body: JSONBody.encode(ResultsJSON(results: state.results)))
       }
     }
 
     private func write(_ piece: [UInt8], _ state: inout State) throws(Problem) {
       guard let file = state.file else { return }
       if file.size + Int64(piece.count) > route.limits.fileBytes { throw route.tooLarge }
-      try calling { () throws(LibraryFilesError) in try file.write(piece) }
+      try mappingFileErrors { () throws(LibraryFilesError) in try file.write(piece) }
     }
 
     private func add(_ file: IncomingFile, named name: String?) throws(Problem) -> AssetLibrary.Upload {
       if file.size == 0 {
-        throw Problem(422, "image-unreadable", "The file can't be read", detail: "There is nothing in it.")
+        throw Problem(422, "image-unreadable", "The file can't be read", detail: "The file is empty.")
       }
-      return try calling { () throws(LibraryFilesError) in
+      return try mappingFileErrors { () throws(LibraryFilesError) in
         try route.files.add(file, named: name, for: principal)
       }
     }
 
-    private func calling<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {
+    private func mappingFileErrors<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {
       do throws(LibraryFilesError) {
         return try body()
       } catch {
         let problem = Problem(error)
-        if problem.status >= 500 { route.logger.error("an upload failed", metadata: ["error": "\(error)"]) }
+        if problem.status >= 500 { route.logger.error("upload failed", metadata: ["error": "\(error)"]) }
         throw problem
       }
     }
 
-    /// A problem, and what came of the files before it: those are there.
+    /// The response for a problem in mid-request: the problem, with the results of the files before it, which stay
+    /// stored.
     private func failure(_ problem: Problem, _ state: State) -> HTTPResponse {
       if state.results.isEmpty { return problem.response }
-      return problem.response(body: JSONBody.encode(Failure(problem: ProblemJSON(problem), results: state.results)))
+      return problem.response(body: JSONBody.encode(FailureJSON(problem: ProblemJSON(problem), results: state.results)))
     }
   }
 
-  /// What came of one file.
-  fileprivate struct Result: Encodable, Sendable {
+  /// The result of one file.
+  fileprivate struct FileResult: Encodable, Sendable {
     let filename: String?
     let status: Int
-    private let asset: Asset?
+    private let asset: UploadedAssetJSON?
     let problem: Problem?
 
-    init(_ filename: String?, _ upload: AssetLibrary.Upload) {
+    init(_ filename: String?, _ upload: AssetLibrary.Upload, for principal: Principal) {
       self.filename = filename
       status = upload.isNew ? 201 : 200
-      asset = upload.asset
+      asset = UploadedAssetJSON(upload.asset, for: principal)
       problem = nil
     }
 
@@ -317,18 +321,18 @@ extension UploadRoute {
       var object = encoder.container(keyedBy: Key.self)
       try object.encode(filename, forKey: .filename)
       try object.encode(status, forKey: .status)
-      try object.encodeIfPresent(asset.map { AssetJSON($0) }, forKey: .asset)
+      try object.encodeIfPresent(asset, forKey: .asset)
       try object.encodeIfPresent(problem.map { ProblemJSON($0) }, forKey: .problem)
     }
   }
 
-  fileprivate struct Results: Encodable {
-    let results: [Result]
+  fileprivate struct ResultsJSON: Encodable {
+    let results: [FileResult]
   }
 
-  fileprivate struct Failure: Encodable {
+  fileprivate struct FailureJSON: Encodable {
     let problem: ProblemJSON
-    let results: [Result]
+    let results: [FileResult]
 
     private enum Key: String, CodingKey { case results }
 
@@ -340,17 +344,38 @@ extension UploadRoute {
   }
 }
 
+/// The asset in the response to an upload. A sender without read access gets only its identifier and version, because
+/// the path would show which other paths exist.
+private enum UploadedAssetJSON: Encodable, Sendable {
+  case whole(Asset)
+  case name(Asset)
+
+  init(_ asset: Asset, for principal: Principal) { self = principal.may(.read) ? .whole(asset) : .name(asset) }
+
+  private enum Key: String, CodingKey { case localIdentifier, contentVersion }
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .whole(let asset): try AssetJSON(asset).encode(to: encoder)
+    case .name(let asset):
+      var object = encoder.container(keyedBy: Key.self)
+      try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)
+      try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
+    }
+  }
+}
+
 extension AssetLibrary.Upload {
   fileprivate var location: String { "/v1/assets/\(asset.localIdentifier.rawValue)" }
 }
 
 extension Problem {
-  /// Why a body did not come.
+  /// The problem for a body that did not arrive completely.
   init(_ failure: BodyFailure) {
     switch failure {
     case .malformed(let error): self.init(error)
     case .timedOut: self.init(ParseError.timedOut)
-    // Nobody is there to be told.
+    // The connection is closed, so this problem is never sent.
     case .closed: self.init(ParseError.timedOut)
     }
   }

@@ -1,174 +1,178 @@
-// The lists that preheat windows move over: a fetch result, a collection as it is now, or assets by name.
+// The lists that preheat windows move over: a fetch result, the current contents of a collection, or assets by name.
 
 import AssetLibrary
 import HTTPCore
 import ImageService
 import PhotoModel
 
-/// A fetch result that a client holds. Its order stands still, so a window stays where it is; it is there for as long as
-/// the client's lease, which each move of the window renews.
-struct FetchResultSource: PreheatSource {
+/// A client's fetch result. Its order is fixed, so a window keeps its positions. It lives for the client's lease,
+/// which each move of the window renews.
+struct FetchResultWindowSource: PreheatSource {
   private let result: FetchResult
   private let id: String
-  private let fetching: Fetching
+  private let queries: QueryService
   private let principal: Principal
 
-  /// `nil`: there is none of that name. It renews the lease.
-  init?(_ id: String, _ fetching: Fetching, _ principal: Principal) {
-    guard let result = fetching.heldFetchResult(id, principal) else { return nil }
+  /// Renews the lease. `nil`: the client has no such fetch result.
+  init?(_ id: String, _ queries: QueryService, _ principal: Principal) {
+    guard let result = queries.leasedFetchResult(id, principal) else { return nil }
     self.result = result
     self.id = id
-    self.fetching = fetching
+    self.queries = queries
     self.principal = principal
   }
 
   var name: String { "fetchResult:\(id)" }
   var version: String { "" }
   var count: Int { result.count }
-  var isThere: Bool { fetching.results.handles.holds(id, owner: principal) }
+  var isAvailable: Bool { queries.results.handles.contains(id, owner: principal) }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
-    try fetching.assets(at: positions, of: result, for: principal)
+    try queries.assets(at: positions, of: result, for: principal)
   }
 
   var isCurrent: Bool { true }
 
-  func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange {
-    isThere ? .same(self) : .gone
+  func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange {
+    isAvailable ? .unchanged(self) : .gone
   }
 }
 
-/// A collection's assets in its own order, followed by what changed of them.
-struct CollectionSource: PreheatSource {
+/// A collection's assets in its own order, updated as the collection changes.
+struct CollectionWindowSource: PreheatSource {
   let collection: LocalIdentifier
-  private let fetching: Fetching
+  private let queries: QueryService
   private let principal: Principal
-  /// A fetch result of our own, which has no name.
+  /// A fetch result that only this source holds. It has no handle.
   private let result: FetchResult
-  /// The library as it was when that was looked at.
+  /// The library's generation when `result` was last checked.
   private let generation: UInt64
   private let isTransient: Bool
-  /// The state of the library in which its order came to be.
+  /// The change token of the state that defined the current order.
   let version: String
 
-  /// - Parameter fetch: of the collection.
+  /// - Parameter fetch: the fetch of the collection's assets.
   init(
-    _ collection: LocalIdentifier, _ fetch: AssetFetch, _ fetching: Fetching, _ principal: Principal
+    _ collection: LocalIdentifier, _ fetch: AssetFetch, _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) {
-    let generation = fetching.library.generation
-    let isTransient = fetching.results.transients.holds(collection.rawValue, owner: principal)
-    let results = fetching.results
+    let generation = queries.library.generation
+    let isTransient = queries.results.transientCollections.contains(collection.rawValue, owner: principal)
+    let results = queries.results
     results.expire()
-    let found = try fetching.library.rows(
-      fetch, atMost: results.mostAssets, deadline: fetching.end, for: principal)
+    let found = try queries.library.rows(
+      fetch, atMost: results.assetCapacity, deadline: queries.deadline, for: principal)
     let result = FetchResult(
       rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: isTransient ? nil : collection)
-    self = try CollectionSource(
-      collection, result, version: found.changeToken, generation, isTransient, fetching, principal)
+    self = try CollectionWindowSource(
+      collection, result, version: found.changeToken, generation, isTransient, queries, principal)
   }
 
   private init(
     _ collection: LocalIdentifier, _ result: FetchResult, version: String, _ generation: UInt64, _ isTransient: Bool,
-    _ fetching: Fetching, _ principal: Principal
+    _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) {
     do {
-      try fetching.results.reserve(result)
+      try queries.results.reserve(result)
     } catch {
-      throw .tooManyAssets(limit: fetching.results.mostAssets)
+      throw .tooManyAssets(limit: queries.results.assetCapacity)
     }
     self.collection = collection
     self.result = result
     self.generation = generation
     self.isTransient = isTransient
-    self.fetching = fetching
+    self.queries = queries
     self.principal = principal
     self.version = version
   }
 
   var name: String { "collection:\(collection.rawValue)" }
   var count: Int { result.count }
-  var isThere: Bool { !isTransient || fetching.results.transients.holds(collection.rawValue, owner: principal) }
-  var isCurrent: Bool { fetching.library.generation == generation }
+  var isAvailable: Bool {
+    !isTransient || queries.results.transientCollections.contains(collection.rawValue, owner: principal)
+  }
+  var isCurrent: Bool { queries.library.generation == generation }
 
-  /// Whether it is current and there, its lease renewed where it has one.
+  /// Whether the source is current and available. Renews the lease of a transient collection.
   func renewed() -> Bool {
-    isCurrent && (!isTransient || fetching.results.transients.value(collection.rawValue, owner: principal) != nil)
+    isCurrent
+      && (!isTransient || queries.results.transientCollections.value(collection.rawValue, owner: principal) != nil)
   }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
-    try fetching.assets(at: positions, of: result, for: principal)
+    try queries.assets(at: positions, of: result, for: principal)
   }
 
-  func followed(
+  func changes(
     visible: Range<Int>, known: [Int], mayReadAll: Bool
   ) throws(AssetSourceError) -> PreheatListChange {
-    if isCurrent { return isThere ? .same(self) : .gone }
-    let generation = fetching.library.generation
-    guard isThere else { return .gone }
-    if !isTransient, try fetching.library.scope(of: collection, for: principal) == nil { return .gone }
-    let delta = try fetching.library.changes(
-      of: result, mayReadAll: mayReadAll, atMost: result.count + fetching.results.mostAssets,
-      deadline: fetching.end, for: principal)
-    guard let delta else { return .isLong }
-    // What changed of its assets themselves is the library's to tell.
+    if isCurrent { return isAvailable ? .unchanged(self) : .gone }
+    let generation = queries.library.generation
+    guard isAvailable else { return .gone }
+    if !isTransient, try queries.library.scope(of: collection, for: principal) == nil { return .gone }
+    let delta = try queries.library.changes(
+      of: result, mayReadAll: mayReadAll, atMost: result.count + queries.results.assetCapacity,
+      deadline: queries.deadline, for: principal)
+    guard let delta else { return .needsFullRead }
+    // Changes of the assets themselves are reported by the library; here only the order matters.
     let isSame = delta.details?.keepsOrder == true
-    let source = try CollectionSource(
+    let source = try CollectionWindowSource(
       collection, delta.after, version: isSame ? version : delta.after.changeToken, generation, isTransient,
-      fetching, principal)
-    if isSame { return .same(source) }
+      queries, principal)
+    if isSame { return .unchanged(source) }
     guard let details = delta.details else {
-      // Nobody knows what has become of which.
-      return .other(source, visible: visible, moved: [:])
+      // The old positions can't be mapped to new ones.
+      return .changed(source, visible: visible, moved: [:])
     }
     let positions = FetchResultPositions(details)
     let moved = known.compactMap { old in positions.position(of: old).map { (old, $0) } }
-    return .other(
+    return .changed(
       source, visible: positions.visible(visible, count: source.count), moved: Dictionary(uniqueKeysWithValues: moved))
   }
 
-  /// `nil`: there is no such collection. It renews the lease of one that nobody saved.
+  /// The fetch of a collection. Renews the lease of a transient collection. `nil`: no such collection.
   static func fetch(
-    of collection: LocalIdentifier, _ fetching: Fetching, _ principal: Principal
+    of collection: LocalIdentifier, _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) -> AssetFetch? {
     var fetch = AssetFetch()
-    if let transient = fetching.results.transients.value(collection.rawValue, owner: principal) {
+    if let transient = queries.results.transientCollections.value(collection.rawValue, owner: principal) {
       fetch.scope = .rows(transient.rows)
       return fetch
     }
-    guard let scope = try fetching.library.scope(of: collection, for: principal) else { return nil }
+    guard let scope = try queries.library.scope(of: collection, for: principal) else { return nil }
     fetch.scope = scope
     return fetch
   }
 }
 
 /// Assets by name, in the order in which they were given.
-struct ListSource: PreheatSource {
+struct AssetListWindowSource: PreheatSource {
   let version: String
   private let identifiers: [LocalIdentifier]
-  private let library: any AssetFetching
+  private let library: any LibraryFetcher
   private let principal: Principal
 
-  init(_ identifiers: [LocalIdentifier], _ library: any AssetFetching, _ principal: Principal) {
+  init(_ identifiers: [LocalIdentifier], _ library: any LibraryFetcher, _ principal: Principal) {
     self.identifiers = identifiers
     self.library = library
     self.principal = principal
     version = EntityTag.strong(over: Array(identifiers.map(\.rawValue).joined(separator: " ").utf8))
   }
 
-  /// A client that gives names sends what it has so far: more of them, or others, is the same list further on.
+  /// The name is the same for all lists: a client that sends identifiers sends what it has so far, and a different
+  /// list counts as a later state of the same one.
   var name: String { "assets" }
   var count: Int { identifiers.count }
-  var isThere: Bool { true }
+  var isAvailable: Bool { true }
   var isCurrent: Bool { true }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
     try library.assets(named: positions.map { identifiers[$0] }, for: principal)
   }
 
-  func followed(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .same(self) }
+  func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
 }
 
-extension Fetching {
+extension QueryService {
   /// The assets at some positions of a fetch result.
   fileprivate func assets(
     at positions: [Int], of result: FetchResult, for principal: Principal

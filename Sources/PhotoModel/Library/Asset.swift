@@ -1,4 +1,4 @@
-/// The name of an asset or a collection: opaque, URL-safe, stable over renames and moves of its file.
+/// The identifier of an asset or a collection: opaque, URL-safe, stable when the file is renamed or moved.
 package struct LocalIdentifier: Sendable, Hashable, CustomStringConvertible {
   package let rawValue: String
 
@@ -9,7 +9,8 @@ package struct LocalIdentifier: Sendable, Hashable, CustomStringConvertible {
   package var description: String { rawValue }
 }
 
-/// An opaque, keyed digest of a file's identity and its adjustments: it changes exactly when pixels may.
+/// An opaque, keyed digest of the identity of a file and its adjustments. It changes exactly when the pixels may have
+/// changed.
 package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
   package let rawValue: String
 
@@ -24,7 +25,7 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
 package enum MediaType: String, Sendable, Hashable, CaseIterable {
   case unknown, image, video, audio
 
-  /// PhotoKit's number: its place among the cases.
+  /// The raw value of PhotoKit, which is the position among the cases.
   package var number: Int {
     switch self {
     case .unknown: 0
@@ -40,7 +41,7 @@ package enum MediaType: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A place on earth, in degrees (WGS 84), and metres above the sea.
+/// A location in degrees (WGS 84), with the altitude in metres above sea level.
 package struct Location: Sendable, Hashable {
   package var latitude: Double
   package var longitude: Double
@@ -64,25 +65,25 @@ package struct Timestamp: Sendable, Hashable, Comparable {
   package static func < (lhs: Timestamp, rhs: Timestamp) -> Bool { lhs.milliseconds < rhs.milliseconds }
 }
 
-/// How a creation date came to be known, from the surest to the least sure.
-package enum DateSource: String, Sendable, Hashable {
-  /// Somebody said so, whatever the file says.
+/// The source of a creation date, from the most to the least reliable.
+package enum DateSource: String, Sendable, Hashable, CaseIterable {
+  /// Set by a user; overrides the file.
   case user
-  /// The file names a date and its offset from UTC.
+  /// The file has a date with its offset from UTC.
   case metadata
-  /// The file names a date without an offset; the library's configured zone was assumed.
+  /// The file has a date without an offset; the configured zone of the library is assumed.
   case metadataInLibraryZone
-  /// The file has no metadata of its own; its container, as of a video, names a moment.
+  /// The file has no date in its metadata, but its container has one, for example a video container.
   case container
-  /// The file names none; it is the file's own modification date.
+  /// The file has no date; this is the modification date of the file.
   case file
 }
 
-/// What a picture is in its burst: many pictures taken at once, of which one stands for all.
+/// The role of a picture in its burst: a series of pictures taken at once, with one representative.
 package struct Burst: Sendable, Hashable {
-  /// The same for all pictures of one burst.
+  /// Equal for all pictures of a burst.
   package var identifier: String
-  /// This is the one that stands for all.
+  /// Whether this picture represents the burst.
   package var isRepresentative: Bool
   package var selectionTypes: BurstSelectionTypes
 
@@ -93,7 +94,7 @@ package struct Burst: Sendable, Hashable {
   }
 }
 
-/// A photograph as the catalogue knows it: an immutable snapshot.
+/// An asset in the catalogue: an immutable snapshot.
 package struct Asset: Sendable, Hashable {
   package var localIdentifier: LocalIdentifier
   package var contentVersion: ContentVersion
@@ -105,7 +106,7 @@ package struct Asset: Sendable, Hashable {
   package var uniformTypeIdentifier: String
   /// The size of the upright picture.
   package var pixelSize: PixelSize
-  /// Of a video, in seconds; 0 of everything else.
+  /// The duration of a video in seconds; 0 for other media.
   package var duration: Double = 0
   package var orientation: Orientation
   package var hasAlpha: Bool
@@ -119,10 +120,10 @@ package struct Asset: Sendable, Hashable {
   package var isHidden: Bool
   package var hasAdjustments = false
   package var burst: Burst?
-  /// Any of its files is a camera's raw data: its own, or one beside it.
+  /// Whether one of its files is a raw file.
   package var isRAW = false
   package var original: OriginalFile
-  /// A ThumbHash of this content, 25 bytes at most; `nil` until it is made, or where it can't be.
+  /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made.
   package var placeholder: [UInt8]?
 
   package init(

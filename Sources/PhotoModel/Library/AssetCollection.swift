@@ -1,4 +1,4 @@
-/// PHCollection's kinds, as clients name them.
+/// The types of PHCollection, as clients name them.
 package enum CollectionType: String, Sendable, Hashable, CaseIterable {
   case album, smartAlbum, moment, folder
 }
@@ -7,20 +7,20 @@ package enum CollectionType: String, Sendable, Hashable, CaseIterable {
 package struct AssetCollection: Sendable, Hashable {
   package var localIdentifier: LocalIdentifier
   package var type: CollectionType
-  /// PhotoKit's name of the subtype, such as `albumRegular` or `smartAlbumFavorites`.
+  /// The subtype by its PhotoKit name, such as `albumRegular` or `smartAlbumFavorites`.
   package var subtype: String
   package var title: String?
-  /// Of the oldest and the newest of its assets; `nil` where it has none.
+  /// The dates of the oldest and the newest asset; `nil` for an empty collection.
   package var startDate: Timestamp?
   package var endDate: Timestamp?
-  /// Of a collection its assets, of a folder its collections.
+  /// The number of assets of a collection, or of collections of a folder.
   package var estimatedAssetCount: Int
-  /// Those that stand for it, at most ``mostKeyAssets``.
+  /// The key assets, at most ``maximumKeyAssets``.
   package var keyAssets: [LocalIdentifier]
   /// The token of its last change.
   package var revision: String
 
-  package static let mostKeyAssets = 3
+  package static let maximumKeyAssets = 3
 
   package init(
     localIdentifier: LocalIdentifier, type: CollectionType, subtype: String, title: String? = nil,
@@ -39,17 +39,17 @@ package struct AssetCollection: Sendable, Hashable {
   }
 }
 
-/// Which collections are asked for.
+/// A query for collections.
 package struct CollectionQuery: Sendable, Hashable {
-  /// `nil`: of every type but moments and the lists above them, of which there are thousands.
+  /// `nil`: every type except moments and their lists, which number in the thousands.
   package var type: CollectionType?
   package var subtype: String?
-  /// Only those in this folder or list.
+  /// Only the children of this folder or list.
   package var parent: LocalIdentifier?
   /// 1...1000.
   package var limit: Int
   package var cursor: String?
-  /// What their counts, dates and key assets are taken from.
+  /// Whether hidden assets contribute to counts, dates and key assets.
   package var includesHidden: Bool
   package var includesAllBurstAssets: Bool
 
@@ -78,15 +78,15 @@ package struct CollectionPage: Sendable {
   }
 }
 
-/// The library's collections. Calls block for as long as SQLite does: never on a connection's queue.
+/// The collections of the library. Calls block on SQLite: never call them on the queue of a connection.
 package protocol CollectionSource: Sendable {
-  /// Smart albums and albums by their place, moments and lists newest first. The cost depends on `limit` and on how many
-  /// albums there are, not on how many assets.
+  /// Smart albums and albums by position, moments and lists newest first. The cost depends on `limit` and the number of
+  /// albums, not on the number of assets.
   func collections(
     _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage
 
-  /// The collection of that name, or `nil` where there is none that the principal may see.
+  /// The collection with that identifier; `nil` if it does not exist or the principal may not see it.
   func collection(
     _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> AssetCollection?

@@ -1,9 +1,9 @@
-/// A page of assets and where the next one starts.
+/// A page of assets and the cursor of the next page.
 package struct AssetPage: Sendable {
   package var assets: [Asset]
   /// Opaque; `nil` on the last page.
   package var nextCursor: String?
-  /// The library's state that the page was read from.
+  /// The library state that the page was read from.
   package var changeToken: String
 
   package init(assets: [Asset], nextCursor: String?, changeToken: String) {
@@ -13,52 +13,52 @@ package struct AssetPage: Sendable {
   }
 }
 
-/// What a listing is asked for.
+/// A query for a listing of assets.
 package struct AssetQuery: Sendable, Hashable {
   /// At most this many assets, 1...1000.
   package var limit: Int
-  /// Where the page before this one ended.
+  /// The end of the previous page.
   package var cursor: String?
   package var includesHidden: Bool
-  /// Also those pictures of a burst that another one stands for.
+  /// Whether to include burst pictures that are not the representative.
   package var includesAllBurstAssets: Bool
-  package var countsAll: Bool
+  package var includesTotalCount: Bool
 
   package init(
     limit: Int = 100, cursor: String? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false,
-    countsAll: Bool = false
+    includesTotalCount: Bool = false
   ) {
     self.limit = limit
     self.cursor = cursor
     self.includesHidden = includesHidden
     self.includesAllBurstAssets = includesAllBurstAssets
-    self.countsAll = countsAll
+    self.includesTotalCount = includesTotalCount
   }
 }
 
-/// Why the library could not answer.
+/// Why a call to the library failed.
 package enum AssetSourceError: Error, Sendable, Equatable {
-  /// The cursor is not one that this library gave out.
+  /// The cursor was not issued by this library.
   case malformedCursor
-  /// There is no such collection, or none that the principal may see, or it is no folder where one is needed.
+  /// The collection does not exist, the principal may not see it, or it is not a folder where one is required.
   case noSuchCollection
-  /// It was not answered within its deadline.
+  /// The query exceeded its deadline.
   case queryTooExpensive
-  /// There are more than may be held at once.
+  /// More assets than the limit for one result.
   case tooManyAssets(limit: Int)
-  /// There is no asset of that name, or none that the principal may see.
+  /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
-  /// The catalogue itself failed; the text is for the log.
+  /// The catalogue failed; the text is for the log.
   case catalogueFailed(String)
-  /// The same, because of its disk.
+  /// The catalogue failed because of its disk; the text is for the log.
   case storageFailed(StorageFault, String)
 }
 
-/// What the history tells of assets since a state of the library.
+/// The assets that changed since a state of the library, by its change history.
 package struct TouchedIdentifiers: Sendable, Hashable {
-  /// The state that was asked in.
+  /// The state that the query ran in.
   package var changeToken: String
-  /// What was inserted, updated or deleted since; `nil`: too many to be told, or it is not known any more.
+  /// Inserted, updated or deleted since; `nil`: too many, or the history no longer covers that state.
   package var identifiers: Set<LocalIdentifier>?
 
   package init(changeToken: String, identifiers: Set<LocalIdentifier>?) {
@@ -67,7 +67,7 @@ package struct TouchedIdentifiers: Sendable, Hashable {
   }
 }
 
-/// How far the first scan has come.
+/// The progress of the first scan.
 package struct ScanState: Sendable, Hashable {
   package var isFirstScanComplete: Bool
   package var indexedCount: Int
@@ -78,36 +78,37 @@ package struct ScanState: Sendable, Hashable {
   }
 }
 
-/// The library as the rest of the daemon sees it. Calls block for as long as SQLite does: never on a connection's queue.
+/// The library as seen by the rest of the daemon. Calls block on SQLite: never call them on the queue of a connection.
 package protocol AssetSource: Sendable {
-  /// A number that is another after every change of the library, however small: what was learnt while it was one is still
-  /// true while it is the same. A placeholder that was made is no change of the library, and who shows it asks for the
-  /// asset. Costs no more than reading it.
+  /// A number that changes with every change of the library, however small: data read at one value stays valid while
+  /// the value is the same. A new placeholder does not change it; code that shows placeholders reads the asset. As
+  /// cheap as reading a number.
   var generation: UInt64 { get }
 
-  /// The asset of that name, or `nil` where there is none that the principal may see. Logarithmic in the library's size.
+  /// The asset with that identifier; `nil` if it does not exist or the principal may not see it. Logarithmic in the
+  /// size of the library.
   func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset?
 
-  /// The assets of some names, in their order, by one look into the library; `nil` where there is none that the principal
-  /// may see.
+  /// The assets with some identifiers, in the same order, by one query; `nil` for each that does not exist or that the
+  /// principal may not see.
   func assets(
     named identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [Asset?]
 
-  /// Which assets the history names since a state of the library, and the state that it was asked in. Its cost is that of what
-  /// it names.
+  /// The assets that the history lists since a state of the library, and the state that the query ran in. The cost
+  /// depends on the number of these assets.
   ///
-  /// - Parameter changeToken: `nil`: none that is known.
+  /// - Parameter changeToken: `nil`: no known state.
   func touchedAssets(
     since changeToken: String?, for principal: Principal
   ) throws(AssetSourceError) -> TouchedIdentifiers
 
-  /// A page of assets, newest first, ties by identifier. Its cost does not depend on how far in it lies.
+  /// A page of assets, newest first, ties by identifier. The cost does not depend on its position in the listing.
   func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage
 
-  /// How many assets a listing with this query runs through in all.
+  /// The total number of assets of a listing with this query.
   func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int
 
-  /// - Parameter principal: whose assets are counted.
+  /// - Parameter principal: only assets that it may see are counted.
   func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState
 }

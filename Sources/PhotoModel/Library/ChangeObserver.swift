@@ -1,6 +1,6 @@
-/// Whoever has something to do when the library has changed: what follows a fetch result, what is kept of assets.
+/// Is notified when the library has changed, for example to update fetch results or cached assets.
 package protocol ChangeObserver: Sendable {
-  /// The library has changed, and readers see it. Called after each commit, off the writer's lock, on any thread: it notes
-  /// that there is something to do, and does it elsewhere.
+  /// The library has changed, and readers see the change. Called after each commit, without the writer lock, on any
+  /// thread. Implementations only schedule their work and return.
   func libraryDidChange()
 }

@@ -1,9 +1,9 @@
-/// A day of the Gregorian calendar by its number from 1970-01-01, and back: exact for every year, also before year 1
-/// (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// Converts between days of the Gregorian calendar and day numbers from 1970-01-01. Exact for every year, also before
+/// year 1 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 package enum CivilDate {
   package static let millisecondsPerDay: Int64 = 86_400_000
 
-  /// A year is taken to begin in March, so that the day that not every year has is its last.
+  /// Years begin in March here, so that the leap day is the last day.
   package static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400

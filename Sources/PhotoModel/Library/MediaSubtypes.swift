@@ -1,4 +1,4 @@
-/// PHAssetMediaSubtype: what kind of picture or video it is besides. The raw values are PhotoKit's.
+/// PHAssetMediaSubtype: the special kinds of a picture or video. The raw values are those of PhotoKit.
 package struct MediaSubtypes: OptionSet, Sendable, Hashable {
   package let rawValue: Int64
 
@@ -16,7 +16,7 @@ package struct MediaSubtypes: OptionSet, Sendable, Hashable {
   package static let videoScreenRecording = MediaSubtypes(rawValue: 1 << 19)
   package static let videoCinematic = MediaSubtypes(rawValue: 1 << 21)
 
-  /// Every subtype by PhotoKit's name, in the order of the bits.
+  /// Every subtype with its PhotoKit name, in bit order.
   package static let named: [(name: String, subtype: MediaSubtypes)] = [
     ("photoPanorama", .photoPanorama), ("photoHDR", .photoHDR), ("photoScreenshot", .photoScreenshot),
     ("photoLive", .photoLive), ("photoDepthEffect", .photoDepthEffect), ("spatialMedia", .spatialMedia),
@@ -25,11 +25,12 @@ package struct MediaSubtypes: OptionSet, Sendable, Hashable {
     ("videoCinematic", .videoCinematic),
   ]
 
-  /// PhotoKit's names of those that are set.
+  /// The PhotoKit names of the bits that are set.
   package var names: [String] { Self.named.filter { contains($0.subtype) }.map(\.name) }
 }
 
-/// PHAssetBurstSelectionType: who picked a picture out of its burst. The raw values are PhotoKit's.
+/// PHAssetBurstSelectionType: whether the system or the user picked a picture of a burst. The raw values are those of
+/// PhotoKit.
 package struct BurstSelectionTypes: OptionSet, Sendable, Hashable {
   package let rawValue: Int64
 
@@ -38,7 +39,7 @@ package struct BurstSelectionTypes: OptionSet, Sendable, Hashable {
   package static let autoPick = BurstSelectionTypes(rawValue: 1 << 0)
   package static let userPick = BurstSelectionTypes(rawValue: 1 << 1)
 
-  /// PhotoKit's names of those that are set.
+  /// The PhotoKit names of the bits that are set.
   package var names: [String] {
     (contains(.autoPick) ? ["autoPick"] : []) + (contains(.userPick) ? ["userPick"] : [])
   }

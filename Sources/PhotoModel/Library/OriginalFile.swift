@@ -1,7 +1,8 @@
-/// What tells one state of a file from another without reading it.
+/// Identifies one state of a file without reading its contents.
 ///
-/// A render compares the file that it opened with what the catalogue knew; a frame of another file is never stored
-/// under this one's version. The device is not part of it: its number may change when a disk is mounted again.
+/// A render compares the file that it opened with the catalogue, so a frame of another file is never stored under the
+/// version of this one. The device is not included, because its number may change when a disk is mounted again. A copy
+/// has another inode and is recognised by its ``FileFingerprint``.
 package struct FileIdentity: Sendable, Hashable {
   package var inode: UInt64
   package var size: Int64
@@ -12,6 +13,14 @@ package struct FileIdentity: Sendable, Hashable {
     self.inode = inode
     self.size = size
     self.modified = modified
+  }
+
+  /// Whether two modification times are equal within the resolution of all file systems: some store steps of two
+  /// seconds.
+  package func isOfSameTime(as other: FileIdentity) -> Bool {
+    if modified == other.modified { return true }
+    let isCoarse = modified % 1_000_000_000 == 0 || other.modified % 1_000_000_000 == 0
+    return isCoarse && modified.distance(to: other.modified).magnitude <= 2_000_000_000
   }
 }
 
@@ -26,24 +35,29 @@ package struct ByteRange: Sendable, Hashable {
   }
 }
 
-/// Where an asset's original lies and what it was when it was last looked at.
+/// The path of an original and its identity at the last look.
 package struct OriginalFile: Sendable, Hashable {
-  /// The path below the library's root: bytes, because that is what a file name is on Linux. No leading slash, no NUL.
+  /// The path below the library root, as bytes, because Linux file names are bytes. No leading slash, no NUL.
   package var path: [UInt8]
   package var identity: FileIdentity
-  /// The JPEG that the camera put into the EXIF block, if there is one.
+  /// Recognises the file if its inode changes; `nil` if the file was never read.
+  package var fingerprint: FileFingerprint?
+  /// The embedded JPEG thumbnail of the EXIF block, if there is one.
   package var embeddedThumbnail: ByteRange?
 
-  package init(path: [UInt8], identity: FileIdentity, embeddedThumbnail: ByteRange? = nil) {
+  package init(
+    path: [UInt8], identity: FileIdentity, fingerprint: FileFingerprint? = nil, embeddedThumbnail: ByteRange? = nil
+  ) {
     self.path = path
     self.identity = identity
+    self.fingerprint = fingerprint
     self.embeddedThumbnail = embeddedThumbnail
   }
 
-  /// The path for people: bytes that are not UTF-8 become U+FFFD.
+  /// The path for display: invalid UTF-8 becomes U+FFFD.
   package var displayPath: String { String(decoding: path, as: UTF8.self) }
 
-  /// The last component of the path, for people.
+  /// The last component of the path, for display.
   package var displayName: String { Self.displayName(path) }
 
   package static func displayName(_ path: [UInt8]) -> String {
@@ -51,6 +65,6 @@ package struct OriginalFile: Sendable, Hashable {
     return String(decoding: path[start...], as: UTF8.self)
   }
 
-  /// The path is text, so that `displayPath` is all of it.
-  package var isText: Bool { String(validating: path, as: UTF8.self) != nil }
+  /// Whether the path is valid UTF-8, so that `displayPath` is lossless.
+  package var isValidUTF8: Bool { String(validating: path, as: UTF8.self) != nil }
 }

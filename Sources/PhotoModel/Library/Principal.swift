@@ -1,19 +1,20 @@
-/// What a caller may do.
+/// A permission of a caller.
 package enum Scope: String, Sendable, Hashable, CaseIterable {
   case read, write, location, admin
 }
 
-/// Which part of the library there is for somebody.
+/// The part of the library that a principal can see.
 package enum Visibility: Sendable, Hashable {
-  /// All of it.
+  /// The whole library.
   case everything
-  /// These albums, what is in these folders, and the assets in them. Nothing else exists.
+  /// These albums, the contents of these folders, and the assets in them. Nothing else exists for the principal.
   case collections(Set<LocalIdentifier>)
 }
 
-/// Who is asking. Every call into the library names one; what a principal may not see does not exist for it.
+/// The caller of an operation. Every call into the library names one; assets that a principal may not see do not exist
+/// for it.
 package struct Principal: Sendable, Hashable {
-  /// Who it is, for ownership: two requests with the same name belong to the same caller.
+  /// The owner name: two requests with the same name belong to the same caller.
   package let name: String
   package let scopes: Set<Scope>
   package let visibility: Visibility
@@ -24,10 +25,10 @@ package struct Principal: Sendable, Hashable {
     self.visibility = visibility
   }
 
-  /// The person at this machine: a loopback peer that nobody forwarded.
+  /// The user at this machine: a loopback peer without forwarding.
   package static let local = Principal(name: "local", scopes: Set(Scope.allCases))
 
-  /// Anybody else, where the daemon was started with `--allow-anonymous`: reads, and never places.
+  /// Any other caller, if the daemon runs with `--allow-anonymous`: may read, but never sees locations.
   package static let anonymous = Principal(name: "anonymous", scopes: [.read])
 
   package func may(_ scope: Scope) -> Bool { scopes.contains(scope) }

@@ -1,24 +1,24 @@
-/// What is wrong with the disk that the catalogue is on, or with the catalogue itself. Nothing that was stored is lost by
-/// it: what could not be stored as a whole was not stored at all.
+/// A fault of the catalogue or its disk. Stored data is not lost by it: a write that could not complete was not stored
+/// at all.
 package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
-  /// There is no room for more, by the disk or by a quota.
+  /// No space left, on the disk or within a quota.
   case full
-  /// It may be read but not written: by rights, or because the file system is mounted so.
+  /// Readable but not writable, because of permissions or a read-only mount.
   case readOnly
-  /// The disk gave an error.
+  /// The disk returned an I/O error.
   case failing
-  /// A file can't be opened or made.
+  /// A file can't be opened or created.
   case unopenable
-  /// The file is no database, or one that contradicts itself.
+  /// The file is not a database, or is corrupt.
   case damaged
 
   package var description: String {
     switch self {
-    case .full: "the disk is full; nothing was lost, and nothing new can be noted until there is room"
-    case .readOnly: "it can't be written: the folder or its file system is read-only, or belongs to another user"
-    case .failing: "the disk failed to read or write; the kernel's log says more"
-    case .unopenable: "a file there can't be opened or made"
-    case .damaged: "the catalogue is damaged; photod restore brings back a copy of photod backup"
+    case .full: "the disk is full; stored data is intact, but free some space to store anything new"
+    case .readOnly: "not writable: the folder or its file system is read-only, or belongs to another user"
+    case .failing: "the disk returned an I/O error; see the kernel log"
+    case .unopenable: "a file in the data folder can't be opened or created"
+    case .damaged: "the catalogue is damaged; restore a backup with photod restore"
     }
   }
 }

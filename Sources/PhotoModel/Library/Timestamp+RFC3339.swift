@@ -1,9 +1,9 @@
-// Moments as JSON and predicates write them. Years are 0000...9999, of the Gregorian calendar throughout, as RFC 3339 §1
-// has it; the conversion between days and dates is exact for all of them.
+// Timestamps in JSON and predicates. Years are 0000...9999 in the Gregorian calendar throughout, as in RFC 3339 §1; the
+// conversion between days and dates is exact for all of them.
 
-/// Where a text stops being a date-time of RFC 3339.
+/// The position where a text is not a valid RFC 3339 date-time.
 package struct MalformedRFC3339: Error, Sendable, Hashable {
-  /// The index of the first byte that is at fault; the text's length where it ends too early.
+  /// The index of the first invalid byte; the length of the text if it ends too early.
   package let position: Int
 
   package init(position: Int) {
@@ -12,13 +12,14 @@ package struct MalformedRFC3339: Error, Sendable, Hashable {
 }
 
 extension Timestamp {
-  /// 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z: what RFC 3339 can write.
+  /// 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z: the range of RFC 3339.
   package static let rfc3339Range =
     Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
-  /// Reads a date-time with any offset and fraction (RFC 3339 §5.6); `T` and `Z` in either case, or a space for the `T`.
+  /// Parses a date-time with any offset and fraction (RFC 3339 §5.6); `T` and `Z` in either case, or a space for the
+  /// `T`.
   ///
-  /// What lies below a millisecond is cut off. A leap second is the first second of the next minute.
+  /// Fractions of a millisecond are truncated. A leap second becomes the first second of the next minute.
   package init(rfc3339 text: String) throws(MalformedRFC3339) {
     var reader = Reader(bytes: Array(text.utf8))
     let year = try reader.number(digits: 4, in: 0...9999)
@@ -39,9 +40,9 @@ extension Timestamp {
     milliseconds = Int64(seconds * 1000 + fraction)
   }
 
-  /// In UTC, with milliseconds where there are some. Only within ``rfc3339Range``.
+  /// The text in UTC, with milliseconds if they are not 0. Only within ``rfc3339Range``.
   package var rfc3339: String {
-    precondition(Self.rfc3339Range.contains(self), "no year of four digits")
+    precondition(Self.rfc3339Range.contains(self), "the year does not have four digits")
     let (seconds, rest) = Self.floorDivided(Int(milliseconds), by: 1000)
     let (days, second) = Self.floorDivided(seconds, by: 86_400)
     let date = CivilDate.date(ofDay: days)

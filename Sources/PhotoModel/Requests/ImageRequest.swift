@@ -1,10 +1,10 @@
-/// The size that a caller asks for.
+/// The requested size.
 package enum TargetSize: Sendable, Hashable {
-  /// PHImageManagerMaximumSize: the picture's own size.
+  /// PHImageManagerMaximumSize: the original size of the picture.
   case maximum
   case size(PixelSize)
 
-  /// The longest side that may be asked for.
+  /// The largest side length of a request.
   package static let maximumSide = 16_384
 }
 
@@ -23,20 +23,20 @@ package enum DeliveryMode: String, Sendable, Hashable, CaseIterable {
   case highQualityFormat, opportunistic, fastFormat
 }
 
-/// Which version of an adjusted asset is meant.
+/// The requested version of an adjusted asset.
 package enum ImageVersion: String, Sendable, Hashable, CaseIterable {
   case current, unadjusted, original
 }
 
-/// What becomes of the colours that the original's profile describes.
+/// How the colour profile of the original is handled.
 package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
-  /// The pixels stay as they are, and the profile goes with them.
+  /// The pixels keep their values, and the profile is embedded.
   case preserve
-  /// The pixels are converted to sRGB, and carry no profile: that is what a picture without one is.
+  /// The pixels are converted to sRGB, without an embedded profile: pictures without one are sRGB.
   case srgb
 }
 
-/// A format that pictures are delivered in.
+/// An output format.
 package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png
 
@@ -50,22 +50,22 @@ package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   package var carriesAlpha: Bool { self == .png }
 }
 
-/// What one caller asks of one asset: PHImageManager's target size, content mode and options in one value.
+/// A request for one asset: the target size, content mode and options of PHImageManager in one value.
 ///
-/// It is complete: every default is already filled in and `auto` already decided, so equal requests are equal values.
+/// Every default is filled in and `auto` is resolved, so equal requests are equal values.
 package struct ImageRequest: Sendable, Hashable {
   package var targetSize: TargetSize
   package var contentMode: ContentMode
   package var resizeMode: ResizeMode
   package var deliveryMode: DeliveryMode
   package var version: ImageVersion
-  /// A part of the upright picture, cut before the size rules. Only with `resizeMode` exact.
+  /// The crop in the upright picture, applied before the size rules. Only with `resizeMode` exact.
   package var normalizedCropRect: UnitRect?
   package var format: OutputFormat
-  /// 1...100 for lossy formats; `nil` is the encoder's default.
+  /// 1...100 for lossy formats; `nil`: the default of the encoder.
   package var quality: Int?
   package var colorSpace: ColorSpace
-  /// One more, better degraded frame may come before the final one. Only with `deliveryMode` opportunistic.
+  /// Whether a second, better degraded frame may be sent before the final one. Only with `deliveryMode` opportunistic.
   package var allowsSecondaryDegradedImage: Bool
 
   package init(

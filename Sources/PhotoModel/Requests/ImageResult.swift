@@ -1,7 +1,7 @@
-/// PHImageManager's info dictionary: what a frame is, beside its pixels.
+/// The info dictionary of PHImageManager: the properties of a frame besides its pixels.
 package struct ImageResult: Sendable, Hashable {
   /// Where a frame's pixels came from.
-  package enum Source: String, Sendable, Hashable {
+  package enum Source: String, Sendable, Hashable, CaseIterable {
     case memory, disk, derivative, embedded, original, network
   }
 
@@ -9,7 +9,7 @@ package struct ImageResult: Sendable, Hashable {
   package var isDegraded: Bool
   package var isInCloud: Bool
   package var isCancelled: Bool
-  /// The original ended before its picture did; what was there is shown.
+  /// Whether the original is truncated and only its decodable part is shown.
   package var isIncomplete: Bool
   package var size: PixelSize
   package var source: Source

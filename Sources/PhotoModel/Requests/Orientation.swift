@@ -1,6 +1,6 @@
-/// How a picture's rows are stored, by EXIF's numbers (CIPA DC-008 §4.6.4.A, tag 0x0112).
+/// How the rows of a picture are stored, by EXIF numbers (CIPA DC-008 §4.6.4.A, tag 0x0112).
 ///
-/// The name says where the stored row 0 and column 0 lie in the upright picture, as in the standard.
+/// As in the standard, the name says where row 0 and column 0 of the stored picture lie in the upright picture.
 package enum Orientation: Int, Sendable, Hashable, CaseIterable {
   case topLeft = 1
   case topRight = 2

@@ -1,56 +1,56 @@
-/// What the size rules of the contract make of a picture and a request: which part of it is shown, and how large.
+/// Applies the size rules of the contract to a picture and a request: which part is shown, and at which size.
 ///
-/// The picture's `frame` is brought to the size `scaled`, and of that the `window` is shown. All three are whole pixels,
-/// so that every caller and every platform gets the same numbers. Rounding is half up.
+/// The `crop` is scaled to the size `scaled`, and `outputRect` is the part of the result that is shown. All three are
+/// whole pixels, so every caller and every platform gets the same numbers. Rounds half up.
 package struct SizeRules: Sendable, Hashable {
-  /// The part of the upright picture that takes part at all: all of it, or `normalizedCropRect`.
-  package let frame: PixelRect
-  /// The size that the frame is brought to; never larger than the frame.
+  /// The used part of the upright picture: all of it, or `normalizedCropRect`.
+  package let crop: PixelRect
+  /// The size that the crop is scaled to; never larger than the crop.
   package let scaled: PixelSize
-  /// The part of the scaled frame that is shown: the output.
-  package let window: PixelRect
+  /// The part of the scaled crop that is shown: the output.
+  package let outputRect: PixelRect
 
   /// The size of the output.
-  package var output: PixelSize { window.size }
+  package var output: PixelSize { outputRect.size }
 
-  /// The window in pixels of the upright picture: fractional, for its edges lie between them.
+  /// `outputRect` in pixels of the upright picture: fractional, because its edges may lie between pixels.
   package var region: PixelRegion {
-    let across = Double(frame.width) / Double(scaled.width)
-    let down = Double(frame.height) / Double(scaled.height)
+    let across = Double(crop.width) / Double(scaled.width)
+    let down = Double(crop.height) / Double(scaled.height)
     return PixelRegion(
-      x: Double(frame.x) + Double(window.x) * across, y: Double(frame.y) + Double(window.y) * down,
-      width: Double(window.width) * across, height: Double(window.height) * down)
+      x: Double(crop.x) + Double(outputRect.x) * across, y: Double(crop.y) + Double(outputRect.y) * down,
+      width: Double(outputRect.width) * across, height: Double(outputRect.height) * down)
   }
 
-  /// How many pixels of the picture come to one of the output, the way in which they are fewer; at least 1.
+  /// Source pixels for each output pixel, along the axis where this is smaller; at least 1.
   package var reduction: Double {
-    min(Double(frame.width) / Double(scaled.width), Double(frame.height) / Double(scaled.height))
+    min(Double(crop.width) / Double(scaled.width), Double(crop.height) / Double(scaled.height))
   }
 
   /// - Parameter upright: the size of the upright picture, before any crop.
   package init(_ request: ImageRequest, upright: PixelSize) {
-    frame = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)
+    crop = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)
     guard case .size(let target) = request.targetSize, request.resizeMode != .none else {
-      scaled = frame.size
-      window = PixelRect(scaled)
+      scaled = crop.size
+      outputRect = PixelRect(scaled)
       return
     }
     switch (request.resizeMode, request.contentMode) {
     case (.exact, .aspectFill):
-      let covers = frame.width >= target.width && frame.height >= target.height
-      scaled = covers ? Self.scaled(frame.size, to: target, covering: true) : frame.size
-      window = Self.centred(covers ? target : Self.largest(in: frame.size, withAspectOf: target), in: scaled)
+      let covers = crop.width >= target.width && crop.height >= target.height
+      scaled = covers ? Self.scaled(crop.size, to: target, covering: true) : crop.size
+      outputRect = Self.centred(covers ? target : Self.largest(in: crop.size, withAspectOf: target), in: scaled)
     case (.fast, let contentMode):
-      let wanted = Self.scaled(frame.size, to: target, covering: contentMode == .aspectFill)
-      scaled = Self.eighths(of: frame.size, notBelow: wanted)
-      window = PixelRect(scaled)
+      let wanted = Self.scaled(crop.size, to: target, covering: contentMode == .aspectFill)
+      scaled = Self.eighths(of: crop.size, notBelow: wanted)
+      outputRect = PixelRect(scaled)
     case (_, _):
-      scaled = Self.scaled(frame.size, to: target, covering: false)
-      window = PixelRect(scaled)
+      scaled = Self.scaled(crop.size, to: target, covering: false)
+      outputRect = PixelRect(scaled)
     }
   }
 
-  /// The size of the same aspect ratio that lies inside the target, or covers it; never larger than `size`.
+  /// The size of the same aspect ratio that fits or covers the target; never larger than `size`.
   private static func scaled(_ size: PixelSize, to target: PixelSize, covering: Bool) -> PixelSize {
     let widthIsTighter = size.width * target.height >= size.height * target.width
     let byWidth = widthIsTighter != covering
@@ -63,7 +63,7 @@ package struct SizeRules: Sendable, Hashable {
     }
   }
 
-  /// The largest size inside another that has the target's aspect ratio.
+  /// The largest size within `size` that has the aspect ratio of the target.
   private static func largest(in size: PixelSize, withAspectOf target: PixelSize) -> PixelSize {
     if size.width * target.height > size.height * target.width {
       return PixelSize(width: max(1, divided(size.height * target.width, by: target.height)), height: size.height)
@@ -87,7 +87,7 @@ package struct SizeRules: Sendable, Hashable {
     return size
   }
 
-  /// Half up.
+  /// Division that rounds half up.
   private static func divided(_ numerator: Int, by denominator: Int) -> Int {
     (2 * numerator + denominator) / (2 * denominator)
   }

@@ -1,10 +1,10 @@
-/// What one read brought.
+/// The result of one read.
 package enum ByteRead: Sendable, Equatable {
   /// This many bytes, at least one.
   case bytes(Int)
-  /// There is nothing at or after that offset.
+  /// No bytes at or after that offset.
   case end
-  /// The bytes are still on their way: ask again later. Only from a source with `mayWait`.
+  /// The bytes have not arrived yet: read again later. Only from a source with `canReturnNotYet`.
   case notYet
 }
 
@@ -13,25 +13,25 @@ package enum ByteSourceError: Error, Sendable, Equatable {
   case readFailed(code: Int32)
 }
 
-/// The bytes of an original, read by position. One reader at a time.
+/// The bytes of an original, read by position. For one reader at a time.
 package protocol ByteSource: AnyObject, Sendable {
   /// The length in bytes.
   var size: Int64 { get }
 
-  /// Whether `read` may ever answer `.notYet`.
-  var mayWait: Bool { get }
+  /// Whether `read` may return `.notYet`.
+  var canReturnNotYet: Bool { get }
 
-  /// Whether the bytes are still those that were opened. Asks the file system; for after a render.
+  /// Whether the file is unchanged since it was opened. Asks the file system; used after a render.
   var isUnchanged: Bool { get }
 
-  /// Copies what is at `offset` into the buffer: as much as is there at once, not always as much as fits.
+  /// Copies bytes at `offset` into the buffer: as many as are available at once, possibly fewer than fit.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead
 }
 
 extension ByteSource {
   package var isUnchanged: Bool { true }
 
-  /// Up to `count` bytes at `offset`: fewer only where the source ends, or has no more for now.
+  /// Up to `count` bytes at `offset`; fewer if the source ends or has no more for now.
   package func bytes(at offset: Int64, count: Int) throws(ByteSourceError) -> [UInt8] {
     let wanted = max(0, min(count, Int(clamping: size - offset)))
     var failure: ByteSourceError?
@@ -51,20 +51,20 @@ extension ByteSource {
   }
 }
 
-/// A part of a source as a source of its own, such as a preview inside a photograph.
+/// A part of a source as its own source, such as a preview inside a photograph.
 package final class ByteSourceSlice: ByteSource {
   private let source: any ByteSource
   private let start: Int64
   package let size: Int64
 
-  /// - Parameter range: what lies beyond the source's end is cut off.
+  /// - Parameter range: cut off at the end of the source.
   package init(_ source: any ByteSource, _ range: ByteRange) {
     self.source = source
     start = min(max(0, range.offset), source.size)
     size = min(Int64(max(0, range.length)), source.size - start)
   }
 
-  package var mayWait: Bool { source.mayWait }
+  package var canReturnNotYet: Bool { source.canReturnNotYet }
   package var isUnchanged: Bool { source.isUnchanged }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -83,7 +83,7 @@ package final class MemoryByteSource: ByteSource {
   }
 
   package var size: Int64 { Int64(bytes.count) }
-  package var mayWait: Bool { false }
+  package var canReturnNotYet: Bool { false }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
     guard offset >= 0, offset < size else { return .end }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The memory that pixels may take, all together. Whoever needs some reserves it before allocating it.
+/// The total memory for pixels. Callers reserve memory before they allocate it.
 ///
-/// It says yes or no; who waits for room, and in which order, is the affair of whoever has a line: it is told when some was
-/// given back.
+/// The budget only accepts or refuses. Queues of waiting callers are kept elsewhere; they are notified when memory is
+/// released.
 package final class MemoryBudget: Sendable {
-  /// Memory that is held until it is released or the last reference goes.
+  /// Reserved memory, until it is released or the last reference is gone.
   package final class Reservation: Sendable {
     private let budget: MemoryBudget
     private let held: Atomic<Int>
@@ -15,13 +15,13 @@ package final class MemoryBudget: Sendable {
       self.budget = budget
     }
 
-    /// What is still held.
+    /// Bytes still held.
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// Gives all of it back; again is harmless.
+    /// Releases all of it; a second call has no effect.
     package func release() { give(back: held.exchange(0, ordering: .relaxed)) }
 
-    /// Takes a part out, to be held for longer than the rest: at most what is held.
+    /// Splits off a part that is held for longer than the rest: at most the held bytes.
     package func split(off bytes: Int) -> Reservation {
       let taken = min(max(0, bytes), self.bytes)
       held.subtract(taken, ordering: .relaxed)
@@ -35,7 +35,7 @@ package final class MemoryBudget: Sendable {
 
   private struct State {
     var bytesInUse = 0
-    var highestInUse = 0
+    var peakInUse = 0
     var observers: [@Sendable () -> Void] = []
   }
 
@@ -48,22 +48,22 @@ package final class MemoryBudget: Sendable {
 
   package var bytesInUse: Int { state.withLock { $0.bytesInUse } }
 
-  /// The most that was ever in use at once.
-  package var highestBytesInUse: Int { state.withLock { $0.highestInUse } }
+  /// The highest number of bytes in use at once.
+  package var peakBytesInUse: Int { state.withLock { $0.peakInUse } }
 
-  /// A reservation, if there is room for it now. Constant time, and called with locks of a line's held.
+  /// A reservation, if memory is available now. Constant time; may be called with the lock of a queue held.
   package func tryReserve(_ bytes: Int) -> Reservation? {
     let fits = state.withLock { state in
       guard bytes >= 0, bytes <= capacityBytes - state.bytesInUse else { return false }
       state.bytesInUse += bytes
-      state.highestInUse = max(state.highestInUse, state.bytesInUse)
+      state.peakInUse = max(state.peakInUse, state.bytesInUse)
       return true
     }
     return fits ? Reservation(bytes: bytes, budget: self) : nil
   }
 
-  /// Calls `observer` each time that memory was given back, on the thread that did.
-  package func whenRoom(_ observer: @escaping @Sendable () -> Void) {
+  /// Calls `observer` each time memory is released, on the releasing thread.
+  package func onRelease(_ observer: @escaping @Sendable () -> Void) {
     state.withLock { $0.observers.append(observer) }
   }
 

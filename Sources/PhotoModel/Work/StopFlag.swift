@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A request to stop, raised once and read often: what a render looks at between batches of rows.
+/// A request to stop, raised once and read often, for example between batches of rows in a render.
 package final class StopFlag: Sendable {
   private let raised = Atomic<Bool>(false)
   private let parts: [StopFlag]
@@ -9,7 +9,7 @@ package final class StopFlag: Sendable {
     parts = []
   }
 
-  /// For work that several wait for: raised as soon as each of theirs is.
+  /// A flag for shared work: raised once all of `parts` are raised.
   package init(allOf parts: [StopFlag]) {
     self.parts = parts
   }

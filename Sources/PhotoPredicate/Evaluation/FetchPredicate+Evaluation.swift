@@ -1,10 +1,11 @@
-// What a predicate means, written down once more: SQLCondition has to agree with it on every row, and tests hold both to it.
+// Evaluates predicates in memory. This is a second definition of their meaning: SQLCondition must agree with it on
+// every row, and tests compare the two.
 
 import PhotoModel
 
 extension FetchPredicate {
-  /// Whether an object fulfils the predicate. Linear in the predicate and the strings that are looked at; `LIKE` takes
-  /// the product of both lengths at worst.
+  /// Whether an object matches the predicate. Linear in the size of the predicate and of the compared strings; `LIKE`
+  /// takes at worst the product of both lengths.
   package func matches(_ row: some PropertyRow) -> Bool {
     switch self {
     case .constant(let value): value
@@ -82,7 +83,7 @@ extension PredicateComparison.StringOperator {
 }
 
 extension FetchSortDescriptors {
-  /// Whether one object comes before another; false both ways only for the same.
+  /// Whether one object sorts before another; false both ways only for the same object.
   package func areInIncreasingOrder(_ first: some PropertyRow, _ second: some PropertyRow) -> Bool {
     for descriptor in total {
       let key = descriptor.key

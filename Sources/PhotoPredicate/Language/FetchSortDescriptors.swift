@@ -1,4 +1,4 @@
-// PHFetchOptions' sortDescriptors, as one text: keys with commas between them, `-` before those that go downwards.
+// The sortDescriptors of PHFetchOptions as text: keys separated by commas, with `-` before descending ones.
 
 import PhotoModel
 
@@ -13,14 +13,15 @@ package struct FetchSortDescriptor: Sendable, Hashable {
   }
 }
 
-/// What objects are ordered by: a total order, so that every page of it is the same whenever it is asked for.
+/// A total order of objects, so that every page of a result is the same whenever it is requested.
 ///
-/// Objects without a value come first where a key ascends, and last where it descends. Strings are ordered by Unicode code
-/// point, enumerations and options by PhotoKit's numbers, false before true. Ties are broken by `localIdentifier`, upwards.
+/// Objects without a value sort first by an ascending key, and last by a descending one. Strings sort by Unicode code
+/// point, enumerations and options by their PhotoKit numbers, false before true. Ties are broken by `localIdentifier`,
+/// ascending.
 package struct FetchSortDescriptors: Sendable, Hashable {
-  /// What was asked for.
+  /// The requested descriptors.
   package let descriptors: [FetchSortDescriptor]
-  /// The same, and what breaks ties.
+  /// The requested descriptors, and the tie-breaker.
   package let total: [FetchSortDescriptor]
 
   package init(_ descriptors: [FetchSortDescriptor], schema: PropertySchema) {
@@ -29,9 +30,9 @@ package struct FetchSortDescriptors: Sendable, Hashable {
     total = isTotal ? descriptors : descriptors + [FetchSortDescriptor(schema.identifier, isAscending: true)]
   }
 
-  /// Reads `-creationDate,originalFilename`; spaces around names are passed over.
+  /// Parses `-creationDate,originalFilename`; spaces around names are ignored.
   ///
-  /// - Throws: where a key is not there, not for the caller, or named twice: the second could only be a mistake.
+  /// - Throws: if a key does not exist, is not available to the caller, or is named twice, which can only be a mistake.
   package init(
     _ text: String, schema: PropertySchema, principal: Principal, limits: PredicateLimits = PredicateLimits()
   ) throws(PredicateError) {
@@ -39,37 +40,37 @@ package struct FetchSortDescriptors: Sendable, Hashable {
     let names = schema.names(for: principal)
     var descriptors: [FetchSortDescriptor] = []
     repeat {
-      let isAscending = !lexer.takeMinus()
-      if let second = lexer.offsetOfMinus { throw lexer.fault(at: second, .key(names)) }
+      let isAscending = !lexer.consumeMinus()
+      if let second = lexer.minusOffset { throw lexer.error(at: second, .key(names)) }
       let token = try lexer.next()
       guard descriptors.count < limits.sortKeys else {
-        throw lexer.fault(at: token.range, .atMost(limits.sortKeys, of: "keys to sort by"))
+        throw lexer.error(at: token.range, .atMost(limits.sortKeys, of: "keys to sort by"))
       }
-      // To one who may not know places their keys are none.
+      // Location keys do not exist for a principal without the scope `location`.
       guard case .name(let name) = token.kind, let key = schema.key(named: name),
         !key.needsLocationScope || principal.may(.location)
       else {
-        throw lexer.fault(at: token.range, .key(names))
+        throw lexer.error(at: token.range, .key(names))
       }
       guard !descriptors.contains(where: { $0.key == key }) else {
         let used = descriptors.map(\.key.name)
-        throw lexer.fault(at: token.range, .key(names.filter { !used.contains($0) }))
+        throw lexer.error(at: token.range, .key(names.filter { !used.contains($0) }))
       }
       descriptors.append(FetchSortDescriptor(key, isAscending: isAscending))
-    } while try Self.goesOn(&lexer)
+    } while try Self.hasNextKey(&lexer)
     self.init(descriptors, schema: schema)
   }
 
-  private static func goesOn(_ lexer: inout Lexer) throws(PredicateError) -> Bool {
+  private static func hasNextKey(_ lexer: inout Lexer) throws(PredicateError) -> Bool {
     let token = try lexer.next()
     if token.kind == .end { return false }
-    guard token.kind == .sign(.comma) else { throw lexer.fault(at: token.range, .oneOf([",", "the end"])) }
+    guard token.kind == .sign(.comma) else { throw lexer.error(at: token.range, .oneOf([",", "the end"])) }
     return true
   }
 }
 
 extension FetchSortDescriptors: CustomStringConvertible {
-  /// As it is read.
+  /// The text that parses to the same descriptors.
   package var description: String {
     descriptors.map { ($0.isAscending ? "" : "-") + $0.key.name }.joined(separator: ",")
   }

@@ -1,18 +1,18 @@
-/// Takes a predicate's text apart, a token at a time. Linear in the text, and no further ahead than asked.
+/// Splits the text of a predicate into tokens. Linear in the text; reads no further ahead than requested.
 struct Lexer {
   let scalars: [Unicode.Scalar]
   private var position = 0
 
-  /// - Throws: where the text is longer than the limit.
+  /// - Throws: if the text is longer than the limit.
   init(_ text: String, limits: PredicateLimits) throws(PredicateError) {
     scalars = Array(text.unicodeScalars.prefix(limits.characters + 1))
     guard scalars.count <= limits.characters else {
-      throw fault(at: limits.characters, .atMost(limits.characters, of: "characters"))
+      throw error(at: limits.characters, .atMost(limits.characters, of: "characters"))
     }
   }
 
-  /// An error whose quotation goes to the end of what is a token at that place, roughly.
-  func fault(at offset: Int, _ expected: Expectation) -> PredicateError {
+  /// An error that quotes the text up to the approximate end of the token at `offset`.
+  func error(at offset: Int, _ expected: Expectation) -> PredicateError {
     let rest = scalars[offset...]
     let length: Int
     if let first = rest.first, Self.isNamePart(first) {
@@ -22,10 +22,10 @@ struct Lexer {
     } else {
       length = 1
     }
-    return fault(at: offset..<min(offset + length, scalars.count), expected)
+    return error(at: offset..<min(offset + length, scalars.count), expected)
   }
 
-  func fault(at range: Range<Int>, _ expected: Expectation) -> PredicateError {
+  func error(at range: Range<Int>, _ expected: Expectation) -> PredicateError {
     var found = String.UnicodeScalarView()
     found.append(contentsOf: scalars[range].prefix(PredicateError.foundCharacters))
     return PredicateError(offset: range.lowerBound, expected: expected, found: String(found))
@@ -38,16 +38,16 @@ struct Lexer {
     return Token(kind: kind, range: start..<position)
   }
 
-  /// Passes over a `-`, if it comes next, whatever follows it.
-  mutating func takeMinus() -> Bool {
+  /// Skips a `-` if it comes next, whatever follows it.
+  mutating func consumeMinus() -> Bool {
     skipSpace()
     guard peek() == "-" else { return false }
     position += 1
     return true
   }
 
-  /// Where a `-` comes next, if it does.
-  var offsetOfMinus: Int? { peek() == "-" ? position : nil }
+  /// The offset of a `-` if it comes next.
+  var minusOffset: Int? { peek() == "-" ? position : nil }
 
   private mutating func skipSpace() {
     while let space = peek(), space == " " || ("\t"..."\r").contains(space) { position += 1 }
@@ -83,7 +83,8 @@ struct Lexer {
 
   // MARK: Numbers
 
-  /// `-12`, `1.5`, `.5`, `2e-3`, `0x1F`: with a sign, a fraction and an exponent if need be. Names and numbers don't touch.
+  /// `-12`, `1.5`, `.5`, `2e-3`, `0x1F`: with an optional sign, fraction and exponent. A name can't directly follow a
+  /// number.
   private mutating func number() throws(PredicateError) -> Token.Kind {
     let start = position
     if peek() == "-" { position += 1 }
@@ -105,20 +106,20 @@ struct Lexer {
     let literal = text(scalars[start..<position])
     if !isReal, let integer = Int64(literal) { return .integer(integer) }
     guard let real = Double(literal), real.isFinite else {
-      throw fault(at: start..<position, .finiteNumber)
+      throw error(at: start..<position, .finiteNumber)
     }
-    return isReal ? .real(real) : .beyondIntegers(real)
+    return isReal ? .real(real) : .outOfRangeInteger(real)
   }
 
   private mutating func hexadecimal(from start: Int) throws(PredicateError) -> Token.Kind {
     position += 2
     let first = position
     while let digit = peek(), digit.properties.isASCIIHexDigit { position += 1 }
-    guard position > first else { throw fault(at: position, .digit) }
+    guard position > first else { throw error(at: position, .digit) }
     try endOfNumber()
     let sign = scalars[start] == "-" ? "-" : ""
     guard let integer = Int64(sign + text(scalars[first..<position]), radix: 16) else {
-      throw fault(at: start..<position, .integerOf64Bits)
+      throw error(at: start..<position, .integerOf64Bits)
     }
     return .integer(integer)
   }
@@ -126,11 +127,11 @@ struct Lexer {
   private mutating func digits(areNeeded: Bool) throws(PredicateError) {
     let start = position
     while let digit = peek(), Self.isDigit(digit) { position += 1 }
-    guard position > start || !areNeeded else { throw fault(at: position, .digit) }
+    guard position > start || !areNeeded else { throw error(at: position, .digit) }
   }
 
   private func endOfNumber() throws(PredicateError) {
-    if let next = peek(), Self.isNamePart(next) || next == "." { throw fault(at: position, .digit) }
+    if let next = peek(), Self.isNamePart(next) || next == "." { throw error(at: position, .digit) }
   }
 
   // MARK: Strings
@@ -144,17 +145,17 @@ struct Lexer {
         position += 1
         return String(string)
       case "\\": string.append(try escape())
-      case "\0": throw fault(at: position, .textWithoutNUL)
+      case "\0": throw error(at: position, .textWithoutNUL)
       default:
         string.append(scalar)
         position += 1
       }
     }
-    throw fault(at: position, .closingQuote(quote))
+    throw error(at: position, .closingQuote(quote))
   }
 
-  /// What a backslash and what follows it stand for. `\u` is JSON's: four hexadecimal digits, two such for what is beyond
-  /// U+FFFF (RFC 8259 §7).
+  /// The character that an escape sequence stands for. `\u` is that of JSON: four hexadecimal digits, or two such
+  /// sequences for characters beyond U+FFFF (RFC 8259 §7).
   private mutating func escape() throws(PredicateError) -> Unicode.Scalar {
     let start = position
     position += 2
@@ -172,11 +173,11 @@ struct Lexer {
         value = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(trail) - 0xDC00)
       }
       guard let scalar = Unicode.Scalar(value) else { break }
-      if scalar == "\0" { throw fault(at: start..<position, .textWithoutNUL) }
+      if scalar == "\0" { throw error(at: start..<position, .textWithoutNUL) }
       return scalar
     default: break
     }
-    throw fault(at: start..<min(start + 2, scalars.count), .escape)
+    throw error(at: start..<min(start + 2, scalars.count), .escape)
   }
 
   private mutating func codeUnit() -> UInt16? {

@@ -1,28 +1,28 @@
-/// What is wrong with a predicate or a list of sort descriptors, and where.
+/// An error in a predicate or a list of sort descriptors, and its position.
 package struct PredicateError: Error, Sendable, Hashable {
-  /// How many Unicode scalars of the text come before the fault; all of them where it ends too early.
+  /// The number of Unicode scalars before the error; all of them if the text ends too early.
   package let offset: Int
   package let expected: Expectation
-  /// The beginning of what is there instead; empty at the text's end.
+  /// The beginning of the text that was found instead; empty at the end of the text.
   package let found: String
 
-  /// As many characters of what was found as are quoted.
+  /// The maximum number of characters quoted in `found`.
   static let foundCharacters = 24
 }
 
-/// What could have stood there.
+/// An expectation of the parser that the text did not meet.
 package enum Expectation: Sendable, Hashable {
   /// One of these words or signs.
   case oneOf([String])
-  /// A comparison, or what begins with a sign; at the beginning and after `AND`, `OR`, `NOT` and `(`.
+  /// A comparison or a prefix of one; at the beginning and after `AND`, `OR`, `NOT` and `(`.
   case comparison
-  /// One of the keys that the caller may use.
+  /// One of the keys available to the caller.
   case key([String])
   /// A value of a key's type.
   case value(of: PropertyKey, orNil: Bool)
-  /// A list of such, in braces.
+  /// A list of values of a key's type, in braces.
   case list(of: PropertyKey)
-  /// A side of `|`.
+  /// An operand of `|`.
   case bits
   /// The date of a `CAST`.
   case castDate
@@ -30,13 +30,13 @@ package enum Expectation: Sendable, Hashable {
   case finiteNumber
   case integerOf64Bits
   case closingQuote(Unicode.Scalar)
-  /// What may follow a backslash.
+  /// A character that may follow a backslash.
   case escape
-  /// U+0000 is in no property and ends texts in C.
+  /// Text without U+0000, which occurs in no property and ends strings in C.
   case textWithoutNUL
-  /// `[c]`: no other option is there.
+  /// `[c]`, the only option.
   case caseOption
-  /// At most so many of something that ``PredicateLimits`` names.
+  /// At most this many of an item that ``PredicateLimits`` names.
   case atMost(Int, of: String)
 }
 

@@ -1,5 +1,5 @@
-// The language of predicates, read by recursive descent with a token ahead. The words are those of Apple's Predicate Format
-// String Syntax (Predicate Programming Guide), as far as an asset or a collection has a use for them:
+// A recursive descent parser for predicates, with one token of look-ahead. The words are those of Apple's Predicate
+// Format String Syntax (Predicate Programming Guide), as far as they apply to assets and collections:
 //
 //     predicate   = conjunction *( ( "OR" | "||" ) conjunction )
 //     conjunction = negation *( ( "AND" | "&&" ) negation )
@@ -12,27 +12,27 @@
 //     operand     = primary *( ( "&" | "|" ) primary )
 //     primary     = key | value | "(" operand ")" | "CAST" "(" date "," '"NSDate"' ")"
 //
-// Apple's parser does not check types; this one does, as soon as it has seen both sides, so that an error can say where. A
-// parenthesis may open a predicate or an operand, and which it was is known when it closes: so both are read by the same
-// functions, and nothing is ever read twice.
+// Apple's parser does not check types. This one does, once both operands are known, so that an error has a position. A
+// parenthesis may open a predicate or an operand, and only its content shows which. The same functions therefore parse
+// both, and no text is parsed twice.
 
 import PhotoModel
 
 extension FetchPredicate {
-  /// Reads a predicate.
+  /// Parses a predicate.
   ///
-  /// Linear in the text. Keys that need the scope `location` do not exist for a principal who has it not.
+  /// Linear in the text. Keys that need the scope `location` do not exist for a principal without it.
   package init(
     _ text: String, schema: PropertySchema, principal: Principal, limits: PredicateLimits = PredicateLimits()
   ) throws(PredicateError) {
     var parser = try PredicateParser(text, schema: schema, principal: principal, limits: limits)
-    self = try parser.whole()
+    self = try parser.parse()
   }
 }
 
 struct PredicateParser {
-  /// What a pair of parentheses may hold.
-  private enum Parsed {
+  /// The content of a pair of parentheses.
+  private enum ParseResult {
     case predicate(FetchPredicate)
     case operand(Operand)
   }
@@ -41,23 +41,23 @@ struct PredicateParser {
     case subject(PredicateComparison.Subject, Range<Int>)
     case literal(Literal)
 
-    /// Where the other side of a comparison stands.
-    var placeBeside: Place {
+    /// The context of the other operand of a comparison.
+    var contextOfOtherSide: OperandContext {
       switch self {
-      case .subject(let subject, _): .beside(subject.key)
-      case .literal: .besideValue
+      case .subject(let subject, _): .opposite(subject.key)
+      case .literal: .oppositeValue
       }
     }
   }
 
-  /// Where an operand stands: what it may be, and what an error says that it should have been.
-  private enum Place {
-    /// Where a predicate may stand as well.
+  /// The context of an operand: what it may be, and what an error reports as expected.
+  private enum OperandContext {
+    /// A predicate is also allowed here.
     case first
-    /// Compared with a key: the names of its values are known there.
-    case beside(PropertyKey)
-    /// Compared with a value: it has to be a key.
-    case besideValue
+    /// Compared with a key, so the names of its values are valid.
+    case opposite(PropertyKey)
+    /// Compared with a value, so it must be a key.
+    case oppositeValue
   }
 
   private var lexer: Lexer
@@ -79,7 +79,7 @@ struct PredicateParser {
     self.limits = limits
   }
 
-  mutating func whole() throws(PredicateError) -> FetchPredicate {
+  mutating func parse() throws(PredicateError) -> FetchPredicate {
     let parsed = try disjunction()
     let predicate = try predicate(parsed)
     guard token.kind == .end else { throw unexpected(endOfComparison) }
@@ -88,7 +88,7 @@ struct PredicateParser {
 
   // MARK: AND, OR, NOT
 
-  private mutating func disjunction() throws(PredicateError) -> Parsed {
+  private mutating func disjunction() throws(PredicateError) -> ParseResult {
     let first = try conjunction()
     guard isNext(.or, or: .doubleBar) else { return first }
     var terms = [try predicate(first)]
@@ -100,7 +100,7 @@ struct PredicateParser {
     return .predicate(.disjunction(terms))
   }
 
-  private mutating func conjunction() throws(PredicateError) -> Parsed {
+  private mutating func conjunction() throws(PredicateError) -> ParseResult {
     let first = try negation()
     guard isNext(.and, or: .doubleAmpersand) else { return first }
     var terms = [try predicate(first)]
@@ -112,7 +112,7 @@ struct PredicateParser {
     return .predicate(.conjunction(terms))
   }
 
-  private mutating func negation() throws(PredicateError) -> Parsed {
+  private mutating func negation() throws(PredicateError) -> ParseResult {
     guard isNext(.not, or: .exclamation) else { return try comparison() }
     try descend()
     try advance()
@@ -125,8 +125,8 @@ struct PredicateParser {
     token.kind == .keyword(keyword) || token.kind == .sign(sign)
   }
 
-  /// An operand where a predicate has to be lacks its operator.
-  private func predicate(_ parsed: Parsed) throws(PredicateError) -> FetchPredicate {
+  /// An operand alone is not a predicate: its operator is missing.
+  private func predicate(_ parsed: ParseResult) throws(PredicateError) -> FetchPredicate {
     switch parsed {
     case .predicate(let predicate): return predicate
     case .operand(.subject(let subject, _)): throw unexpected(.oneOf(operators(of: subject)))
@@ -143,7 +143,7 @@ struct PredicateParser {
 
   // MARK: Comparisons
 
-  private mutating func comparison() throws(PredicateError) -> Parsed {
+  private mutating func comparison() throws(PredicateError) -> ParseResult {
     let start = token
     let left: Operand
     switch try operand(.first) {
@@ -171,7 +171,7 @@ struct PredicateParser {
   private mutating func countTerm(at start: Token) throws(PredicateError) {
     termCount += 1
     guard termCount <= limits.terms else {
-      throw lexer.fault(at: start.range, .atMost(limits.terms, of: "comparisons"))
+      throw lexer.error(at: start.range, .atMost(limits.terms, of: "comparisons"))
     }
   }
 
@@ -182,8 +182,10 @@ struct PredicateParser {
     if case .subject(let subject, _) = left { try check(relation, of: subject, at: sign) }
     try advance()
     let option = try caseOption()
-    let (start, place) = (token, left.placeBeside)
-    guard case .operand(let right) = try operand(place) else { throw lexer.fault(at: start.range, expectation(place)) }
+    let (start, context) = (token, left.contextOfOtherSide)
+    guard case .operand(let right) = try operand(context) else {
+      throw lexer.error(at: start.range, expectation(context))
+    }
     switch (left, right) {
     case (.literal(let literal), .subject(let subject, _)):
       try check(relation, of: subject, at: sign)
@@ -192,12 +194,12 @@ struct PredicateParser {
       return try self.relation(relation, of: subject, literal, option: option)
     case (.subject(let subject, _), .subject(let other, let range)):
       guard subject.key.type.isComparable(with: other.key.type) else {
-        throw lexer.fault(at: range, .value(of: subject.key, orNil: false))
+        throw lexer.error(at: range, .value(of: subject.key, orNil: false))
       }
       try check(option, for: subject)
       return PredicateComparison(subject, .property(relation, other), foldsCase: option != nil)
     case (.literal(let literal), .literal):
-      throw lexer.fault(at: literal.range, .key(schema.names(for: principal)))
+      throw lexer.error(at: literal.range, .key(schema.names(for: principal)))
     }
   }
 
@@ -244,8 +246,8 @@ struct PredicateParser {
 
   private mutating func listed(for subject: PredicateComparison.Subject) throws(PredicateError) -> PropertyValue {
     let start = token
-    guard case .operand(.literal(let literal)) = try operand(.beside(subject.key)) else {
-      throw lexer.fault(at: start.range, .value(of: subject.key, orNil: false))
+    guard case .operand(.literal(let literal)) = try operand(.opposite(subject.key)) else {
+      throw lexer.error(at: start.range, .value(of: subject.key, orNil: false))
     }
     return try value(of: literal, for: subject, orNil: false)
   }
@@ -259,12 +261,12 @@ struct PredicateParser {
     let start = token
     guard case .string(let text) = try listed(for: subject) else { preconditionFailure("a string's value is a string") }
     if comparison == .like, LikePattern.wildcardCount(text) > limits.wildcards {
-      throw lexer.fault(at: start.range, .atMost(limits.wildcards, of: "* and ? in a pattern"))
+      throw lexer.error(at: start.range, .atMost(limits.wildcards, of: "* and ? in a pattern"))
     }
     return PredicateComparison(subject, .string(comparison, text), foldsCase: option != nil)
   }
 
-  /// `[c]`, if it is there: its first token.
+  /// `[c]`, if present: its first token.
   private mutating func caseOption() throws(PredicateError) -> Token? {
     guard token.kind == .sign(.openBracket) else { return nil }
     let bracket = token
@@ -278,17 +280,17 @@ struct PredicateParser {
 
   private func check(_ option: Token?, for subject: PredicateComparison.Subject) throws(PredicateError) {
     guard let option, subject.key.type != .string else { return }
-    throw lexer.fault(at: option.range, .value(of: subject.key, orNil: false))
+    throw lexer.error(at: option.range, .value(of: subject.key, orNil: false))
   }
 
   private func check(
     _ relation: PredicateComparison.Relation, of subject: PredicateComparison.Subject, at sign: Token
   ) throws(PredicateError) {
     guard relation.isOrdering, !subject.key.type.isOrdered else { return }
-    throw lexer.fault(at: sign.range, .oneOf(operators(of: subject)))
+    throw lexer.error(at: sign.range, .oneOf(operators(of: subject)))
   }
 
-  /// What may follow a key.
+  /// The operators that may follow a key.
   private func operators(of subject: PredicateComparison.Subject) -> [String] {
     let type = subject.key.type
     let relations = PredicateComparison.Relation.allCases.filter { type.isOrdered || !$0.isOrdering }.map(\.rawValue)
@@ -297,33 +299,33 @@ struct PredicateParser {
       + (type.hasBits ? ["&"] : [])
   }
 
-  /// What stands left of an operator that takes a key there.
+  /// The left operand of an operator that requires a key there.
   private func subject(_ left: Operand) throws(PredicateError) -> PredicateComparison.Subject {
     switch left {
     case .subject(let subject, _): return subject
-    case .literal(let literal): throw lexer.fault(at: literal.range, .key(schema.names(for: principal)))
+    case .literal(let literal): throw lexer.error(at: literal.range, .key(schema.names(for: principal)))
     }
   }
 
   private func value(
     of literal: Literal, for subject: PredicateComparison.Subject, orNil: Bool
   ) throws(PredicateError) -> PropertyValue {
-    do throws(Literal.Misfit) {
+    do throws(Literal.TypeMismatch) {
       return try literal.value(for: subject.key)
     } catch {
-      throw lexer.fault(at: error.range, .value(of: subject.key, orNil: orNil))
+      throw lexer.error(at: error.range, .value(of: subject.key, orNil: orNil))
     }
   }
 
   // MARK: Operands
 
-  private mutating func operand(_ place: Place) throws(PredicateError) -> Parsed {
-    let parsed = try primary(place)
+  private mutating func operand(_ context: OperandContext) throws(PredicateError) -> ParseResult {
+    let parsed = try primary(context)
     guard case .operand(var operand) = parsed else { return parsed }
     while true {
       switch token.kind {
       case .sign(.ampersand): operand = try masked(operand)
-      case .sign(.bar): operand = try united(operand, place)
+      case .sign(.bar): operand = try union(operand, context)
       default: return .operand(operand)
       }
     }
@@ -336,19 +338,20 @@ struct PredicateParser {
       guard subject.key.type.hasBits else { throw unexpected(.oneOf(operators(of: subject))) }
       try advance()
       let start = token
-      guard case .operand(.literal(let literal)) = try primary(.beside(subject.key)) else {
-        throw lexer.fault(at: start.range, .value(of: subject.key, orNil: false))
+      guard case .operand(.literal(let literal)) = try primary(.opposite(subject.key)) else {
+        throw lexer.error(at: start.range, .value(of: subject.key, orNil: false))
       }
       return try masked(subject, by: literal, range.lowerBound..<literal.range.upperBound)
     case .literal(let literal):
-      // Which of two signs binds stronger is not for a reader to know.
+      // The precedence of `&` and `|` is not obvious, so parentheses are required.
       if case .union = literal.kind, !literal.isEnclosed {
         throw unexpected(.oneOf(["parentheses around | and its sides"]))
       }
       try advance()
       let start = token
-      guard case .operand(.subject(let subject, let range)) = try primary(.besideValue), subject.key.type.hasBits else {
-        throw lexer.fault(at: start.range, .key(schema.names(for: principal, where: \.type.hasBits)))
+      guard case .operand(.subject(let subject, let range)) = try primary(.oppositeValue), subject.key.type.hasBits
+      else {
+        throw lexer.error(at: start.range, .key(schema.names(for: principal, where: \.type.hasBits)))
       }
       return try masked(subject, by: literal, literal.range.lowerBound..<range.upperBound)
     }
@@ -358,7 +361,7 @@ struct PredicateParser {
     _ subject: PredicateComparison.Subject, by literal: Literal, _ range: Range<Int>
   ) throws(PredicateError) -> Operand {
     guard case .integer(let mask) = try value(of: literal, for: subject, orNil: false) else {
-      throw lexer.fault(at: literal.range, .value(of: subject.key, orNil: false))
+      throw lexer.error(at: literal.range, .value(of: subject.key, orNil: false))
     }
     var subject = subject
     subject.mask = mask & (subject.mask ?? -1)
@@ -366,7 +369,7 @@ struct PredicateParser {
   }
 
   /// `bits | bits`.
-  private mutating func united(_ left: Operand, _ place: Place) throws(PredicateError) -> Operand {
+  private mutating func union(_ left: Operand, _ context: OperandContext) throws(PredicateError) -> Operand {
     let first: Literal
     switch left {
     case .subject(let subject, _): throw unexpected(.oneOf(operators(of: subject)))
@@ -374,18 +377,18 @@ struct PredicateParser {
     }
     try advance()
     let start = token
-    guard case .operand(.literal(let second)) = try primary(place) else { throw lexer.fault(at: start.range, .bits) }
+    guard case .operand(.literal(let second)) = try primary(context) else { throw lexer.error(at: start.range, .bits) }
     return .literal(
       Literal(kind: .union(first.parts + second.parts), range: first.range.lowerBound..<second.range.upperBound))
   }
 
-  private mutating func primary(_ place: Place) throws(PredicateError) -> Parsed {
+  private mutating func primary(_ context: OperandContext) throws(PredicateError) -> ParseResult {
     let start = token
     let kind: Literal.Kind
     switch start.kind {
-    case .sign(.openParenthesis): return try enclosed(place)
+    case .sign(.openParenthesis): return try parenthesized(context)
     case .keyword(.truePredicate), .keyword(.falsePredicate):
-      guard case .first = place else { throw unexpected(expectation(place)) }
+      guard case .first = context else { throw unexpected(expectation(context)) }
       try countTerm(at: start)
       try advance()
       return .predicate(.constant(start.kind == .keyword(.truePredicate)))
@@ -395,7 +398,7 @@ struct PredicateParser {
     case .keyword(.nil), .keyword(.null): kind = .null
     case .integer(let number): kind = .integer(number)
     case .real(let number): kind = .real(number)
-    case .beyondIntegers(let number): kind = .beyondIntegers(number)
+    case .outOfRangeInteger(let number): kind = .outOfRangeInteger(number)
     case .string(let text): kind = .string(text)
     case .name(let name):
       if let key = key(named: name) {
@@ -403,26 +406,26 @@ struct PredicateParser {
         return .operand(.subject(PredicateComparison.Subject(key), start.range))
       }
       kind = .name(name)
-      // Beside a key the key says what was expected.
-      if case .beside = place { break }
-      guard schema.namesValue(name) else { throw unexpected(.key(schema.names(for: principal))) }
-    default: throw unexpected(expectation(place))
+      // When compared with a key, the key determines what was expected.
+      if case .opposite = context { break }
+      guard schema.isEnumerationValue(name) else { throw unexpected(.key(schema.names(for: principal))) }
+    default: throw unexpected(expectation(context))
     }
     try advance()
     return .operand(.literal(Literal(kind: kind, range: start.range)))
   }
 
-  /// The key of that name, if there is one. To one who may not know places theirs are none.
+  /// The key with that name, if it exists. Location keys do not exist for a principal without the scope `location`.
   private func key(named name: String) -> PropertyKey? {
     schema.key(named: name).flatMap { !$0.needsLocationScope || principal.may(.location) ? $0 : nil }
   }
 
-  private mutating func enclosed(_ place: Place) throws(PredicateError) -> Parsed {
+  private mutating func parenthesized(_ context: OperandContext) throws(PredicateError) -> ParseResult {
     let start = token
     try descend()
     openParentheses += 1
     try advance()
-    let parsed = if case .first = place { try disjunction() } else { try operand(place) }
+    let parsed = if case .first = context { try disjunction() } else { try operand(context) }
     guard token.kind == .sign(.closeParenthesis) else {
       switch parsed {
       case .predicate: throw unexpected(endOfComparison)
@@ -443,8 +446,8 @@ struct PredicateParser {
     }
   }
 
-  /// `CAST("2024-05-06T07:08:09Z", "NSDate")`, or with seconds since 2001, which is how Apple's own `predicateFormat` writes
-  /// a date.
+  /// `CAST("2024-05-06T07:08:09Z", "NSDate")`, or with seconds since 2001, the form of dates in Apple's
+  /// `predicateFormat`.
   private mutating func cast() throws(PredicateError) -> Literal {
     let start = token
     try advance()
@@ -462,13 +465,13 @@ struct PredicateParser {
   private func castDate() throws(PredicateError) -> Timestamp? {
     switch token.kind {
     case .string(let text):
-      do throws(Literal.Misfit) {
+      do throws(Literal.TypeMismatch) {
         return try Literal(kind: .string(text), range: token.range).date(text)
       } catch {
-        throw lexer.fault(at: error.range, .castDate)
+        throw lexer.error(at: error.range, .castDate)
       }
     case .integer(let seconds): return Timestamp(secondsSince2001: Double(seconds))
-    case .real(let seconds), .beyondIntegers(let seconds): return Timestamp(secondsSince2001: seconds)
+    case .real(let seconds), .outOfRangeInteger(let seconds): return Timestamp(secondsSince2001: seconds)
     default: return nil
     }
   }
@@ -482,13 +485,13 @@ struct PredicateParser {
     try advance()
   }
 
-  private func unexpected(_ expected: Expectation) -> PredicateError { lexer.fault(at: token.range, expected) }
+  private func unexpected(_ expected: Expectation) -> PredicateError { lexer.error(at: token.range, expected) }
 
-  private func expectation(_ place: Place) -> Expectation {
-    switch place {
+  private func expectation(_ context: OperandContext) -> Expectation {
+    switch context {
     case .first: .comparison
-    case .beside(let key): .value(of: key, orNil: false)
-    case .besideValue: .key(schema.names(for: principal))
+    case .opposite(let key): .value(of: key, orNil: false)
+    case .oppositeValue: .key(schema.names(for: principal))
     }
   }
 }

@@ -1,26 +1,26 @@
-/// A word, a sign or a literal of the language, and where it stands.
+/// A word, a sign or a literal of the language, and its range.
 struct Token {
   enum Kind: Hashable {
     case keyword(Keyword)
     case name(String)
     case integer(Int64)
-    /// With a point or an exponent; finite.
+    /// A number with a decimal point or an exponent; finite.
     case real(Double)
-    /// With neither, but too large for an integer.
-    case beyondIntegers(Double)
+    /// A number without either, but too large for an integer.
+    case outOfRangeInteger(Double)
     case string(String)
     case sign(Sign)
-    /// A character that the language has no use for.
+    /// A character that is not part of the language.
     case other
     case end
   }
 
   let kind: Kind
-  /// In scalars of the text.
+  /// The range in Unicode scalars of the text.
   let range: Range<Int>
 }
 
-/// Words that are no names, in any case (Predicate Format String Syntax, "Reserved Words").
+/// Reserved words, in any case (Predicate Format String Syntax, "Reserved Words").
 enum Keyword: String, CaseIterable {
   case and = "AND"
   case or = "OR"

@@ -1,15 +1,15 @@
 import PhotoModel
 
-/// A property of an asset or a collection that predicates compare and sort descriptors order by.
+/// A property of an asset or a collection, for predicates and sort descriptors.
 package struct PropertyKey: Sendable, Hashable {
-  /// What JSON calls it, and what is printed.
+  /// The name in JSON and in printed predicates.
   package let name: String
-  /// Further names that are understood.
+  /// Other accepted names.
   package let aliases: [String]
   package let type: PropertyType
-  /// Whether an object may be without it, so that it may be compared with `nil`.
+  /// Whether the value may be absent, which allows a comparison with `nil`.
   package let isNullable: Bool
-  /// Whether it tells a place: only who may read places can name it, or learn by it.
+  /// Whether it reveals a location: only principals with the scope `location` may name it or learn anything from it.
   package let needsLocationScope: Bool
 
   package init(
@@ -24,7 +24,7 @@ package struct PropertyKey: Sendable, Hashable {
   }
 }
 
-/// What values a property has.
+/// The type of the values of a property.
 package enum PropertyType: Sendable, Hashable {
   case boolean
   case integer
@@ -33,12 +33,12 @@ package enum PropertyType: Sendable, Hashable {
   /// Any text without U+0000, ordered by Unicode code point.
   case string
   case date
-  /// One of several names, each perhaps with PhotoKit's number; ordered as they are listed.
+  /// One of several names, some with a PhotoKit number; ordered as listed.
   case enumeration(Enumeration)
-  /// A set of named bits, seen as a number.
+  /// A set of named bits, compared as a number.
   case options(Enumeration)
 
-  /// What its values may be called.
+  /// The names of its values.
   var cases: [Enumeration.Case] {
     switch self {
     case .enumeration(let enumeration), .options(let enumeration): enumeration.cases
@@ -47,14 +47,14 @@ package enum PropertyType: Sendable, Hashable {
   }
 }
 
-/// The names of an enumeration's values, or of an option set's bits.
+/// The names of the values of an enumeration, or of the bits of an option set.
 package struct Enumeration: Sendable, Hashable {
   package struct Case: Sendable, Hashable {
-    /// As Swift writes it and JSON answers it: `image`.
+    /// The Swift and JSON name: `image`.
     package let name: String
-    /// As Objective-C writes it: `PHAssetMediaTypeImage`.
+    /// The Objective-C name: `PHAssetMediaTypeImage`.
     package let fullName: String
-    /// PhotoKit's number, or the bit; `nil` where another case has it already.
+    /// The PhotoKit number, or the bit; `nil` if another case already has it.
     package let number: Int64?
 
     package init(_ name: String, _ number: Int64?, fullName: String) {
@@ -70,7 +70,7 @@ package struct Enumeration: Sendable, Hashable {
     self.cases = cases
   }
 
-  /// Cases whose full names are a prefix and their capitalised name.
+  /// Cases whose full names are the prefix followed by the capitalised name.
   package init(prefix: String, _ cases: [(name: String, number: Int64?)]) {
     self.cases = cases.map { Case($0.name, $0.number, fullName: Self.fullName(prefix, $0.name)) }
   }
@@ -83,17 +83,17 @@ package struct Enumeration: Sendable, Hashable {
 
   func numbered(_ number: Int64) -> Case? { cases.first { $0.number == number } }
 
-  /// The place among the cases, which is the order of values.
+  /// The position among the cases, which is the sort order of values.
   func rank(of name: String) -> Int? { cases.firstIndex { $0.name == name } }
 }
 
-/// A property's value, or a literal of its type. Compared with `==`, strings are the same where they look the same, which is
-/// not what predicates mean by it: see ``PropertyType/order(_:_:)``.
+/// The value of a property, or a literal of its type. `==` compares strings by canonical equivalence, unlike
+/// predicates: see ``PropertyType/order(_:_:)``.
 package enum PropertyValue: Sendable, Hashable {
   case boolean(Bool)
-  /// Of an integer, or of options.
+  /// The value of an integer or of options.
   case integer(Int64)
-  /// Of a real; never NaN. A literal of an integer's where it has a fraction.
+  /// The value of a real; never NaN. Also a literal with a fraction for an integer key.
   case real(Double)
   case string(String)
   case date(Timestamp)
@@ -101,8 +101,8 @@ package enum PropertyValue: Sendable, Hashable {
   case name(String)
 }
 
-/// An object whose properties predicates look at: nothing more is asked of it.
+/// An object that predicates can be evaluated on.
 package protocol PropertyRow {
-  /// The value, of the key's type; `nil` where the object has none.
+  /// The value, of the type of the key; `nil` if absent.
   func value(for key: PropertyKey) -> PropertyValue?
 }

@@ -1,13 +1,13 @@
 import PhotoModel
 
-// Apple's keys are in Table 1 of PHFetchOptions' documentation; the others are those of an asset's resources, and of what
-// this daemon's JSON tells besides.
+// The keys of assets and collections. Apple's keys are in Table 1 of the documentation of PHFetchOptions. The others
+// are properties of the resources of an asset, and further members of the JSON of this daemon.
 
 extension PropertySchema {
-  /// What predicates and sort descriptors over assets may name.
+  /// The keys for predicates and sort descriptors over assets.
   package static let asset = PropertySchema([
     PropertyKey("localIdentifier", .string),
-    // PhotoKit's are optional, so comparing them with nil is no mistake.
+    // These are optional in PhotoKit, so comparing them with nil is valid.
     PropertyKey("creationDate", .date, isNullable: true),
     PropertyKey("modificationDate", .date, isNullable: true),
     PropertyKey("mediaType", .enumeration(.mediaType)),
@@ -29,7 +29,7 @@ extension PropertySchema {
     PropertyKey("longitude", .real, isNullable: true, needsLocationScope: true),
   ])
 
-  /// What predicates and sort descriptors over collections may name.
+  /// The keys for predicates and sort descriptors over collections.
   package static let collection = PropertySchema([
     PropertyKey("localIdentifier", .string),
     PropertyKey("title", .string, aliases: ["localizedTitle"], isNullable: true),
@@ -52,13 +52,13 @@ extension Enumeration {
   package static let mediaSubtypes = Enumeration(
     prefix: "PHAssetMediaSubtype", MediaSubtypes.named.map { ($0.name, $0.subtype.rawValue) })
 
-  /// PHAssetCollectionType, and by name alone PHCollectionListType's folder: its number is that of smart albums.
+  /// PHAssetCollectionType, and the folder of PHCollectionListType without its number, which is that of smart albums.
   package static let collectionType = Enumeration(
     Enumeration(prefix: "PHAssetCollectionType", [("album", 1), ("smartAlbum", 2), ("moment", 3)]).cases
       + Enumeration(prefix: "PHCollectionListType", [("folder", nil)]).cases)
 
-  /// PHAssetCollectionSubtype; and by name alone PHCollectionListSubtype, whose numbers are used there already, and the one
-  /// smart album that PhotoKit has not.
+  /// PHAssetCollectionSubtype; also, without numbers, PHCollectionListSubtype, whose numbers are already used, and the
+  /// one smart album that PhotoKit does not have.
   package static let collectionSubtype = Enumeration(
     Enumeration(
       prefix: "PHAssetCollectionSubtype",

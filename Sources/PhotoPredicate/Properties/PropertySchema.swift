@@ -1,15 +1,15 @@
 import PhotoModel
 
-/// The keys of one kind of object, which predicates and sort descriptors are read against.
+/// The keys of one kind of object. Predicates and sort descriptors are parsed against it.
 package struct PropertySchema: Sendable {
   package let keys: [PropertyKey]
-  /// What ties are broken by: no two objects share it, and none is without.
+  /// The tie-breaker: every object has a value, and no two objects share it.
   package let identifier: PropertyKey
 
   private let byName: [String: PropertyKey]
   private let enumerationNames: Set<String>
 
-  /// - Precondition: no name or alias is there twice, none is a keyword, and one key is `localIdentifier`.
+  /// - Precondition: names and aliases are unique, none is a keyword, and one key is `localIdentifier`.
   package init(_ keys: [PropertyKey]) {
     self.keys = keys
     let named = keys.flatMap { key in ([key.name] + key.aliases).map { ($0, key) } }
@@ -22,13 +22,13 @@ package struct PropertySchema: Sendable {
     enumerationNames = Set(keys.flatMap(\.type.cases).flatMap { [$0.name, $0.fullName] })
   }
 
-  /// The key of that name or alias, whoever may see it.
+  /// The key with that name or alias, regardless of scopes.
   package func key(named name: String) -> PropertyKey? { byName[name] }
 
-  /// Whether some enumeration has a value of that name.
-  func namesValue(_ name: String) -> Bool { enumerationNames.contains(name) }
+  /// Whether an enumeration has a value with that name.
+  func isEnumerationValue(_ name: String) -> Bool { enumerationNames.contains(name) }
 
-  /// The names of those keys that a caller may use, perhaps only of some.
+  /// The names of the keys available to a principal, optionally filtered.
   func names(for principal: Principal, where isWanted: (PropertyKey) -> Bool = { _ in true }) -> [String] {
     keys.filter { (!$0.needsLocationScope || principal.may(.location)) && isWanted($0) }.map(\.name)
   }

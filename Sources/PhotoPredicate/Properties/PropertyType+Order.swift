@@ -1,6 +1,6 @@
 extension PropertyType {
-  /// -1, 0 or 1: how two values of this type are ordered. Integers and reals compare as the numbers that they are, without
-  /// rounding either; strings by Unicode code point; enumerations by rank.
+  /// The order of two values of this type: -1, 0 or 1. Integers and reals compare as exact numbers, without rounding;
+  /// strings by Unicode code point; enumerations by rank.
   func order(_ first: PropertyValue, _ second: PropertyValue) -> Int {
     switch (self, first, second) {
     case (_, .boolean(let first), .boolean(let second)): Self.order(first ? 1 : 0, second ? 1 : 0)
@@ -21,7 +21,7 @@ extension PropertyType {
   }
 
   private static func order(_ integer: Int64, _ real: Double) -> Int {
-    // 2^63 and -2^63 are doubles; what lies between has a whole part that is an integer.
+    // 2^63 and -2^63 are doubles; the whole part of any double between them fits an integer.
     if real >= 0x1p63 { return -1 }
     if real < -0x1p63 { return 1 }
     let whole = real.rounded(.down)

@@ -1,10 +1,10 @@
-/// Where SQL finds the values of a schema's keys. Booleans are stored as 0 and 1, dates as milliseconds since 1970, strings
+/// Maps the keys of a schema to SQL columns. Booleans are stored as 0 and 1, dates as milliseconds since 1970, strings
 /// as text with the collation BINARY, options as a number.
 package struct SQLColumns: Sendable {
   package struct Column: Sendable {
-    /// SQL that gives the value, such as `asset.creationDate`; it stands beside operators without parentheses.
+    /// The SQL expression of the value, such as `asset.creationDate`; it is used as an operand without parentheses.
     package let expression: String
-    /// How an enumeration's cases are stored, where not by their names.
+    /// The stored values of an enumeration, if they are not the names.
     package let stored: [String: SQLValue]
 
     package init(_ expression: String, stored: [String: SQLValue] = [:]) {
@@ -28,7 +28,8 @@ package struct SQLColumns: Sendable {
     return column
   }
 
-  /// What rows are ordered by for a key: the stored value, or an enumeration's rank where that is stored in another order.
+  /// The expression to sort by for a key: the stored value, or the rank of an enumeration that is stored in another
+  /// order.
   package func orderingExpression(for key: PropertyKey) -> String {
     let column = self[key]
     guard case .enumeration(let enumeration) = key.type else { return column.expression }
@@ -39,12 +40,12 @@ package struct SQLColumns: Sendable {
     return "CASE \(column.expression) \(ranks.joined(separator: " ")) END"
   }
 
-  /// What follows `ORDER BY`. SQLite puts NULL first where a key ascends, which is where it belongs.
+  /// The terms of `ORDER BY`. SQLite sorts NULL first by an ascending key, as required.
   package func ordering(_ sort: FetchSortDescriptors) -> String {
     sort.total.map { orderingExpression(for: $0.key) + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
   }
 
-  /// A constant of our own, never of a client.
+  /// A constant of this program, never client input.
   private static func constant(_ value: SQLValue) -> String {
     switch value {
     case .null: "NULL"

@@ -1,17 +1,18 @@
-// A predicate as SQL. What a client wrote is only ever bound, never a part of the text.
+// Compiles a predicate to SQL. Client input is always bound, never part of the SQL text.
 //
-// SQL has three truths and predicates have two. The rule that keeps them together: the SQL of a predicate is true exactly
-// where the predicate is, and false or NULL elsewhere; WHERE, AND and OR can't tell these two apart. NOT could, so it is
-// written `IS NOT TRUE`, which takes both for false.
+// SQL has three truth values and predicates have two. The rule that reconciles them: the SQL of a predicate is true
+// exactly where the predicate is true, and false or NULL elsewhere. WHERE, AND and OR treat false and NULL alike. NOT
+// does not, so it is written `IS NOT TRUE`, which does.
 
 import PhotoModel
 
-/// A condition for `WHERE`, and the values of its `?`, in their order.
+/// A condition for `WHERE`, and the values of its `?`, in order.
 package struct SQLCondition: Sendable, Hashable {
   package private(set) var sql = ""
   package private(set) var values: [SQLValue] = []
 
-  /// Uses ``SQLFunction/all``. Ranges, equalities and `BEGINSWITH` are written so that an index on the column serves them.
+  /// Requires ``SQLFunction/all``. Ranges, equalities and `BEGINSWITH` are written such that an index on the column can
+  /// be used.
   package init(_ predicate: FetchPredicate, columns: SQLColumns) {
     append(predicate, columns)
   }
@@ -93,7 +94,7 @@ package struct SQLCondition: Sendable, Hashable {
     }
   }
 
-  /// `!=` is true of a value that is absent, and so is `==` of two that are.
+  /// `!=` is true for an absent value, and `==` is true for two absent values.
   private mutating func append(
     _ relation: PredicateComparison.Relation, mayBeNull: Bool, isBothSided: Bool = false
   ) {
@@ -106,7 +107,7 @@ package struct SQLCondition: Sendable, Hashable {
 
   private mutating func append(_ value: PropertyValue, _ comparison: PredicateComparison) {
     switch value {
-    // Written out, so that an index of the rows where it is so serves.
+    // A literal, so that a partial index on this value can be used.
     case .boolean(let value): sql += value ? "1" : "0"
     case .integer(let number): bind(.integer(number))
     case .real(let number): bind(.real(number))
@@ -116,8 +117,8 @@ package struct SQLCondition: Sendable, Hashable {
     }
   }
 
-  /// Bound: with a literal 0 SQLite forgets what else is asked for, and finds that no partial index can serve ("no query
-  /// solution", where one is named).
+  /// Bound: with a literal 0 SQLite ignores the other terms and finds no usable partial index ("no query solution" with
+  /// INDEXED BY).
   private mutating func appendFalse() { bind(.integer(0)) }
 
   private mutating func bind(_ value: SQLValue) {
@@ -127,7 +128,7 @@ package struct SQLCondition: Sendable, Hashable {
 
   // MARK: Enumerations
 
-  /// Which of the cases fulfil the comparison is known here, so that any storage and any order will do.
+  /// The matching cases are computed here, so the stored values and their order do not matter.
   private mutating func append(
     _ comparison: PredicateComparison, _ enumeration: Enumeration, _ column: SQLColumns.Column
   ) {
@@ -167,7 +168,7 @@ package struct SQLCondition: Sendable, Hashable {
     }
   }
 
-  /// A range of the column, which an index serves; what is folded is in none.
+  /// A range of the column, which an index can serve; no index holds folded text.
   private mutating func appendPrefix(_ prefix: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
     guard !comparison.foldsCase, !prefix.isEmpty else {
       return appendPart(prefix, comparison, columns, "substr(", ", 1, \(prefix.unicodeScalars.count)) = ?")
@@ -182,7 +183,7 @@ package struct SQLCondition: Sendable, Hashable {
     bind(.text(successor))
   }
 
-  /// Every string, but no absent one, has the empty one in it, before it and behind it.
+  /// Every present string contains, begins and ends with the empty string.
   private mutating func appendPart(
     _ part: String, _ comparison: PredicateComparison, _ columns: SQLColumns, _ start: String, _ end: String
   ) {
@@ -196,7 +197,7 @@ package struct SQLCondition: Sendable, Hashable {
     }
   }
 
-  /// The patterns that are written most have plainer forms.
+  /// Common patterns have simpler SQL.
   private mutating func appendPattern(_ pattern: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
     let parts = LikePattern.parts(pattern)
     switch (parts.count, parts.first, parts.dropFirst().first, parts.last) {

@@ -1,5 +1,5 @@
-/// A function that SQLite has to be taught on each connection before a condition can be evaluated: deterministic, and without
-/// side effects. The same code evaluates predicates in memory, so that both agree.
+/// An SQL function that must be registered on each connection before a condition is evaluated: deterministic, without
+/// side effects. The same code evaluates predicates in memory, so both agree.
 package struct SQLFunction: Sendable {
   package let name: String
   package let argumentCount: Int
@@ -7,13 +7,13 @@ package struct SQLFunction: Sendable {
 
   package static let all = [fold, like]
 
-  /// `photod_fold(text)`: see ``CaseFolding``. NULL of what is no text.
+  /// `photod_fold(text)`: see ``CaseFolding``. NULL for a value that is not text.
   package static let fold = SQLFunction(name: "photod_fold", argumentCount: 1) { arguments in
     guard case .text(let text) = arguments[0] else { return .null }
     return .text(CaseFolding.folded(text))
   }
 
-  /// `photod_like(text, pattern)`: 1 or 0, see ``LikePattern``. NULL where either is no text.
+  /// `photod_like(text, pattern)`: 1 or 0, see ``LikePattern``. NULL if either is not text.
   package static let like = SQLFunction(name: "photod_like", argumentCount: 2) { arguments in
     guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1] else { return .null }
     return .integer(LikePattern.matches(text, pattern: pattern) ? 1 : 0)

@@ -1,10 +1,10 @@
-/// Simple case folding (The Unicode Standard §5.18; CaseFolding.txt, status C and S): what `[c]` does to both sides.
+/// Simple case folding (The Unicode Standard §5.18; CaseFolding.txt, status C and S): `[c]` applies it to both sides.
 ///
-/// Each character becomes one character, by itself and in every language alike: `ß` and `ss` stay apart, as do `i` and `İ`,
-/// and accents are left alone. The table is this module's own, not the runtime's, so that what an index or a client was
-/// told stays true with another toolchain; characters that were assigned later than it fold to themselves.
+/// Each character maps to one character, independent of context and language: `ß` and `ss` stay distinct, as do `i` and
+/// `İ`, and accents are kept. The table belongs to this module, not to the runtime, so that indexes and earlier results
+/// stay valid with another toolchain. Characters that were assigned after the table was made fold to themselves.
 package enum CaseFolding {
-  /// Linear in the text, with a logarithmic look-up for what is not ASCII.
+  /// Linear in the text, with a logarithmic look-up for non-ASCII characters.
   package static func folded(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) {
       return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in
@@ -23,7 +23,7 @@ package enum CaseFolding {
 
   static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     let value = Int32(scalar.value)
-    // The last run that does not begin behind it.
+    // The last run that begins at or before the character.
     var (low, high) = (0, runs.count / 4)
     while low < high {
       let middle = (low + high) / 2

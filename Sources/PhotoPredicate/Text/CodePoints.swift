@@ -1,5 +1,5 @@
-// Strings as predicates see them: sequences of Unicode scalars, compared one by one. The bytes of UTF-8 sort as the scalars
-// do, and that is also how SQLite compares text (its collation BINARY).
+// Strings in predicates are sequences of Unicode scalars, compared one by one. The bytes of UTF-8 sort in the same
+// order as the scalars, and SQLite compares text the same way (collation BINARY).
 
 extension String {
   /// -1, 0 or 1, by Unicode code point.
@@ -24,11 +24,11 @@ extension String {
     return false
   }
 
-  /// The least string that follows all strings that begin with this one; `nil` where none does.
+  /// The least string that follows all strings with this prefix; `nil` if there is none.
   var codePointSuccessor: String? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
-      // U+D800 to U+DFFF are no scalars; nothing follows U+10FFFF.
+      // U+D800 to U+DFFF are not scalars; nothing follows U+10FFFF.
       let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
       guard let next = Unicode.Scalar(next) else { continue }
       var view = String.UnicodeScalarView()

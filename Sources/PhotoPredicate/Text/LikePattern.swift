@@ -1,16 +1,17 @@
-/// What `LIKE` compares with: `*` stands for any text, `?` for one character (one Unicode scalar), and `\` takes the meaning
-/// from what follows it (Predicate Format String Syntax, "String Comparisons"). At the pattern's end it means itself.
+/// The patterns of `LIKE`: `*` matches any text, `?` one character (one Unicode scalar), and `\` makes the next
+/// character literal (Predicate Format String Syntax, "String Comparisons"). A `\` at the end of the pattern is
+/// literal.
 package enum LikePattern {
-  /// Whether a text is what the pattern says, all of it.
+  /// Whether the whole text matches the pattern.
   ///
-  /// At most the product of both lengths: only the last `*` ever tries again, since an earlier one could not do better.
+  /// At worst the product of both lengths: only the last `*` backtracks, since an earlier one could not do better.
   package static func matches(_ text: String, pattern: String) -> Bool {
     withBytes(of: text) { text in withBytes(of: pattern) { pattern in matches(text, pattern) } }
   }
 
   private static func matches(_ text: UnsafeBufferPointer<UInt8>, _ pattern: UnsafeBufferPointer<UInt8>) -> Bool {
     var (t, p) = (0, 0)
-    // Where to go on behind the last `*`, and where it has come to.
+    // The position after the last `*` in the pattern, and the position in the text that it has reached.
     var retry: (pattern: Int, text: Int)?
     while t < text.count {
       if p < pattern.count {
@@ -51,7 +52,7 @@ package enum LikePattern {
     text.utf8.withContiguousStorageIfAvailable(body) ?? Array(text.utf8).withUnsafeBufferPointer(body)
   }
 
-  /// How many `*` and `?` a pattern holds that mean more than themselves.
+  /// The number of wildcards in a pattern, without escaped ones.
   static func wildcardCount(_ pattern: String) -> Int {
     parts(pattern).count { if case .literal = $0 { false } else { true } }
   }
@@ -62,7 +63,7 @@ package enum LikePattern {
     case anyScalar
   }
 
-  /// The pattern in pieces; literals are as long as they can be.
+  /// The parts of a pattern; literals are as long as possible.
   static func parts(_ pattern: String) -> [Part] {
     var parts: [Part] = []
     var literal = String.UnicodeScalarView()

@@ -1,7 +1,7 @@
 import PhotoModel
 
 extension FetchPredicate: CustomStringConvertible {
-  /// The predicate in its own language: reading it gives the same tree, against the same schema.
+  /// The text of the predicate: parsing it against the same schema gives the same tree.
   package var description: String {
     switch self {
     case .constant(let value): value ? "TRUEPREDICATE" : "FALSEPREDICATE"
@@ -47,7 +47,7 @@ extension PredicateComparison.Subject: CustomStringConvertible {
 }
 
 extension PropertyValue {
-  /// As the language writes it.
+  /// The literal as text.
   fileprivate func literal(of type: PropertyType) -> String {
     switch self {
     case .boolean(let value): value ? "true" : "false"

@@ -1,10 +1,10 @@
-// For whoever chooses an index: the same predicate with fewer ways of saying it, and what it demands of one key.
+// Normalises predicates and extracts the required values of a key, for choosing an index.
 
 import PhotoModel
 
 extension FetchPredicate {
-  /// An equivalent predicate in which `NOT` stands before comparisons alone, and there only where no relation says the
-  /// same; constants are gone unless one is all that is left; a boolean is only ever compared by `==`.
+  /// An equivalent predicate in which `NOT` stands only before comparisons, and only if no relation expresses the same.
+  /// Constants are removed unless one is the whole predicate. Booleans are compared only by `==`.
   package var normalized: FetchPredicate { normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) -> FetchPredicate {
@@ -14,17 +14,17 @@ extension FetchPredicate {
     case .and(let terms), .or(let terms):
       let isConjunction = if case .and = self { !isNegated } else { isNegated }
       let parts = terms.map { $0.normalized(isNegated: isNegated) }
-      // False decides a conjunction, true a disjunction; the other constant says nothing.
+      // False decides a conjunction, and true a disjunction; the other constant has no effect.
       if parts.contains(.constant(!isConjunction)) { return .constant(!isConjunction) }
-      let telling = parts.filter { $0 != .constant(isConjunction) }
-      return isConjunction ? .conjunction(telling) : .disjunction(telling)
+      let remaining = parts.filter { $0 != .constant(isConjunction) }
+      return isConjunction ? .conjunction(remaining) : .disjunction(remaining)
     case .comparison(let comparison):
       guard isNegated else { return .comparison(comparison.normalized) }
       return comparison.inverse.map { .comparison($0.normalized) } ?? .not(.comparison(comparison.normalized))
     }
   }
 
-  /// The terms that all have to be true; of a normalised predicate. None for one that is always true.
+  /// The terms that must all be true, of a normalised predicate. Empty if it is always true.
   package var conjuncts: [FetchPredicate] {
     switch self {
     case .and(let terms): terms
@@ -33,7 +33,7 @@ extension FetchPredicate {
     }
   }
 
-  /// What a boolean, an enumeration or a string has to be, as far as a term says so by itself; of a normalised predicate.
+  /// The value that a boolean, enumeration or string must have according to a single term, of a normalised predicate.
   package func requiredValue(of key: PropertyKey) -> PropertyValue? {
     for case .comparison(let comparison) in conjuncts {
       guard comparison.subject == PredicateComparison.Subject(key), !comparison.foldsCase else { continue }
@@ -46,8 +46,8 @@ extension FetchPredicate {
     return nil
   }
 
-  /// Between which numbers an integer has to lie, or between which milliseconds a date; of a normalised predicate. Empty
-  /// where no object can fulfil all terms. Says `nil` where no term bounds the key.
+  /// The bounds of an integer, or of a date in milliseconds, of a normalised predicate. Empty if no object can match
+  /// all terms; `nil` if no term bounds the key.
   package func requiredRange(of key: PropertyKey) -> IntegerBounds? {
     var bounds: IntegerBounds?
     for case .comparison(let comparison) in conjuncts where comparison.subject == PredicateComparison.Subject(key) {
@@ -58,7 +58,7 @@ extension FetchPredicate {
   }
 }
 
-/// From a number to another, both included. Empty where the first is the greater one.
+/// A closed range of numbers. Empty if the first is greater than the second.
 package struct IntegerBounds: Sendable, Hashable {
   package var lower: Int64
   package var upper: Int64
@@ -78,8 +78,8 @@ extension PredicateComparison {
     return PredicateComparison(subject, .relation(.equal, .boolean(!value)))
   }
 
-  /// What is true exactly where this is not. An absent value makes `<` and `>=` both false, so that neither is the
-  /// other's inverse.
+  /// The comparison that is true exactly where this one is false. With an absent value both `<` and `>=` are false, so
+  /// neither is the inverse of the other.
   fileprivate var inverse: PredicateComparison? {
     var inverse = self
     switch test {

@@ -1,28 +1,28 @@
-// A predicate as it was understood: a tree whose every comparison is of a key with values of its type, so that whoever
-// evaluates or compiles it has nothing left to refuse. The language is read by PredicateParser; this is what PHFetchOptions
-// calls a predicate, and another name than Foundation's own type, which files that import Foundation see as well.
+// The parsed and type-checked form of a predicate: a tree in which every comparison is of a key with values of its
+// type, so evaluation and compilation can't fail. PredicateParser builds it. PHFetchOptions calls this a predicate; the
+// type has another name because files that import Foundation see `Predicate` as well.
 
 /// A condition on the properties of an asset or a collection.
 ///
-/// It is two-valued: a comparison with a property that an object lacks is false, `!=` with it is true, and `NOT` turns each
-/// into the other, whichever way it came about.
+/// Logic is two-valued: a comparison with an absent property is false, `!=` with it is true, and `NOT` inverts either
+/// result in all cases.
 package indirect enum FetchPredicate: Sendable, Hashable {
   /// `TRUEPREDICATE` or `FALSEPREDICATE`.
   case constant(Bool)
-  /// All of these. Made by ``conjunction(_:)``: two or more, and none of them is a conjunction itself.
+  /// All terms are true. Made by ``conjunction(_:)``: two or more terms, none of which is a conjunction.
   case and([FetchPredicate])
-  /// At least one of these. Made by ``disjunction(_:)``: two or more, and none of them is a disjunction itself.
+  /// At least one term is true. Made by ``disjunction(_:)``: two or more terms, none of which is a disjunction.
   case or([FetchPredicate])
   case not(FetchPredicate)
   case comparison(PredicateComparison)
 
-  /// All of these; what is joined by `AND` within is taken apart.
+  /// The conjunction of all terms; nested conjunctions are flattened.
   package static func conjunction(_ terms: [FetchPredicate]) -> FetchPredicate {
     let parts = terms.flatMap { if case .and(let parts) = $0 { parts } else { [$0] } }
     return parts.count == 1 ? parts[0] : parts.isEmpty ? .constant(true) : .and(parts)
   }
 
-  /// At least one of these; what is joined by `OR` within is taken apart.
+  /// The disjunction of all terms; nested disjunctions are flattened.
   package static func disjunction(_ terms: [FetchPredicate]) -> FetchPredicate {
     let parts = terms.flatMap { if case .or(let parts) = $0 { parts } else { [$0] } }
     return parts.count == 1 ? parts[0] : parts.isEmpty ? .constant(false) : .or(parts)
@@ -30,7 +30,7 @@ package indirect enum FetchPredicate: Sendable, Hashable {
 }
 
 extension FetchPredicate {
-  /// Whether it names a place: only who may read places may ask it.
+  /// Whether it uses a location key and so requires the scope `location`.
   package var needsLocationScope: Bool {
     switch self {
     case .constant: false
@@ -41,12 +41,12 @@ extension FetchPredicate {
   }
 }
 
-/// One comparison: a key, perhaps with some of its bits alone, and what its value has to be.
+/// One comparison: a key, optionally masked to some bits, and the condition on its value.
 package struct PredicateComparison: Sendable, Hashable {
-  /// What is compared.
+  /// The left side of a comparison.
   package struct Subject: Sendable, Hashable {
     package var key: PropertyKey
-    /// The bits that count, of a key of integers or options.
+    /// A bit mask for a key of integers or options.
     package var mask: Int64?
 
     package init(_ key: PropertyKey, mask: Int64? = nil) {
@@ -54,7 +54,7 @@ package struct PredicateComparison: Sendable, Hashable {
       self.mask = mask
     }
 
-    /// Whether there may be no value.
+    /// Whether the value may be absent.
     package var isNullable: Bool { key.isNullable }
   }
 
@@ -66,7 +66,7 @@ package struct PredicateComparison: Sendable, Hashable {
     case greater = ">"
     case greaterOrEqual = ">="
 
-    /// The same with its sides exchanged.
+    /// The relation with its operands exchanged.
     package var flipped: Relation {
       switch self {
       case .equal, .notEqual: self
@@ -77,7 +77,7 @@ package struct PredicateComparison: Sendable, Hashable {
       }
     }
 
-    /// What is true of two values where this is not.
+    /// The relation that is true of two present values exactly where this one is false.
     package var inverse: Relation {
       switch self {
       case .equal: .notEqual
@@ -101,11 +101,11 @@ package struct PredicateComparison: Sendable, Hashable {
 
   package enum Test: Sendable, Hashable {
     case relation(Relation, PropertyValue)
-    /// With another property of the same object. Two that are both absent are equal.
+    /// Compared with another property of the same object. Two absent values are equal.
     case property(Relation, Subject)
     /// `== nil` where true, `!= nil` where false.
     case isNil(Bool)
-    /// Neither less than the first nor greater than the second, which may be less than the first.
+    /// Between two values, both included; the second may be less than the first.
     case between(PropertyValue, PropertyValue)
     case oneOf([PropertyValue])
     case string(StringOperator, String)
@@ -113,7 +113,7 @@ package struct PredicateComparison: Sendable, Hashable {
 
   package var subject: Subject
   package var test: Test
-  /// `[c]`: of strings only, both sides' case is folded (see ``CaseFolding``).
+  /// `[c]`: only for strings; the case of both sides is folded (see ``CaseFolding``).
   package var foldsCase: Bool
 
   package init(_ subject: Subject, _ test: Test, foldsCase: Bool = false) {

@@ -1,26 +1,26 @@
 import CoreMetrics
 
-/// What caching managers count.
+/// The metrics of the caching managers.
 package struct CachingMetrics: Sendable {
   private let preparedCounter: Counter
   private let usedCounter: Counter
   private let wastedCounter: Counter
-  private let givenUpCounter: Counter
+  private let cancelledCounter: Counter
 
   package init(_ registry: MetricsRegistry) {
     preparedCounter = registry.counter(
-      "photod_preheat_prepared_total", "Frames that caching managers brought into memory before they were asked for.")
+      "photod_preheat_prepared_total", "Frames that caching managers loaded into memory ahead of requests.")
     usedCounter = registry.counter(
-      "photod_preheat_used_total", "Prepared frames that were asked for while they were kept.")
+      "photod_preheat_used_total", "Prepared frames that were requested while in memory.")
     wastedCounter = registry.counter(
-      "photod_preheat_wasted_total", "Prepared frames that were dropped unseen.")
-    givenUpCounter = registry.counter(
-      "photod_preheat_given_up_total",
-      "Renders for caching managers that were stopped half-way: nobody wanted the frame.")
+      "photod_preheat_wasted_total", "Prepared frames that were dropped without a request.")
+    cancelledCounter = registry.counter(
+      "photod_preheat_cancelled_total",
+      "Unfinished renders of caching managers that were cancelled because no task needed the frame.")
   }
 
   package func prepared() { preparedCounter.increment() }
   package func used() { usedCounter.increment() }
   package func wasted() { wastedCounter.increment() }
-  package func gaveUp() { givenUpCounter.increment() }
+  package func cancelled() { cancelledCounter.increment() }
 }

@@ -1,14 +1,14 @@
-/// Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats).
+/// Writes Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats).
 ///
-/// One group a metric: `# HELP`, where there is any, `# TYPE`, then a line for each series, each with its line feed. A
-/// metric without a series is left out.
+/// For each metric: `# HELP` if it has a help text, `# TYPE`, then one line per series. Every line ends in a line feed.
+/// A metric without series is omitted.
 struct Exposition {
   private(set) var bytes: [UInt8] = []
 
   mutating func add(_ family: MetricsRegistry.Family, _ name: String) {
     var hasHead = false
     for (labels, cell) in family.cells.sorted(by: { $0.key < $1.key }) {
-      if case .reading(let read) = cell {
+      if case .callback(let read) = cell {
         guard let value = read() else { continue }
         head(family, name, &hasHead)
         sample(name, labels, Self.number(value))
@@ -19,7 +19,7 @@ struct Exposition {
       case .counter(let cell): sample(name, labels, String(cell.value))
       case .gauge(let cell): sample(name, labels, Self.number(cell.value))
       case .histogram(let cell): histogram(cell, name, labels)
-      case .reading: break
+      case .callback: break
       }
     }
   }
@@ -31,7 +31,7 @@ struct Exposition {
     add("# TYPE \(name) \(family.kind.rawValue)\n")
   }
 
-  /// Buckets are cumulative and ascend; the infinite one is the count.
+  /// Buckets are cumulative and ascending; the infinite bucket equals the count.
   private mutating func histogram(_ cell: HistogramCell, _ name: String, _ labels: String) {
     let (cumulative, sum) = cell.values
     let prefix = labels.isEmpty ? "" : labels + ","
@@ -50,7 +50,7 @@ struct Exposition {
 
   private mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// A float as Go's `ParseFloat` reads it; whole numbers without a fraction.
+  /// A number in the syntax of Go's `ParseFloat`; whole numbers without a fraction.
   static func number(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -58,13 +58,13 @@ struct Exposition {
     return value.description
   }
 
-  /// What stands between a series' braces, in the order of the labels' names.
+  /// The text between the braces of a series, ordered by label name.
   static func labels(_ labels: [(String, String)]) -> String {
     labels.map { (name(label: $0.0), $0.1) }.sorted { $0.0 < $1.0 }
       .map { "\($0.0)=\"\(escaped($0.1, quotes: true))\"" }.joined(separator: ",")
   }
 
-  /// Backslash and line feed, and in a label's value the double quote.
+  /// Escapes backslash and line feed, and in label values also the double quote.
   private static func escaped(_ text: String, quotes: Bool) -> String {
     var out = ""
     for scalar in text.unicodeScalars {
@@ -78,10 +78,10 @@ struct Exposition {
     return out
   }
 
-  /// A metric's name: `[a-zA-Z_:][a-zA-Z0-9_:]*`; what else stands in one becomes an underscore.
+  /// A metric name: `[a-zA-Z_:][a-zA-Z0-9_:]*`. Other characters become underscores.
   static func name(_ text: String) -> String { name(text, colons: true) }
 
-  /// A label's name: no colon, and not `le`, which is a bucket's.
+  /// A label name: without colons, and not `le`, which is reserved for buckets.
   private static func name(label text: String) -> String {
     let name = name(text, colons: false)
     return name == "le" ? "le_" : name

@@ -1,8 +1,8 @@
 import CoreMetrics
 
-/// What the image manager counts. Each call is a few additions, from any thread.
+/// The metrics of the image manager. Each call costs a few additions and is allowed from any thread.
 package struct ImageMetrics: Sendable {
-  /// Where a frame's pixels came from; the words are those of `Image-Result`.
+  /// The source of a frame's pixels. The raw values are those of `Image-Result`.
   package enum Source: String, Sendable, CaseIterable {
     case memory, disk, derivative, embedded, original, network
   }
@@ -11,7 +11,7 @@ package struct ImageMetrics: Sendable {
     case final, degraded
   }
 
-  /// Why there is no final frame; the words are those of the problem types.
+  /// Why a task has no final frame. The raw values are those of the problem types.
   package enum Failure: String, Sendable, CaseIterable {
     case originalMissing = "original-missing"
     case originalChanged = "original-changed"
@@ -32,7 +32,7 @@ package struct ImageMetrics: Sendable {
   private let sharedDecodes: Counter
   private let cancelled: Counter
 
-  /// Registers them all, so that each is there from the start, with 0.
+  /// Registers all metrics, so that each is exported from the start with the value 0.
   package init(_ registry: MetricsRegistry) {
     func counter(_ name: String, _ help: String, _ labels: KeyValuePairs<String, String> = [:]) -> Counter {
       registry.counter(name, help, labels)
@@ -44,27 +44,27 @@ package struct ImageMetrics: Sendable {
       all { kind in
         counter(
           "photod_image_frames_total",
-          "Frames that were made, or found in a cache; one for all tasks of a job, none for prepared answers.",
+          "Frames rendered or found in a cache, counted once per job. Prepared responses are not counted.",
           ["source": source.rawValue, "kind": kind.rawValue])
       }
     }
     stages = Stage.allCases.map { stage in
       registry.timer(
-        "photod_image_stage_seconds", "Time that a stage took of a frame that was made.", ["stage": stage.name])
+        "photod_image_stage_seconds", "Time per stage of rendering a frame.", ["stage": stage.name])
     }
     failures = all { reason in
       counter(
-        "photod_image_failures_total", "Tasks that ended without a final frame, beside those that were cancelled.",
+        "photod_image_failures_total", "Tasks that ended without a final frame, except cancelled ones.",
         ["reason": reason.rawValue])
     }
-    jobs = counter("photod_image_jobs_total", "Jobs that were begun: work that any number of tasks share.")
-    coalesced = counter("photod_image_coalesced_total", "Tasks that joined a job which was there already.")
+    jobs = counter("photod_image_jobs_total", "Jobs started. A job is work that several tasks can share.")
+    coalesced = counter("photod_image_coalesced_tasks_total", "Tasks that joined an existing job.")
     sharedDecodes = counter(
-      "photod_image_shared_decodes_total", "Frames that came out of a decode which another frame came out of too.")
-    cancelled = counter("photod_image_cancelled_total", "Tasks that were cancelled.")
+      "photod_image_shared_decodes_total", "Frames whose decode also produced another frame.")
+    cancelled = counter("photod_image_cancelled_tasks_total", "Cancelled tasks.")
   }
 
-  /// A frame goes to those who wait for it. Stages that took no time took no part.
+  /// Counts a delivered frame. A stage with a duration of zero did not take part and is not recorded.
   package func frameDelivered(_ source: Source, _ kind: Kind, timings: StageTimings) {
     frames[source]?[kind]?.increment()
     for stage in Stage.allCases {
@@ -73,9 +73,8 @@ package struct ImageMetrics: Sendable {
     }
   }
 
-  /// A task ends without its final frame.
   package func taskFailed(_ reason: Failure) { failures[reason]?.increment() }
-  /// A task ends because nobody wants it any more.
+  /// Counts a task that was cancelled because its result is not needed any more.
   package func taskCancelled() { cancelled.increment() }
   package func jobBegan() { jobs.increment() }
   package func taskCoalesced() { coalesced.increment() }

@@ -1,4 +1,4 @@
-// Where values are while they are counted: atomics without order among them, for each stands alone.
+// The storage of metric values: relaxed atomics, because the values are independent of each other.
 
 import CoreMetrics
 import Synchronization
@@ -12,7 +12,7 @@ final class CounterCell: CounterHandler {
   func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A number that goes up and down; also a counter of fractions.
+/// A value that can rise and fall; also used for floating-point counters.
 final class GaugeCell: MeterHandler, RecorderHandler, FloatingPointCounterHandler {
   private let bits = Atomic<UInt64>(0)
 
@@ -27,13 +27,13 @@ final class GaugeCell: MeterHandler, RecorderHandler, FloatingPointCounterHandle
   func reset() { set(0.0) }
 }
 
-/// How many values lay at or below each bound, and their sum.
+/// Counts values by bucket, and their sum.
 final class HistogramCell: RecorderHandler, TimerHandler {
-  /// Ascending, without the infinite one.
+  /// Upper bounds of the buckets, ascending, without the infinite one.
   let bounds: [Double]
-  /// One for each bound, and one for what lies beyond the last; ours to free. Not cumulative.
+  /// One count per bound and one for larger values; not cumulative. Allocated and freed by this object.
   ///
-  /// `nonisolated(unsafe)` because it never changes; what it points at are atomics.
+  /// `nonisolated(unsafe)` because the pointer never changes and points to atomics.
   private nonisolated(unsafe) let counts: UnsafeMutablePointer<Atomic<Int>>
   private let sum = Atomic<UInt64>(0)
 
@@ -48,8 +48,8 @@ final class HistogramCell: RecorderHandler, TimerHandler {
     counts.deallocate()
   }
 
-  /// Values up to each bound and in all, and their sum. The counts are of one reading, so the last is never less than one
-  /// before it.
+  /// The cumulative counts up to each bound, the total count, and the sum. The counts come from one pass, so the total
+  /// is never less than a bucket.
   var values: (cumulative: [Int], sum: Double) {
     var total = 0
     let cumulative = (0...bounds.count).map { i in
@@ -72,7 +72,7 @@ final class HistogramCell: RecorderHandler, TimerHandler {
 }
 
 extension Atomic<UInt64> {
-  /// Adds to the number that the bits stand for.
+  /// Adds to the Double whose bit pattern is stored.
   fileprivate func add(_ amount: Double) {
     var current = load(ordering: .relaxed)
     while true {

@@ -1,8 +1,8 @@
-// What the daemon counts, by name, as Prometheus reads it. swift-metrics is the face that writers see, this is what is
-// behind it: whoever wants to count is given a registry, and no global one is set up.
+// The registry of all metrics, by name, for Prometheus. Code that counts uses swift-metrics and is given this registry
+// as the backend; no global registry is installed.
 //
-// Writing is lock-free (`MetricCells`), and knows nothing of who reads. Reading calls the closures of those metrics that
-// somebody else keeps, and never with the lock held.
+// Writing is lock-free (`MetricCells`) and independent of readers. Reading calls the closures of externally kept
+// metrics, never with the lock held.
 
 import CoreMetrics
 import Synchronization
@@ -13,13 +13,13 @@ package final class MetricsRegistry: MetricsFactory {
     case counter, gauge, histogram
   }
 
-  /// Where the value of one series is.
+  /// The storage of one series.
   enum Cell: Sendable {
     case counter(CounterCell)
     case gauge(GaugeCell)
     case histogram(HistogramCell)
-    /// Asked when it is read; `nil` where there is nothing to tell.
-    case reading(@Sendable () -> Double?)
+    /// Called for each exposition; `nil` if there is no value now.
+    case callback(@Sendable () -> Double?)
   }
 
   /// All series of one name.
@@ -28,7 +28,7 @@ package final class MetricsRegistry: MetricsFactory {
     let help: String
     /// Upper bounds of a histogram's buckets, ascending, without the infinite one.
     let bounds: [Double]
-    /// By what stands between the braces.
+    /// Cells by the text of their labels.
     var cells: [String: Cell] = [:]
   }
 
@@ -37,22 +37,22 @@ package final class MetricsRegistry: MetricsFactory {
     var seriesCount = 0
   }
 
-  /// Buckets of durations, in seconds, where none are named.
-  package static let standardBounds = [
+  /// Default bucket bounds for durations, in seconds.
+  package static let defaultBounds = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
   ]
 
   private let maximumSeries: Int
   private let state = Mutex(State())
 
-  /// - Parameter maximumSeries: names with their labels, in all. Those beyond it count for nobody.
+  /// - Parameter maximumSeries: maximum number of series, that is names with labels. Further series are not counted.
   package init(maximumSeries: Int = 2048) {
     self.maximumSeries = maximumSeries
   }
 
   // MARK: Our own metrics
 
-  /// A counter. Names end in `_total`; labels come from enumerations, so that their number is known.
+  /// A counter. Its name must end in `_total`. Label values come from enumerations, so that their number is bounded.
   package func counter(
     _ name: String, _ help: String, _ labels: KeyValuePairs<String, String> = [:]
   ) -> Counter {
@@ -63,40 +63,40 @@ package final class MetricsRegistry: MetricsFactory {
   /// A histogram of durations in seconds.
   package func timer(
     _ name: String, _ help: String, _ labels: KeyValuePairs<String, String> = [:],
-    bounds: [Double] = MetricsRegistry.standardBounds
+    bounds: [Double] = MetricsRegistry.defaultBounds
   ) -> CoreMetrics.Timer {
     declare(name, .histogram, help, bounds: bounds)
     return CoreMetrics.Timer(label: name, dimensions: Array(labels), factory: self)
   }
 
-  /// A gauge that somebody else keeps. `read` is called for each exposition, from any thread, and takes no longer than a
-  /// look at memory or at /proc; `nil`: there is nothing to tell now.
+  /// A gauge whose value is kept elsewhere. `read` is called for each exposition, from any thread, and may only read
+  /// memory or /proc; it returns `nil` if there is no value now.
   package func gauge(
     _ name: String, _ help: String, _ labels: KeyValuePairs<String, String> = [:],
     read: @escaping @Sendable () -> Double?
   ) {
     declare(name, .gauge, help)
-    let isNew = add(name, .gauge, Array(labels)) { _ in .reading(read) }.isNew
+    let isNew = add(name, .gauge, Array(labels)) { _ in .callback(read) }.isNew
     precondition(isNew, "\(name) is registered twice")
   }
 
-  /// A counter that somebody else keeps; as for gauges.
+  /// A counter whose value is kept elsewhere. `read` follows the rules of `gauge`.
   package func counter(
     _ name: String, _ help: String, _ labels: KeyValuePairs<String, String> = [:],
     read: @escaping @Sendable () -> Double?
   ) {
     declare(name, .counter, help)
-    let isNew = add(name, .counter, Array(labels)) { _ in .reading(read) }.isNew
+    let isNew = add(name, .counter, Array(labels)) { _ in .callback(read) }.isNew
     precondition(isNew, "\(name) is registered twice")
   }
 
   private func declare(_ name: String, _ kind: Kind, _ help: String, bounds: [Double] = []) {
-    precondition(Exposition.name(name) == name, "\(name) is no name of a metric")
-    precondition(kind != .counter || name.hasSuffix("_total"), "\(name) is a counter and does not say so")
-    precondition(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "\(name) has bounds that do not ascend")
+    precondition(Exposition.name(name) == name, "\(name) is not a valid metric name")
+    precondition(kind != .counter || name.hasSuffix("_total"), "\(name) is a counter, so its name must end in _total")
+    precondition(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "the bounds of \(name) are not ascending")
     state.withLock { state in
       if let known = state.families[name] {
-        precondition(known.kind == kind && known.help == help, "\(name) is two metrics")
+        precondition(known.kind == kind && known.help == help, "\(name) is declared with two kinds or help texts")
       } else {
         state.families[name] = Family(kind: kind, help: help, bounds: bounds)
       }
@@ -130,7 +130,7 @@ package final class MetricsRegistry: MetricsFactory {
     histogramCell(label, dimensions)
   }
 
-  // What was counted stays counted, for as long as the process runs.
+  // Values are kept for the lifetime of the process.
   package func destroyCounter(_ handler: any CounterHandler) {}
   package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
   package func destroyMeter(_ handler: any MeterHandler) {}
@@ -145,11 +145,11 @@ package final class MetricsRegistry: MetricsFactory {
   private func histogramCell(_ label: String, _ dimensions: [(String, String)]) -> HistogramCell {
     let made = add(label, .histogram, dimensions) { .histogram(HistogramCell(bounds: $0)) }
     if case .histogram(let cell) = made.cell { return cell }
-    return HistogramCell(bounds: Self.standardBounds)
+    return HistogramCell(bounds: Self.defaultBounds)
   }
 
-  /// The cell of a series; made if there is none and there is room. `nil`: the name is one of another kind, or there is no
-  /// room.
+  /// The cell of a series, created if needed. The cell is `nil` if the name has another kind or the series limit is
+  /// reached.
   private func add(
     _ name: String, _ kind: Kind, _ labels: [(String, String)], _ make: ([Double]) -> Cell
   ) -> (cell: Cell?, isNew: Bool) {
@@ -158,7 +158,7 @@ package final class MetricsRegistry: MetricsFactory {
     return state.withLock { state in
       var family =
         state.families[name]
-        ?? Family(kind: kind, help: "", bounds: kind == .histogram ? Self.standardBounds : [])
+        ?? Family(kind: kind, help: "", bounds: kind == .histogram ? Self.defaultBounds : [])
       guard family.kind == kind else { return (nil, false) }
       if let cell = family.cells[key] { return (cell, false) }
       guard state.seriesCount < maximumSeries else { return (nil, false) }
@@ -172,7 +172,7 @@ package final class MetricsRegistry: MetricsFactory {
 
   // MARK: Reading
 
-  /// All metrics as text, in the order of their names and labels.
+  /// All metrics as text, ordered by name and labels.
   package func exposition() -> [UInt8] {
     let families = state.withLock { $0.families }
     var text = Exposition()

@@ -1,4 +1,4 @@
-// What Prometheus' own clients tell of the process they run in, under the same names.
+// The standard process metrics of Prometheus clients, under the same names.
 
 #if canImport(Glibc)
   import Glibc
@@ -6,12 +6,12 @@
 
 /// Registers the metrics of this process.
 package enum ProcessMetrics {
-  /// - Parameter version: the daemon's.
+  /// - Parameter version: the daemon's version.
   package static func register(in registry: MetricsRegistry, version: String) {
-    registry.gauge("photod_build_info", "The version that runs, as a label; always 1.", ["version": version]) { 1 }
+    registry.gauge("photod_build_info", "The running version as a label; always 1.", ["version": version]) { 1 }
     let started = startSeconds()
-    registry.gauge("process_start_time_seconds", "When the process started, in seconds since 1970.") { started }
-    registry.gauge("process_resident_memory_bytes", "Memory that is resident.", read: residentBytes)
+    registry.gauge("process_start_time_seconds", "Start time of the process in seconds since 1970.") { started }
+    registry.gauge("process_resident_memory_bytes", "Resident memory in bytes.", read: residentBytes)
     registry.counter("process_cpu_seconds_total", "CPU time of all threads, user and system.", read: cpuSeconds)
     registry.gauge("process_open_fds", "Open file descriptors.", read: openDescriptors)
   }
@@ -34,13 +34,13 @@ package enum ProcessMetrics {
     defer { closedir(folder) }
     var count = 0
     while readdir(folder) != nil { count += 1 }
-    // Two of the entries are the folder's own and its parent's, and one descriptor is what reads it.
+    // Do not count the entries `.` and `..` and the descriptor that reads the folder.
     return Double(count - 3)
   }
 
-  /// proc_pid_stat(5): field 22, in ticks after the system's start, which proc_stat(5) tells as btime.
+  /// proc_pid_stat(5): field 22, in ticks since boot; the boot time is `btime` in proc_stat(5).
   private static func startSeconds() -> Double? {
-    // The second field is a name in parentheses, with anything in it.
+    // The second field is a name in parentheses, which can contain any character.
     guard let fields = contents("/proc/self/stat")?.split(separator: ")").last?.split(separator: " "),
       fields.count > 19,
       let ticks = Double(fields[19]),

@@ -70,7 +70,7 @@ struct CachingBench: ParsableCommand {
     let parts = part.isEmpty ? Part.allCases : part
     if parts.contains(.scroll) { try scroll(library, data) }
     if parts.contains(.batch) {
-      try BatchContest(
+      try BatchComparison(
         binary: photod, library: library, data: data.warm, roundTripMilliseconds: roundTrip, rounds: rounds
       ).print()
     }
@@ -138,9 +138,9 @@ struct CachingBench: ParsableCommand {
   ) throws {
     let folder = try Self.copied(start == .warm ? data.warm : data.cold, to: "\(work)/turn-\(assets)")
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let settings = ["accessLog=false", "cache.ladder=false", "cache.frameBytes=\(256 << 20)"]
+    let settings = ["accessLog=false", "cache.backgroundDerivatives=false", "cache.frameBytes=\(256 << 20)"]
     let daemon = try DaemonUnderTest(binary: photod, library: library.path, data: folder, settings: settings)
-    let (port, _) = try Load.parts(of: daemon.url)
+    let (port, _) = try LoadGenerator.parts(of: daemon.url)
     let client = HTTPClient(port: port)
     let byPath = try daemon.identifiersByPath()
     let result = try Self.fetchResult(client)
@@ -150,7 +150,7 @@ struct CachingBench: ParsableCommand {
       members: "\"fetchResult\": \"\(result)\", \"margin\": \(margin), \"targetSize\": \"\(side)x\(side)\", \(mode)"
     )
     try daemon.waitUntilIdle()
-    let setting = ScrollClient.Setting(
+    let setting = ScrollClient.Configuration(
       port: port, identifiers: library.names.compactMap { byPath[$0] },
       query: "targetSize=\(side)x\(side)&contentMode=aspectFill&deliveryMode=opportunistic",
       window: hasWindow ? window : nil)
@@ -160,11 +160,11 @@ struct CachingBench: ParsableCommand {
     guard let outcome else { return }
     _ = try client.ask(
       HTTPClient.request("/v1/cachingManagers/default/stopCachingAllImages", method: "POST", json: "{}"))
-    let metrics = Metrics(client)
+    let metrics = DaemonMetrics(client)
     // What was begun and given up was work as well.
-    let givenUp = metrics?["photod_preheat_given_up_total"] ?? 0
-    let prepared = (metrics?["photod_preheat_prepared_total"] ?? 0) + givenUp
-    let wasted = (metrics?["photod_preheat_wasted_total"] ?? 0) + givenUp
+    let cancelled = metrics?["photod_preheat_cancelled_total"] ?? 0
+    let prepared = (metrics?["photod_preheat_prepared_total"] ?? 0) + cancelled
+    let wasted = (metrics?["photod_preheat_wasted_total"] ?? 0) + cancelled
     func percent(_ share: Double) -> String { "\((share * 100).text(1))%" }
     table.row(
       [

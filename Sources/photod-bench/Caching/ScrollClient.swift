@@ -5,7 +5,7 @@ import Synchronization
 /// A gallery that is scrolled: sixty times a second it looks what is visible, asks for cells that are new there on six
 /// connections, forgets those that have left before their turn came, and, if it has a window, says where it is.
 final class ScrollClient: Sendable {
-  struct Setting: Sendable {
+  struct Configuration: Sendable {
     let port: UInt16
     /// By position.
     let identifiers: [String]
@@ -30,7 +30,7 @@ final class ScrollClient: Sendable {
     /// Cells that left, as they were then.
     var past: [Cell] = []
     /// Cells of stops, as they were a second later.
-    var judged: [Cell] = []
+    var measuredCells: [Cell] = []
     /// Stops that are to be judged: when, and what was visible.
     var stops: [(at: Double, visible: Range<Int>)] = []
     var isOver = false
@@ -40,14 +40,14 @@ final class ScrollClient: Sendable {
   private static let connections = 6
   private static let tick = 1.0 / 60
 
-  private let setting: Setting
+  private let configuration: Configuration
   private let trace: ScrollTrace
   private let state = Mutex(State())
   private let work = DispatchSemaphore(value: 0)
   private let moved = DispatchSemaphore(value: 0)
 
-  init(_ setting: Setting, _ trace: ScrollTrace) {
-    self.setting = setting
+  init(_ configuration: Configuration, _ trace: ScrollTrace) {
+    self.configuration = configuration
     self.trace = trace
   }
 
@@ -70,8 +70,8 @@ final class ScrollClient: Sendable {
   func run() -> Outcome {
     let began = HTTPClient.now() + 1
     @Sendable func now() -> Double { HTTPClient.now() - began }
-    let askers = Crew(Self.connections) { [self] _ in ask(now) }
-    let windows = Crew(1) { [self] _ in follow() }
+    let senders = WorkerThreads(Self.connections) { [self] _ in ask(now) }
+    let windows = WorkerThreads(1) { [self] _ in follow() }
     // A screen at rest, before anything moves.
     look(at: -1, trace.position(0))
     var nextStop = 0
@@ -91,15 +91,15 @@ final class ScrollClient: Sendable {
     state.withLock { $0.isOver = true }
     for _ in 0..<Self.connections { work.signal() }
     moved.signal()
-    _ = askers.wait()
+    _ = senders.wait()
     _ = windows.wait()
     return state.withLock { state in
       let present = state.cells.values
-      switch trace.judged {
+      switch trace.measurement {
       case .eachCell:
         let all = state.past + present
         return Outcome(cells: all.filter { $0.visibleAt > 0 }, failures: state.failures)
-      case .stops: return Outcome(cells: state.judged, failures: state.failures)
+      case .stops: return Outcome(cells: state.measuredCells, failures: state.failures)
       }
     }
   }
@@ -130,14 +130,14 @@ final class ScrollClient: Sendable {
     for position in stop.visible {
       guard var cell = state.cells[position] else { continue }
       cell.visibleAt = stop.at
-      state.judged.append(cell)
+      state.measuredCells.append(cell)
     }
   }
 
   // MARK: Images
 
   private func ask(_ now: () -> Double) {
-    let client = HTTPClient(port: setting.port)
+    let client = HTTPClient(port: configuration.port)
     while true {
       work.wait()
       let (position, isOver) = state.withLock { state -> (Int?, Bool) in
@@ -146,7 +146,7 @@ final class ScrollClient: Sendable {
       if isOver { return }
       guard let position else { continue }
       let asked = now()
-      let target = "/v1/assets/\(setting.identifiers[position])/image?\(setting.query)"
+      let target = "/v1/assets/\(configuration.identifiers[position])/image?\(configuration.query)"
       let answer = try? client.ask(HTTPClient.request(target))
       state.withLock { state in
         guard let answer, answer.status == 200 else { return state.failures += 1 }
@@ -161,8 +161,8 @@ final class ScrollClient: Sendable {
   /// Says where it is, as often as that changes and the answer to the last is there; once more when it has come to
   /// rest.
   private func follow() {
-    guard let window = setting.window else { return }
-    let client = HTTPClient(port: setting.port)
+    guard let window = configuration.window else { return }
+    let client = HTTPClient(port: configuration.port)
     var told = 0..<0
     var isAtRest = true
     while true {

@@ -1,6 +1,6 @@
 /// What a finger does: which position is the first visible one, second by second.
 struct ScrollTrace: Sendable {
-  enum Judged: Sendable {
+  enum Measurement: Sendable {
     /// Each cell when it becomes visible.
     case eachCell
     /// What is visible when the list has come to a stop.
@@ -9,7 +9,7 @@ struct ScrollTrace: Sendable {
 
   let name: String
   let seconds: Double
-  let judged: Judged
+  let measurement: Measurement
   /// The first visible position at a time.
   let position: @Sendable (Double) -> Int
   /// The times of stops.
@@ -38,13 +38,13 @@ struct ScrollTrace: Sendable {
     let dates = (0...cycles).map { _ in Int.random(in: 0..<last / row, using: &random) * row }
     return [
       ScrollTrace(
-        name: "slow read, 5/s", seconds: seconds, judged: .eachCell,
+        name: "slow read, 5/s", seconds: seconds, measurement: .eachCell,
         position: { min(last, 1000 + Int($0) * row) }, stops: []),
       ScrollTrace(
-        name: "steady, 60/s", seconds: seconds, judged: .eachCell,
+        name: "steady, 60/s", seconds: seconds, measurement: .eachCell,
         position: { min(last, 2000 + Int($0 * 60 / Double(row)) * row) }, stops: []),
       ScrollTrace(
-        name: "flings, 2000/s", seconds: Double(cycles) * cycle, judged: .stops,
+        name: "flings, 2000/s", seconds: Double(cycles) * cycle, measurement: .stops,
         position: { time in
           let whole = (time / cycle).rounded(.down)
           let moved = min(time - whole * cycle, flingSeconds)
@@ -52,7 +52,7 @@ struct ScrollTrace: Sendable {
         },
         stops: (0..<cycles).map { Double($0) * cycle + flingSeconds }),
       ScrollTrace(
-        name: "jumps", seconds: Double(cycles) * rest, judged: .stops,
+        name: "jumps", seconds: Double(cycles) * rest, measurement: .stops,
         position: { dates[min(cycles, Int($0 / rest) + 1)] },
         stops: (0..<cycles).map { Double($0) * rest }),
     ]

@@ -29,7 +29,7 @@ final class BareTransactions {
   func measure(_ count: Int, seconds: Double) throws -> (times: [Double], cpu: Double?) {
     let end = HTTPClient.now() + seconds
     var times: [Double] = []
-    let cpu = try Accounting.cpuSeconds {
+    let cpu = try ProcessUsage.cpuSeconds {
       while HTTPClient.now() < end {
         let start = HTTPClient.now()
         try queue.write { db in

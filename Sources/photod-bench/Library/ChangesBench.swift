@@ -56,9 +56,9 @@ struct ChangesBench: ParsableCommand {
       for count in entries {
         let floor = try bare.measure(count, seconds: min(seconds, 2))
         for connections in connections {
-          let cpu = try Accounting.cpuSeconds(of: server.identifier)
+          let cpu = try ProcessUsage.cpuSeconds(of: server.identifier)
           let times = try measure(count, connections, names, port)
-          let spent = try Accounting.cpuSeconds(of: server.identifier) - cpu
+          let spent = try ProcessUsage.cpuSeconds(of: server.identifier) - cpu
           let rate = Double(times.count) / seconds
           table.row([
             "\(count)", "\(connections)", rate.text(0), (rate * Double(count)).text(0),
@@ -73,10 +73,10 @@ struct ChangesBench: ParsableCommand {
   /// The milliseconds of each list.
   private func measure(_ count: Int, _ connections: Int, _ names: [String], _ port: UInt16) throws -> [Double] {
     let end = HTTPClient.now() + seconds
-    let crew = Crew(connections) { connection in
+    let workers = WorkerThreads(connections) { connection in
       Result { try Self.send(count, names, connection: connection, of: connections, port, until: end) }
     }
-    return try crew.wait().flatMap { try $0.get() }
+    return try workers.wait().flatMap { try $0.get() }
   }
 
   private static func send(

@@ -126,7 +126,7 @@ private final class ChangedCatalogue {
       }
       try db.execute(
         sql: """
-          INSERT INTO change (token, time, objects, isPlaceOnly) SELECT value, 0, ?, 0 FROM library WHERE key = 'token'
+          INSERT INTO change (token, time, objects, isLocationOnly) SELECT value, 0, ?, 0 FROM library WHERE key = 'token'
           """, arguments: [count])
       return ChangeToken(before)
     }

@@ -34,13 +34,13 @@ struct LibraryReads: ParsableCommand {
 
   func run() throws {
     let catalogue = try Catalogue(dataFolder: data)
-    let reads = Reads(catalogue: catalogue, repetitions: repetitions)
+    let reads = ReadMeasurement(catalogue: catalogue, repetitions: repetitions)
     try reads.run()
     print(String(decoding: try JSONEncoder().encode(reads.report), as: UTF8.self))
   }
 }
 
-private final class Reads {
+private final class ReadMeasurement {
   let catalogue: Catalogue
   let repetitions: Int
   var report = LibraryReads.Report()
@@ -51,7 +51,7 @@ private final class Reads {
     self.repetitions = repetitions
   }
 
-  private static var residentBytes: Int { (try? Accounting.residentBytes(of: getpid())) ?? 0 }
+  private static var residentBytes: Int { (try? ProcessUsage.residentBytes(of: getpid())) ?? 0 }
 
   func run() throws {
     let all = AssetFetch()
@@ -150,7 +150,7 @@ private final class Reads {
     let album = LocalIdentifier(String(format: "album%017d", 0))
     let principal = Principal(name: "limited", scopes: [.read], visibility: .collections([album]))
     // Of a run before.
-    try catalogue.tidyLimitedLibraries(now: Timestamp(milliseconds: .max))
+    try catalogue.pruneLimitedLibraries(now: Timestamp(milliseconds: .max))
     let began = ContinuousClock.now
     let count = try catalogue.count(AssetFetch(), deadline: nil, for: principal)
     let first = (ContinuousClock.now - began) / .microseconds(1)

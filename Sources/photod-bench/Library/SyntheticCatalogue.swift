@@ -107,7 +107,10 @@ private final class SyntheticWriter {
     file = try db.makeStatement(
       sql: Self.insertion(
         "file",
-        ["id", "asset", "role", "isPrimary", "path", "inode", "size", "modified", "fingerprint", "type", "toldDate"]))
+        [
+          "id", "asset", "role", "isPrimary", "path", "inode", "size", "modified", "fingerprint", "type",
+          "embeddedDate",
+        ]))
   }
 
   private static func insertion(_ table: String, _ columns: [String]) -> String {

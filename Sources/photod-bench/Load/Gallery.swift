@@ -9,7 +9,7 @@ struct Gallery {
 
   struct Request {
     let kind: Kind
-    let rendition: Rendition
+    let benchPicture: BenchPicture
   }
 
   static let shares = "80% thumbnails (200x200 filled, 400x400), 15% 1600x1600, 5% full size"
@@ -23,7 +23,7 @@ struct Gallery {
     requests = (0..<count).map { _ in
       let photograph = photographs[Int.random(in: 0..<photographs.count, using: &random)]
       let (kind, target) = Self.target(Int.random(in: 0..<100, using: &random))
-      return Request(kind: kind, rendition: Rendition(photograph: photograph, target: target))
+      return Request(kind: kind, benchPicture: BenchPicture(photograph: photograph, target: target))
     }
   }
 

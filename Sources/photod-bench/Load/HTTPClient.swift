@@ -14,7 +14,7 @@ final class HTTPClient {
     /// The connection ended before the answer did.
     case closed
     /// `leaveAfterSeconds` went by.
-    case hadEnough
+    case timeLimitReached
     case malformed(String)
   }
 
@@ -75,7 +75,7 @@ final class HTTPClient {
 
   // MARK: - Asking
 
-  func ask(_ request: [UInt8], keepBytes: Int = 0) throws -> Answer {
+  func ask(_ request: [UInt8], keepBytes: Int = 0) throws -> BenchResponse {
     let isFresh = socket < 0
     try send(request)
     do {
@@ -102,7 +102,7 @@ final class HTTPClient {
   }
 
   /// - Parameter frames: how many of a multipart answer are read; the connection must then be closed.
-  func receive(frames: Int = .max, keepBytes: Int = 0) throws -> Answer {
+  func receive(frames: Int = .max, keepBytes: Int = 0) throws -> BenchResponse {
     do {
       return try answer(frames: frames, keepBytes: keepBytes)
     } catch {
@@ -124,13 +124,13 @@ final class HTTPClient {
 
   // MARK: - Reading
 
-  private func answer(frames: Int, keepBytes: Int) throws -> Answer {
+  private func answer(frames: Int, keepBytes: Int) throws -> BenchResponse {
     (chunkLeft, isAtChunkEnd) = (nil, false)
     let status = try line()
     guard status.hasPrefix("HTTP/1."), let code = Int(status.dropFirst(9).prefix(3)) else {
       throw Failure.malformed(status)
     }
-    var answer = Answer(status: code)
+    var answer = BenchResponse(status: code)
     kept = []
     self.keepBytes = code >= 400 ? Self.problemBytes : keepBytes
     var length: Int?
@@ -157,7 +157,7 @@ final class HTTPClient {
     answer.kept = kept
     if answer.frames.isEmpty {
       answer.frames = [
-        Answer.Frame(
+        BenchResponse.Frame(
           seconds: answer.seconds, bytes: answer.bodyBytes, mediaType: answer.mediaType,
           imageResult: answer.imageResult)
       ]
@@ -167,13 +167,13 @@ final class HTTPClient {
   }
 
   /// The parts of multipart/mixed, each with its own length (RFC 2046 §5.1.1).
-  private func parts(of answer: inout Answer, atMost limit: Int) throws {
+  private func parts(of answer: inout BenchResponse, atMost limit: Int) throws {
     while case let delimiter = try line(), !(delimiter.hasPrefix("--") && delimiter.hasSuffix("--")) {
       guard delimiter.hasPrefix("--") else {
         if delimiter.isEmpty { continue }
         throw Failure.malformed(delimiter)
       }
-      var frame = Answer.Frame()
+      var frame = BenchResponse.Frame()
       var length: Int?
       while case let field = try line(), !field.isEmpty {
         if let value = Self.value(of: "content-length", in: field) { length = Int(value) }
@@ -272,7 +272,7 @@ final class HTTPClient {
   }
 
   private func fill() throws {
-    if Self.now() - began > leaveAfterSeconds { throw Failure.hadEnough }
+    if Self.now() - began > leaveAfterSeconds { throw Failure.timeLimitReached }
     var size = memory.count
     if let bytesPerSecond {
       size = 8192

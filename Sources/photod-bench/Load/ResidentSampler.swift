@@ -4,10 +4,10 @@ import PhotoModel
 /// What is resident of a server, looked at ten times a second.
 struct ResidentSampler: ~Copyable {
   private let stop = StopFlag()
-  private let crew: Crew<Int>
+  private let workers: WorkerThreads<Int>
 
   init(_ processes: [Int32]) {
-    crew = Crew(1) { [stop] _ in
+    workers = WorkerThreads(1) { [stop] _ in
       var highest = 0
       while !stop.isRaised {
         highest = max(highest, Self.residentBytes(of: processes))
@@ -20,11 +20,11 @@ struct ResidentSampler: ~Copyable {
   /// The most that was seen, of all processes together.
   consuming func end() -> Int {
     stop.raise()
-    return crew.wait().first ?? 0
+    return workers.wait().first ?? 0
   }
 
   /// Pages that two of them share are counted twice.
   static func residentBytes(of processes: [Int32]) -> Int {
-    processes.reduce(0) { $0 + ((try? Accounting.residentBytesWithChildren(of: $1)) ?? 0) }
+    processes.reduce(0) { $0 + ((try? ProcessUsage.residentBytesWithChildren(of: $1)) ?? 0) }
   }
 }

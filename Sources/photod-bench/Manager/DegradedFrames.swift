@@ -7,7 +7,7 @@ import Synchronization
 /// `Cache-Control: no-cache` keeps stored derivatives out of it. The cost is that of `fastFormat`, whose one frame is the
 /// degraded one. Under load an opportunistic answer is left after its first frame, as by a client that scrolls on.
 struct DegradedFrames {
-  let workplace: Workplace
+  let workspace: BenchWorkspace
   let frames: Int
 
   private static let floodConnections = 4
@@ -15,19 +15,19 @@ struct DegradedFrames {
   private static let secondsEach = 5.0
 
   func print() throws {
-    let library = workplace.folder + "/degraded"
+    let library = workspace.folder + "/degraded"
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
     for photograph in DegradedPhotographs.made {
       try Data(photograph.bytes).write(to: URL(filePath: library + "/" + Self.file(photograph.name)))
     }
-    let large = workplace.photographs.filter {
+    let large = workspace.photographs.filter {
       $0.isJPEG && $0.storedSize.width * $0.storedSize.height > 8_000_000
     }
     for photograph in large {
       try TemporaryFolder.place(photograph.path, as: library + "/" + photograph.name)
     }
     let daemon = try DaemonUnderTest(
-      binary: workplace.photod.binary, library: library, data: workplace.folder + "/degraded-data",
+      binary: workspace.photod.binary, library: library, data: workspace.folder + "/degraded-data",
       settings: ["accessLog=false", "http.requestsPerConnection=1000000000"])
     try daemon.waitUntilIdle()
     let assets = try daemon.identifiersByPath()
@@ -45,11 +45,11 @@ struct DegradedFrames {
         "ms under load p50", "p99",
         "opportunistic's first p50", "p99",
       ], labels: 3)
-    let alone = try kinds.map { _, url -> (cpu: Double, together: Double, answers: [Answer]) in
-      let asker = try Asker(url + Self.fast, header: Self.noCache)
-      _ = try asker.ask()
-      var answers: [Answer] = []
-      let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try asker.ask() } }
+    let alone = try kinds.map { _, url -> (cpu: Double, together: Double, answers: [BenchResponse]) in
+      let sender = try RequestSender(url + Self.fast, header: Self.noCache)
+      _ = try sender.ask()
+      var answers: [BenchResponse] = []
+      let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try sender.ask() } }
       let together = try daemon.cpuSeconds { try Self.together(url + Self.fast, frames) }
       return (cpu / Double(answers.count) * 1e6, together / Double(frames) * 1e6, answers)
     }
@@ -60,8 +60,8 @@ struct DegradedFrames {
     cpuShare =
       try daemon.cpuSeconds {
         for (i, (name, url)) in kinds.enumerated() {
-          let asker = try Asker(url + Self.fast, header: Self.noCache)
-          let loaded = try Self.repeated(frames) { try asker.ask() }
+          let sender = try RequestSender(url + Self.fast, header: Self.noCache)
+          let loaded = try Self.repeated(frames) { try sender.ask() }
           let first = try Self.repeated(frames) { try Self.firstFrame(url + Self.opportunistic) }
           let frame = alone[i].answers[0].frames[0]
           let size = frame.imageResult.matches(of: /(?:width|height)=(\d+)/).map { String($0.1) }
@@ -71,7 +71,7 @@ struct DegradedFrames {
         }
       } / (HTTPClient.now() - began)
     // And what is in memory, which no render should hold up.
-    let cached = try Asker(image(large[0].name) + "?targetSize=200x200&format=jpeg")
+    let cached = try RequestSender(image(large[0].name) + "?targetSize=200x200&format=jpeg")
     _ = try cached.ask()
     let hits = try Self.repeated(frames) { try cached.ask() }
     let renders = flood.end()
@@ -87,8 +87,8 @@ struct DegradedFrames {
 
   private static func file(_ name: String) -> String { name.replacing("/", with: "-") + ".jpg" }
 
-  private static func repeated(_ count: Int, _ ask: () throws -> Answer) throws -> [Answer] {
-    var answers: [Answer] = []
+  private static func repeated(_ count: Int, _ ask: () throws -> BenchResponse) throws -> [BenchResponse] {
+    var answers: [BenchResponse] = []
     let end = HTTPClient.now() + secondsEach
     while answers.count < count, answers.isEmpty || HTTPClient.now() < end { answers.append(try ask()) }
     return answers
@@ -96,24 +96,24 @@ struct DegradedFrames {
 
   /// From eight connections at the same time, as a browser opens six.
   private static func together(_ url: String, _ count: Int) throws {
-    let crew = Crew(8) { i in
+    let workers = WorkerThreads(8) { i in
       let share = (count + i) / 8
-      guard let asker = try? Asker(url, header: noCache) else { return false }
-      return (0..<share).allSatisfy { _ in (try? asker.ask()) != nil }
+      guard let sender = try? RequestSender(url, header: noCache) else { return false }
+      return (0..<share).allSatisfy { _ in (try? sender.ask()) != nil }
     }
-    guard crew.wait().allSatisfy({ $0 }) else { throw BenchError(description: "not every frame came: \(url)") }
+    guard workers.wait().allSatisfy({ $0 }) else { throw BenchError(description: "not every frame came: \(url)") }
   }
 
   /// Of an opportunistic answer, whose connection is then closed.
-  private static func firstFrame(_ url: String) throws -> Answer {
-    let (port, target) = try Load.parts(of: url)
+  private static func firstFrame(_ url: String) throws -> BenchResponse {
+    let (port, target) = try LoadGenerator.parts(of: url)
     let client = HTTPClient(port: port)
     try client.send(HTTPClient.request(target, header: noCache))
     return try client.receive(frames: 1)
   }
 
   /// p50 and p99 of the first frames, in milliseconds.
-  private static func times(_ answers: [Answer]) -> [String] {
+  private static func times(_ answers: [BenchResponse]) -> [String] {
     let times = answers.compactMap { $0.frames.first.map { $0.seconds * 1000 } }
     return [times.percentile(50).text(), times.percentile(99).text()]
   }
@@ -121,13 +121,13 @@ struct DegradedFrames {
   /// Cold renders, until it is ended.
   private struct Flood: ~Copyable {
     private let stop = StopFlag()
-    private let crew: Crew<Int>
+    private let workers: WorkerThreads<Int>
 
     /// Returns when the first few are done, so that it is well under way.
     init(_ urls: [String]) throws {
-      let parts = try urls.map { try Load.parts(of: $0) }
+      let parts = try urls.map { try LoadGenerator.parts(of: $0) }
       let isUnderWay = DispatchSemaphore(value: 0)
-      crew = Crew(DegradedFrames.floodConnections) { [stop] i in
+      workers = WorkerThreads(DegradedFrames.floodConnections) { [stop] i in
         let client = HTTPClient(port: parts[0].port)
         var done = 0
         while !stop.isRaised {
@@ -146,7 +146,7 @@ struct DegradedFrames {
     /// How many there were.
     consuming func end() -> Int {
       stop.raise()
-      return crew.wait().reduce(0, +)
+      return workers.wait().reduce(0, +)
     }
   }
 }

@@ -10,7 +10,7 @@ import Foundation
 ///
 /// Originals and stored files are in the page cache throughout.
 struct DeliveryStates {
-  let workplace: Workplace
+  let workspace: BenchWorkspace
   let vips: VipsServer?
   let coldRounds, rounds: Int
 
@@ -20,24 +20,24 @@ struct DeliveryStates {
 
   /// - Parameter names: photographs with one of these in their names.
   func print(_ names: [String]) throws {
-    let photographs = workplace.photographs.filter { photograph in names.contains { photograph.name.contains($0) } }
-    let renditions = photographs.flatMap { photograph in
-      Self.targets.map { Rendition(photograph: photograph, target: $0) }
+    let photographs = workspace.photographs.filter { photograph in names.contains { photograph.name.contains($0) } }
+    let benchPictures = photographs.flatMap { photograph in
+      Self.targets.map { BenchPicture(photograph: photograph, target: $0) }
     }
     Swift.print(
       "Opportunistic delivery, ms from a request's first byte to a frame's last; \(coldRounds) renders from the original, "
         + "\(rounds) requests otherwise, one at a time; CPU of the server, ms a request\n")
-    let data = workplace.folder + "/delivery"
-    let (cold, peers, ladder) = try before(renditions, data)
-    let (disk, memory) = try afterRestart(renditions, data)
+    let data = workspace.folder + "/delivery"
+    let (cold, peers, ladder) = try before(benchPictures, data)
+    let (disk, memory) = try afterRestart(benchPictures, data)
     let table = Table(
       [
         "photograph", "target", "state", "frames", "degraded p50", "p99", "final p50", "p99", "CPU",
         "warm libvips final p50", "CPU", "libvips / photod CPU",
       ], labels: 4)
-    for i in renditions.indices {
+    for i in benchPictures.indices {
       for (state, list) in [("original", cold), ("ladder", ladder), ("disk", disk), ("memory", memory)] {
-        let label = [renditions[i].photograph.name, renditions[i].target.description, state]
+        let label = [benchPictures[i].photograph.name, benchPictures[i].target.description, state]
         let peer = peers[i].map { $0.answers.map { $0.seconds * 1000 }.percentile(50) } ?? nil
         let peerCPU = peers[i]?.cpuMilliseconds
         table.row(
@@ -50,61 +50,62 @@ struct DeliveryStates {
   // MARK: - States
 
   private func before(
-    _ renditions: [Rendition], _ data: String
-  ) throws -> (cold: [Deliveries], peers: [Deliveries?], ladder: [Deliveries]) {
-    let server = try workplace.photodServer(data: data)
+    _ benchPictures: [BenchPicture], _ data: String
+  ) throws -> (cold: [DeliverySamples], peers: [DeliverySamples?], ladder: [DeliverySamples]) {
+    let server = try workspace.photodServer(data: data)
     try server.waitUntilIdle()
-    let cold = try renditions.map { try fromOriginal($0, server) }
-    for rendition in renditions where rendition.target.size.width == Self.targets[0].size.width {
-      try makeLadder(rendition.photograph, server)
+    let cold = try benchPictures.map { try fromOriginal($0, server) }
+    for benchPicture in benchPictures where benchPicture.target.size.width == Self.targets[0].size.width {
+      try makeLadder(benchPicture.photograph, server)
     }
     // Each of its own: nobody's frame is another's.
-    let ladder = try renditions.map { try deliveries(requests($0, server), server) }
+    let ladder = try benchPictures.map { try deliveries(requests($0, server), server) }
     return (cold.map(\.ours), cold.map(\.theirs), ladder)
   }
 
   private func afterRestart(
-    _ renditions: [Rendition], _ data: String
-  ) throws -> (disk: [Deliveries], memory: [Deliveries]) {
-    let server = try workplace.photodServer(data: data)
+    _ benchPictures: [BenchPicture], _ data: String
+  ) throws -> (disk: [DeliverySamples], memory: [DeliverySamples]) {
+    let server = try workspace.photodServer(data: data)
     try server.waitUntilIdle()
-    let disk = try renditions.map { try deliveries(requests($0, server), server) }
-    let memory = try renditions.map { rendition in
-      let request = try requests(rendition, server)[0]
-      _ = try Asker.ask([request])
+    let disk = try benchPictures.map { try deliveries(requests($0, server), server) }
+    let memory = try benchPictures.map { benchPicture in
+      let request = try requests(benchPicture, server)[0]
+      _ = try RequestSender.ask([request])
       return try deliveries([String](repeating: request, count: rounds), server)
     }
     return (disk, memory)
   }
 
   /// Both take turns, one picture each.
-  private func fromOriginal(_ rendition: Rendition, _ server: PhotodServer) throws -> (
-    ours: Deliveries, theirs: Deliveries?
+  private func fromOriginal(_ benchPicture: BenchPicture, _ server: PhotodServer) throws -> (
+    ours: DeliverySamples, theirs: DeliverySamples?
   ) {
-    let photod = try Asker(server.url(of: rendition) + Self.opportunistic, header: "Cache-Control: no-cache\r\n")
-    let peer = try vips.map { try Asker($0.url(of: rendition)) }
+    let photod = try RequestSender(
+      server.url(of: benchPicture) + Self.opportunistic, header: "Cache-Control: no-cache\r\n")
+    let peer = try vips.map { try RequestSender($0.url(of: benchPicture)) }
     _ = try (photod.ask(), peer?.ask())
     func spent() throws -> [Double] {
-      try ([server.identifier] + (vips.map { [$0.identifier] } ?? [])).map { try Accounting.cpuSeconds(of: $0) }
+      try ([server.identifier] + (vips.map { [$0.identifier] } ?? [])).map { try ProcessUsage.cpuSeconds(of: $0) }
     }
     let before = try spent()
-    var (ours, theirs) = ([Answer](), [Answer]())
+    var (ours, theirs) = ([BenchResponse](), [BenchResponse]())
     for _ in 0..<coldRounds {
       ours.append(try photod.ask())
       if let peer { theirs.append(try peer.ask()) }
     }
     let costs = try zip(spent(), before).map { ($0 - $1) / Double(coldRounds) * 1000 }
     return (
-      Deliveries(answers: ours, cpuMilliseconds: costs[0]),
-      peer.map { _ in Deliveries(answers: theirs, cpuMilliseconds: costs[1]) }
+      DeliverySamples(answers: ours, cpuMilliseconds: costs[0]),
+      peer.map { _ in DeliverySamples(answers: theirs, cpuMilliseconds: costs[1]) }
     )
   }
 
   /// Has the photograph rendered once, and waits until a small size comes from a derivative, where that ever happens.
   private func makeLadder(_ photograph: Photograph, _ server: PhotodServer) throws {
     func source(_ side: Int) throws -> String? {
-      let rendition = Rendition(photograph: photograph, target: Target(side, side, "aspectFit"))
-      return try Asker(server.url(of: rendition)).ask().final?.source
+      let benchPicture = BenchPicture(photograph: photograph, target: Target(side, side, "aspectFit"))
+      return try RequestSender(server.url(of: benchPicture)).ask().final?.source
     }
     _ = try source(1610)
     let end = HTTPClient.now() + 5
@@ -116,19 +117,20 @@ struct DeliveryStates {
   }
 
   /// So many different ones, of the target's size or a few pixels less.
-  private func requests(_ rendition: Rendition, _ server: PhotodServer) throws -> [String] {
+  private func requests(_ benchPicture: BenchPicture, _ server: PhotodServer) throws -> [String] {
     try (0..<rounds).map { i in
-      let (width, height) = (rendition.target.size.width - i / 21, rendition.target.size.height - i / 21)
-      let near = Rendition(photograph: rendition.photograph, target: Target(width, height, rendition.target.mode))
-      return try server.url(of: near, quality: Limit.quality - 10 + i % 21) + Self.opportunistic
+      let (width, height) = (benchPicture.target.size.width - i / 21, benchPicture.target.size.height - i / 21)
+      let near = BenchPicture(
+        photograph: benchPicture.photograph, target: Target(width, height, benchPicture.target.mode))
+      return try server.url(of: near, quality: CodecFloor.quality - 10 + i % 21) + Self.opportunistic
     }
   }
 
-  private func deliveries(_ requests: [String], _ server: PhotodServer) throws -> Deliveries {
-    let before = try Accounting.cpuSeconds(of: server.identifier)
-    let answers = try Asker.ask(requests)
-    let spent = try Accounting.cpuSeconds(of: server.identifier) - before
-    return Deliveries(answers: answers, cpuMilliseconds: spent / Double(requests.count) * 1000)
+  private func deliveries(_ requests: [String], _ server: PhotodServer) throws -> DeliverySamples {
+    let before = try ProcessUsage.cpuSeconds(of: server.identifier)
+    let answers = try RequestSender.ask(requests)
+    let spent = try ProcessUsage.cpuSeconds(of: server.identifier) - before
+    return DeliverySamples(answers: answers, cpuMilliseconds: spent / Double(requests.count) * 1000)
   }
 
   private static let opportunistic = "&deliveryMode=opportunistic&multipart=mixed"

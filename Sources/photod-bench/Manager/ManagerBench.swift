@@ -46,17 +46,17 @@ struct ManagerBench: ParsableCommand {
 
   func run() throws {
     let parts = part.isEmpty ? Part.allCases : part
-    try options.withWorkFolder { workplace in
-      let vips = try workplace.vipsServer()
-      try workplace.printTitle("The image manager through HTTP", vips: vips)
+    try options.withWorkFolder { workspace in
+      let vips = try workspace.vipsServer()
+      try workspace.printTitle("The image manager through HTTP", vips: vips)
       if parts.contains(.delivery) {
-        try DeliveryStates(workplace: workplace, vips: vips, coldRounds: coldRounds, rounds: rounds).print(cases)
+        try DeliveryStates(workspace: workspace, vips: vips, coldRounds: coldRounds, rounds: rounds).print(cases)
       }
       if parts.contains(.degraded) {
-        try DegradedFrames(workplace: workplace, frames: frames).print()
+        try DegradedFrames(workspace: workspace, frames: frames).print()
       }
       if parts.contains(.gallery) {
-        try GalleryContest(workplace: workplace, connections: connections, seconds: seconds, turns: turns)
+        try GalleryComparison(workspace: workspace, connections: connections, seconds: seconds, turns: turns)
           .print(thumbor: thumbor)
       }
     }

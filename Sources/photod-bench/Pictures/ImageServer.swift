@@ -5,13 +5,13 @@ protocol ImageServer: AnyObject {
   var identifier: Int32 { get }
   /// How many it makes at a time.
   var width: Int { get }
-  func url(of rendition: Rendition) throws -> String
+  func url(of benchPicture: BenchPicture) throws -> String
 }
 
 extension ImageServer {
   /// Asks for pictures, each made anew from its original.
-  func make(_ renditions: [Rendition], atOnce: Int = 1) throws {
-    let lines = try renditions.map { "url = \"\(try url(of: $0))\"\noutput = /dev/null\n" }
+  func make(_ benchPictures: [BenchPicture], atOnce: Int = 1) throws {
+    let lines = try benchPictures.map { "url = \"\(try url(of: $0))\"\noutput = /dev/null\n" }
     let parallel = atOnce > 1 ? ["--no-progress-meter", "--parallel", "--parallel-max", "\(atOnce)"] : []
     try TemporaryFolder.with { folder in
       let list = folder + "/urls"
@@ -21,11 +21,11 @@ extension ImageServer {
   }
 
   /// What pictures cost the server alone, whoever asks.
-  func contestant(_ rendition: Rendition) -> Contestant {
+  func contestant(_ benchPicture: BenchPicture) -> Contestant {
     Contestant { pictures in
-      let before = try Accounting.cpuSeconds(of: self.identifier)
-      try self.make([Rendition](repeating: rendition, count: pictures))
-      return try Accounting.cpuSeconds(of: self.identifier) - before
+      let before = try ProcessUsage.cpuSeconds(of: self.identifier)
+      try self.make([BenchPicture](repeating: benchPicture, count: pictures))
+      return try ProcessUsage.cpuSeconds(of: self.identifier) - before
     }
   }
 }
@@ -53,14 +53,14 @@ final class PhotodServer: ImageServer {
   /// Until what it does on its own account after a scan is done.
   func waitUntilIdle() throws { try daemon.waitUntilIdle() }
 
-  func url(of rendition: Rendition) throws -> String { try url(of: rendition, quality: Limit.quality) }
+  func url(of benchPicture: BenchPicture) throws -> String { try url(of: benchPicture, quality: CodecFloor.quality) }
 
-  func url(of rendition: Rendition, quality: Int) throws -> String {
-    guard let asset = identifiers[rendition.photograph.name] else {
-      throw BenchError(description: "photod has no asset \(rendition.photograph.name)")
+  func url(of benchPicture: BenchPicture, quality: Int) throws -> String {
+    guard let asset = identifiers[benchPicture.photograph.name] else {
+      throw BenchError(description: "photod has no asset \(benchPicture.photograph.name)")
     }
-    let target = rendition.target
+    let target = benchPicture.target
     return daemon.url + "/v1/assets/\(asset)/image?targetSize=\(target.size.description)&contentMode=\(target.mode)"
-      + "&format=\(rendition.format)" + (rendition.format == "jpeg" ? "&quality=\(quality)" : "")
+      + "&format=\(benchPicture.format)" + (benchPicture.format == "jpeg" ? "&quality=\(quality)" : "")
   }
 }

@@ -37,7 +37,7 @@ struct LadderBench: ParsableCommand {
   ]
 
   @Option(help: "JPEG quality of frames.")
-  var frameQuality = Limit.quality
+  var frameQuality = CodecFloor.quality
 
   @Option(help: "How often each cost is measured.")
   var rounds = 15
@@ -46,9 +46,9 @@ struct LadderBench: ParsableCommand {
   var each = false
 
   func run() throws {
-    try options.withWorkFolder { workplace in
-      try workplace.printTitle("Frames from derivatives, JPEGs of quality \(frameQuality)")
-      let opaque = workplace.photographs.filter { !$0.hasAlpha }
+    try options.withWorkFolder { workspace in
+      try workspace.printTitle("Frames from derivatives, JPEGs of quality \(frameQuality)")
+      let opaque = workspace.photographs.filter { !$0.hasAlpha }
       let rungs = try numbers(sides).flatMap { side in
         try numbers(qualities).flatMap { quality in
           try numbers(samplings).map { RungKind(side: side, quality: quality, sampling: $0) }
@@ -62,10 +62,10 @@ struct LadderBench: ParsableCommand {
       var stores: [String: [RungKind: [UInt8]]] = [:]
       for photograph in opaque { stores[photograph.path] = try Self.made(rungs, of: photograph) }
       for target in sizes {
-        let truths = try opaque.map { try Truth($0, target, workplace, quality: frameQuality) }
+        let references = try opaque.map { try LadderReference($0, target, workspace, quality: frameQuality) }
         for rung in rungs {
-          let results = try truths.compactMap { truth in
-            try result(truth, rung, stores[truth.photograph.path]?[rung] ?? [])
+          let results = try references.compactMap { reference in
+            try result(reference, rung, stores[reference.photograph.path]?[rung] ?? [])
           }
           guard !results.isEmpty else { continue }
           func median(_ value: (Result) -> Double) -> Double? { results.map(value).median }
@@ -103,7 +103,7 @@ struct LadderBench: ParsableCommand {
   }
 
   /// What a frame is compared with.
-  private struct Truth {
+  private struct LadderReference {
     let photograph: Photograph
     let request: ImageRequest
     let upright: PixelSize
@@ -111,11 +111,12 @@ struct LadderBench: ParsableCommand {
     /// PSNR of the frame from the original.
     let direct: Double
 
-    init(_ photograph: Photograph, _ target: Target, _ workplace: Workplace, quality: Int) throws {
+    init(_ photograph: Photograph, _ target: Target, _ workspace: BenchWorkspace, quality: Int) throws {
       self.photograph = photograph
-      let rendition = Rendition(photograph: photograph, target: target)
-      let plan = try workplace.photod.plan(rendition)
-      pixels = try Reference(rendition: rendition, plan: plan, folder: workplace.folder).picture(eighths: 8)
+      let benchPicture = BenchPicture(photograph: photograph, target: target)
+      let plan = try workspace.photod.plan(benchPicture)
+      pixels = try ReferencePicture(benchPicture: benchPicture, plan: plan, folder: workspace.folder).picture(
+        eighths: 8)
       request = target.request(quality: quality)
       let (image, header) = try LadderBench.render(photograph.path, request)
       upright = header.uprightSize
@@ -129,19 +130,19 @@ struct LadderBench: ParsableCommand {
   }
 
   /// `nil` where the rung has fewer pixels than the frame.
-  private func result(_ truth: Truth, _ rung: RungKind, _ bytes: [UInt8]) throws -> Result? {
-    let rules = SizeRules(truth.request, upright: truth.upright)
-    let ratio = rules.reduction / DerivativeLadder.Rung(side: rung.side).reduction(of: truth.upright)
+  private func result(_ reference: LadderReference, _ rung: RungKind, _ bytes: [UInt8]) throws -> Result? {
+    let rules = SizeRules(reference.request, upright: reference.upright)
+    let ratio = rules.reduction / DerivativeLadder.Rung(side: rung.side).reduction(of: reference.upright)
     guard ratio >= 1 else { return nil }
     var frame: [UInt8] = []
     var samples: [Double] = []
     for _ in 0..<rounds {
       samples.append(
-        try Accounting.cpuSeconds { frame = try Self.frame(bytes, of: truth.upright, truth.request) } * 1e6)
+        try ProcessUsage.cpuSeconds { frame = try Self.frame(bytes, of: reference.upright, reference.request) } * 1e6)
     }
     return Result(
-      name: truth.photograph.name, ratio: ratio, direct: truth.direct,
-      loss: truth.direct - (try Self.psnr(frame, truth.pixels)), rungBytes: Double(bytes.count),
+      name: reference.photograph.name, ratio: ratio, direct: reference.direct,
+      loss: reference.direct - (try Self.psnr(frame, reference.pixels)), rungBytes: Double(bytes.count),
       microseconds: samples.median ?? 0)
   }
 
@@ -188,8 +189,8 @@ struct LadderBench: ParsableCommand {
     return (image, header)
   }
 
-  private static func psnr(_ bytes: [UInt8], _ truth: Pixels) throws -> Double {
-    guard let value = Pixels.decoded(bytes)?.pixels.channels(3).psnr(against: truth) else {
+  private static func psnr(_ bytes: [UInt8], _ reference: Pixels) throws -> Double {
+    guard let value = Pixels.decoded(bytes)?.pixels.channels(3).psnr(against: reference) else {
       throw BenchError(description: "a frame of another size than the reference")
     }
     return value
@@ -209,7 +210,7 @@ struct LadderBench: ParsableCommand {
       }
       let contestants = [[frame], [frame] + rungs, rungs].map { requests in
         Contestant { pictures in
-          try Accounting.cpuSeconds { for _ in 0..<pictures { _ = try Self.shared(photograph.path, requests) } }
+          try ProcessUsage.cpuSeconds { for _ in 0..<pictures { _ = try Self.shared(photograph.path, requests) } }
         }
       }
       let costs = try Contestant.medians(contestants, rounds: rounds).map { $0 * 1000 }

@@ -29,33 +29,33 @@ struct MemoryBench: ParsableCommand {
   var renders = 1000
 
   func run() throws {
-    try options.withWorkFolder { workplace in
-      let vips = try workplace.vipsServer()
-      try workplace.printTitle("Resident memory, MiB", vips: vips)
-      try printGrowth(workplace)
-      if renders > 0 { try printMixed(workplace, vips) }
+    try options.withWorkFolder { workspace in
+      let vips = try workspace.vipsServer()
+      try workspace.printTitle("Resident memory, MiB", vips: vips)
+      try printGrowth(workspace)
+      if renders > 0 { try printMixed(workspace, vips) }
     }
   }
 
   // MARK: - Growth
 
-  private func printGrowth(_ workplace: Workplace) throws {
+  private func printGrowth(_ workspace: BenchWorkspace) throws {
     print("Growth by one render: medians of \(rounds) fresh starts\n")
     let table = Table(["render", "contestant", "before", "peak", "growth"], labels: 2)
     for memoryCase in cases {
-      guard let photograph = workplace.photographs.first(where: { $0.name.contains(memoryCase.name) }) else {
+      guard let photograph = workspace.photographs.first(where: { $0.name.contains(memoryCase.name) }) else {
         print("| no photograph has \(memoryCase.name) in its name | – | – | – | – |")
         continue
       }
-      let rendition = Rendition(photograph: photograph, target: memoryCase.target)
-      let label = "\(photograph.name) to \(try workplace.photod.plan(rendition).output.description)"
-      let small = Rendition(photograph: workplace.smallest, target: Target(200, 200, "aspectFill"))
+      let benchPicture = BenchPicture(photograph: photograph, target: memoryCase.target)
+      let label = "\(photograph.name) to \(try workspace.photod.plan(benchPicture).output.description)"
+      let small = BenchPicture(photograph: workspace.smallest, target: Target(200, 200, "aspectFill"))
       var (ours, theirs, whole) = ([Growth](), [Growth](), [Double]())
       for _ in 0..<rounds {
-        ours.append(try growth(workplace.photodServer(), small, rendition))
-        if let vips = try workplace.vipsServer() { theirs.append(try growth(vips, small, rendition)) }
-        let output = "\(workplace.folder)/vips.\(rendition.format)"
-        whole.append(try Vipsthumbnail.command(rendition, to: output).usage().peakBytes.mebibytes)
+        ours.append(try growth(workspace.photodServer(), small, benchPicture))
+        if let vips = try workspace.vipsServer() { theirs.append(try growth(vips, small, benchPicture)) }
+        let output = "\(workspace.folder)/vips.\(benchPicture.format)"
+        whole.append(try Vipsthumbnail.command(benchPicture, to: output).usage().peakBytes.mebibytes)
       }
       for (name, list) in [("photod", ours), ("warm libvips", theirs)] where !list.isEmpty {
         let columns = [list.map(\.before), list.map(\.peak), list.map { $0.peak - $0.before }]
@@ -69,45 +69,45 @@ struct MemoryBench: ParsableCommand {
     let before, peak: Double
   }
 
-  private func growth(_ server: any ImageServer, _ small: Rendition, _ rendition: Rendition) throws -> Growth {
+  private func growth(_ server: any ImageServer, _ small: BenchPicture, _ benchPicture: BenchPicture) throws -> Growth {
     try server.make([small])
-    try Accounting.resetPeak(of: server.identifier)
-    let before = try Accounting.residentBytes(of: server.identifier).mebibytes
-    try server.make([rendition])
-    return Growth(before: before, peak: try Accounting.peakBytes(of: server.identifier).mebibytes)
+    try ProcessUsage.resetPeak(of: server.identifier)
+    let before = try ProcessUsage.residentBytes(of: server.identifier).mebibytes
+    try server.make([benchPicture])
+    return Growth(before: before, peak: try ProcessUsage.peakBytes(of: server.identifier).mebibytes)
   }
 
   // MARK: - Mixed renders
 
-  private func printMixed(_ workplace: Workplace, _ vips: VipsServer?) throws {
+  private func printMixed(_ workspace: BenchWorkspace, _ vips: VipsServer?) throws {
     var random = SplitMix(state: 1)
-    let renditions = (0..<renders).map { _ in
-      Rendition(
-        photograph: workplace.photographs[Int.random(in: 0..<workplace.photographs.count, using: &random)],
+    let benchPictures = (0..<renders).map { _ in
+      BenchPicture(
+        photograph: workspace.photographs[Int.random(in: 0..<workspace.photographs.count, using: &random)],
         target: Target(
           Int.random(in: 64...2000, using: &random), Int.random(in: 64...2000, using: &random),
           Bool.random(using: &random) ? "aspectFit" : "aspectFill"))
     }
-    let servers: [any ImageServer] = [try workplace.photodServer()] + (vips.map { [$0] } ?? [])
+    let servers: [any ImageServer] = [try workspace.photodServer()] + (vips.map { [$0] } ?? [])
     let names = ["photod", "warm libvips"].prefix(servers.count)
     print("\n\(renders) mixed renders of all photographs, sides of 64 to 2000; photod makes up to 4 at once\n")
     let columns = names.flatMap { ["\($0) resident", "\($0) peak"] }
     let table = Table(["renders"] + columns, labels: 0)
     func resident() throws -> [Double] {
-      try servers.map { try Accounting.residentBytes(of: $0.identifier).mebibytes }
+      try servers.map { try ProcessUsage.residentBytes(of: $0.identifier).mebibytes }
     }
     table.row(["0"] + (try resident()).flatMap { [$0.text(1), "–"] })
     var history: [[Double]] = []
     var highest = [Double](repeating: 0, count: servers.count)
     for start in stride(from: 0, to: renders, by: 100) {
-      let batch = Array(renditions[start..<min(start + 100, renders)])
+      let batch = Array(benchPictures[start..<min(start + 100, renders)])
       var cells = ["\(start + batch.count)"]
       for (i, server) in servers.enumerated() {
-        try Accounting.resetPeak(of: server.identifier)
+        try ProcessUsage.resetPeak(of: server.identifier)
         try server.make(batch, atOnce: server.width)
-        let peak = try Accounting.peakBytes(of: server.identifier).mebibytes
+        let peak = try ProcessUsage.peakBytes(of: server.identifier).mebibytes
         highest[i] = max(highest[i], peak)
-        cells += [try Accounting.residentBytes(of: server.identifier).mebibytes.text(1), peak.text(1)]
+        cells += [try ProcessUsage.residentBytes(of: server.identifier).mebibytes.text(1), peak.text(1)]
       }
       history.append(try resident())
       table.row(cells)

@@ -15,7 +15,7 @@ struct Photograph {
   /// What its cost depends on most.
   var kind: String { !isJPEG ? "PNG" : isProgressive ? "progressive JPEG" : "baseline JPEG" }
 
-  init(path: String, photod: Photod) throws {
+  init(path: String, photod: PhotodCommand) throws {
     let plan = try photod.plan(path, Target(16, 16, "aspectFit"), format: "png")
     self.path = path
     storedSize = plan.storedSize

@@ -25,26 +25,26 @@ struct PictureOptions: ParsableArguments {
   /// The folder that is named, or one with the made set.
   static func folder(_ named: String?) throws -> String {
     if let named { return named }
-    try MadePhotographs.write(to: madeFolder)
+    try SyntheticPhotographs.write(to: madeFolder)
     return madeFolder
   }
 
   /// Does `work` with a folder of its own, which is removed.
-  func withWorkFolder(_ work: (Workplace) throws -> Void) throws {
+  func withWorkFolder(_ work: (BenchWorkspace) throws -> Void) throws {
     // libvips has opinions of odd EXIF.
     setenv("VIPS_WARNING", "1", 1)
     let photographs = try Self.folder(photos)
     try TemporaryFolder.with { folder in
-      try work(Workplace(options: self, folder: folder, photographsFolder: photographs))
+      try work(BenchWorkspace(options: self, folder: folder, photographsFolder: photographs))
     }
   }
 }
 
 /// The photographs of one run, and where its files go.
-struct Workplace {
+struct BenchWorkspace {
   let folder: String
   let photographsFolder: String
-  let photod: Photod
+  let photod: PhotodCommand
   /// In the order of their names.
   let photographs: [Photograph]
   private let vipsPython: String?
@@ -53,7 +53,7 @@ struct Workplace {
     self.folder = folder
     self.photographsFolder = photographsFolder
     vipsPython = options.vipsPython
-    let photod = Photod(binary: options.photod, folder: folder)
+    let photod = PhotodCommand(binary: options.photod, folder: folder)
     self.photod = photod
     let names = try FileManager.default.contentsOfDirectory(atPath: photographsFolder).sorted().filter { name in
       ["jpg", "jpeg", "png"].contains((name as NSString).pathExtension.lowercased())

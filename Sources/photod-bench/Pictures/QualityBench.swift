@@ -25,8 +25,8 @@ struct QualityBench: ParsableCommand {
   private static let allowance = 0.3
 
   func run() throws {
-    try options.withWorkFolder { workplace in
-      try workplace.printTitle(
+    try options.withWorkFolder { workspace in
+      try workspace.printTitle(
         "PSNR against a full decode and Lanczos3, dB; as JPEG at least vipsthumbnail's less \(Self.allowance)")
       let table = Table(
         [
@@ -35,8 +35,8 @@ struct QualityBench: ParsableCommand {
         ], labels: 5)
       var (passed, judged) = (0, 0)
       for target in sizes {
-        for photograph in workplace.photographs {
-          guard let passes = try row(Rendition(photograph: photograph, target: target), workplace, table) else {
+        for photograph in workspace.photographs {
+          guard let passes = try row(BenchPicture(photograph: photograph, target: target), workspace, table) else {
             continue
           }
           judged += 1
@@ -48,22 +48,22 @@ struct QualityBench: ParsableCommand {
   }
 
   /// Whether it passes; `nil` of what is no JPEG.
-  private func row(_ rendition: Rendition, _ workplace: Workplace, _ table: Table) throws -> Bool? {
-    let plan = try workplace.photod.plan(rendition)
-    let reference = Reference(rendition: rendition, plan: plan, folder: workplace.folder)
+  private func row(_ benchPicture: BenchPicture, _ workspace: BenchWorkspace, _ table: Table) throws -> Bool? {
+    let plan = try workspace.photod.plan(benchPicture)
+    let reference = ReferencePicture(benchPicture: benchPicture, plan: plan, folder: workspace.folder)
     let truth = try reference.picture(eighths: 8)
     func measured(_ format: String) throws -> (photod: Double, vips: Double) {
-      let (ours, theirs) = (workplace.folder + "/ours." + format, workplace.folder + "/theirs." + format)
-      try workplace.photod.render(rendition.photograph.path, rendition.target, to: ours)
-      try Vipsthumbnail.command(rendition, to: theirs).run()
+      let (ours, theirs) = (workspace.folder + "/ours." + format, workspace.folder + "/theirs." + format)
+      try workspace.photod.render(benchPicture.photograph.path, benchPicture.target, to: ours)
+      try Vipsthumbnail.command(benchPicture, to: theirs).run()
       return (try Self.psnr(ours, truth), try Self.psnr(theirs, truth))
     }
     let png = try measured("png")
     // A JPEG of a picture with alpha is a matter of taste, of what lies behind it.
-    let jpeg = rendition.format == "jpeg" ? try measured("jpeg") : nil
+    let jpeg = benchPicture.format == "jpeg" ? try measured("jpeg") : nil
     var cheapest = "–"
-    if rendition.photograph.isJPEG, let jpeg {
-      for eighths in [1, 2, 4, 8] where eighths >= rendition.smallestCoveringScale && cheapest == "–" {
+    if benchPicture.photograph.isJPEG, let jpeg {
+      for eighths in [1, 2, 4, 8] where eighths >= benchPicture.smallestCoveringScale && cheapest == "–" {
         let value = try Self.psnr(reference.jpeg(eighths: eighths), truth)
         if value >= jpeg.vips - Self.allowance { cheapest = "\(eighths)/8" }
       }
@@ -72,13 +72,13 @@ struct QualityBench: ParsableCommand {
     func cells(_ pair: (photod: Double, vips: Double)?) -> [String] {
       [pair?.photod, pair?.vips, pair.map { $0.photod - $0.vips }].map { $0.text() }
     }
-    let words = [rendition.photograph.name, rendition.target.description, plan.dctScale ?? "whole", cheapest]
+    let words = [benchPicture.photograph.name, benchPicture.target.description, plan.dctScale ?? "whole", cheapest]
     table.row(words + [passes.map { $0 ? "yes" : "NO" } ?? "–"] + cells(jpeg) + cells(png))
     return passes
   }
 
   private static func psnr(_ path: String, _ truth: Pixels) throws -> Double {
-    guard let value = try Reference.read(path).psnr(against: truth) else {
+    guard let value = try ReferencePicture.read(path).psnr(against: truth) else {
       throw BenchError(description: "\(path) has another size than the reference")
     }
     return value

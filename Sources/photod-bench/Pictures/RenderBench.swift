@@ -22,10 +22,10 @@ struct RenderBench: ParsableCommand {
   var rounds = 5
 
   func run() throws {
-    try options.withWorkFolder { workplace in
-      let vips = try workplace.vipsServer()
-      let photod = try workplace.photodServer()
-      try workplace.printTitle(
+    try options.withWorkFolder { workspace in
+      let vips = try workspace.vipsServer()
+      let photod = try workspace.photodServer()
+      try workspace.printTitle(
         "Cold renders: CPU ms a picture, medians of \(rounds) rounds, all contestants in turn", vips: vips)
       let table = Table(
         [
@@ -35,9 +35,9 @@ struct RenderBench: ParsableCommand {
         ], labels: 4)
       var results: [Result] = []
       for target in sizes {
-        for photograph in workplace.photographs {
-          let rendition = Rendition(photograph: photograph, target: target)
-          let result = try measure(rendition, workplace, photod, vips)
+        for photograph in workspace.photographs {
+          let benchPicture = BenchPicture(photograph: photograph, target: target)
+          let result = try measure(benchPicture, workspace, photod, vips)
           results.append(result)
           table.row(result.cells)
         }
@@ -48,37 +48,38 @@ struct RenderBench: ParsableCommand {
   }
 
   private func measure(
-    _ rendition: Rendition, _ workplace: Workplace, _ photod: PhotodServer, _ vips: VipsServer?
+    _ benchPicture: BenchPicture, _ workspace: BenchWorkspace, _ photod: PhotodServer, _ vips: VipsServer?
   ) throws -> Result {
-    let plan = try workplace.photod.plan(rendition)
-    let isJPEG = rendition.photograph.isJPEG
-    var contestants = [photod.contestant(rendition)]
+    let plan = try workspace.photod.plan(benchPicture)
+    let isJPEG = benchPicture.photograph.isJPEG
+    var contestants = [photod.contestant(benchPicture)]
     // Which of the contestants is which; what isn't there has no entry.
     func enter(_ contestant: Contestant?) -> Int? {
       guard let contestant else { return nil }
       contestants.append(contestant)
       return contestants.count - 1
     }
-    let limit = enter(try Limit(rendition, plan, eighths: plan.eighths, isPlanar: plan.isPlanar)?.contestant)
+    let limit = enter(try CodecFloor(benchPicture, plan, eighths: plan.eighths, isPlanar: plan.isPlanar)?.contestant)
     let byRGB =
-      plan.isPlanar ? enter(try Limit(rendition, plan, eighths: plan.eighths, isPlanar: false)?.contestant) : limit
-    let smallest = rendition.smallestCoveringScale
+      plan.isPlanar
+      ? enter(try CodecFloor(benchPicture, plan, eighths: plan.eighths, isPlanar: false)?.contestant) : limit
+    let smallest = benchPicture.smallestCoveringScale
     let there =
       isJPEG && smallest != plan.eighths
-      ? enter(try Limit(rendition, plan, eighths: smallest, isPlanar: plan.isPlanar)?.contestant) : limit
-    let vipsthumbnail = enter(Vipsthumbnail.contestant(rendition, folder: workplace.folder))
-    let warm = enter(vips?.contestant(rendition))
+      ? enter(try CodecFloor(benchPicture, plan, eighths: smallest, isPlanar: plan.isPlanar)?.contestant) : limit
+    let vipsthumbnail = enter(Vipsthumbnail.contestant(benchPicture, folder: workspace.folder))
+    let warm = enter(vips?.contestant(benchPicture))
     let costs = try Contestant.medians(contestants, rounds: rounds).map { $0 * 1000 }
     return Result(
-      rendition: rendition, plan: plan, photod: costs[0], limit: limit.map { costs[$0] },
+      benchPicture: benchPicture, plan: plan, photod: costs[0], limit: limit.map { costs[$0] },
       limitByRGB: byRGB.map { costs[$0] }, smallestScale: isJPEG ? "\(smallest)/8" : "–",
       limitAtSmallest: there.map { costs[$0] }, vipsthumbnail: vipsthumbnail.map { costs[$0] },
       warmLibvips: warm.map { costs[$0] })
   }
 
   private struct Result {
-    let rendition: Rendition
-    let plan: Photod.Plan
+    let benchPicture: BenchPicture
+    let plan: PhotodCommand.Plan
     let photod: Double
     let limit, limitByRGB: Double?
     let smallestScale: String
@@ -86,10 +87,10 @@ struct RenderBench: ParsableCommand {
 
     var cells: [String] {
       let way = (plan.dctScale ?? "whole") + (plan.isPlanar ? ", planes" : "")
-      let output = "\(plan.output.description) \(rendition.format)"
+      let output = "\(plan.output.description) \(benchPicture.format)"
       let costs = [photod.text(1), limit.text(1), limitByRGB.text(1), smallestScale, limitAtSmallest.text(1)]
       let peers = [vipsthumbnail.text(1), warmLibvips.text(1)]
-      return [rendition.photograph.name, rendition.target.description, output, way] + costs + peers
+      return [benchPicture.photograph.name, benchPicture.target.description, output, way] + costs + peers
         + ratios.map { $0.text() }
     }
 
@@ -106,7 +107,7 @@ struct RenderBench: ParsableCommand {
     for kind in ["baseline JPEG", "progressive JPEG", "PNG"] {
       for target in sizes.map(\.description) {
         let chosen = results.filter {
-          $0.rendition.photograph.kind == kind && $0.rendition.target.description == target
+          $0.benchPicture.photograph.kind == kind && $0.benchPicture.target.description == target
         }
         if chosen.isEmpty { continue }
         let ratios = chosen[0].ratios.indices.map { i in

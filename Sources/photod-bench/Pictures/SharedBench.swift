@@ -23,15 +23,15 @@ struct SharedBench: ParsableCommand {
   ]
 
   func run() throws {
-    try options.withWorkFolder { workplace in
-      try workplace.printTitle("Several pictures of one original, CPU ms, medians of \(rounds) rounds in turn")
+    try options.withWorkFolder { workspace in
+      try workspace.printTitle("Several pictures of one original, CPU ms, medians of \(rounds) rounds in turn")
       let table = Table(
         ["photograph", "sizes", "each alone", "all alone", "scales", "together", "scale", "together / alone"],
         labels: 2)
-      for photograph in workplace.photographs {
+      for photograph in workspace.photographs {
         for set in Self.sets {
           let requests = set.map { target in
-            var request = target.request(quality: Limit.quality)
+            var request = target.request(quality: CodecFloor.quality)
             if photograph.hasAlpha { request.format = .png }
             return request
           }
@@ -39,7 +39,7 @@ struct SharedBench: ParsableCommand {
           let costs = try Contestant.medians(
             ways.map { way in
               Contestant { pictures in
-                try Accounting.cpuSeconds { for _ in 0..<pictures { _ = try Self.render(photograph.path, way) } }
+                try ProcessUsage.cpuSeconds { for _ in 0..<pictures { _ = try Self.render(photograph.path, way) } }
               }
             }, rounds: rounds
           ).map { $0 * 1000 }

@@ -3,7 +3,7 @@ import Foundation
 /// thumbor as its documentation runs it on one machine: a process a core, originals from files, nothing kept.
 final class ThumborServer: ImageServer {
   let width = 1
-  private let peer: Peer
+  private let peer: PeerServer
   private let url: String
 
   var identifier: Int32 { peer.identifier }
@@ -18,7 +18,7 @@ final class ThumborServer: ImageServer {
       STORAGE = 'thumbor.storages.no_storage'
       RESULT_STORAGE = None
       DETECTORS = []
-      QUALITY = \(Limit.quality)
+      QUALITY = \(CodecFloor.quality)
       RESPECT_ORIENTATION = True
       PROGRESSIVE_JPEG = False
       ALLOW_UNSAFE_URL = True
@@ -27,17 +27,17 @@ final class ThumborServer: ImageServer {
       """
     let file = workFolder + "/thumbor.conf"
     try Data(configuration.utf8).write(to: URL(filePath: file))
-    peer = try Peer.listening { port in
+    peer = try PeerServer.listening { port in
       [binary, "-i", "127.0.0.1", "-p", "\(port)", "-c", file, "-l", "error", "--processes", "\(processes)"]
     }
     url = peer.url
   }
 
-  func url(of rendition: Rendition) throws -> String {
-    let target = rendition.target
+  func url(of benchPicture: BenchPicture) throws -> String {
+    let target = benchPicture.target
     // Without a size it is the full one; fit-in never enlarges, and a crop that must enlarge does.
     let size = target.size.width >= Gallery.fullTarget.size.width ? "" : target.size.description + "/"
     let fit = target.mode == "aspectFit" && !size.isEmpty ? "fit-in/" : ""
-    return "\(url)/unsafe/\(fit)\(size)\(rendition.photograph.name)"
+    return "\(url)/unsafe/\(fit)\(size)\(benchPicture.photograph.name)"
   }
 }

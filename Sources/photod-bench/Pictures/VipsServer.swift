@@ -16,7 +16,7 @@ final class VipsServer: ImageServer {
   /// - Parameter python: an interpreter with pyvips.
   init(python: String, photographs: [Photograph]) throws {
     process = try ServerProcess(
-      [python, Self.program, "\(Limit.quality)"] + photographs.map(\.path), environment: ["VIPS_CONCURRENCY": "1"],
+      [python, Self.program, "\(CodecFloor.quality)"] + photographs.map(\.path), environment: ["VIPS_CONCURRENCY": "1"],
       speaksWhenReady: true, showsErrors: true)
     let words = process.firstLine.split(separator: " ")
     guard words.count == 2 else { throw BenchError(description: "\(python) has no pyvips") }
@@ -25,29 +25,29 @@ final class VipsServer: ImageServer {
     indexes = Dictionary(uniqueKeysWithValues: photographs.enumerated().map { ($1.name, $0) })
   }
 
-  func url(of rendition: Rendition) throws -> String {
-    guard let index = indexes[rendition.photograph.name] else {
-      throw BenchError(description: "\(rendition.photograph.name) was not announced")
+  func url(of benchPicture: BenchPicture) throws -> String {
+    guard let index = indexes[benchPicture.photograph.name] else {
+      throw BenchError(description: "\(benchPicture.photograph.name) was not announced")
     }
-    let target = rendition.target
-    return "\(url)/\(index)/\(target.size.width)/\(target.size.height)/\(target.mode)/\(rendition.format)"
+    let target = benchPicture.target
+    return "\(url)/\(index)/\(target.size.width)/\(target.size.height)/\(target.mode)/\(benchPicture.format)"
   }
 }
 
 /// `vipsthumbnail` as it is installed: a process a picture, with as many threads as it likes.
 enum Vipsthumbnail {
-  static func command(_ rendition: Rendition, to output: String) -> Command {
-    let target = rendition.target
-    let options = output.hasSuffix(".png") ? "[strip]" : "[Q=\(Limit.quality),strip]"
+  static func command(_ benchPicture: BenchPicture, to output: String) -> Command {
+    let target = benchPicture.target
+    let options = output.hasSuffix(".png") ? "[strip]" : "[Q=\(CodecFloor.quality),strip]"
     return Command(
-      ["vipsthumbnail", rendition.photograph.path, "-s", "\(target.size.description)>", "-o", output + options]
+      ["vipsthumbnail", benchPicture.photograph.path, "-s", "\(target.size.description)>", "-o", output + options]
         + (target.mode == "aspectFill" ? ["--smartcrop", "centre"] : []))
   }
 
-  static func contestant(_ rendition: Rendition, folder: String) -> Contestant {
+  static func contestant(_ benchPicture: BenchPicture, folder: String) -> Contestant {
     Contestant { pictures in
       try (0..<pictures).reduce(0) { sum, _ in
-        try sum + command(rendition, to: "\(folder)/vips.\(rendition.format)").run()
+        try sum + command(benchPicture, to: "\(folder)/vips.\(benchPicture.format)").run()
       }
     }
   }

@@ -20,7 +20,7 @@ enum ScanContestant: CaseIterable {
   /// `photod scan` with a data folder. Nobody writes to these libraries, so no file has to be waited for.
   static func scan(_ photod: String, _ library: String, data: String, settings: [String]) -> [String] {
     [photod, "scan", "--library", library, "--data", data, "--log-level", "error"]
-      + (["scan.quietSeconds=0"] + settings).flatMap { ["--set", $0] }
+      + (["scan.settleSeconds=0"] + settings).flatMap { ["--set", $0] }
   }
 
   /// The fields that a catalogue needs, of each file. What exiv2 reads anyway, as the dimensions, it need not print.

@@ -27,8 +27,8 @@ struct ScanMemory {
         var peak = 0
         var seen: [Double] = []
         let usage = try run.scan(library, data: data).usage(hiding: STDERR_FILENO) { process in
-          peak = max(peak, (try? Accounting.peakBytes(of: process)) ?? 0)
-          if let bytes = try? Accounting.residentBytes(of: process) { seen.append(bytes.mebibytes) }
+          peak = max(peak, (try? ProcessUsage.peakBytes(of: process)) ?? 0)
+          if let bytes = try? ProcessUsage.residentBytes(of: process) { seen.append(bytes.mebibytes) }
           usleep(10_000)
         }
         peaks[number].append(peak)

@@ -1,7 +1,10 @@
 // Everything at once, for minutes: does resident memory stay under its ceiling, does it come back, and does a frame that is
 // in memory still come at once?
 //
-// The ceiling is memoryBudget + cache.frameBytes + a fixed part, which is what the daemon takes without any picture. Peak is
+// And does what is allocated grow with the minutes? Beside frames that are kept and memory of renders it must not: more than
+// `--max-slope` MiB a minute ends the benchmark with an error, however far from the ceiling it is.
+//
+// The ceiling is memoryBudgetBytes + cache.frameBytes + a fixed part, which is what the daemon takes without any picture. Peak is
 // the kernel's own (VmHWM), so nothing falls between two samples.
 
 import ArgumentParser
@@ -37,6 +40,11 @@ struct StormBench: ParsableCommand {
   @Option(help: "What the daemon may take beside budget and frames, MiB.")
   var fixedPart = 96
 
+  @Option(
+    help: "How much allocated memory may grow a minute, MiB; looked at from the second minute on, where there are five."
+  )
+  var maxSlope = 0.5
+
   @Option(help: "Seconds after the end until memory is looked at again.")
   var settleSeconds = 60
 
@@ -52,105 +60,133 @@ struct StormBench: ParsableCommand {
     let daemon = try DaemonUnderTest(
       binary: photod, library: folder + "/library", data: folder + "/data",
       settings: [
-        "accessLog=false", "memoryBudget=\(memoryBudget << 20)", "cache.frameBytes=\(frameCache << 20)",
+        "accessLog=false", "memoryBudgetBytes=\(memoryBudget << 20)", "cache.frameBytes=\(frameCache << 20)",
       ] + set)
     try daemon.waitUntilIdle()
-    let (world, outcomes) = try world(daemon, library)
-    let probe = world.ordinary[0] + "?targetSize=200x200&contentMode=aspectFill&format=jpeg"
-    let idle = try Accounting.residentBytes(of: daemon.identifier)
-    let descriptors = try Accounting.descriptors(of: daemon.identifier)
-    try Accounting.resetPeak(of: daemon.identifier)
-    _ = try Asker.ask([daemon.url + probe])
-    let watch = StormWatch(process: daemon.identifier, port: world.port, path: probe)
+    let (context, outcomes) = try context(daemon, library)
+    let probe = context.ordinary[0] + "?targetSize=200x200&contentMode=aspectFill&format=jpeg"
+    let idle = try ProcessUsage.residentBytes(of: daemon.identifier)
+    let descriptors = try ProcessUsage.descriptors(of: daemon.identifier)
+    try ProcessUsage.resetPeak(of: daemon.identifier)
+    _ = try RequestSender.ask([daemon.url + probe])
+    let watch = StormMonitor(process: daemon.identifier, port: context.port, path: probe)
     usleep(3_000_000)
     let calm = watch.take()
-    printTitle(idle: idle, world)
+    printTitle(idle: idle, context)
 
     var hits: [Double] = []
     var others: [String: Int] = [:]
+    var allocated: [Double] = []
     let roles = roles()
-    let storm = Crew(roles.count) { StormClient(manners: roles[$0], number: $0, world: world).run() }
+    let storm = WorkerThreads(roles.count) { StormClient(behavior: roles[$0], number: $0, context: context).run() }
     let table = Table(
       [
-        "minute", "RSS MiB", "memory in use", "frame cache", "cached frame p50 ms", "p99", "slowest", "daemon's cores",
+        "minute", "RSS MiB", "memory in use", "frame cache", "other allocated", "cached frame p50 ms", "p99", "slowest",
+        "daemon's cores",
       ], labels: 0)
     table.row(["calm"] + cells(calm) + ["–"])
     let whole = Int(minutes.rounded(.up))
     for minute in 1...max(whole, 1) {
       let seconds = min(60, minutes * 60 - Double(minute - 1) * 60)
       let cpu = try daemon.cpuSeconds { usleep(UInt32(seconds * 1e6)) }
-      let seen = watch.take()
-      hits += seen.hits
-      others.merge(seen.otherSources, uniquingKeysWith: +)
-      table.row(["\(minute)"] + cells(seen) + [(cpu / seconds).text(1)])
+      let observations = watch.take()
+      hits += observations.hits
+      if let bytes = observations.otherAllocatedBytes { allocated.append(bytes.mebibytes) }
+      others.merge(observations.otherSources, uniquingKeysWith: +)
+      table.row(["\(minute)"] + cells(observations) + [(cpu / seconds).text(1)])
     }
-    world.stop.raise()
+    context.stop.raise()
     _ = storm.wait()
-    let peak = try Accounting.peakBytes(of: daemon.identifier)
+    let peak = try ProcessUsage.peakBytes(of: daemon.identifier)
     sleep(UInt32(settleSeconds))
     let after = watch.take()
     watch.end()
-    let metrics = Metrics(HTTPClient(port: world.port))
-    let settled = try Accounting.residentBytes(of: daemon.identifier)
+    let metrics = DaemonMetrics(HTTPClient(port: context.port))
+    let settled = try ProcessUsage.residentBytes(of: daemon.identifier)
     printMemory(idle: idle, peak: peak, settled: settled, metrics)
     print(
       "A cached frame: \(hits.count) hits, p50 \(hits.percentile(50).text()) ms, p99 \(hits.percentile(99).text()), p99.9 "
         + "\(hits.percentile(99.9).text()), slowest \(hits.max().text()); calm before p99 "
         + "\(calm.hits.percentile(99).text()), calm after \(after.hits.percentile(99).text())"
         + (others.isEmpty ? "" : "; otherwise: \(others.map { "\($0.value) \($0.key)" }.joined(separator: ", "))"))
-    let open = try Accounting.descriptors(of: daemon.identifier)
+    let open = try ProcessUsage.descriptors(of: daemon.identifier)
     print("Descriptors: \(descriptors) before, \(open) a while after\n")
     let endings = Table(["clients; pictures that need care", "answers"], labels: 2)
     for (kind, list) in outcomes.list {
       endings.row([kind, list.map { "\($0.1) × \($0.0)" }.joined(separator: ", ")])
     }
+    try check(allocated)
+  }
+
+  /// Fails on memory that grows with the minutes.
+  private func check(_ allocated: [Double]) throws {
+    let steady = allocated.dropFirst()
+    guard steady.count >= 4 else { return }
+    let slope = Self.slope(Array(steady))
+    print("\nAllocated beside frames and renders: \(slope.text(3)) MiB a minute over \(steady.count) minutes")
+    if slope > maxSlope { throw BenchError(description: "memory grows by \(slope.text(2)) MiB a minute: a leak") }
+  }
+
+  /// Of the straight line that fits best, by least squares.
+  private static func slope(_ values: [Double]) -> Double {
+    let meanX = Double(values.count - 1) / 2
+    let meanY = values.reduce(0, +) / Double(values.count)
+    var (product, square) = (0.0, 0.0)
+    for (x, y) in values.enumerated() {
+      product += (Double(x) - meanX) * (y - meanY)
+      square += (Double(x) - meanX) * (Double(x) - meanX)
+    }
+    return product / square
   }
 
   // MARK: - Who storms
 
-  private func world(_ daemon: DaemonUnderTest, _ library: StormLibrary) throws -> (StormClient.World, StormOutcomes) {
+  private func context(_ daemon: DaemonUnderTest, _ library: StormLibrary) throws -> (
+    StormClient.Context, StormOutcomes
+  ) {
     let assets = try daemon.identifiersByPath()
     func paths(_ names: [String]) -> [String] {
       names.compactMap { assets[$0] }.map { "/v1/assets/\($0)/image" }
     }
-    let (port, _) = try Load.parts(of: daemon.url)
+    let (port, _) = try LoadGenerator.parts(of: daemon.url)
     let ordinary = paths(library.ordinary)
     let giants = paths(library.giants)
     guard !ordinary.isEmpty, !giants.isEmpty else { throw BenchError(description: "the scan missed photographs") }
     // A daemon that does not know the parameter says so.
     let named = try HTTPClient(port: port).ask(HTTPClient.request(ordinary[0] + "?targetSize=64x64&requestID=storm"))
     let outcomes = StormOutcomes()
-    let world = StormClient.World(
+    let context = StormClient.Context(
       port: port, ordinary: ordinary, giants: giants,
       giantNames: Dictionary(uniqueKeysWithValues: zip(giants, library.giants)), canCancel: named.status == 200,
       outcomes: outcomes,
       stop: StopFlag())
-    return (world, outcomes)
+    return (context, outcomes)
   }
 
   /// Who does what, in the shares that there are of 64.
-  private func roles() -> [StormClient.Manners] {
-    let all = StormClient.Manners.allCases.flatMap { [StormClient.Manners](repeating: $0, count: $0.share) }
+  private func roles() -> [StormClient.Behavior] {
+    let all = StormClient.Behavior.allCases.flatMap { [StormClient.Behavior](repeating: $0, count: $0.share) }
     return (0..<connections).map { all[$0 * all.count / connections % all.count] }
   }
 
   // MARK: - What is said
 
-  private func printTitle(idle: Int, _ world: StormClient.World) {
+  private func printTitle(idle: Int, _ context: StormClient.Context) {
     print(
       "\(connections) connections for \(minutes.text(1)) minutes; idle before: \(idle.mebibytes.text(1)) MiB resident"
-        + (world.canCancel ? "" : "; requests can't be withdrawn by name, so those who would leave instead") + "\n")
+        + (context.canCancel ? "" : "; requests can't be withdrawn by name, so those who would leave instead") + "\n")
   }
 
-  private func cells(_ seen: StormWatch.Seen) -> [String] {
+  private func cells(_ observations: StormMonitor.Observations) -> [String] {
     [
-      seen.residentBytes.mebibytes.text(1), (seen.memoryInUseBytes?.mebibytes).text(1),
-      (seen.frameCacheBytes?.mebibytes).text(1), seen.hits.percentile(50).text(), seen.hits.percentile(99).text(),
-      seen.hits.max().text(),
+      observations.residentBytes.mebibytes.text(1), (observations.memoryInUseBytes?.mebibytes).text(1),
+      (observations.frameCacheBytes?.mebibytes).text(1), (observations.otherAllocatedBytes?.mebibytes).text(1),
+      observations.hits.percentile(50).text(), observations.hits.percentile(99).text(),
+      observations.hits.max().text(),
     ]
   }
 
-  private func printMemory(idle: Int, peak: Int, settled: Int, _ metrics: Metrics?) {
+  private func printMemory(idle: Int, peak: Int, settled: Int, _ metrics: DaemonMetrics?) {
     // As the daemon chooses where it is told nothing: config/photod.json.
     let standard = min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
     let budget = metrics?.memoryBudgetBytes ?? (memoryBudget > 0 ? memoryBudget << 20 : standard)

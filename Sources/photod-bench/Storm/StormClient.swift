@@ -7,7 +7,7 @@ import PhotoModel
 
 /// One client of a storm, that keeps to its manners until it is told to stop.
 struct StormClient: Sendable {
-  enum Manners: String, CaseIterable, Sendable {
+  enum Behavior: String, CaseIterable, Sendable {
     /// The gallery's mix, and a part of it in sizes that nobody has asked for.
     case gallery
     /// The largest pictures there are, in all sizes.
@@ -35,7 +35,7 @@ struct StormClient: Sendable {
   }
 
   /// What all clients know.
-  struct World: Sendable {
+  struct Context: Sendable {
     let port: UInt16
     /// Paths of images.
     let ordinary, giants: [String]
@@ -46,25 +46,25 @@ struct StormClient: Sendable {
     let stop: StopFlag
   }
 
-  let manners: Manners
+  let behavior: Behavior
   let number: Int
-  let world: World
+  let context: Context
 
   func run() {
     var random = SplitMix(state: UInt64(number) &* 0x1_0001 &+ 7)
     let client = HTTPClient(
-      port: world.port, receiveBufferBytes: manners == .slow ? 32 << 10 : nil)
-    if manners == .slow {
+      port: context.port, receiveBufferBytes: behavior == .slow ? 32 << 10 : nil)
+    if behavior == .slow {
       client.bytesPerSecond = 400_000
       client.leaveAfterSeconds = 20
     }
-    while !world.stop.isRaised {
-      switch manners {
+    while !context.stop.isRaised {
+      switch behavior {
       case .gallery: ask(client, galleryPath(&random), noCache: Int.random(in: 0..<20, using: &random) == 0)
       case .giants: ask(client, giantPath(&random), noCache: Bool.random(using: &random))
       case .deliveries: ask(client, deliveryPath(&random), noCache: Int.random(in: 0..<4, using: &random) == 0)
       case .leaver: leave(client, &random)
-      case .slow: ask(client, pick(world.ordinary + world.giants, &random) + "?targetSize=max", noCache: false)
+      case .slow: ask(client, pick(context.ordinary + context.giants, &random) + "?targetSize=max", noCache: false)
       case .canceller: cancel(client, &random)
       }
     }
@@ -79,7 +79,7 @@ struct StormClient: Sendable {
     let size = isOdd ? "\(side)x\(side)" : target.size.description
     // One in a hundred scrolls past a giant.
     let isGiant = Int.random(in: 0..<100, using: &random) == 0
-    return pick(isGiant ? world.giants : world.ordinary, &random) + "?targetSize=\(size)&contentMode=\(target.mode)"
+    return pick(isGiant ? context.giants : context.ordinary, &random) + "?targetSize=\(size)&contentMode=\(target.mode)"
   }
 
   private func giantPath(_ random: inout SplitMix) -> String {
@@ -87,7 +87,7 @@ struct StormClient: Sendable {
       "?targetSize=200x200&contentMode=aspectFill", "?targetSize=1600x1600", "?targetSize=4000x4000", "?targetSize=max",
       "?targetSize=2500x2500&format=png", "?normalizedCropRect=0.4,0.4,0.2,0.2", "?targetSize=800x800&resizeMode=fast",
     ]
-    return pick(world.giants, &random) + pick(queries, &random)
+    return pick(context.giants, &random) + pick(queries, &random)
   }
 
   private func deliveryPath(_ random: inout SplitMix) -> String {
@@ -97,7 +97,7 @@ struct StormClient: Sendable {
     ]
     let side = Int.random(in: 100...2000, using: &random)
     let isGiant = Int.random(in: 0..<20, using: &random) == 0
-    return pick(isGiant ? world.giants : world.ordinary, &random) + "?targetSize=\(side)x\(side)&"
+    return pick(isGiant ? context.giants : context.ordinary, &random) + "?targetSize=\(side)x\(side)&"
       + pick(forms, &random)
   }
 
@@ -114,7 +114,7 @@ struct StormClient: Sendable {
       outcome = Self.name(error)
     }
     note(outcome)
-    if let giant = world.giantNames[String(path.prefix { $0 != "?" })] { world.outcomes.note(giant, outcome) }
+    if let giant = context.giantNames[String(path.prefix { $0 != "?" })] { context.outcomes.note(giant, outcome) }
   }
 
   /// Before anything is there, after the first frame, or in the midst of a large body; with and without a farewell.
@@ -128,16 +128,16 @@ struct StormClient: Sendable {
       case 1:
         let side = Int.random(in: 600...2000, using: &random)
         let query = "?targetSize=\(side)x\(side)&deliveryMode=opportunistic&multipart=mixed"
-        try client.send(HTTPClient.request(pick(world.ordinary, &random) + query))
+        try client.send(HTTPClient.request(pick(context.ordinary, &random) + query))
         _ = try client.receive(frames: 1)
       default:
         client.leaveAfterSeconds = Double.random(in: 0.01..<0.3, using: &random)
         defer { client.leaveAfterSeconds = .infinity }
-        try client.send(HTTPClient.request(pick(world.ordinary, &random) + "?targetSize=max"))
+        try client.send(HTTPClient.request(pick(context.ordinary, &random) + "?targetSize=max"))
         _ = try client.receive()
       }
       note("left")
-    } catch HTTPClient.Failure.hadEnough {
+    } catch HTTPClient.Failure.timeLimitReached {
       note("left")
     } catch {
       note(Self.name(error))
@@ -146,9 +146,9 @@ struct StormClient: Sendable {
   }
 
   private func cancel(_ client: HTTPClient, _ random: inout SplitMix) {
-    guard world.canCancel else { return leave(client, &random) }
+    guard context.canCancel else { return leave(client, &random) }
     let identifier = "storm-\(UInt64.random(in: 0...UInt64.max, using: &random))"
-    let other = HTTPClient(port: world.port)
+    let other = HTTPClient(port: context.port)
     do {
       try client.send(
         HTTPClient.request(giantPath(&random) + "&requestID=\(identifier)", header: "Cache-Control: no-cache\r\n"))
@@ -161,11 +161,11 @@ struct StormClient: Sendable {
     }
   }
 
-  private func note(_ outcome: String) { world.outcomes.note(manners.rawValue, outcome) }
+  private func note(_ outcome: String) { context.outcomes.note(behavior.rawValue, outcome) }
 
   private static func name(_ error: any Error) -> String {
     switch error {
-    case HTTPClient.Failure.hadEnough: "left"
+    case HTTPClient.Failure.timeLimitReached: "left"
     case HTTPClient.Failure.closed: "closed by the daemon"
     case HTTPClient.Failure.notConnected(let code): "not connected: \(String(cString: strerror(code)))"
     default: "\(error)"

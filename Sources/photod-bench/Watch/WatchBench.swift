@@ -136,8 +136,8 @@ struct WatchBench: ParsableCommand {
     guard let port = daemon.url.split(separator: ":").last.flatMap({ UInt16($0) }) else {
       throw BenchError(description: "no port in \(daemon.url)")
     }
-    try Accounting.resetPeak(of: daemon.identifier)
-    let before = try Accounting.residentBytes(of: daemon.identifier)
+    try ProcessUsage.resetPeak(of: daemon.identifier)
+    let before = try ProcessUsage.residentBytes(of: daemon.identifier)
     let start = HTTPClient.now()
     let written = Written()
     Thread.detachNewThread { [storm] in
@@ -164,7 +164,7 @@ struct WatchBench: ParsableCommand {
       ["files", "copied in s", "all told in s", "resident before MiB", "peak MiB", "page p50 ms", "p99 ms"], labels: 0)
     table.row([
       "\(storm)", written.seconds.withLock { $0 }.text(1), seconds.text(1), before.mebibytes.text(1),
-      try Accounting.peakBytes(of: daemon.identifier).mebibytes.text(1), answers.percentile(50).text(),
+      try ProcessUsage.peakBytes(of: daemon.identifier).mebibytes.text(1), answers.percentile(50).text(),
       answers.percentile(99).text(),
     ])
     let metrics = try Command(["curl", "-fsS", daemon.url + "/metrics"]).text()
@@ -204,7 +204,7 @@ struct WatchBench: ParsableCommand {
           try daemon.waitUntilIdle()
         }
         scans.append(scan)
-        resident.append(try Accounting.residentBytes(of: daemon.identifier))
+        resident.append(try ProcessUsage.residentBytes(of: daemon.identifier))
         if isWatched { idle = try daemon.cpuSeconds { usleep(20_000_000) } * 3 }
       }
       table.row([
@@ -221,7 +221,7 @@ extension WatchBench {
   private static func bareWatches(_ paths: [String]) throws -> Double {
     let descriptor = inotify_init1(0)
     defer { close(descriptor) }
-    return try Accounting.cpuSeconds {
+    return try ProcessUsage.cpuSeconds {
       for path in paths where inotify_add_watch(descriptor, path, UInt32(IN_CREATE | IN_DELETE)) < 0 {
         throw BenchError(description: "\(path) can't be watched: \(String(cString: strerror(errno)))")
       }

@@ -3,18 +3,18 @@ import AssetLibrary
 
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy the catalogue into one file, also while a daemon serves and a scan writes.",
+    abstract: "Copy the catalogue into one file. Safe while a daemon or a scan runs.",
     discussion:
-      "It holds what exists nowhere else: identifiers, favourites, hidden pictures, albums, adjustments "
-      + "and the key of content versions. Keep it as secret as these. photod restore puts it back. Tokens are not in it, so that no copy brings back "
-      + "one that was revoked.")
+      "The catalogue holds data that exists nowhere else: identifiers, favourites, hidden assets, albums, adjustments "
+      + "and the key of content versions. Keep the copy as secret as this data. photod restore puts it back. "
+      + "The copy contains no tokens, so a restore can't bring back a revoked token.")
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The file to make.")
+  @Argument(help: "The file to write.")
   var file: String
 
-  @Flag(help: "Write over a file that is there already.")
+  @Flag(help: "Overwrite an existing file.")
   var replace = false
 
   func run() async throws {

@@ -7,12 +7,12 @@ import AssetLibrary
 
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compare the catalogue with the library folder, and with itself.",
+    abstract: "Compare the catalogue with the library folder, and check its internal consistency.",
     discussion: """
-      Prints each difference as one line, its kind and its path, and a summary. Reads only, also while a daemon serves. In \
-      a path, \\xHH is a byte that is no visible text, and two backslashes are one.
+      Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
+      runs. In a path, \\xHH is a byte that is not visible text, and two backslashes stand for one.
 
-      Exits with 0 where nothing differs, 1 where something does, 2 where it could not be checked.
+      Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check failed.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -35,7 +35,7 @@ struct Check: AsyncParsableCommand {
     print(
       "checked \(summary.files) files: "
         + (summary.differences == 0 ? "no difference" : "\(summary.differences) differences (\(found))")
-        + (summary.changedMeanwhile ? "; the library changed meanwhile" : ""))
+        + (summary.changedDuringCheck ? "; the library changed meanwhile" : ""))
     if summary.differences > 0 { throw ExitCode(1) }
   }
 }

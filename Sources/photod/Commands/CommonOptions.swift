@@ -6,25 +6,25 @@ import Telemetry
   import Glibc
 #endif
 
-/// What every command understands. Options have no defaults of their own: a flag that is not given overrules nothing.
+/// Options of every command. They have no defaults, so an option that is not given overrides nothing.
 struct CommonOptions: ParsableArguments {
   @Option(help: "A JSON file with settings; config/photod.json documents every key.")
   var config: String?
 
-  @Option(help: "The folder with the photographs. It is only read.")
+  @Option(help: "The library: the folder with the photographs.")
   var library: String?
 
   @Option(
-    help: "Where the catalogue is kept. Default: a folder of its own for each library, below ~/.local/share/photod.")
+    help: "The data folder, which holds the catalogue. Default: one folder per library, below ~/.local/share/photod.")
   var data: String?
 
-  @Option(help: "How much is logged: trace, debug, info, notice, warning, error or critical.")
+  @Option(help: "The log level: trace, debug, info, notice, warning, error or critical.")
   var logLevel: String?
 
-  @Option(name: .customLong("set"), help: "Any setting, as KEY=VALUE. Repeatable.")
+  @Option(name: .customLong("set"), help: "Set any setting, as KEY=VALUE. Repeatable.")
   var assignments: [String] = []
 
-  /// The settings, with these options and `more` above everything else.
+  /// The settings, with these options and `more` overriding all other sources.
   func settings(_ more: [String: String?] = [:]) async throws -> Settings {
     let flags = try flags(more)
     do {
@@ -34,7 +34,7 @@ struct CommonOptions: ParsableArguments {
     }
   }
 
-  /// The same as text, by key.
+  /// The effective settings as text, by key.
   func values() async throws -> [(key: String, text: String)] {
     let flags = try flags([:])
     do {
@@ -48,7 +48,7 @@ struct CommonOptions: ParsableArguments {
     var flags: [String: String] = [:]
     for assignment in assignments {
       let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { throw ValidationError("--set wants KEY=VALUE, not \(assignment)") }
+      guard parts.count == 2 else { throw ValidationError("--set needs KEY=VALUE, not \(assignment)") }
       flags[String(parts[0])] = String(parts[1])
     }
     flags["library"] = library ?? flags["library"]
@@ -59,11 +59,11 @@ struct CommonOptions: ParsableArguments {
   }
 }
 
-/// Ends a command with one line on standard error, and no usage text, for the usage was right.
+/// Ends a command with one line on standard error. Prints no usage text, because the usage was correct.
 struct CommandFailure: Error, CustomStringConvertible {
   let description: String
 
-  /// As ArgumentParser does, for a command that ends with an exit code of its own.
+  /// Prints the line as ArgumentParser does, for a command that sets its own exit code.
   func report() {
     var line = "Error: \(description)\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -7,26 +7,26 @@ import HTTPServer
 
 struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Ask a running daemon whether it is ready; for container health checks. Exits 0 if it is.")
+    abstract: "Check whether a running daemon is ready; for container health checks. Exits with 0 if it is.")
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "The address to ask; by default the first one that the settings name.")
+  @Option(help: "The daemon's address. Default: the first address in the setting listen.")
   var listen: String?
 
   func run() async throws {
     let settings = try await common.settings(["listen": listen])
     guard let text = settings.listen.first, let address = ListenAddress(text) else {
-      throw ValidationError("no address to ask")
+      throw ValidationError("no daemon address given; set --listen")
     }
-    guard let answer = Self.ask(address) else { throw CommandFailure(description: "nobody answers at \(address.text)") }
+    guard let answer = Self.ask(address) else { throw CommandFailure(description: "no response from \(address.text)") }
     guard answer.hasPrefix("HTTP/1.1 200") else {
       throw CommandFailure(description: "not ready: \(answer.split(separator: "\r\n").last ?? "")")
     }
     print("ready")
   }
 
-  /// One request on a socket of its own; the whole answer, or `nil` where there is none within five seconds.
+  /// Sends one request on a new connection. Returns the whole response, or `nil` if there is none within five seconds.
   private static func ask(_ address: ListenAddress) -> String? {
     guard let descriptor = address.connect(timeoutSeconds: 5) else { return nil }
     defer { close(descriptor) }

@@ -6,10 +6,10 @@ struct Photod: AsyncParsableCommand {
 
   static let configuration = CommandConfiguration(
     commandName: "photod",
-    abstract: "Serves a folder of photographs over HTTP, at the size asked for, upright.",
+    abstract: "Serves a folder of photographs over HTTP, upright and at any requested size.",
     version: version,
     subcommands: [
-      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, Render.self, Health.self, Token.self,
+      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, Render.self, Health.self, TokenCommand.self,
       ShowSettings.self,
     ])
 }

@@ -1,20 +1,20 @@
-/// How far something has come, in one line of at most so many columns: a bar, percent, files, rate and time left, as
-/// far as they are known and there is room.
+/// Formats the progress of a scan as one line of limited width: a bar, percent, files, rate and remaining time, as far
+/// as these are known and fit.
 struct ProgressLine {
-  private static let widestBar = 40
-  private static let narrowestBar = 8
+  private static let maximumBarWidth = 40
+  private static let minimumBarWidth = 8
 
   let files: Int
   let expected: Int?
   let filesPerSecond: Double?
 
-  /// - Parameter widestBar: columns that a bar may take at most; 0: none.
-  func text(width: Int, bar widestBar: Int = Self.widestBar) -> String {
+  /// - Parameter maximumBarWidth: maximum width of the bar in columns; 0: no bar.
+  func text(width: Int, bar maximumBarWidth: Int = Self.maximumBarWidth) -> String {
     let rate = filesPerSecond.map { "\(Self.grouped(Int($0.rounded())))/s" }
     guard let expected, expected > 0 else {
       return Self.first(of: [["\(Self.grouped(files)) files", rate], ["\(Self.grouped(files)) files"]], within: width)
     }
-    // More than were expected: new ones are all that is known of them.
+    // There may be more files than expected, if files were added.
     let share = min(Double(files) / Double(expected), 1)
     let percent = "\(Int(share * 100))%"
     let count = "\(Self.grouped(files)) of \(Self.grouped(max(expected, files))) files"
@@ -22,11 +22,11 @@ struct ProgressLine {
     if let filesPerSecond, filesPerSecond >= 0.1, expected > files {
       left = "\(Self.time(Double(expected - files) / filesPerSecond)) left"
     }
-    // What matters least goes first where there is little room.
+    // With little room, the least important parts are left out first.
     let choices = [[percent, count, rate, left], [percent, count, left], [percent, left], [percent]]
-    if widestBar > 0 {
-      if let text = Self.whole(choices, within: width - Self.narrowestBar - 3) {
-        let room = min(width - text.count - 3, widestBar)
+    if maximumBarWidth > 0 {
+      if let text = Self.firstFitting(choices, within: width - Self.minimumBarWidth - 3) {
+        let room = min(width - text.count - 3, maximumBarWidth)
         let full = Int(share * Double(room))
         return "[" + String(repeating: "=", count: full) + String(repeating: " ", count: room - full) + "] " + text
       }
@@ -34,17 +34,17 @@ struct ProgressLine {
     return Self.first(of: choices, within: width)
   }
 
-  /// The first that fits.
-  private static func whole(_ choices: [[String?]], within width: Int) -> String? {
+  /// The first choice that fits.
+  private static func firstFitting(_ choices: [[String?]], within width: Int) -> String? {
     choices.lazy.map { $0.compactMap(\.self).joined(separator: "  ") }.first { $0.count <= width }
   }
 
-  /// The first that fits; else the beginning of the last.
+  /// The first choice that fits; otherwise the beginning of the last one.
   private static func first(of choices: [[String?]], within width: Int) -> String {
-    whole(choices, within: width) ?? String(choices.last?.first??.prefix(max(width, 0)) ?? "")
+    firstFitting(choices, within: width) ?? String(choices.last?.first??.prefix(max(width, 0)) ?? "")
   }
 
-  /// 1234567 is 1,234,567.
+  /// Groups digits: 1234567 becomes 1,234,567.
   private static func grouped(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number).reversed().enumerated() {

@@ -5,15 +5,15 @@ import ImageRender
 import LibraryFolder
 import PhotoModel
 
-/// The renderer without a library: the same plan and the same rows as behind `/image`.
+/// Renders one file without a library, with the same planner and renderer as the `/image` route.
 struct Render: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Render one file at a size, upright, without a library.")
+    abstract: "Render one file upright at a given size, without a library.")
 
-  @Argument(help: "The picture: a JPEG or a PNG.")
+  @Argument(help: "The input: a JPEG or PNG file.")
   var input: String
 
-  @Option(help: "max, or WxH in pixels.")
+  @Option(help: "The target size: max, or WxH in pixels.")
   var targetSize = "max"
 
   @Option(help: "aspectFit or aspectFill.")
@@ -22,16 +22,16 @@ struct Render: AsyncParsableCommand {
   @Option(help: "exact, fast or none.")
   var resizeMode = ResizeMode.exact
 
-  @Option(help: "jpeg or png; by default what the output's name says, else jpeg.")
+  @Option(help: "jpeg or png. Default: by the output's extension, otherwise jpeg.")
   var format: OutputFormat?
 
-  @Option(help: "1...100, for JPEG.")
+  @Option(help: "The JPEG quality, from 1 to 100.")
   var quality: Int?
 
   @Option(help: "preserve or srgb.")
   var colorSpace = ColorSpace.preserve
 
-  @Option(name: .shortAndLong, help: "The file to write; it is replaced as a whole or not at all.")
+  @Option(name: .shortAndLong, help: "The file to write. It is replaced atomically.")
   var output: String
 
   @Flag(help: "Print the plan as one JSON object on standard error.")
@@ -42,7 +42,9 @@ struct Render: AsyncParsableCommand {
       targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
       format: format ?? (output.lowercased().hasSuffix(".png") ? .png : .jpeg), quality: quality,
       colorSpace: colorSpace)
-    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality is 1...100, not \(quality)") }
+    if let quality, !(1...100).contains(quality) {
+      throw ValidationError("--quality must be from 1 to 100, not \(quality)")
+    }
     do {
       let file = try LibraryFolder.file(at: input)
       let limits = CodecLimits()
@@ -60,12 +62,14 @@ struct Render: AsyncParsableCommand {
     let sides = targetSize.split(separator: "x").map { Int($0) }
     guard sides.count == 2, let width = sides[0], let height = sides[1],
       (1...TargetSize.maximumSide).contains(width), (1...TargetSize.maximumSide).contains(height)
-    else { throw ValidationError("--target-size is max, or WxH with sides from 1 to \(TargetSize.maximumSide)") }
+    else {
+      throw ValidationError("--target-size must be max, or WxH with sides from 1 to \(TargetSize.maximumSide)")
+    }
     return .size(PixelSize(width: width, height: height))
   }
 
   private func printPlan(_ plan: RenderPlan) throws {
-    struct Shape: Encodable {
+    struct Payload: Encodable {
       struct Size: Encodable {
         let width: Int
         let height: Int
@@ -74,7 +78,7 @@ struct Render: AsyncParsableCommand {
       struct Rect: Encodable {
         let x, y, width, height: Double
       }
-      /// One plane that stays on its own from the decoder to the encoder.
+      /// A plane that stays separate from the decoder to the encoder.
       struct Plane: Encodable {
         let taps: Size
         let output: Size
@@ -99,7 +103,7 @@ struct Render: AsyncParsableCommand {
       let peakBytes: Int
     }
     let decoded = plan.decodedRegion
-    let shape = Shape(
+    let shape = Payload(
       format: plan.header.format.rawValue, storedSize: .init(plan.header.storedSize),
       orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive, hasAlpha: plan.header.hasAlpha,
       region: .init(x: plan.region.x, y: plan.region.y, width: plan.region.width, height: plan.region.height),

@@ -3,19 +3,19 @@ import AssetLibrary
 
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Put a copy that photod backup made in the place of the catalogue.",
-    discussion: "No daemon and no scan may use the data folder. The present catalogue stays beside it, as "
-      + "catalogue.before-restore.sqlite. The next scan brings what was restored up to date with the library.")
+    abstract: "Replace the catalogue with a copy made by photod backup.",
+    discussion: "No daemon and no scan may use the data folder meanwhile. The current catalogue is kept as "
+      + "catalogue.before-restore.sqlite. The next scan updates the restored catalogue from the library.")
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The copy.")
+  @Argument(help: "The copy to restore.")
   var file: String
 
   func run() async throws {
     let dataFolder = try Composition.dataFolder(try await common.settings())
     let before = try CatalogueRestore(dataFolder: dataFolder).restore(from: file)
     print("restored the catalogue of \(dataFolder) from \(file)")
-    if let before { print("the one before is \(before)") }
+    if let before { print("the previous catalogue is \(before)") }
   }
 }

@@ -6,15 +6,15 @@ import ArgumentParser
 
 struct Scan: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Bring the catalogue up to date with the library folder, and exit.")
+    abstract: "Update the catalogue from the library folder, and exit.")
 
   @OptionGroup var common: CommonOptions
 
   @Flag(
     help: ArgumentHelp(
-      "What is missing is gone: remove it, however much it is.",
-      discussion: "Without this a scan removes nothing where the library's disk is not the one of the last scan, and "
-        + "keeps what is known of disks below the folder that are not mounted."))
+      "Remove all missing files from the catalogue, however many.",
+      discussion: "Without this, a scan removes nothing if the library is on another disk than at the last scan, and "
+        + "keeps entries of disks below the folder that are not mounted."))
   var acceptRemovals = false
 
   func run() async throws {
@@ -22,7 +22,7 @@ struct Scan: AsyncParsableCommand {
     let scanner = try Composition(settings).scanner()
     let display = ScanDisplay(isTerminal: isatty(STDERR_FILENO) == 1)
     do {
-      let progress = try scanner.scan(acceptingRemovals: acceptRemovals, foreseeing: true) { display.show($0) }
+      let progress = try scanner.scan(acceptingRemovals: acceptRemovals, estimatingTotal: true) { display.show($0) }
       display.finish(progress)
     } catch {
       display.clear()

@@ -4,8 +4,8 @@ import AssetLibrary
   import Glibc
 #endif
 
-/// A scan's progress on standard error: on a terminal a line with a bar that is drawn over itself, now and then a plain
-/// line elsewhere.
+/// Shows a scan's progress on standard error: on a terminal as one line with a bar, redrawn in place; otherwise as a
+/// plain line every few seconds.
 final class ScanDisplay {
   private static let interval = (terminal: Duration.milliseconds(200), elsewhere: Duration.seconds(5))
 
@@ -16,7 +16,7 @@ final class ScanDisplay {
 
   init(isTerminal: Bool) {
     self.isTerminal = isTerminal
-    // A scan that is done before the first plain line is due needs none.
+    // A scan that ends before the first plain line is due prints none.
     lastLine = isTerminal ? nil : started
   }
 
@@ -28,14 +28,14 @@ final class ScanDisplay {
     lastLine = now
     let line = ProgressLine(files: progress.files, expected: progress.expected, filesPerSecond: rate.filesPerSecond)
     if isTerminal {
-      // The last column stays free: a terminal that fills it goes to the next line.
+      // The last column stays free, because a terminal would wrap after filling it.
       write("\r" + line.text(width: Self.width() - 1) + "\u{1B}[K")
     } else {
       write("scanning: \(line.text(width: 200, bar: 0))\n")
     }
   }
 
-  /// Leaves the line to somebody else.
+  /// Clears the line for other output.
   func clear() {
     if isTerminal { write("\r\u{1B}[K") }
   }
@@ -52,16 +52,16 @@ final class ScanDisplay {
     ]
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
     if progress.removed > 0 { parts.append("\(progress.removed) gone") }
-    if progress.absentMounts > 0 {
-      parts.append("\(progress.absentMounts) \(progress.absentMounts == 1 ? "disk" : "disks") not here")
+    if progress.missingMounts > 0 {
+      parts.append("\(progress.missingMounts) \(progress.missingMounts == 1 ? "disk" : "disks") not here")
     }
     if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
-    if progress.notQuiet > 0 { parts.append("\(progress.notQuiet) still being written") }
+    if progress.unsettled > 0 { parts.append("\(progress.unsettled) still being written") }
     if progress.unreadable > 0 { parts.append("\(progress.unreadable) not indexed") }
     return parts.joined(separator: ", ")
   }
 
-  /// Of the terminal as it is now, in columns.
+  /// The current width of the terminal in columns.
   private static func width() -> Int {
     var size = winsize()
     guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -74,9 +74,9 @@ final class ScanDisplay {
   }
 }
 
-/// How fast it goes now: what was done in the last seconds weighs most.
+/// The current rate, weighted towards the last seconds.
 private struct ScanRate {
-  private static let memory = 4.0
+  private static let smoothingSeconds = 4.0
 
   private(set) var filesPerSecond: Double?
   private var last = (files: 0, seconds: 0.0)
@@ -86,7 +86,7 @@ private struct ScanRate {
     let step = seconds - last.seconds
     guard step > 0 else { return }
     let now = Double(files - last.files) / step
-    let weight = step / (step + Self.memory)
+    let weight = step / (step + Self.smoothingSeconds)
     filesPerSecond = filesPerSecond.map { $0 + (now - $0) * weight } ?? now
     last = (files, seconds)
   }

@@ -4,17 +4,20 @@ import HTTPServer
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve the library over HTTP.",
-    discussion: "Scans in the background and answers from what is indexed so far. SIGTERM finishes what is under way "
-      + "and exits; SIGHUP scans again.")
+    discussion: "Scans in the background and serves all files indexed so far. SIGTERM finishes active requests "
+      + "and exits; SIGHUP starts a scan.")
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "Where to listen: ADDRESS:PORT or unix:PATH. Repeatable. Default: 127.0.0.1:8080.")
+  @Option(help: "The address to listen on: ADDRESS:PORT or unix:PATH. Repeatable. Default: 127.0.0.1:8080.")
   var listen: [String] = []
 
   @Flag(
     help:
-      "Serve anybody who can reach the address, without asking who it is, as long as no token was made (photod token). Without either only this machine is served."
+      """
+      Serve requests from other machines without a token, as long as no token was made (photod token). Without this \
+      option and without tokens, only this machine is served.
+      """
   )
   var allowAnonymous = false
 

@@ -14,7 +14,7 @@ struct ShowSettings: AsyncParsableCommand {
       let key: String
       let environment: String
       let `default`: String
-      /// By all sources together.
+      /// The effective value from all sources.
       let value: String
     }
     let entries = zip(Settings.defaults, try await options.values()).map { setting, value in

@@ -15,11 +15,11 @@ extension ColorTests {
     let expected: (@Sendable ([UInt8]) -> [UInt8])?
   }
 
-  static func power(_ exponent: Double, _ matrix: [[Double]] = Hand.same) -> @Sendable ([UInt8]) -> [UInt8] {
-    { Hand.sRGB($0, matrix) { pow($0, exponent) } }
+  static func power(_ exponent: Double, _ matrix: [[Double]] = ReferenceColor.same) -> @Sendable ([UInt8]) -> [UInt8] {
+    { ReferenceColor.sRGB($0, matrix) { pow($0, exponent) } }
   }
 
-  static let p3: @Sendable ([UInt8]) -> [UInt8] = { Hand.sRGB($0, Hand.p3, Hand.light) }
+  static let p3: @Sendable ([UInt8]) -> [UInt8] = { ReferenceColor.sRGB($0, ReferenceColor.p3, ReferenceColor.light) }
 
   static func damaged(_ chunk: PNGChunk) -> PNGChunk {
     var chunk = chunk
@@ -44,7 +44,7 @@ extension ColorTests {
     Numbers(
       testDescription: "Adobe RGB by numbers",
       chunks: [.chromaticities(ICCFile.d65 + ICCFile.adobePrimaries), .gamma(45_470)],
-      expected: power(2.199_218_75, Hand.adobe)),
+      expected: power(2.199_218_75, ReferenceColor.adobe)),
     Numbers(
       testDescription: "iCCP outranks sRGB and gAMA", chunks: [PNGChunk("sRGB", [0]), .gamma(100_000)],
       profile: ICCFile.displayP3, expected: p3),
@@ -99,7 +99,7 @@ extension ColorTests {
   func grayByNumbers(_ depth: Int) throws {
     let asIs = Self.grays.map { [UInt8](repeating: $0[0], count: 3) }
     let file = PNGFile(.gray(depth: depth)) { $0.chunks = [.gamma(100_000)] }.encoded(Self.patches(asIs))
-    let expected = asIs.map { Hand.sRGB($0, Hand.same) { $0 } }
+    let expected = asIs.map { ReferenceColor.sRGB($0, ReferenceColor.same) { $0 } }
     let converted = try render(file, Self.asked(128, .srgb))
     #expect(converted.channels == 1 && Self.isClose(Self.middles(converted.pixels, 8), expected, 2))
     for format in OutputFormat.allCases {
@@ -130,7 +130,7 @@ extension ColorTests {
         $0.colorSpace = camera.colorSpace
       }
     }.encoded(Self.patches(Self.colors))
-    let expected = camera.isAdobe ? Self.colors.map(Self.power(2.199_218_75, Hand.adobe)) : Self.colors
+    let expected = camera.isAdobe ? Self.colors.map(Self.power(2.199_218_75, ReferenceColor.adobe)) : Self.colors
     let converted = try render(file, Self.asked(160, .srgb))
     #expect(Self.isClose(Self.middles(converted.pixels, Self.colors.count), expected, 5))
     let kept = try render(file, Self.asked(160, .preserve, .jpeg))

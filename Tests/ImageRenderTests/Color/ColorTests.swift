@@ -81,16 +81,16 @@ struct ColorTests {
   static let conversions = [
     Conversion(
       testDescription: "Display P3", profile: ICCFile.displayP3,
-      expected: colors.map { Hand.sRGB($0, Hand.p3, Hand.light) }),
+      expected: colors.map { ReferenceColor.sRGB($0, ReferenceColor.p3, ReferenceColor.light) }),
     Conversion(
       testDescription: "Display P3 in version 2", profile: ICCFile.rgb(ICCFile.displayP3Primaries, version: 2.1),
-      expected: colors.map { Hand.sRGB($0, Hand.p3, Hand.light) }),
+      expected: colors.map { ReferenceColor.sRGB($0, ReferenceColor.p3, ReferenceColor.light) }),
     Conversion(
       testDescription: "Adobe RGB", profile: ICCFile.adobeRGB,
-      expected: colors.map { Hand.sRGB($0, Hand.adobe) { pow($0, 2.199_218_75) } }),
+      expected: colors.map { ReferenceColor.sRGB($0, ReferenceColor.adobe) { pow($0, 2.199_218_75) } }),
     Conversion(
       testDescription: "linear light", profile: ICCFile.rgb(ICCFile.sRGBPrimaries, exponent: 1),
-      expected: colors.map { Hand.sRGB($0, Hand.same) { $0 } }, jpegTolerance: 14),
+      expected: colors.map { ReferenceColor.sRGB($0, ReferenceColor.same) { $0 } }, jpegTolerance: 14),
     Conversion(testDescription: "sRGB", profile: ICCFile.sRGB, expected: colors),
     Conversion(
       testDescription: "sRGB in version 2", profile: ICCFile.rgb(ICCFile.sRGBPrimaries, version: 2.1), expected: colors),
@@ -157,7 +157,7 @@ struct ColorTests {
     let card = Pixels.orientationCard(width: 160, height: 120)
     var expected = card
     for i in 0..<card.width * card.height {
-      let pixel = Hand.sRGB(Array(card.bytes[i * 3..<i * 3 + 3]), Hand.p3, Hand.light)
+      let pixel = ReferenceColor.sRGB(Array(card.bytes[i * 3..<i * 3 + 3]), ReferenceColor.p3, ReferenceColor.light)
       expected.bytes.replaceSubrange(i * 3..<i * 3 + 3, with: pixel)
     }
     let file = JPEGFile {
@@ -175,7 +175,7 @@ struct ColorTests {
   @Test("gray with a gray profile: kept, or given sRGB's curve; gray it stays", arguments: [8, 16])
   func gray(_ depth: Int) throws {
     let profile = ICCFile.gray(exponent: 1.4)
-    let expected = Self.grays.map { [UInt8](repeating: Hand.sample(pow(Double($0[0]) / 255, 1.4)), count: 3) }
+    let expected = Self.grays.map { [UInt8](repeating: ReferenceColor.sample(pow(Double($0[0]) / 255, 1.4)), count: 3) }
     let asIs = Self.grays.map { [UInt8](repeating: $0[0], count: 3) }
     let rgb = Self.patches(asIs)
     let files =

@@ -28,8 +28,8 @@ extension ColorTests {
   func inks(_ colorSpace: ColorSpace) throws {
     let (c, m, y) = (ICCFile.inks[0], ICCFile.inks[1], ICCFile.inks[2])
     let expected =
-      [[UInt8](repeating: 255, count: 3)] + [c, m, y].map { Hand.sRGB(lightness: $0.0, a: $0.1, b: $0.2) }
-      + [Hand.sRGB(lightness: ICCFile.blackInk, a: 0, b: 0)]
+      [[UInt8](repeating: 255, count: 3)] + [c, m, y].map { ReferenceColor.sRGB(lightness: $0.0, a: $0.1, b: $0.2) }
+      + [ReferenceColor.sRGB(lightness: ICCFile.blackInk, a: 0, b: 0)]
     for (name, change) in [
       ("CMYK", { (_: inout JPEGFile) in }), ("YCCK", { $0.color = .ycck }),
       ("without Adobe's marker", { $0.hasAdobeMarker = false }), ("progressive", { $0.isProgressive = true }),

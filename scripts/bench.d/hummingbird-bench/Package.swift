@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 
-// A contestant of scripts/bench serve: SwiftNIO by way of hummingbird, answering with one file from memory. It is built in
-// a folder of its own and is no part of photod.
+// A contestant of scripts/bench serve: a hummingbird (SwiftNIO) server that sends one file from memory. It is built in a
+// separate folder and is not part of photod.
 
 import PackageDescription
 

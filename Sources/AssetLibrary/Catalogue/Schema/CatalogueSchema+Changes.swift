@@ -1,9 +1,9 @@
-// Migration 5: what changed, and with which token. Triggers note it, so that no writer can forget to; they also see to it
-// that an object's revision is the token of its last change. What a change is, is in the list of columns below: files,
-// placeholders and moments are none.
+// Migration 5: the history of changes. Triggers record each change, so no writing code can forget it, and set an
+// object's revision to the token of its last change. The lists of columns below define a change; files, placeholders
+// and moments are not part of it.
 
 extension CatalogueSchema {
-  /// What the world may see of an asset, without its place.
+  /// The columns of an asset that clients see, without its location.
   private static let assetColumns = [
     "contentVersion", "mediaType", "mediaSubtypes", "sourceType", "uniformTypeIdentifier", "isRAW", "originalFilename",
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
@@ -21,12 +21,12 @@ extension CatalogueSchema {
     "(\(list(columns, of: "NEW"))) IS NOT (\(list(columns, of: "OLD")))"
   }
 
-  /// Of the change that is being made.
+  /// The token of the running change.
   private static let token = "(SELECT value FROM library WHERE key = 'token')"
-  private static let isPlaceOnly = "(\(differ(placeColumns)) AND NOT (\(differ(assetColumns))))"
-  /// The revision for who may not know places: that of before, where only the place is another now.
-  private static let placelessRevision =
-    "CASE WHEN \(isPlaceOnly) THEN coalesce(OLD.placelessRevision, OLD.revision) END"
+  private static let isLocationOnly = "(\(differ(placeColumns)) AND NOT (\(differ(assetColumns))))"
+  /// The revision for principals without the location scope: unchanged if only the location changed.
+  private static let nonLocationRevision =
+    "CASE WHEN \(isLocationOnly) THEN coalesce(OLD.nonLocationRevision, OLD.revision) END"
 
   static let changes = """
     -- A row for each commit that changed the library.
@@ -34,32 +34,32 @@ extension CatalogueSchema {
       token INTEGER PRIMARY KEY,
       -- Milliseconds since 1970.
       time INTEGER NOT NULL,
-      -- Of the rows below, how many it has.
+      -- The number of its rows in changedObject and changedMember.
       objects INTEGER NOT NULL,
-      -- It is none for who may not know places.
-      isPlaceOnly INTEGER NOT NULL
+      -- Invisible to principals without the location scope.
+      isLocationOnly INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX changeOfMoreThanPlaces ON change (token) WHERE isPlaceOnly = 0;
-    -- What it changed: each object once.
+    CREATE INDEX changeBeyondLocation ON change (token) WHERE isLocationOnly = 0;
+    -- The objects that it changed, each once.
     CREATE TABLE changedObject (
       token INTEGER NOT NULL,
-      -- 0 an asset, 1 a collection.
+      -- 0 for an asset, 1 for a collection.
       kind INTEGER NOT NULL,
       -- The object's row number.
       object INTEGER NOT NULL,
       -- 0 inserted, 1 updated, 2 deleted.
       event INTEGER NOT NULL,
-      -- The asset has another content version.
+      -- The asset has a new content version.
       isContentChanged INTEGER NOT NULL,
-      -- Nothing but the asset's place is another.
-      isPlaceOnly INTEGER NOT NULL,
+      -- Only the asset's location changed.
+      isLocationOnly INTEGER NOT NULL,
       PRIMARY KEY (token, kind, object)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE changedMember (
       token INTEGER NOT NULL,
       collection INTEGER NOT NULL,
       asset INTEGER NOT NULL,
-      -- 0 came, 1 moved, 2 went.
+      -- 0 added, 1 moved, 2 removed.
       event INTEGER NOT NULL,
       PRIMARY KEY (token, collection, asset)
     ) STRICT, WITHOUT ROWID;
@@ -67,19 +67,19 @@ extension CatalogueSchema {
     CREATE TABLE deletedCollection (
       id INTEGER PRIMARY KEY,
       localIdentifier TEXT NOT NULL,
-      -- The token of the change that it went with.
+      -- The token of the change that deleted it.
       revision INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX deletedCollectionByRevision ON deletedCollection (revision);
-    -- The oldest token that what came after is still known of.
+    -- The oldest token from which the history is complete.
     INSERT INTO library SELECT 'historyStart', value FROM library WHERE key = 'token';
 
-    -- The token of the last change that one may know of who may not know places; none: `revision`.
-    ALTER TABLE asset ADD COLUMN placelessRevision INTEGER;
-    -- Somebody said where it was taken; what its file says does not count any more.
+    -- The token of the last change that is visible without the location scope; NULL means `revision`.
+    ALTER TABLE asset ADD COLUMN nonLocationRevision INTEGER;
+    -- A user set the location, which takes precedence over the file's.
     ALTER TABLE asset ADD COLUMN hasUserLocation INTEGER NOT NULL DEFAULT 0 CHECK (hasUserLocation IN (0, 1));
 
-    -- Anew, so that the number of a collection is never given out twice, as an asset's is not.
+    -- Recreated with AUTOINCREMENT, so that a collection's row number is never reused, like an asset's.
     CREATE TABLE newCollection (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       localIdentifier TEXT NOT NULL UNIQUE,
@@ -87,12 +87,12 @@ extension CatalogueSchema {
       type TEXT NOT NULL CHECK (type IN ('album', 'smartAlbum', 'folder')),
       subtype TEXT NOT NULL,
       title TEXT,
-      -- The folder that it lies in; none: at the top.
+      -- The parent folder; NULL at the top level.
       parent INTEGER REFERENCES collection (id) ON DELETE CASCADE,
-      -- Its place among those in the same folder, from the front; gaps are left.
+      -- Its position in the folder, ascending; with gaps.
       position INTEGER NOT NULL DEFAULT 0,
       keyAsset INTEGER REFERENCES asset (id) ON DELETE SET NULL,
-      -- Of a smart album: a predicate over the keys of an asset, and sort descriptors.
+      -- For a smart album: a predicate over asset keys, and sort descriptors.
       rule TEXT,
       ruleOrder TEXT,
       revision INTEGER NOT NULL,
@@ -103,38 +103,38 @@ extension CatalogueSchema {
       FROM collection;
     DROP TABLE collection;
     ALTER TABLE newCollection RENAME TO collection;
-    -- In the order of a folder, and in that of a list of all: smart albums, folders, albums.
+    -- The orders of a folder, and of the list of all collections: smart albums, folders, albums.
     CREATE INDEX collectionByParent ON collection (parent, position);
     CREATE INDEX collectionByType ON collection (type DESC, position);
     CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
 
     CREATE TRIGGER noteInsertedAsset AFTER INSERT ON asset BEGIN
       INSERT INTO changedObject VALUES (\(token), 0, NEW.id, 0, 0, 0)
-        ON CONFLICT DO UPDATE SET event = 1, isContentChanged = 1, isPlaceOnly = 0;
+        ON CONFLICT DO UPDATE SET event = 1, isContentChanged = 1, isLocationOnly = 0;
     END;
     CREATE TRIGGER noteUpdatedAsset AFTER UPDATE OF \(list(assetColumns + placeColumns + ["revision"])) ON asset
       WHEN \(differ(assetColumns + placeColumns + ["revision"]))
     BEGIN
       INSERT INTO changedObject
-        VALUES (\(token), 0, NEW.id, 1, NEW.contentVersion <> OLD.contentVersion, \(isPlaceOnly))
+        VALUES (\(token), 0, NEW.id, 1, NEW.contentVersion <> OLD.contentVersion, \(isLocationOnly))
         ON CONFLICT DO UPDATE SET isContentChanged = max(isContentChanged, excluded.isContentChanged),
-          isPlaceOnly = min(isPlaceOnly, excluded.isPlaceOnly);
-      UPDATE asset SET revision = \(token), placelessRevision = \(placelessRevision)
-        WHERE id = NEW.id AND (revision <> \(token) OR placelessRevision IS NOT \(placelessRevision));
+          isLocationOnly = min(isLocationOnly, excluded.isLocationOnly);
+      UPDATE asset SET revision = \(token), nonLocationRevision = \(nonLocationRevision)
+        WHERE id = NEW.id AND (revision <> \(token) OR nonLocationRevision IS NOT \(nonLocationRevision));
     END;
-    -- What came and went with one change was never there.
+    -- An asset that is inserted and deleted within one change leaves no entry.
     CREATE TRIGGER noteDeletedAsset AFTER DELETE ON asset BEGIN
       INSERT INTO changedObject VALUES (\(token), 0, OLD.id, 2, 0, 0)
-        ON CONFLICT DO UPDATE SET event = CASE event WHEN 0 THEN 3 ELSE 2 END, isContentChanged = 0, isPlaceOnly = 0;
+        ON CONFLICT DO UPDATE SET event = CASE event WHEN 0 THEN 3 ELSE 2 END, isContentChanged = 0, isLocationOnly = 0;
       DELETE FROM changedObject WHERE token = \(token) AND kind = 0 AND object = OLD.id AND event = 3;
     END;
-    -- An asset may come back, and go again.
+    -- An asset can be restored and deleted again.
     DROP TRIGGER rememberDeletedAsset;
     CREATE TRIGGER rememberDeletedAsset AFTER DELETE ON asset BEGIN
       INSERT OR REPLACE INTO deletedAsset VALUES (OLD.id, OLD.localIdentifier, \(token));
     END;
 
-    -- A folder changes with what is in it.
+    -- A folder changes when a collection is added to it or removed from it.
     CREATE TRIGGER noteInsertedCollection AFTER INSERT ON collection BEGIN
       INSERT INTO changedObject VALUES (\(token), 1, NEW.id, 0, 0, 0)
         ON CONFLICT DO UPDATE SET event = 1;
@@ -159,7 +159,7 @@ extension CatalogueSchema {
       UPDATE collection SET revision = \(token) WHERE id = OLD.parent AND revision <> \(token);
     END;
 
-    -- An album changes with its members.
+    -- An album changes when its members change.
     CREATE TRIGGER noteInsertedMember AFTER INSERT ON member BEGIN
       INSERT INTO changedMember VALUES (\(token), NEW.collection, NEW.asset, 0)
         ON CONFLICT DO UPDATE SET event = CASE event WHEN 2 THEN 1 ELSE event END;

@@ -1,6 +1,6 @@
-// Migration 3: an asset may be made of several files (RAW beside JPEG, a live photo's picture and video), and there are
-// collections. The tables of assets and files are written anew; the scan that follows reads every file again, for what
-// is asked of it now was not kept before.
+// Migration 3: assets of several files (RAW with JPEG, a live photo's picture and video), and collections. The tables
+// of assets and files are recreated; the next scan reads every file again, because the new columns were not stored
+// before.
 
 import Foundation
 import GRDB
@@ -20,7 +20,7 @@ extension CatalogueSchema {
     try db.execute(sql: counters)
   }
 
-  /// What is in a smart album, in the language of predicates, and in which order it is shown.
+  /// The smart albums: their rules as predicates, and their sort orders.
   private static let smartAlbums: [(subtype: String, title: String, rule: String, order: String)] = [
     ("smartAlbumUserLibrary", "Library", "TRUEPREDICATE", "-creationDate"),
     ("smartAlbumRecentlyAdded", "Recently Added", "TRUEPREDICATE", "-addedDate"),
@@ -38,7 +38,7 @@ extension CatalogueSchema {
 
   private static let assetsAndFiles = """
     CREATE TABLE newAsset (
-      -- Never given out twice: who holds a list of these numbers is not shown another asset for one that is gone.
+      -- Never reused: a stored list of row numbers must not show another asset in place of a deleted one.
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       localIdentifier TEXT NOT NULL UNIQUE,
       contentVersion TEXT NOT NULL,
@@ -49,23 +49,23 @@ extension CatalogueSchema {
       mediaSubtypes INTEGER NOT NULL DEFAULT 0,
       sourceType INTEGER NOT NULL DEFAULT 1,
       uniformTypeIdentifier TEXT NOT NULL,
-      -- Any of its files is a camera's raw data.
+      -- Any of its files is RAW.
       isRAW INTEGER NOT NULL DEFAULT 0 CHECK (isRAW IN (0, 1)),
-      -- For people: bytes that are no text stand as U+FFFD. The name itself is the file's.
+      -- For display: bytes that are not valid UTF-8 appear as U+FFFD. The exact name is in `file`.
       originalFilename TEXT NOT NULL,
       fileSize INTEGER NOT NULL,
-      -- Of the upright picture.
+      -- Of the picture after its orientation is applied.
       pixelWidth INTEGER NOT NULL,
       pixelHeight INTEGER NOT NULL,
       orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
       hasAlpha INTEGER NOT NULL CHECK (hasAlpha IN (0, 1)),
-      -- In seconds.
+      -- Seconds.
       duration REAL NOT NULL DEFAULT 0,
       -- Milliseconds since 1970.
       creationDate INTEGER NOT NULL,
       creationDateSource TEXT NOT NULL,
       modificationDate INTEGER NOT NULL,
-      -- When the library came to know it.
+      -- When the asset was added to the library.
       addedDate INTEGER NOT NULL,
       latitude REAL,
       longitude REAL,
@@ -74,7 +74,7 @@ extension CatalogueSchema {
       cameraModel TEXT,
       isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
       isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
-      -- JSON, of what was done to it without touching its file.
+      -- JSON: non-destructive edits.
       adjustments TEXT,
       burstIdentifier TEXT,
       representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
@@ -82,11 +82,11 @@ extension CatalogueSchema {
       burstSelectionTypes INTEGER NOT NULL DEFAULT 0,
       placeholder BLOB CHECK (length(placeholder) <= 64),
       placeholderVersion TEXT,
-      -- Where a listing shows it: 1, of a burst that another picture stands for, only among all of a burst; 2, hidden,
-      -- only among the hidden; 3 only where both are asked for; 0 everywhere.
+      -- Which listings include it: 0 all; 1 only those that include all burst assets (it is a burst picture that
+      -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
       listing INTEGER NOT NULL GENERATED ALWAYS AS (
         isHidden * 2 + (burstIdentifier IS NOT NULL AND representsBurst = 0 AND burstSelectionTypes = 0)) VIRTUAL,
-      -- A bit for each counter that it is counted by: see the table of counters.
+      -- A bit for each counter that counts it: see the table `counter`.
       counted INTEGER NOT NULL GENERATED ALWAYS AS (
         1 | (isFavorite << 1) | ((mediaType = 2) << 2) | ((mediaSubtypes & 1) << 3) | (representsBurst << 4)
           | ((mediaSubtypes >> 2 & 1) << 5) | ((mediaSubtypes >> 1 & 1) << 6) | ((mediaSubtypes >> 4 & 1) << 7)
@@ -98,7 +98,7 @@ extension CatalogueSchema {
       latitude, longitude, altitude, cameraMake, cameraModel, isFavorite, isHidden, placeholder, placeholderVersion)
     SELECT asset.id, localIdentifier, contentVersion, revision,
       CASE mediaType WHEN 'image' THEN 1 WHEN 'video' THEN 2 WHEN 'audio' THEN 3 ELSE 0 END, uniformTypeIdentifier,
-      -- The scan that follows names it.
+      -- The next scan fills it in.
       '', file.size, pixelWidth, pixelHeight, orientation, hasAlpha, creationDate, creationDateSource,
       modificationDate, modificationDate, latitude, longitude, altitude, cameraMake, cameraModel, isFavorite, isHidden,
       placeholder, placeholderVersion
@@ -107,26 +107,26 @@ extension CatalogueSchema {
     CREATE TABLE newFile (
       id INTEGER PRIMARY KEY,
       asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
-      -- PHAssetResourceType, of an asset's file: the picture or video that it is, or what goes with that.
+      -- PHAssetResourceType: the role of an asset's file, as the primary picture or video, or as a companion of it.
       role TEXT CHECK (role IN ('photo', 'video', 'alternatePhoto', 'pairedVideo')),
       isPrimary INTEGER NOT NULL DEFAULT 0 CHECK (isPrimary IN (0, 1)),
-      -- Bytes below the library's root. One that begins with a NUL, which no path can, stands for none: another file has
-      -- taken this one's place, and where it went is not known yet.
+      -- Bytes relative to the library's root. A path that begins with a NUL, which no real path can, means none:
+      -- another file has taken this path, and this file's new path is not known yet.
       path BLOB NOT NULL UNIQUE,
       inode INTEGER NOT NULL,
       size INTEGER NOT NULL,
       -- Nanoseconds since 1970.
       modified INTEGER NOT NULL,
-      -- A digest of the size and of the file's first and last bytes: by it a file is found again that was moved from one
-      -- disk to another.
+      -- A digest of the size and of the file's first and last bytes. It identifies a file that was moved to another
+      -- disk.
       fingerprint BLOB CHECK (length(fingerprint) = 16),
-      -- What the file itself says, for what belongs together: its uniform type identifier, its date in milliseconds where it names one,
-      -- Apple's identifiers of live photos and bursts.
+      -- Metadata of the file that decides which files belong together: its uniform type identifier, its embedded date
+      -- in milliseconds, if any, and Apple's identifiers of live photos and bursts.
       type TEXT,
-      toldDate INTEGER,
+      embeddedDate INTEGER,
       contentIdentifier TEXT,
       burst TEXT,
-      -- It holds the video of a live photo itself.
+      -- The file contains a live photo's video.
       isLive INTEGER NOT NULL DEFAULT 0,
       thumbnailOffset INTEGER,
       thumbnailLength INTEGER,
@@ -166,29 +166,29 @@ extension CatalogueSchema {
       type TEXT NOT NULL CHECK (type IN ('album', 'smartAlbum', 'folder')),
       subtype TEXT NOT NULL,
       title TEXT,
-      -- The folder that it lies in; none: at the top.
+      -- The parent folder; NULL at the top level.
       parent INTEGER REFERENCES collection (id) ON DELETE CASCADE,
-      -- Its place among those in the same folder, from the front; gaps are left.
+      -- Its position in the folder, ascending; with gaps.
       position INTEGER NOT NULL DEFAULT 0,
       keyAsset INTEGER REFERENCES asset (id) ON DELETE SET NULL,
-      -- Of a smart album: a predicate over the keys of an asset, and sort descriptors.
+      -- For a smart album: a predicate over asset keys, and sort descriptors.
       rule TEXT,
       ruleOrder TEXT,
       revision INTEGER NOT NULL,
       CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
     ) STRICT;
-    -- In the order of a folder, and in that of a list of all: smart albums, folders, albums.
+    -- The orders of a folder, and of the list of all collections: smart albums, folders, albums.
     CREATE INDEX collectionByParent ON collection (parent, position);
     CREATE INDEX collectionByType ON collection (type DESC, position);
     CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
 
     CREATE TABLE member (
       collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
-      -- Its place in the album, from the front; gaps are left.
+      -- Its position in the album, ascending; with gaps.
       position INTEGER NOT NULL,
       asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
-      -- Copies of the asset's own, kept true by triggers: an album's dates and counts are then read off an index. Whoever
-      -- inserts gives what the asset has.
+      -- Copies of the asset's columns, kept up to date by triggers, so that an album's dates and counts are read from
+      -- an index. An insertion must supply the asset's values.
       creationDate INTEGER NOT NULL,
       listing INTEGER NOT NULL,
       PRIMARY KEY (collection, position)
@@ -198,8 +198,8 @@ extension CatalogueSchema {
     """
 
   private static let counters = """
-    -- Counting a million rows takes a tenth of a second; these are kept instead. A row for each bit of `counted` and each
-    -- value of `listing`.
+    -- Stored counters, because counting a million rows takes a tenth of a second. A row for each bit of `counted` and
+    -- each value of `listing`.
     CREATE TABLE counter (
       listing INTEGER NOT NULL,
       bit INTEGER NOT NULL,
@@ -226,7 +226,7 @@ extension CatalogueSchema {
       UPDATE counter SET value = value + 1 WHERE listing = NEW.listing AND NEW.counted >> bit & 1;
     END;
 
-    -- How many members an album has, for each value of `listing`.
+    -- The number of members of an album, for each value of `listing`.
     CREATE TABLE memberCount (
       collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
       listing INTEGER NOT NULL,

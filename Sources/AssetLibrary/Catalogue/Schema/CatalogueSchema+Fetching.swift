@@ -1,9 +1,10 @@
-// Migration 4: what makes a fetch over a million assets as quick as one over ten. A test reads the plans of SQLite for all
-// that is to be quick.
+// Migration 4: indexes and counters that keep fetches fast for a million assets. A test checks SQLite's query plans of
+// all fetches that must be fast.
 
 extension CatalogueSchema {
   static let fetching = """
-    -- Newest first in each kind of album. `listing` is in them, so that what a listing leaves out is passed over unread.
+    -- Newest first for each kind of smart album. The indexes contain `listing`, so that unlisted assets are skipped
+    -- without reading their rows.
     CREATE INDEX favoriteByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE isFavorite = 1;
     CREATE INDEX videoByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE mediaType = 2;
     CREATE INDEX hiddenByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE isHidden = 1;
@@ -16,7 +17,8 @@ extension CatalogueSchema {
     CREATE INDEX depthByDate ON asset (creationDate DESC, localIdentifier, listing) WHERE (mediaSubtypes & 16) <> 0;
     CREATE INDEX assetByAddition ON asset (addedDate DESC, localIdentifier, listing);
 
-    -- How many assets are of a day (UTC: milliseconds since 1970 by 86,400,000, rounded down), for each value of `listing`.
+    -- The number of assets of each day (UTC: milliseconds since 1970 divided by 86,400,000, rounded down), for each
+    -- value of `listing`.
     CREATE TABLE dayCount (
       day INTEGER NOT NULL,
       listing INTEGER NOT NULL,
@@ -26,7 +28,7 @@ extension CatalogueSchema {
     INSERT INTO dayCount
       SELECT \(day("creationDate")), listing, count(*) FROM asset GROUP BY 1, 2;
 
-    -- Days whose moments are to be made anew.
+    -- Days whose moments must be recomputed.
     CREATE TABLE staleDay (
       day INTEGER PRIMARY KEY
     ) STRICT;
@@ -51,27 +53,27 @@ extension CatalogueSchema {
       INSERT OR IGNORE INTO staleDay VALUES (\(day("OLD.creationDate"))), (\(day("NEW.creationDate")));
     END;
 
-    -- What was taken together: the listed assets of a stretch of time, both ends included. Two sets of them: those of the
-    -- one (`isByPlace`) also end where the place changes, and are for those who may know places.
+    -- Moments: listed assets that were taken together, in a period with both ends included. There are two sets: moments
+    -- with `splitsByLocation` also end where the location changes, and are for principals with the location scope.
     CREATE TABLE moment (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       localIdentifier TEXT NOT NULL UNIQUE,
-      isByPlace INTEGER NOT NULL,
+      splitsByLocation INTEGER NOT NULL,
       startDate INTEGER NOT NULL,
       endDate INTEGER NOT NULL,
       assetCount INTEGER NOT NULL,
-      -- Of its last change.
+      -- The token of its last change.
       revision INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX momentByDate ON moment (isByPlace, startDate, id);
-    -- The zone in whose days moments lie.
+    CREATE INDEX momentByDate ON moment (splitsByLocation, startDate, id);
+    -- The time zone that divides moments into days.
     INSERT INTO library VALUES ('momentZone', '');
 
-    -- The identifiers of assets that are gone, for who holds a list with them.
+    -- The identifiers of deleted assets, for fetch results that still list them.
     CREATE TABLE deletedAsset (
       id INTEGER PRIMARY KEY,
       localIdentifier TEXT NOT NULL,
-      -- The token of the change that it went with.
+      -- The token of the change that deleted it.
       revision INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX deletedAssetByIdentifier ON deletedAsset (localIdentifier);
@@ -81,7 +83,7 @@ extension CatalogueSchema {
     END;
     """
 
-  /// Rounds down, also before 1970.
+  /// The day number of an SQL expression in milliseconds; rounds down, also before 1970.
   static func day(_ milliseconds: String) -> String {
     "(\(milliseconds) - ((\(milliseconds) % 86400000) + 86400000) % 86400000) / 86400000"
   }

@@ -1,27 +1,27 @@
-// Migration 7: what there is for somebody who may see some collections and nothing else.
+// Migration 7: limited libraries, for principals that may see only some collections.
 //
-// A limited library stands for one set of granted collections, and holds a row for each collection and each asset that is
-// in it, with copies of all that a fetch enters or leaves an index by. So every read for a limited principal begins at rows
-// of its own and goes from there to others by their keys: nothing outside is ever met, passed over or counted, and what is
-// outside is looked for in the same way, and as long, as what never was.
+// A limited library stands for one set of granted collections. It has a row for each visible collection and asset, with
+// copies of all columns that an index needs. So every read for a limited principal starts at rows of its own and
+// reaches others by key. It never reads, skips or counts an invisible object, and looking one up takes the same steps
+// and time as looking up one that never existed.
 //
-// Triggers keep it true, so that no writer has to know of it. An asset is in as many of the library's albums as `sources`
-// says, and goes with the last.
+// Triggers maintain these tables, so writing code need not know about them. `sources` counts the library's albums that
+// contain an asset; the asset leaves the library with the last of them.
 
 extension CatalogueSchema {
   static let limitedAccess = """
-    -- One for each set of granted collections that somebody asked with.
+    -- One row for each set of granted collections that a principal has used.
     CREATE TABLE limitedLibrary (
-      -- Never given out twice.
+      -- Never reused.
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       -- A digest of the granted identifiers.
       granted BLOB NOT NULL UNIQUE CHECK (length(granted) = 32),
-      -- The token of the last change of anything in it, also for those who may not know of places. Nothing else moves them.
+      -- The token of the last visible change, in all and without location-only changes. Other changes do not move them.
       revision INTEGER NOT NULL,
-      placelessRevision INTEGER NOT NULL,
-      -- The token when it was made: what was before is not known.
+      nonLocationRevision INTEGER NOT NULL,
+      -- The token at its creation: its history begins there.
       madeRevision INTEGER NOT NULL,
-      -- Milliseconds since 1970, to within a day: one that nobody uses goes.
+      -- The last use, in milliseconds since 1970, accurate to a day. Unused libraries are deleted.
       usedDate INTEGER NOT NULL
     ) STRICT;
 
@@ -32,13 +32,13 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX limitedGrantByLibrary ON limitedGrant (library);
 
-    -- What is granted, what lies in granted folders, and the smart albums, which show what there is.
+    -- The granted collections, the contents of granted folders, and the smart albums, which show only visible assets.
     CREATE TABLE limitedCollection (
       collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
-      -- The token of the change that it came with.
+      -- The token of the change that made it visible.
       came INTEGER NOT NULL,
-      -- Copies.
+      -- Copies of the columns in the whole library.
       localIdentifier TEXT NOT NULL,
       type TEXT NOT NULL,
       position INTEGER NOT NULL,
@@ -50,10 +50,10 @@ extension CatalogueSchema {
     CREATE TABLE limitedAsset (
       asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
-      -- In how many of the library's albums it is.
+      -- The number of the library's albums that contain it.
       sources INTEGER NOT NULL,
       came INTEGER NOT NULL,
-      -- Copies.
+      -- Copies of the columns in the whole library.
       localIdentifier TEXT NOT NULL,
       creationDate INTEGER NOT NULL,
       addedDate INTEGER NOT NULL,
@@ -71,20 +71,20 @@ extension CatalogueSchema {
         + "WHERE (counted & \(bit)) <> 0;"
     }.joined(separator: "\n"))
 
-    -- The identifiers of what was in it and is no more: 0, an asset; 1, a collection.
+    -- The identifiers of objects that have left the library. Kind 0 is an asset, 1 a collection.
     CREATE TABLE limitedGone (
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
       kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
       object INTEGER NOT NULL,
       localIdentifier TEXT NOT NULL,
-      -- The token of the change that it last went with.
+      -- The token of the change with which it last left.
       went INTEGER NOT NULL,
       PRIMARY KEY (library, kind, object)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX limitedGoneByIdentifier ON limitedGone (library, localIdentifier);
     CREATE INDEX limitedGoneByToken ON limitedGone (went);
 
-    -- As counter and dayCount.
+    -- Like counter and dayCount.
     CREATE TABLE limitedCount (
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
       bit INTEGER NOT NULL,
@@ -100,26 +100,27 @@ extension CatalogueSchema {
       PRIMARY KEY (library, day, listing)
     ) STRICT, WITHOUT ROWID;
 
-    -- As moment and staleDay.
+    -- Like moment and staleDay.
     CREATE TABLE limitedMoment (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
       localIdentifier TEXT NOT NULL UNIQUE,
-      isByPlace INTEGER NOT NULL,
+      splitsByLocation INTEGER NOT NULL,
       startDate INTEGER NOT NULL,
       endDate INTEGER NOT NULL,
       assetCount INTEGER NOT NULL,
       revision INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX limitedMomentByDate ON limitedMoment (library, isByPlace, startDate, id);
-    CREATE INDEX limitedMomentByIdentifier ON limitedMoment (library, isByPlace, localIdentifier);
+    CREATE INDEX limitedMomentByDate ON limitedMoment (library, splitsByLocation, startDate, id);
+    CREATE INDEX limitedMomentByIdentifier ON limitedMoment (library, splitsByLocation, localIdentifier);
     CREATE TABLE limitedStaleDay (
       library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
       day INTEGER NOT NULL,
       PRIMARY KEY (library, day)
     ) STRICT, WITHOUT ROWID;
 
-    -- Which collections are in which library, from the grants down. A trigger can't say this itself.
+    -- The collections of each library, derived recursively from its grants. A view, because triggers can't contain WITH
+    -- RECURSIVE.
     CREATE VIEW limitedReach AS
       WITH RECURSIVE reach (library, collection) AS (
         SELECT limitedGrant.library, collection.id
@@ -136,7 +137,7 @@ extension CatalogueSchema {
     \(assetTriggers)
     """
 
-  /// The bits of `counted`, for those albums that have an index.
+  /// The bits of `counted` for the smart albums that have an index.
   private static let smartAlbums: [(index: String, bit: Int)] = [
     ("limitedFavoriteByDate", 2), ("limitedVideoByDate", 4), ("limitedPanoramaByDate", 8), ("limitedBurstByDate", 16),
     ("limitedScreenshotByDate", 32), ("limitedHdrByDate", 64), ("limitedDepthByDate", 128),
@@ -148,16 +149,16 @@ extension CatalogueSchema {
   private static let collectionCopies = "localIdentifier, type, position"
 
   private static func touch(_ libraries: String) -> String {
-    "UPDATE limitedLibrary SET revision = \(tokenOfChange), placelessRevision = \(tokenOfChange) WHERE \(libraries);"
+    "UPDATE limitedLibrary SET revision = \(tokenOfChange), nonLocationRevision = \(tokenOfChange) WHERE \(libraries);"
   }
 
-  /// What follows for limited libraries from a row of `changedObject`.
+  /// Updates the revisions of limited libraries after a row of `changedObject`.
   static let noted = """
     UPDATE limitedLibrary SET revision = NEW.token
       WHERE id IN (SELECT library FROM limitedAsset WHERE NEW.kind = 0 AND asset = NEW.object
         UNION ALL SELECT library FROM limitedCollection WHERE NEW.kind = 1 AND collection = NEW.object);
-    UPDATE limitedLibrary SET placelessRevision = NEW.token
-      WHERE NEW.isPlaceOnly = 0
+    UPDATE limitedLibrary SET nonLocationRevision = NEW.token
+      WHERE NEW.isLocationOnly = 0
         AND id IN (SELECT library FROM limitedAsset WHERE NEW.kind = 0 AND asset = NEW.object
           UNION ALL SELECT library FROM limitedCollection WHERE NEW.kind = 1 AND collection = NEW.object);
     """
@@ -191,7 +192,7 @@ extension CatalogueSchema {
         ON CONFLICT DO UPDATE SET sources = sources + 1;
       \(touch("id = NEW.library"))
     END;
-    -- Of a library that goes itself everything goes by its reference.
+    -- If the library itself is being deleted, its rows are deleted by their foreign keys.
     CREATE TRIGGER emptyLimitedCollection AFTER DELETE ON limitedCollection
       WHEN EXISTS (SELECT 1 FROM limitedLibrary WHERE id = OLD.library)
     BEGIN
@@ -237,7 +238,7 @@ extension CatalogueSchema {
     """
 
   private static let assetTriggers = """
-    -- Of what a placeholder is nothing is asked.
+    -- Lists its columns, because a new placeholder changes nothing here.
     CREATE TRIGGER limitChangedAsset AFTER UPDATE OF creationDate, addedDate, mediaType, mediaSubtypes, isRAW,
       isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, latitude, longitude ON asset
       WHEN EXISTS (SELECT 1 FROM limitedAsset WHERE asset = NEW.id)
@@ -252,12 +253,13 @@ extension CatalogueSchema {
           IS NOT (NEW.creationDate, NEW.addedDate, NEW.listing, NEW.counted, NEW.burstIdentifier);
     END;
 
-    -- What is noted of an object in it is a change of it; what came or went touched it then.
+    -- An update of a visible object is a change of the library. Objects that enter or leave have already updated its
+    -- revision.
     CREATE TRIGGER limitNotedChange AFTER INSERT ON changedObject WHEN NEW.event = 1 BEGIN
       \(noted)
     END;
     CREATE TRIGGER limitNotedAgain AFTER UPDATE ON changedObject
-      WHEN NEW.event = 1 AND (NEW.event <> OLD.event OR NEW.isPlaceOnly < OLD.isPlaceOnly)
+      WHEN NEW.event = 1 AND (NEW.event <> OLD.event OR NEW.isLocationOnly < OLD.isLocationOnly)
     BEGIN
       \(noted)
     END;

@@ -1,25 +1,27 @@
-// Migration 9: which changes are a limited library's own, so that what others change, and how the history is shortened by
-// that, is nothing to it.
+// Migration 9: the history of each limited library, so that neither invisible changes nor pruning of the whole history
+// affects its tokens.
 
 extension CatalogueSchema {
   static let limitedHistory = """
-    -- What was theirs before is not known: they begin anew.
-    UPDATE limitedLibrary SET madeRevision = revision, placelessRevision = revision;
+    -- Earlier changes can't be assigned to a library, so its history begins here.
+    UPDATE limitedLibrary SET madeRevision = revision, nonLocationRevision = revision;
 
-    -- A row for each change of anything in a limited library. The last one that the history has lost stays.
+    -- A row for each change that is visible in a limited library. The newest pruned row is kept.
     CREATE TABLE limitedRevision (
-      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE,
+      -- Deferred: an immediate check would make SQLite journal pages for each insertion of an asset, to be able to undo
+      -- that statement.
+      library INTEGER NOT NULL REFERENCES limitedLibrary (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
       token INTEGER NOT NULL,
-      -- It is none for who may not know places.
-      isPlaceOnly INTEGER NOT NULL,
-      -- About as many of its objects changed.
+      -- Invisible to principals without the location scope.
+      isLocationOnly INTEGER NOT NULL,
+      -- The approximate number of its changed objects.
       objects INTEGER NOT NULL,
       PRIMARY KEY (library, token)
     ) STRICT, WITHOUT ROWID;
-    CREATE TRIGGER noteLimitedRevision AFTER UPDATE OF revision, placelessRevision ON limitedLibrary BEGIN
+    CREATE TRIGGER noteLimitedRevision AFTER UPDATE OF revision, nonLocationRevision ON limitedLibrary BEGIN
       INSERT INTO limitedRevision VALUES (NEW.id, NEW.revision, 1, 0) ON CONFLICT DO NOTHING;
       UPDATE limitedRevision
-        SET isPlaceOnly = isPlaceOnly AND NEW.placelessRevision < NEW.revision, objects = objects + 1
+        SET isLocationOnly = isLocationOnly AND NEW.nonLocationRevision < NEW.revision, objects = objects + 1
         WHERE library = NEW.id AND token = NEW.revision;
     END;
     """

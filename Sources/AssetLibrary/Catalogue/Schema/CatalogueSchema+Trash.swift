@@ -1,16 +1,16 @@
-// Migration 6: the trash. What is in it is no asset any more, so it is in no table of assets; all that it takes to make it
-// the same asset again is kept beside it.
+// Migration 6: the trash. A trashed asset has no row in `asset`; these tables hold everything that is needed to restore
+// the same asset.
 
 extension CatalogueSchema {
   static let trash = """
-    -- An asset in the trash, or on its way there, back or out of it.
+    -- An asset that is in the trash, or is being moved into it, out of it, or purged.
     CREATE TABLE trash (
       id INTEGER PRIMARY KEY,
-      -- The asset's, which it has again when it comes back.
+      -- The asset's identifier, which it gets back when it is restored.
       localIdentifier TEXT NOT NULL UNIQUE,
-      -- An intent is written before the first file moves: deleting (the asset is still in the library), restoring (it is
-      -- in the trash until the files are back), purging (its files are being removed for good). One that a start finds was
-      -- left half way.
+      -- The intent, written before the first file moves: deleting (the asset is still in the library), restoring (it
+      -- stays in the trash until its files are back), purging (its files are being removed permanently). An intent
+      -- found at startup was interrupted.
       state TEXT NOT NULL CHECK (state IN ('deleting', 'trashed', 'restoring', 'purging')),
       -- Milliseconds since 1970.
       deletedDate INTEGER NOT NULL
@@ -18,17 +18,17 @@ extension CatalogueSchema {
     CREATE INDEX trashByDate ON trash (deletedDate);
     CREATE INDEX trashUnderWay ON trash (id) WHERE state <> 'trashed';
 
-    -- Its files: bytes below the library's root, in the library and in the trash.
+    -- Its files: paths in the library and in the trash, in bytes relative to the library's root.
     CREATE TABLE trashFile (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
-      -- 0 is the picture or video itself.
+      -- 0 is the primary file.
       place INTEGER NOT NULL,
       path BLOB NOT NULL,
       trashPath BLOB NOT NULL,
       PRIMARY KEY (trash, place)
     ) STRICT, WITHOUT ROWID;
 
-    -- The rows that it had, by the names of their columns: those of the asset (file -1), and of each file by its place.
+    -- The values of its former rows, by column name: those of the asset (file -1), and of each file by its place.
     CREATE TABLE trashValue (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
       file INTEGER NOT NULL,
@@ -37,8 +37,8 @@ extension CatalogueSchema {
       PRIMARY KEY (trash, file, name)
     ) STRICT, WITHOUT ROWID;
 
-    -- The albums that it was in, by their names: an album's number may be given to another one. `position` is NULL where
-    -- it only stood for the album.
+    -- The albums that it was in, by identifier, because an album's row number may be reused. `position` is NULL if it
+    -- was only the key asset.
     CREATE TABLE trashPlace (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
       collection TEXT NOT NULL,

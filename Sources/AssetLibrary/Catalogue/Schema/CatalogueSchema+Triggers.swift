@@ -1,21 +1,20 @@
-// Migration 10: the triggers of before, for less. What they keep is the same to the last row.
+// Migration 10: cheaper triggers with the same effect.
 //
-// A trigger costs the statement that may fire it even where it finds nothing to do, and its own statements fire others. So
-// each names the columns that it depends on, and what is not there for most libraries is asked before anything else.
+// A trigger slows down every statement that may fire it, even if it has nothing to do, and its own statements may fire
+// further triggers. So each trigger names the columns that it depends on, and tests rare conditions first.
 //
-// SQLite keeps the pages of a statement as they were before it, should it fail behind a part of its work, unless nothing in
-// it can fail that way. For a new asset nothing can: it is inserted OR ROLLBACK, and every statement that its triggers run
-// is bound by that, so none of them says OR IGNORE, none updates ON CONFLICT, and none calls a function; nor does a CHECK of
-// the table.
+// SQLite journals the pages that a statement changes if the statement may fail after part of its work. The insertion of
+// an asset can't fail that way: it is INSERT OR ROLLBACK, and its triggers inherit that. So none of them uses OR
+// IGNORE, ON CONFLICT DO UPDATE or a function, and the table has no CHECK that calls one.
 
 import GRDB
 
 extension CatalogueSchema {
-  /// The length of a placeholder, as migration 3 writes it into the table.
+  /// The length check of a placeholder, exactly as migration 3 writes it into the table.
   private static let placeholderCheck = " CHECK (length(placeholder) <= 64)"
 
   static func triggersForLess(_ db: Database) throws {
-    // How a constraint is taken off a table (https://www.sqlite.org/lang_altertable.html#otheralter).
+    // Removes a constraint from a table (https://www.sqlite.org/lang_altertable.html#otheralter).
     try db.execute(sql: "PRAGMA writable_schema = ON")
     try db.execute(
       sql: "UPDATE sqlite_master SET sql = replace(sql, ?, '') WHERE type = 'table' AND name = 'asset'",
@@ -24,7 +23,7 @@ extension CatalogueSchema {
     try db.execute(sql: triggersForLess)
   }
 
-  /// What `listing` follows from, and what `counted` does; a generated column can't be named by a trigger.
+  /// The columns that `listing` and `counted` are computed from; a trigger can't name a generated column.
   private static let listingColumns = "isHidden, burstIdentifier, representsBurst, burstSelectionTypes"
   private static let countedColumns = "mediaType, mediaSubtypes, isRAW, isFavorite, \(listingColumns)"
 
@@ -71,11 +70,11 @@ extension CatalogueSchema {
       INSERT OR IGNORE INTO staleDay VALUES (\(day("OLD.creationDate"))), (\(day("NEW.creationDate")));
     END;
 
-    -- One that went and comes back with the same change was there all the time, and may be another now.
+    -- An asset that is deleted and inserted again within one change counts as updated, with possibly new content.
     DROP TRIGGER noteInsertedAsset;
     CREATE TRIGGER noteInsertedAsset AFTER INSERT ON asset BEGIN
       INSERT INTO changedObject VALUES (\(tokenOfChange), 0, NEW.id, 0, 0, 0) ON CONFLICT DO NOTHING;
-      UPDATE changedObject SET event = 1, isContentChanged = 1, isPlaceOnly = 0
+      UPDATE changedObject SET event = 1, isContentChanged = 1, isLocationOnly = 0
         WHERE token = \(tokenOfChange) AND kind = 0 AND object = NEW.id AND event <> 0;
     END;
 
@@ -87,7 +86,7 @@ extension CatalogueSchema {
     END;
     DROP TRIGGER limitNotedAgain;
     CREATE TRIGGER limitNotedAgain AFTER UPDATE ON changedObject
-      WHEN NEW.event = 1 AND (NEW.event <> OLD.event OR NEW.isPlaceOnly < OLD.isPlaceOnly)
+      WHEN NEW.event = 1 AND (NEW.event <> OLD.event OR NEW.isLocationOnly < OLD.isLocationOnly)
         AND EXISTS (SELECT 1 FROM limitedLibrary)
     BEGIN
       \(noted)

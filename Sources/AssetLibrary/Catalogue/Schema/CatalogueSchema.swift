@@ -1,42 +1,42 @@
 import GRDB
 
-/// The catalogue's tables, as named steps that are never edited once released.
+/// The catalogue's tables, as named migrations. A migration is never edited after its release.
 package enum CatalogueSchema {
   package static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: files and assets") { db in
       try db.execute(sql: filesAndAssets)
     }
-    // Only adds, so that no reference has to be checked anew.
+    // Only adds columns and indexes, so existing foreign keys need no second check.
     migrator.registerMigration("2: placeholders", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: placeholders)
     }
     migrator.registerMigration("3: assets of several files, collections") { db in
       try assetsOfSeveralFiles(db)
     }
-    // Only adds.
+    // Only adds tables, columns, indexes or triggers.
     migrator.registerMigration("4: fetching", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: fetching)
     }
     migrator.registerMigration("5: changes") { db in
       try db.execute(sql: changes)
     }
-    // Only adds.
+    // Only adds tables, columns, indexes or triggers.
     migrator.registerMigration("6: trash", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: trash)
     }
-    // Only adds.
+    // Only adds tables, columns, indexes or triggers.
     migrator.registerMigration("7: limited access", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: limitedAccess)
     }
-    // Counts and dates are what they were.
+    // Changes no foreign key.
     migrator.registerMigration("8: grid", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: grid)
     }
     migrator.registerMigration("9: history of limited libraries", foreignKeyChecks: .immediate) { db in
       try db.execute(sql: limitedHistory)
     }
-    // Leaves every row as it is.
+    // Changes no row.
     migrator.registerMigration("10: triggers for less", foreignKeyChecks: .immediate) { db in
       try triggersForLess(db)
     }
@@ -44,8 +44,9 @@ package enum CatalogueSchema {
   }
 
   private static let filesAndAssets = """
-    -- Single values: the token of the last change, the key of content versions, whether a scan was ever complete, and
-    -- what the last complete scan was made with (limits, zone, code), for a scan made with something else reads anew.
+    -- Single values: the token of the last change, the key of content versions, whether a scan was ever completed, and
+    -- the probe version of the last full scan (limits, time zone, code). A scan with another probe version reads every
+    -- file again.
     CREATE TABLE library (
       key TEXT PRIMARY KEY,
       value ANY
@@ -59,7 +60,7 @@ package enum CatalogueSchema {
       revision INTEGER NOT NULL,
       mediaType TEXT NOT NULL,
       uniformTypeIdentifier TEXT NOT NULL,
-      -- Of the upright picture.
+      -- Of the picture after its orientation is applied.
       pixelWidth INTEGER NOT NULL,
       pixelHeight INTEGER NOT NULL,
       orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
@@ -79,12 +80,12 @@ package enum CatalogueSchema {
     CREATE INDEX assetByDate ON asset (creationDate DESC, localIdentifier);
     CREATE INDEX visibleAssetByDate ON asset (creationDate DESC, localIdentifier) WHERE isHidden = 0;
 
-    -- Every regular file that a scan met: an asset's, or one that is none, with the reason.
+    -- Every regular file that a scan found: part of an asset, or without an asset and with the reason.
     CREATE TABLE file (
       id INTEGER PRIMARY KEY,
       asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
-      -- Bytes below the library's root. One that begins with a NUL, which no path can, stands for none: another file has
-      -- taken this one's place, and where it went is not known yet.
+      -- Bytes relative to the library's root. A path that begins with a NUL, which no real path can, means none:
+      -- another file has taken this path, and this file's new path is not known yet.
       path BLOB NOT NULL UNIQUE,
       inode INTEGER NOT NULL,
       size INTEGER NOT NULL,
@@ -97,7 +98,7 @@ package enum CatalogueSchema {
     CREATE UNIQUE INDEX fileByAsset ON file (asset);
     CREATE INDEX fileByIdentity ON file (inode, size, modified);
 
-    -- Counting a million rows takes a tenth of a second; these are kept instead.
+    -- Stored counters, because counting a million rows takes a tenth of a second.
     CREATE TABLE counter (
       name TEXT PRIMARY KEY,
       value INTEGER NOT NULL
@@ -117,13 +118,14 @@ package enum CatalogueSchema {
     """
 
   private static let placeholders = """
-    -- A ThumbHash, and the content version that it was made of; a version without one: none can be made of that.
+    -- A ThumbHash, and the content version it was made from. A version without a ThumbHash means that none can be made
+    -- from that content.
     ALTER TABLE asset ADD COLUMN placeholder BLOB CHECK (length(placeholder) <= 64);
     ALTER TABLE asset ADD COLUMN placeholderVersion TEXT;
-    -- Holds those that are to be made and nothing else, in the order in which they are.
+    -- Contains only the assets whose placeholder is missing, in the order in which placeholders are made.
     CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
       WHERE placeholderVersion IS NOT contentVersion;
-    -- What placeholders were last made with: what it could not make, something else may.
+    -- The version of the placeholder maker. A new version tries again where the previous one failed.
     INSERT INTO library VALUES ('placeholderMark', '');
     """
 }

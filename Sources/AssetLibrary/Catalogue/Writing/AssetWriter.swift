@@ -1,11 +1,12 @@
-// How files become assets: one transaction's worth of findings, each against what the catalogue holds by then.
+// Turns files into assets: writes one batch of scan findings in one transaction, each compared with the current rows of
+// the catalogue.
 //
-//     a known file        its asset follows it
-//     a new one           joins the asset that it belongs to (see Partner), or is one of its own
-//     one that is gone    its asset goes with the last of its files; another file of it may become its picture
+//     known file      its asset is updated
+//     new file        joins the asset that it belongs to (see AssetPairing), or becomes an asset of its own
+//     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one
 //
-// What a user said of an asset, and which albums it is in, hangs on the asset's row; no row is written anew that can be
-// kept.
+// A user's changes to an asset, and its album memberships, belong to the asset's row. So an existing row is updated and
+// never replaced.
 
 import Crypto
 import Foundation
@@ -14,12 +15,14 @@ import PhotoModel
 
 struct AssetWriter {
   let db: Database
-  /// Of the change that the transaction is.
+  /// The token of this transaction's change.
   let token: Int64
-  /// Ready to be given the identities of files.
+  /// The keyed MAC that content versions start from.
   private let pixels: HMAC<SHA256>
   private let now = Int64(Date().timeIntervalSince1970 * 1000)
   var bursts: BurstWriter
+  /// The assets that a new file may join.
+  var joinable = JoinableAssets.of(.whole)
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
@@ -29,21 +32,21 @@ struct AssetWriter {
     bursts = BurstWriter(db, token: token)
   }
 
-  /// To be called once, behind everything else: what concerns several assets at a time.
+  /// Call it once at the end of the transaction: groups bursts, which span several assets.
   mutating func finish() throws { try bursts.regroup() }
 
   // MARK: Paths
 
-  /// What stands for the path of a row that has none: no path holds a NUL.
-  private static func noPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
+  /// The placeholder path of a row without a path. It starts with a NUL, which no real path contains.
+  private static func vacantPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
 
-  func takePath(fromRow row: Int64) throws {
-    try run("UPDATE file SET path = ? WHERE id = ?", [Self.noPath(row), row])
+  func clearPath(fromRow row: Int64) throws {
+    try run("UPDATE file SET path = ? WHERE id = ?", [Self.vacantPath(row), row])
   }
 
-  /// Gives a row a path. Whatever had it loses it.
+  /// Moves a row to a path. Another row with that path loses it.
   func move(row: Int64, to path: [UInt8]) throws {
-    if let previous = try fileRow(at: path)?.id, previous != row { try takePath(fromRow: previous) }
+    if let previous = try fileRow(at: path)?.id, previous != row { try clearPath(fromRow: previous) }
     try run("UPDATE file SET path = ? WHERE id = ?", [Data(path), row])
     let asset = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
@@ -59,15 +62,15 @@ struct AssetWriter {
   // MARK: Findings
 
   mutating func store(_ file: ProbedFile) throws {
-    if let former = file.formerRow { try move(row: former, to: file.path) }
-    // By path and now: what the scan knew when it walked past may have been moved since, also by this batch.
+    if let former = file.movedFromRow { try move(row: former, to: file.path) }
+    // Look the row up now: rows may have moved since the scan saw the file, also within this batch.
     let row = try fileRow(at: file.path)
     switch file.finding {
     case .media(let media): try store(media, of: file, row)
     case .unreadable(let reason):
       if let asset = row?.asset {
-        // Being unreadable is no deletion: a photograph may be half copied, or its disk ill. It keeps its identity, which
-        // is not the file's, and so is looked at again by every scan until it can be read or is gone.
+        // An unreadable file is not deleted: it may be half copied, or its disk may be failing. The row keeps its old
+        // identity, which differs from the file's, so every scan reads the file again until it is readable or gone.
         try run(
           "UPDATE file SET unreadableReason = ?1 WHERE asset = ?2 AND path = ?3 AND unreadableReason IS NOT ?1",
           [reason, asset, Data(file.path)])
@@ -78,39 +81,39 @@ struct AssetWriter {
   }
 
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
-    if let row, let asset = row.asset, row.isPrimary || media.canBe(row.role) {
-      // A file that we know, and what it is to its asset stays as it was.
-      let role = row.isPrimary ? media.ownRole : row.role
+    if let row, let asset = row.asset, row.isPrimary || media.canHaveRole(row.role) {
+      // A known file that keeps its role in its asset.
+      let role = row.isPrimary ? media.primaryRole : row.role
       try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
       if row.isPrimary { try update(asset, media, file) } else { try touch(asset) }
       try refresh(asset)
       return
     }
     if let row, let asset = row.asset {
-      // It went with another file, and is none that could any more.
+      // It was a companion file and can no longer have that role.
       try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
       try touch(asset)
       try refresh(asset)
     }
-    if let partner = try Partner.find(for: media, at: file.path, excluding: row?.id, db) {
-      if let role = partner.roleOfNewcomer {
+    if let partner = try AssetPairing.find(for: media, at: file.path, excluding: row?.id, among: joinable, db) {
+      if let role = partner.newFileRole {
         try write(file, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
         try touch(partner.asset)
       } else {
         try run(
-          "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.roleOfOther.rawValue, partner.file])
-        try write(file, row: row?.id, asset: partner.asset, role: media.ownRole, isPrimary: true, media: media)
+          "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
+        try write(file, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true, media: media)
         try update(partner.asset, media, file)
       }
       try refresh(partner.asset)
       return
     }
     let asset = try insert(media, file)
-    try write(file, row: row?.id, asset: asset, role: media.ownRole, isPrimary: true, media: media)
+    try write(file, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
   }
 
-  /// A file that is gone. Its asset goes with it, unless other files are left: then the first of them is to be stored anew
-  /// in the same transaction.
+  /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
+  /// caller stores the first of them again in the same transaction.
   mutating func remove(row: Int64) throws {
     let gone = try Row.fetchOne(
       db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary"), arguments: [row])
@@ -118,12 +121,13 @@ struct AssetWriter {
     let other = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT id FROM file WHERE asset = ? ORDER BY role, id LIMIT 1"), arguments: [asset])
     guard let other else {
-      try bursts.leaves(asset)
+      try bursts.pictureRemoved(asset)
       try run("DELETE FROM asset WHERE id = ?", [asset])
       return
     }
     if gone[1] {
-      // Read again even if nobody stores it now: a picture's properties are not a video's.
+      // Clear the identity, so that the next scan reads the file even if the caller does not store it now: a picture's
+      // properties differ from a video's.
       try run(
         """
         UPDATE file SET isPrimary = 1, role = CASE role WHEN 'pairedVideo' THEN 'video' ELSE 'photo' END,
@@ -158,7 +162,7 @@ struct AssetWriter {
   ) throws {
     let values: StatementArguments = [
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
-      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.toldDate,
+      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
       media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
       media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
     ]
@@ -166,14 +170,14 @@ struct AssetWriter {
       try run(
         """
         UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
-          type = ?, toldDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
+          type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
           thumbnailLength = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
     } else {
       try run(
         """
-        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, toldDate,
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
           contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, unreadableReason)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
@@ -185,14 +189,14 @@ struct AssetWriter {
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
     "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
   ]
-  /// OR ROLLBACK is what becomes of a transaction that fails anyway. Said here, it spares SQLite to keep the pages of each
-  /// insertion as they were before it: see migration 10.
-  private static let insertion = """
+  /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
+  /// journal the pages of each insertion: see migration 10.
+  private static let insertSQL = """
     INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
     VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
-  /// What somebody said of an asset stands against what its file says.
-  private static let assignment =
+  /// Values that a user set take precedence over those of the file.
+  private static let updateSQL =
     "UPDATE asset SET \(properties.map { "\($0) = \(value(of: $0))" }.joined(separator: ", ")) WHERE id = ?"
 
   private static func value(of property: String) -> String {
@@ -214,29 +218,30 @@ struct AssetWriter {
     ]
   }
 
-  /// A new asset, of this one file so far.
+  /// Inserts an asset with this one file.
   private mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
     try run(
-      Self.insertion,
+      Self.insertSQL,
       arguments(media, file) + [
         Base64URL.randomIdentifier(), now, contentVersion(of: [file.identity]), media.isRAW,
       ])
     let asset = db.lastInsertedRowID
-    bursts.came(asset, media, file.path)
+    // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
+    if joinable != .none { bursts.pictureChanged(asset, media, file.path) }
     return asset
   }
 
   private mutating func update(_ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile) throws {
-    let mayRegroup = try bursts.isConcerned(by: media, of: asset)
-    try run(Self.assignment, arguments(media, file) + [asset])
+    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
+    try run(Self.updateSQL, arguments(media, file) + [asset])
     guard mayRegroup else { return }
-    try bursts.leaves(asset)
-    bursts.came(asset, media, file.path)
+    try bursts.pictureRemoved(asset)
+    bursts.pictureChanged(asset, media, file.path)
   }
 
   private func touch(_ asset: Int64) throws { try run("UPDATE asset SET revision = ? WHERE id = ?", [token, asset]) }
 
-  /// Brings up to date what follows from all of an asset's files.
+  /// Updates the properties that are derived from all files of an asset.
   private func refresh(_ asset: Int64) throws {
     let files = try Row.fetchAll(
       db.cachedStatement(
@@ -251,7 +256,7 @@ struct AssetWriter {
       let role = (file[0] as String?).flatMap(FileRole.init)
       if role == .pairedVideo || index == 0 && file[5] { isLive = true }
       if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
-      // A video that goes with a picture has none of its pixels.
+      // A live photo's video contributes no pixels to the picture.
       guard index == 0 || role == .alternatePhoto else { continue }
       pixels.append(FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]))
     }
@@ -264,7 +269,7 @@ struct AssetWriter {
       """, [contentVersion(of: pixels), isRAW, isLive, asset])
   }
 
-  /// HMAC-SHA256 over the identities of the files that an asset's pixels are in, cut to 128 bits.
+  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, truncated to 128 bits.
   private func contentVersion(of files: [FileIdentity]) -> String {
     var pixels = pixels
     for file in files {

@@ -1,108 +1,110 @@
-// Which pictures are one burst: those that say so by one name (Apple's BurstUUID), else three or more of one camera in one
-// folder that followed each other at once, by clocks that tell fractions of seconds.
+// Groups pictures into bursts: by a common name in their files (Apple's BurstUUID), or else three or more pictures from
+// one camera in one folder, taken in immediate succession, if their dates have fractions of seconds.
 //
-// One picture stands for a burst. Which one, is decided when the burst comes about, and again only if that one goes.
+// One picture represents the burst. It is chosen when the burst is formed, and again only if that picture leaves.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 struct BurstWriter {
-  /// Two pictures of a burst are no further apart, in milliseconds: two and a half a second is the slowest drive.
-  private static let largestGap: Int64 = 400
-  /// Without a name of its own, fewer pictures are none: two shots in a row are two pictures.
-  private static let fewest = 3
-  /// A burst goes no further than so many pictures to each side of one.
-  private static let most = 500
+  /// The maximum time between two pictures of a burst, in milliseconds: the slowest burst mode takes 2.5 pictures a
+  /// second.
+  private static let maximumGapMilliseconds: Int64 = 400
+  /// The minimum size of a burst without a name: two shots in a row are just two pictures.
+  private static let minimumCount = 3
+  /// The maximum number of pictures on each side of the one that is examined.
+  private static let maximumNeighbours = 500
 
   private let db: Database
   private let token: Int64
-  /// Pictures that may be of a burst that they do not name.
-  private var unnamed: [(asset: Int64, folder: [UInt8])] = []
-  /// Bursts, as files name them, that pictures came to.
-  private var named: Set<String> = []
-  /// Bursts, as assets name them, that a picture left.
-  private var left: Set<String> = []
+  /// Pictures that name no burst but may belong to one.
+  private var ungrouped: [(asset: Int64, folder: [UInt8])] = []
+  /// Names, from files, of bursts that gained pictures.
+  private var namedBursts: Set<String> = []
+  /// Identifiers, from assets, of bursts that lost a picture.
+  private var changedBursts: Set<String> = []
 
   init(_ db: Database, token: Int64) {
     self.db = db
     self.token = token
   }
 
-  /// A picture is new, or is another now.
-  mutating func came(_ asset: Int64, _ media: ProbedMedia, _ path: [UInt8]) {
+  /// Records a picture that is new or has new content.
+  mutating func pictureChanged(_ asset: Int64, _ media: ProbedMedia, _ path: [UInt8]) {
     guard media.mediaType == .image else { return }
     if let burst = media.burst {
-      named.insert(burst)
+      namedBursts.insert(burst)
     } else if media.date.hasFraction, media.cameraModel != nil {
-      unnamed.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
     }
   }
 
-  /// A picture is there again that was of a burst; it is of none until those are regrouped.
-  mutating func cameBack(_ asset: Int64, burst: String?, _ path: [UInt8]) {
+  /// Records a restored picture that was part of a burst. It belongs to none until `regroup()`.
+  mutating func pictureRestored(_ asset: Int64, burst: String?, _ path: [UInt8]) {
     if let burst {
-      named.insert(burst)
+      namedBursts.insert(burst)
     } else {
-      unnamed.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
     }
   }
 
-  /// Whether an asset that is to be this picture from now on may belong to another burst then. One that only changed in
-  /// other ways stays what it is in its own, also the one that somebody picked.
-  func isConcerned(by media: ProbedMedia, of asset: Int64) throws -> Bool {
+  /// Whether an asset may belong to another burst after it takes on this picture's properties. After other changes it
+  /// keeps its role in its burst, also if a user picked it.
+  func needsRegrouping(by media: ProbedMedia, of asset: Int64) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(
         sql: "SELECT burstIdentifier, creationDate, cameraModel, creationDateSource FROM asset WHERE id = ?"),
       arguments: [asset])
     guard let row, let burst: String = row[0] else { return true }
     if let name = media.burst { return name != burst }
-    // The date that somebody gave it is no shutter's.
+    // A date that a user set says nothing about the shutter.
     let isDated = media.date.moment.milliseconds == row[1] || row[3] == DateSource.user.rawValue
     return !isDated || media.cameraModel != row[2]
   }
 
-  /// An asset is about to go, or to be another picture.
-  mutating func leaves(_ asset: Int64) throws {
+  /// Removes an asset from its burst, because it is about to be deleted or to become another picture.
+  mutating func pictureRemoved(_ asset: Int64) throws {
     let burst = try String.fetchOne(
       db.cachedStatement(sql: "SELECT burstIdentifier FROM asset WHERE id = ?"), arguments: [asset])
     guard let burst else { return }
-    left.insert(burst)
+    changedBursts.insert(burst)
     try db.cachedStatement(
       sql: "UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0 WHERE id = ?"
     ).execute(arguments: [asset])
   }
 
   mutating func regroup() throws {
-    for burst in named.sorted() {
+    for burst in namedBursts.sorted() {
       let assets = try Int64.fetchAll(
         db.cachedStatement(
-          sql: "SELECT asset FROM file WHERE burst = ? AND isPrimary = 1 LIMIT \(2 * Self.most)"), arguments: [burst])
-      // One alone is a picture like any other: the rest of its burst is not here.
+          sql: "SELECT asset FROM file WHERE burst = ? AND isPrimary = 1 LIMIT \(2 * Self.maximumNeighbours)"),
+        arguments: [burst])
+      // A single picture of a named burst is an ordinary picture: the rest of the burst is not in the library.
       if assets.count > 1 { try join(assets, named: burst) }
     }
-    for (asset, folder) in unnamed {
+    for (asset, folder) in ungrouped {
       let isGrouped = try Int.fetchOne(
         db.cachedStatement(sql: "SELECT 1 FROM asset WHERE id = ? AND burstIdentifier IS NOT NULL"),
         arguments: [asset])
       if isGrouped != nil { continue }
       let run = try neighbours(of: asset, in: folder)
-      guard run.count >= Self.fewest else { continue }
+      guard run.count >= Self.minimumCount else { continue }
       let names = Set(run.compactMap(\.burst))
       try join(run.map(\.asset), named: names.min() ?? Base64URL.randomIdentifier())
     }
-    for burst in left.sorted() { try settle(burst) }
+    for burst in changedBursts.sorted() { try updateRepresentative(burst) }
   }
 
   private func join(_ assets: [Int64], named burst: String) throws {
     let statement = try db.cachedStatement(
       sql: "UPDATE asset SET burstIdentifier = ?1, revision = ?2 WHERE id = ?3 AND burstIdentifier IS NOT ?1")
     for asset in assets { try statement.execute(arguments: [burst, token, asset]) }
-    try settle(burst)
+    try updateRepresentative(burst)
   }
 
-  /// Sees to it that a burst has one picture that stands for it, and that one of a single picture is none.
-  private func settle(_ burst: String) throws {
+  /// Ensures that a burst has exactly one representative, and dissolves a burst of a single picture.
+  private func updateRepresentative(_ burst: String) throws {
     let members = try Row.fetchAll(
       db.cachedStatement(
         sql: """
@@ -131,7 +133,8 @@ struct BurstWriter {
     }
   }
 
-  /// The pictures of the same camera, size and folder that follow each other at once, this one among them.
+  /// The pictures from the same camera, of the same size and in the same folder that were taken in immediate
+  /// succession, including this one.
   private func neighbours(of asset: Int64, in folder: [UInt8]) throws -> [(asset: Int64, burst: String?)] {
     guard
       let own = try Row.fetchOne(
@@ -148,16 +151,16 @@ struct BurstWriter {
             SELECT asset.id, asset.creationDate, asset.burstIdentifier, file.path, file.burst
             FROM asset JOIN file ON file.asset = asset.id AND file.isPrimary = 1
             WHERE asset.creationDate \(isForward ? ">=" : "<=") ?1
-              AND asset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.largestGap * Int64(Self.most))
+              AND asset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.maximumGapMilliseconds * Int64(Self.maximumNeighbours))
               AND cameraModel = ?2 AND cameraMake IS ?3 AND pixelWidth * pixelHeight = ?4 AND mediaType = 1
               AND asset.id <> ?5
             ORDER BY asset.creationDate \(isForward ? "" : "DESC")
             """),
         arguments: [last, own[2] as String?, own[1] as String?, own[3] as Int64, asset])
-      while run.count <= Self.most, let row = try rows.next() {
+      while run.count <= Self.maximumNeighbours, let row = try rows.next() {
         let date: Int64 = row[1]
-        guard abs(date - last) <= Self.largestGap else { break }
-        // Those at the very same moment come in both directions.
+        guard abs(date - last) <= Self.maximumGapMilliseconds else { break }
+        // Pictures with the same date match in both directions; count them once.
         if !isForward && date == (own[0] as Int64) { continue }
         let path = try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] }
         guard row[4] as String? == nil, path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)].elementsEqual(folder)

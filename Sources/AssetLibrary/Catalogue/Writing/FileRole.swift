@@ -1,17 +1,17 @@
 import ImageCodec
 import PhotoModel
 
-/// PHAssetResourceType: what a file is to its asset.
+/// The role of a file in its asset: PHAssetResourceType.
 enum FileRole: String, Sendable, Hashable {
   case photo, video, alternatePhoto, pairedVideo
 }
 
 extension ProbedMedia {
-  /// What it is in an asset of its own.
-  var ownRole: FileRole { mediaType == .video ? .video : .photo }
+  /// The role of the file as the primary file of an asset.
+  var primaryRole: FileRole { mediaType == .video ? .video : .photo }
 
-  /// Whether it can be that in an asset whose picture is another file.
-  func canBe(_ role: FileRole?) -> Bool {
+  /// Whether the file can have this role as a companion of another primary file.
+  func canHaveRole(_ role: FileRole?) -> Bool {
     switch role {
     case .alternatePhoto: isRAW
     case .pairedVideo: mediaType == .video

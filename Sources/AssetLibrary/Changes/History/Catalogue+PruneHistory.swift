@@ -1,29 +1,29 @@
-// How long the history goes back. What is older goes in small steps, so that no writer waits for it: first nobody may ask
-// for it any more, then its rows go.
+// Prunes the history. Old rows are deleted in small steps, so that no writer waits long: the first step moves the start
+// of the history, so that older tokens expire, and then the rows are deleted.
 
 import Foundation
 import GRDB
 import PhotoModel
 
-/// How far the history goes back: whichever is less.
+/// The limits of the history; the stricter one applies.
 package struct HistoryLimits: Sendable, Hashable {
   package var days = 30
-  /// Objects and members of albums that changes name, in all.
+  /// The maximum number of changed objects and album members in total.
   package var objects = 1_000_000
 
   package init() {}
 }
 
 extension Catalogue {
-  /// Rows that one step removes of each table.
-  private static let rowsAStep = 2000
+  /// The maximum number of rows that one step deletes from each table.
+  private static let rowsPerStep = 2000
 
-  /// Removes some of what is older than the history goes back. No change of the library.
+  /// Deletes a step's worth of rows beyond the limits. Not a change of the library: no token.
   ///
   /// - Parameters:
-  ///   - needed: the oldest state that somebody holds a list of; the names of what went since are kept.
+  ///   - needed: the oldest state of a leased fetch result. Identifiers of objects deleted since then are kept.
   ///   - now: milliseconds since 1970.
-  /// - Returns: whether there is more to remove.
+  /// - Returns: whether there is more to delete.
   package func pruneHistory(
     _ limits: HistoryLimits, needed: ChangeToken?,
     now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
@@ -31,16 +31,16 @@ extension Catalogue {
     let end = try read { db in try Self.historyEnd(limits, now, db) }
     guard let end else { return false }
     var hasMore = false
-    try writeUncounted { db in
+    try writeMaintenance { db in
       try db.execute(
         sql: "UPDATE library SET value = ?1 WHERE key = 'historyStart' AND value < ?1", arguments: [end])
       func remove(_ table: String, _ key: String, _ condition: String, upTo token: Int64) throws {
         try db.execute(
           sql: """
             DELETE FROM \(table)
-            WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE \(condition) <= ?1 LIMIT \(Self.rowsAStep))
+            WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE \(condition) <= ?1 LIMIT \(Self.rowsPerStep))
             """, arguments: [token])
-        if db.changesCount == Self.rowsAStep { hasMore = true }
+        if db.changesCount == Self.rowsPerStep { hasMore = true }
       }
       try remove("changedObject", "token, kind, object", "token", upTo: end)
       try remove("changedMember", "token, collection, asset", "token", upTo: end)
@@ -48,28 +48,30 @@ extension Catalogue {
       try remove("deletedAsset", "id", "revision", upTo: names)
       try remove("deletedCollection", "id", "revision", upTo: names)
       try remove("limitedGone", "library, kind, object", "went", upTo: names)
-      // Of each limited library the last change that went is remembered: it is the oldest state that all is known since.
+      // Keep the last pruned revision of each limited library: it is the oldest state from which that library's history
+      // is complete.
       try remove(
         "limitedRevision", "library, token",
         """
         EXISTS (SELECT 1 FROM limitedRevision AS later
           WHERE later.library = limitedRevision.library AND later.token > limitedRevision.token AND later.token <= ?1
-            AND later.isPlaceOnly <= limitedRevision.isPlaceOnly) AND token
+            AND later.isLocationOnly <= limitedRevision.isLocationOnly) AND token
         """, upTo: end)
-      // Last, for it is by these rows that there is something left. One that is more than places stays, for the same reason.
+      // Last, because these rows define how much is left to prune. The last pruned change of more than locations stays:
+      // for principals without the location scope it is the oldest state with a complete history.
       if !hasMore {
         try remove(
           "change", "token",
           """
-          token IS NOT (SELECT token FROM change INDEXED BY changeOfMoreThanPlaces
-            WHERE isPlaceOnly = 0 AND token <= ?1 ORDER BY token DESC LIMIT 1) AND token
+          token IS NOT (SELECT token FROM change INDEXED BY changeBeyondLocation
+            WHERE isLocationOnly = 0 AND token <= ?1 ORDER BY token DESC LIMIT 1) AND token
           """, upTo: end)
       }
     }
     return hasMore
   }
 
-  /// The newest change that goes; `nil`: none.
+  /// The newest change to prune; `nil` if there is none.
   private static func historyEnd(_ limits: HistoryLimits, _ now: Int64, _ db: Database) throws -> Int64? {
     var objects = try Int.fetchOne(db, sql: "SELECT sum(objects) FROM change") ?? 0
     let oldest = now - Int64(limits.days) * 86_400_000

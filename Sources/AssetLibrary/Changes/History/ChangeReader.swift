@@ -1,20 +1,20 @@
-// Reads the history: the rows of a range of commits become what a client has to know to go from the one state to the other.
+// Reads the history: converts the rows of a range of commits into the changes between two states, for one client.
 //
-//     rows of the range -> traces (first and last event of each object) -> for this principal, of this collection
+//     rows of the range -> net changes (first and last event of each object) -> for this principal, of this collection
 //       -> identifiers, inserted | updated | deleted
 //
-// What came into the sight of a principal is inserted for it, what left is deleted, whatever else became of it. The same
-// goes for who listens to one collection.
+// An object that became visible to a principal counts as inserted, one that became invisible as deleted, whatever else
+// happened to it. The same holds for a client that follows one collection.
 
 import GRDB
 import PhotoModel
 
 struct ChangeReader {
-  /// What the rows of a range say of one object.
-  private struct Trace {
-    /// It was there before.
-    var wasThere: Bool
-    var isThere: Bool
+  /// The net effect of a range's rows on one object.
+  private struct NetChange {
+    /// The object existed before the range.
+    var existedBefore: Bool
+    var existsAfter: Bool
     var isContentChanged = false
   }
 
@@ -23,45 +23,47 @@ struct ChangeReader {
     case collection = 1
   }
 
-  /// What a collection that somebody listens to is made of.
-  private enum Narrowing {
+  /// How the content of the followed collection is determined.
+  private enum CollectionFilter {
     case none
-    /// An album or folder, by its row.
+    /// An album or folder, given by its row.
     case members(Int64)
-    /// What is in it follows from the assets; all of them may concern it.
+    /// The content is derived from the assets, so any asset may be affected.
     case derived
   }
 
   let db: Database
-  let tokens: ChangeTokenText
+  let tokens: ChangeTokenCipher
   let principal: Principal
   let part: LibraryPart
   let filter: ChangeFilter
 
-  /// The changes behind `since`, as many commits of them as have `limit` objects, and one at least.
+  /// The changes after `since`: whole commits, up to `limit` objects, and at least one commit.
   func changes(since: ChangeToken, limit: Int) throws -> LibraryChanges {
     let newest = try Catalogue.changeToken(db)
     guard since <= newest else { throw ChangeHistoryError.malformedToken }
-    guard try since >= Catalogue.oldestKnownToken(db, part, principal) else { throw ChangeHistoryError.expiredToken }
-    let narrowing = try narrowing()
+    guard try since >= Catalogue.oldestAvailableToken(db, part, principal) else {
+      throw ChangeHistoryError.expiredToken
+    }
+    let collectionFilter = try collectionFilter()
     let end = try self.end(since, limit)
-    // Where nothing is left, the state is that of the last change that the principal may know of.
+    // On the last page the state is that of the last change that the principal can see.
     let visible = end == nil ? max(since, try Catalogue.visibleToken(db, part, principal)) : end ?? since
     var changes = LibraryChanges(changeToken: tokens.text(of: visible))
     changes.hasMore = end != nil
     let range = (since.number + 1)...max(since.number + 1, (end ?? newest).number)
-    if filter.types.contains(.asset) { changes.assets = try assets(in: range, narrowing) }
-    if filter.types.contains(.collection) { changes.collections = try collections(in: range, narrowing) }
+    if filter.types.contains(.asset) { changes.assets = try assets(in: range, collectionFilter) }
+    if filter.types.contains(.collection) { changes.collections = try collections(in: range, collectionFilter) }
     return changes
   }
 
-  /// The last commit of a page; `nil`: the page reaches to the newest. Of commits that the principal may know of alone: that
-  /// there is more tells of nothing else.
+  /// The last commit of the page; `nil` if the page reaches the newest commit. It counts only commits that the
+  /// principal can see, so that `hasMore` reveals nothing about others.
   private func end(_ since: ChangeToken, _ limit: Int) throws -> ChangeToken? {
     let commits =
       switch part {
-      case .whole: "change WHERE token > ?1 AND isPlaceOnly <= ?2"
-      case .limited: "limitedRevision WHERE token > ?1 AND isPlaceOnly <= ?2 AND \(part.condition)"
+      case .whole: "change WHERE token > ?1 AND isLocationOnly <= ?2"
+      case .limited: "limitedRevision WHERE token > ?1 AND isLocationOnly <= ?2 AND \(part.condition)"
       }
     let rows = try Row.fetchCursor(
       part.statement("SELECT token, objects FROM \(commits) ORDER BY token", db),
@@ -76,17 +78,17 @@ struct ChangeReader {
     return nil
   }
 
-  private func narrowing() throws -> Narrowing {
+  private func collectionFilter() throws -> CollectionFilter {
     guard let identifier = filter.collection else { return .none }
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT id, type FROM collection WHERE localIdentifier = ?"),
       arguments: [identifier.rawValue])
     if let row {
       if case .limited(let library) = part {
-        let isSeen = try Int.fetchOne(
+        let isVisible = try Int.fetchOne(
           db.cachedStatement(sql: "SELECT 1 FROM limitedCollection WHERE collection = ? AND library = ?"),
           arguments: [row[0] as Int64, library])
-        guard isSeen != nil else { throw ChangeHistoryError.noSuchCollection }
+        guard isVisible != nil else { throw ChangeHistoryError.noSuchCollection }
       }
       return row[1] as String == CollectionType.smartAlbum.rawValue ? .derived : .members(row[0])
     }
@@ -102,55 +104,55 @@ struct ChangeReader {
 
   // MARK: Objects
 
-  private func assets(in range: ClosedRange<Int64>, _ narrowing: Narrowing) throws -> ObjectChanges {
-    var traces = try traces(of: .asset, in: range)
-    switch narrowing {
+  private func assets(in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter) throws -> ObjectChanges {
+    var netChanges = try netChanges(of: .asset, in: range)
+    switch collectionFilter {
     case .none, .derived:
-      if part != .whole { traces = try seen(traces, .asset, try membersSeen(in: range), range) }
-    case .members(let collection): traces = try members(of: collection, in: range, traces)
+      if part != .whole { netChanges = try seen(netChanges, .asset, try membershipChanges(in: range), range) }
+    case .members(let collection): netChanges = try members(of: collection, in: range, netChanges)
     }
-    return try named(traces, .asset)
+    return try named(netChanges, .asset)
   }
 
-  private func collections(in range: ClosedRange<Int64>, _ narrowing: Narrowing) throws -> ObjectChanges {
-    var traces = try traces(of: .collection, in: range)
-    if part != .whole { traces = try seen(traces, .collection, [], range) }
-    switch narrowing {
+  private func collections(in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter) throws -> ObjectChanges {
+    var netChanges = try netChanges(of: .collection, in: range)
+    if part != .whole { netChanges = try seen(netChanges, .collection, [], range) }
+    switch collectionFilter {
     case .none: break
     case .members(let collection):
       let inIt = try db.cachedStatement(sql: "SELECT 1 FROM collection WHERE id = ? AND parent = ?")
-      traces = try traces.filter { row, _ in
+      netChanges = try netChanges.filter { row, _ in
         try row == collection || Int.fetchOne(inIt, arguments: [row, collection]) != nil
       }
-    case .derived: traces = [:]
+    case .derived: netChanges = [:]
     }
-    return try named(traces, .collection)
+    return try named(netChanges, .collection)
   }
 
-  private func traces(of kind: Kind, in range: ClosedRange<Int64>) throws -> [Int64: Trace] {
+  private func netChanges(of kind: Kind, in range: ClosedRange<Int64>) throws -> [Int64: NetChange] {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
           SELECT object, event, isContentChanged FROM changedObject
-          WHERE token BETWEEN ? AND ? AND kind = ? AND isPlaceOnly <= ? ORDER BY token
+          WHERE token BETWEEN ? AND ? AND kind = ? AND isLocationOnly <= ? ORDER BY token
           """),
       arguments: [range.lowerBound, range.upperBound, kind.rawValue, principal.may(.location)])
-    var traces: [Int64: Trace] = [:]
+    var netChanges: [Int64: NetChange] = [:]
     while let row = try rows.next() {
       let event: Int = row[1]
-      var trace = traces[row[0]] ?? Trace(wasThere: event != 0, isThere: false)
-      trace.isThere = event != 2
-      // One that went and came back may be anything.
-      trace.isContentChanged = trace.isContentChanged || row[2] || event == 0
-      traces[row[0]] = trace
+      var netChange = netChanges[row[0]] ?? NetChange(existedBefore: event != 0, existsAfter: false)
+      netChange.existsAfter = event != 2
+      // An asset that was deleted and inserted again may have any content.
+      netChange.isContentChanged = netChange.isContentChanged || row[2] || event == 0
+      netChanges[row[0]] = netChange
     }
-    return traces
+    return netChanges
   }
 
-  // MARK: What somebody sees
+  // MARK: Visibility
 
-  /// Assets that came into a limited library or left it, whether or not they themselves changed.
-  private func membersSeen(in range: ClosedRange<Int64>) throws -> Set<Int64> {
+  /// Assets that entered or left a limited library, whether or not they themselves changed.
+  private func membershipChanges(in range: ClosedRange<Int64>) throws -> Set<Int64> {
     guard case .limited(let library) = part else { return [] }
     return try Set(
       Int64.fetchAll(
@@ -165,12 +167,13 @@ struct ChangeReader {
             """), arguments: [range.lowerBound, range.upperBound, library]))
   }
 
-  /// The same for who sees a limited library: by what it holds, and since when.
+  /// The net changes as a limited library sees them: by its current content, and the tokens at which objects entered or
+  /// left.
   private func seen(
-    _ traces: [Int64: Trace], _ kind: Kind, _ others: Set<Int64>, _ range: ClosedRange<Int64>
-  ) throws -> [Int64: Trace] {
-    guard case .limited(let library) = part else { return traces }
-    var rows = Set(traces.keys).union(others)
+    _ netChanges: [Int64: NetChange], _ kind: Kind, _ others: Set<Int64>, _ range: ClosedRange<Int64>
+  ) throws -> [Int64: NetChange] {
+    guard case .limited(let library) = part else { return netChanges }
+    var rows = Set(netChanges.keys).union(others)
     let table = kind == .asset ? "limitedAsset" : "limitedCollection"
     let column = kind == .asset ? "asset" : "collection"
     if kind == .collection {
@@ -184,66 +187,67 @@ struct ChangeReader {
     }
     let came = try db.cachedStatement(sql: "SELECT came FROM \(table) WHERE \(column) = ? AND library = ?")
     let went = try db.cachedStatement(sql: "SELECT went FROM limitedGone WHERE library = ? AND kind = ? AND object = ?")
-    var seen: [Int64: Trace] = [:]
+    var seen: [Int64: NetChange] = [:]
     for row in rows {
       let came = try Int64.fetchOne(came, arguments: [row, library])
       let went = try Int64.fetchOne(went, arguments: [library, kind.rawValue, row])
       if let came, came < range.lowerBound {
-        // It was there all the time.
-        if let trace = traces[row] {
-          seen[row] = Trace(wasThere: true, isThere: true, isContentChanged: trace.isContentChanged)
+        // It was visible during the whole range.
+        if let netChange = netChanges[row] {
+          seen[row] = NetChange(existedBefore: true, existsAfter: true, isContentChanged: netChange.isContentChanged)
         }
       } else if let came, range.contains(came) {
-        let wasThere = went.map(range.contains) ?? false
-        seen[row] = Trace(wasThere: wasThere, isThere: true, isContentChanged: true)
+        let existedBefore = went.map(range.contains) ?? false
+        seen[row] = NetChange(existedBefore: existedBefore, existsAfter: true, isContentChanged: true)
       } else if let went, range.contains(went) {
-        seen[row] = Trace(wasThere: true, isThere: false)
+        seen[row] = NetChange(existedBefore: true, existsAfter: false)
       }
     }
     return seen
   }
 
-  /// The same for who listens to one album: what came into it is inserted, what went is deleted.
+  /// The net changes as a client sees them that follows one album: new members are inserted, former members deleted.
   private func members(
-    of collection: Int64, in range: ClosedRange<Int64>, _ traces: [Int64: Trace]
-  ) throws -> [Int64: Trace] {
+    of collection: Int64, in range: ClosedRange<Int64>, _ netChanges: [Int64: NetChange]
+  ) throws -> [Int64: NetChange] {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: "SELECT asset, event FROM changedMember WHERE token BETWEEN ? AND ? AND collection = ? ORDER BY token"),
       arguments: [range.lowerBound, range.upperBound, collection])
-    var found: [Int64: Trace] = [:]
+    var found: [Int64: NetChange] = [:]
     while let row = try rows.next() {
       let event: Int = row[1]
-      var trace = found[row[0]] ?? Trace(wasThere: event != 0, isThere: false)
-      trace.isThere = event != 2
-      trace.isContentChanged = traces[row[0]]?.isContentChanged ?? false
-      found[row[0]] = trace
+      var netChange = found[row[0]] ?? NetChange(existedBefore: event != 0, existsAfter: false)
+      netChange.existsAfter = event != 2
+      netChange.isContentChanged = netChanges[row[0]]?.isContentChanged ?? false
+      found[row[0]] = netChange
     }
     let isMember = try db.cachedStatement(sql: "SELECT 1 FROM member WHERE asset = ? AND collection = ?")
-    for (row, trace) in traces where found[row] == nil {
+    for (row, netChange) in netChanges where found[row] == nil {
       guard try Int.fetchOne(isMember, arguments: [row, collection]) != nil else { continue }
-      found[row] = Trace(wasThere: true, isThere: true, isContentChanged: trace.isContentChanged)
+      found[row] = NetChange(existedBefore: true, existsAfter: true, isContentChanged: netChange.isContentChanged)
     }
     return found
   }
 
   // MARK: Names
 
-  private func named(_ traces: [Int64: Trace], _ kind: Kind) throws -> ObjectChanges {
+  private func named(_ netChanges: [Int64: NetChange], _ kind: Kind) throws -> ObjectChanges {
     let table = kind == .asset ? "asset" : "collection"
     let gone = kind == .asset ? "deletedAsset" : "deletedCollection"
     let now = try db.cachedStatement(sql: "SELECT localIdentifier FROM \(table) WHERE id = ?")
     let before = try db.cachedStatement(sql: "SELECT localIdentifier FROM \(gone) WHERE id = ?")
     var changes = ObjectChanges()
-    for (row, trace) in traces.sorted(by: { $0.key < $1.key }) where trace.wasThere || trace.isThere {
+    for (row, netChange) in netChanges.sorted(by: { $0.key < $1.key })
+    where netChange.existedBefore || netChange.existsAfter {
       guard let text = try String.fetchOne(now, arguments: [row]) ?? String.fetchOne(before, arguments: [row]) else {
         continue
       }
       let identifier = LocalIdentifier(text)
-      switch (trace.wasThere, trace.isThere) {
+      switch (netChange.existedBefore, netChange.existsAfter) {
       case (false, true): changes.inserted.append(identifier)
       case (true, true):
-        changes.updated.append(.init(localIdentifier: identifier, isContentChanged: trace.isContentChanged))
+        changes.updated.append(.init(localIdentifier: identifier, isContentChanged: netChange.isContentChanged))
       case (true, false): changes.deleted.append(identifier)
       case (false, false): break
       }
@@ -253,7 +257,7 @@ struct ChangeReader {
 }
 
 extension Catalogue {
-  /// What changed since a state of the library: as many commits as have `limit` objects, and one at least.
+  /// The changes since a state of the library: whole commits, up to `limit` objects, and at least one commit.
   package func changes(
     since text: String, _ filter: ChangeFilter = ChangeFilter(), limit: Int, for principal: Principal
   ) throws(ChangeHistoryError) -> LibraryChanges {
@@ -272,15 +276,15 @@ extension Catalogue {
     return try result.get()
   }
 
-  /// The state of the library that a principal sees now, as text.
+  /// The current state of the library that a principal can see, as text.
   package func changeToken(for principal: Principal) throws(AssetSourceError) -> String {
     tokens.text(of: try read(for: principal) { db, part in try Self.visibleToken(db, part, principal) })
   }
 }
 
 extension Catalogue {
-  /// Whether more than so many objects changed since a state. Of one who sees only a part it is never said: how much changes
-  /// elsewhere is nothing to it.
+  /// Whether more than `limit` objects changed since a state. Always `false` for a principal with a limited library,
+  /// because the amount of invisible changes must not be revealed.
   package func isBehind(
     _ text: String, by limit: Int, for principal: Principal
   ) throws(ChangeHistoryError) -> Bool {

@@ -1,10 +1,10 @@
 import PhotoModel
 
-/// What became of the objects of a kind between two states of the library, each named once.
+/// The changes of all objects of one kind between two states of the library. Each object is named at most once.
 package struct ObjectChanges: Sendable, Hashable {
   package struct Update: Sendable, Hashable {
     package var localIdentifier: LocalIdentifier
-    /// An asset's content version is another one.
+    /// The asset has a new content version.
     package var isContentChanged: Bool
 
     package init(localIdentifier: LocalIdentifier, isContentChanged: Bool) {
@@ -22,13 +22,13 @@ package struct ObjectChanges: Sendable, Hashable {
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 }
 
-/// What changed since a state of the library, up to a later one.
+/// The changes between two states of the library.
 package struct LibraryChanges: Sendable, Hashable {
-  /// The later one, as text.
+  /// The later state, as text.
   package var changeToken: String
   package var assets = ObjectChanges()
   package var collections = ObjectChanges()
-  /// There is more behind `changeToken`.
+  /// There are more changes after `changeToken`.
   package var hasMore = false
 
   package var isEmpty: Bool { assets.isEmpty && collections.isEmpty }
@@ -36,14 +36,14 @@ package struct LibraryChanges: Sendable, Hashable {
   package init(changeToken: String) { self.changeToken = changeToken }
 }
 
-/// What somebody wants to hear of.
+/// Selects the changes that a client wants.
 package struct ChangeFilter: Sendable, Hashable {
   package enum ObjectType: String, Sendable, Hashable, CaseIterable {
     case asset, collection
   }
 
   package var types: Set<ObjectType>
-  /// Of this collection alone: itself, what comes into it, what goes from it and what changes in it.
+  /// Only changes of this collection: of itself, of its members, and members that enter or leave.
   package var collection: LocalIdentifier?
 
   package init(types: Set<ObjectType> = Set(ObjectType.allCases), collection: LocalIdentifier? = nil) {
@@ -52,13 +52,13 @@ package struct ChangeFilter: Sendable, Hashable {
   }
 }
 
-/// Why the history could not answer.
+/// Why the history could not be read.
 package enum ChangeHistoryError: Error, Sendable, Equatable {
-  /// No token that this library gave out.
+  /// The token was not issued by this library.
   case malformedToken
-  /// What came right behind it is not known any more.
+  /// The history no longer reaches back to the token.
   case expiredToken
-  /// There is no such collection, or none that the principal may see.
+  /// The collection does not exist, or the principal can't see it.
   case noSuchCollection
   case source(AssetSourceError)
 }

@@ -1,24 +1,24 @@
-// The order of an album: each member has a number, and there is room between two for others. Where it runs out, the numbers
-// around are spread anew, over as few members as it takes; never those of the whole album but at last. Those that are in the
-// trash have numbers as well, and are spread along with the members around them: they come back to where they were.
+// The order of an album. Each member has a position number, with gaps for later insertions. When a gap is full, the
+// members around it are renumbered: as few as possible, and the whole album only as a last resort. Assets in the trash
+// keep a position and are renumbered with their neighbours, so that a restored asset returns to its old place.
 
 import GRDB
 
 struct AlbumOrder {
-  /// Between two that are added behind one another.
+  /// The gap between members that are appended.
   static let gap: Int64 = 1 << 20
-  /// After numbers were spread anew there is room for so many more between any two.
-  private static let leastRoom: Int64 = 1 << 8
-  /// Members to each side that are spread anew, to begin with.
-  private static let firstWindow = 16
+  /// The minimum gap between two members after a renumbering.
+  private static let minimumGap: Int64 = 1 << 8
+  /// The initial number of members to renumber on each side.
+  private static let initialWindow = 16
 
   let db: Database
-  /// The album, by its row.
-  let album: Int64
+  /// The album's row.
+  let row: Int64
 
   func count() throws -> Int {
     try Int.fetchOne(
-      db.cachedStatement(sql: "SELECT sum(value) FROM memberCount WHERE collection = ?"), arguments: [album]) ?? 0
+      db.cachedStatement(sql: "SELECT sum(value) FROM memberCount WHERE collection = ?"), arguments: [row]) ?? 0
   }
 
   func contains(_ asset: Int64) throws -> Bool { try position(of: asset) != nil }
@@ -26,61 +26,61 @@ struct AlbumOrder {
   func position(of asset: Int64) throws -> Int64? {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT position FROM member WHERE asset = ? AND collection = ?"),
-      arguments: [asset, album])
+      arguments: [asset, row])
   }
 
-  /// The member at an index. Takes a step for each one before it.
+  /// The member at an index. O(index).
   func member(at index: Int) throws -> (asset: Int64, position: Int64)? {
     try Row.fetchOne(
       db.cachedStatement(
         sql: "SELECT asset, position FROM member WHERE collection = ? ORDER BY position LIMIT 1 OFFSET ?"),
-      arguments: [album, index]
+      arguments: [row, index]
     ).map { ($0[0], $0[1]) }
   }
 
   func remove(_ asset: Int64) throws {
     try db.cachedStatement(sql: "DELETE FROM member WHERE asset = ? AND collection = ?")
-      .execute(arguments: [asset, album])
+      .execute(arguments: [asset, row])
   }
 
-  /// Behind the last.
+  /// Adds members at the end.
   func append(_ assets: [Int64]) throws {
     let last = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT max(position) FROM member WHERE collection = ?"), arguments: [album])
+      db.cachedStatement(sql: "SELECT max(position) FROM member WHERE collection = ?"), arguments: [row])
     try write(assets, first: (last ?? 0) + Self.gap, step: Self.gap)
   }
 
-  /// Before the member at an index, which is at most their count.
+  /// Inserts members before the one at `index`, which is at most the member count.
   func insert(_ assets: [Int64], at index: Int) throws {
     guard let next = try member(at: index)?.position else { return try append(assets) }
     guard index > 0 else {
       return try write(assets, first: next - Int64(assets.count) * Self.gap, step: Self.gap)
     }
     let count = Int64(assets.count)
-    var room = try room(before: next)
-    if room.step(count) < 1 {
-      try spread(around: index, for: count)
+    var freeRange = try freeRange(before: next)
+    if freeRange.step(count) < 1 {
+      try renumber(around: index, for: count)
       guard let next = try member(at: index)?.position else { return try append(assets) }
-      room = try self.room(before: next)
+      freeRange = try self.freeRange(before: next)
     }
-    try write(assets, first: room.after + room.step(count), step: room.step(count))
+    try write(assets, first: freeRange.after + freeRange.step(count), step: freeRange.step(count))
   }
 
-  /// The numbers that are free before a member.
-  private struct Room {
+  /// The free position numbers before a member; both ends are in use.
+  private struct FreeRange {
     let after: Int64
     let before: Int64
 
-    /// Between two of so many that are put there; 0: they don't fit.
+    /// The distance between positions if `count` members are inserted; 0 if they do not fit.
     func step(_ count: Int64) -> Int64 { (before - after) / (count + 1) }
   }
 
-  private func room(before position: Int64) throws -> Room {
+  private func freeRange(before position: Int64) throws -> FreeRange {
     let previous = try Int64.fetchOne(
       db.cachedStatement(
         sql: "SELECT position FROM member WHERE collection = ? AND position < ? ORDER BY position DESC LIMIT 1"),
-      arguments: [album, position])
-    return Room(after: previous ?? position - Self.gap, before: position)
+      arguments: [row, position])
+    return FreeRange(after: previous ?? position - Self.gap, before: position)
   }
 
   private func write(_ assets: [Int64], first: Int64, step: Int64) throws {
@@ -90,21 +90,21 @@ struct AlbumOrder {
         SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
         """)
     for (offset, asset) in assets.enumerated() {
-      try statement.execute(arguments: [album, first + Int64(offset) * step, asset])
+      try statement.execute(arguments: [row, first + Int64(offset) * step, asset])
     }
   }
 
-  /// Makes room before the member at an index: members around it, more and more of them, get new numbers until there is
-  /// enough between any two.
-  private func spread(around index: Int, for newcomers: Int64) throws {
-    var window = Self.firstWindow
-    let name = try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE id = ?", arguments: [album])
+  /// Makes room before the member at `index`: renumbers a growing window of members around it until the gaps are large
+  /// enough.
+  private func renumber(around index: Int, for newcomers: Int64) throws {
+    var window = Self.initialWindow
+    let name = try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE id = ?", arguments: [row])
     while true {
       let first = max(0, index - window)
       let positions = try Int64.fetchAll(
         db.cachedStatement(
           sql: "SELECT position FROM member WHERE collection = ? ORDER BY position LIMIT ? OFFSET ?"),
-        arguments: [album, index - first + window, first])
+        arguments: [row, index - first + window, first])
       let before = first > 0 ? try member(at: first - 1)?.position : nil
       let after = try member(at: first + positions.count)?.position
       let trashed = try Row.fetchAll(
@@ -114,17 +114,17 @@ struct AlbumOrder {
             WHERE collection = ?1 AND position IS NOT NULL AND (?2 IS NULL OR position > ?2)
               AND (?3 IS NULL OR position < ?3)
             """), arguments: [name, before, after]
-      ).map { Place(position: $0[0], trash: $0[1]) }
-      let places = (positions.map { Place(position: $0) } + trashed).sorted { $0 < $1 }
+      ).map { Slot(position: $0[0], trash: $0[1]) }
+      let places = (positions.map { Slot(position: $0) } + trashed).sorted { $0 < $1 }
       let count = Int64(places.count)
-      let needed = (count + newcomers + 1) * Self.leastRoom
-      // At an end there is as much room as is asked for.
+      let needed = (count + newcomers + 1) * Self.minimumGap
+      // Beyond the first and the last member there is unlimited room.
       let lower = before ?? (after ?? positions.last ?? 0) - (count + newcomers + 1) * Self.gap
       let upper = after ?? lower + (count + newcomers + 1) * Self.gap
       if upper - lower >= needed {
         let step = (upper - lower) / (count + newcomers + 1)
-        // What is to be between two of them has its room there.
-        let next = Place(position: positions[index - first])
+        // The new members get their room directly before the member at `index`.
+        let next = Slot(position: positions[index - first])
         let targets = places.enumerated().map { offset, place in
           lower + step * (Int64(offset) + 1 + (place < next ? 0 : newcomers))
         }
@@ -134,26 +134,26 @@ struct AlbumOrder {
     }
   }
 
-  /// A member, or one that is in the trash.
-  private struct Place: Comparable {
+  /// A position in use, by a member or by an asset in the trash.
+  private struct Slot: Comparable {
     let position: Int64
-    /// The row of the trash, of one that is there.
+    /// The row in the trash, for an asset that is there.
     var trash: Int64?
 
-    /// Whose number was given to a member meanwhile comes back right behind that.
-    static func < (lhs: Place, rhs: Place) -> Bool { (lhs.position, lhs.trash ?? 0) < (rhs.position, rhs.trash ?? 0) }
+    /// If a member has taken the position of a trashed asset, the asset returns directly after that member.
+    static func < (lhs: Slot, rhs: Slot) -> Bool { (lhs.position, lhs.trash ?? 0) < (rhs.position, rhs.trash ?? 0) }
   }
 
-  /// Gives members other numbers in the same order, without two having one on the way: those that go up from the last to the
-  /// first, then those that go down from the first to the last.
-  private func move(_ places: [Place], to targets: [Int64], _ name: String?) throws {
+  /// Assigns new positions in the same order. First members that move up, from last to first, then those that move
+  /// down, from first to last, so that no two ever have the same position.
+  private func move(_ places: [Slot], to targets: [Int64], _ name: String?) throws {
     let member = try db.cachedStatement(sql: "UPDATE member SET position = ? WHERE collection = ? AND position = ?")
     let trashed = try db.cachedStatement(sql: "UPDATE trashPlace SET position = ? WHERE collection = ? AND trash = ?")
-    func move(_ place: Place, to target: Int64) throws {
+    func move(_ place: Slot, to target: Int64) throws {
       if let trash = place.trash {
         try trashed.execute(arguments: [target, name, trash])
       } else {
-        try member.execute(arguments: [target, album, place.position])
+        try member.execute(arguments: [target, row, place.position])
       }
     }
     for (place, target) in zip(places, targets).reversed() where target > place.position {

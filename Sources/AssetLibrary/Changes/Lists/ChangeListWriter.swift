@@ -1,18 +1,18 @@
-// Carries out the entries of one change list, one after the other, within its transaction. Counters, days, the history and
-// revisions follow by triggers.
+// Carries out the entries of one change list in order, within its transaction. Triggers update counters, stale days,
+// the history and revisions.
 
 import GRDB
 import PhotoModel
 
 struct ChangeListWriter {
-  let objects: ChangeObjects
+  let targets: ChangeTargetResolver
   let limits: ChangeLimits
   let prepared: PreparedFileChanges
   var assets: AssetWriter
   let token: Int64
   private(set) var created: [String: LocalIdentifier] = [:]
-  private(set) var unnamed: [Int: LocalIdentifier] = [:]
-  /// How many of the prepared changes of files were carried out.
+  private(set) var createdByIndex: [Int: LocalIdentifier] = [:]
+  /// The number of prepared file changes that were committed so far.
   private var fileChanges = 0
   private var placeholders: [String: Created] = [:]
 
@@ -21,12 +21,13 @@ struct ChangeListWriter {
     case collection(LocalIdentifier)
   }
 
-  private var db: Database { objects.db }
+  private var db: Database { targets.db }
 
   init(
-    objects: ChangeObjects, limits: ChangeLimits, prepared: PreparedFileChanges, assets: AssetWriter, token: Int64
+    targets: ChangeTargetResolver, limits: ChangeLimits, prepared: PreparedFileChanges, assets: AssetWriter,
+    token: Int64
   ) {
-    self.objects = objects
+    self.targets = targets
     self.limits = limits
     self.prepared = prepared
     self.assets = assets
@@ -38,15 +39,15 @@ struct ChangeListWriter {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), update)
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
-      _ = try changeFile()
+      _ = try commitFileChange()
     case .restoreAsset(let identifier):
-      let (row, _) = try changeFile()
+      let (row, _) = try commitFileChange()
       try note(request, index, identifier, row.map { .asset($0) })
     case .createAsset:
-      let (row, identifier) = try changeFile()
+      let (row, identifier) = try commitFileChange()
       try note(request, index, identifier, row.map { .asset($0) })
-    case .useUpload(let identifier):
-      try note(request, index, identifier, .asset(try objects.asset(identifier, "upload")))
+    case .createAssetFromUpload(let identifier):
+      try note(request, index, identifier, .asset(try targets.asset(identifier, "upload")))
     case .createCollection(let collection):
       let identifier = try create(collection)
       try note(request, index, identifier, .collection(identifier))
@@ -64,7 +65,7 @@ struct ChangeListWriter {
       let album = try album(target)
       let rows = try rows(assets)
       for row in rows { try album.remove(row) }
-      try dropKeyAsset(album, rows)
+      try clearKeyAsset(album, rows)
     case .insertAssets(let target, let assets, let position):
       try put(try rows(assets), into: try album(target), at: position)
     case .moveAssets(let target, let assets, let position):
@@ -85,7 +86,7 @@ struct ChangeListWriter {
     _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: Created?
   ) throws {
     guard let name = request.placeholder else {
-      unnamed[index] = identifier
+      createdByIndex[index] = identifier
       return
     }
     guard placeholders[name] == nil else { throw ChangeListError(.placeholderInUse(name), parameter: "placeholder") }
@@ -95,7 +96,7 @@ struct ChangeListWriter {
 
   private func asset(_ target: ChangeTarget, _ parameter: String) throws -> Int64 {
     switch target {
-    case .existing(let identifier): return try objects.asset(identifier, parameter)
+    case .existing(let identifier): return try targets.asset(identifier, parameter)
     case .placeholder(let name):
       guard case .asset(let row) = placeholders[name] else {
         throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
@@ -104,14 +105,14 @@ struct ChangeListWriter {
     }
   }
 
-  private func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeObjects.Collection {
+  private func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeTargetResolver.Collection {
     switch target {
-    case .existing(let identifier): return try objects.collection(identifier, parameter)
+    case .existing(let identifier): return try targets.collection(identifier, parameter)
     case .placeholder(let name):
       guard case .collection(let identifier) = placeholders[name] else {
         throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
       }
-      return try objects.collection(identifier, parameter)
+      return try targets.collection(identifier, parameter)
     }
   }
 
@@ -120,10 +121,10 @@ struct ChangeListWriter {
     guard collection.type == .album else {
       throw ChangeListError(.notAnAlbum(target.description), parameter: "collection")
     }
-    return AlbumOrder(db: db, album: collection.row)
+    return AlbumOrder(db: db, row: collection.row)
   }
 
-  /// Assets that an entry names, each once.
+  /// The rows of the assets of an entry; throws if one is named twice.
   private func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
     var seen: Set<Int64> = []
     return try targets.map { target in
@@ -137,15 +138,17 @@ struct ChangeListWriter {
 
   // MARK: Assets
 
-  private mutating func changeFile() throws -> (row: Int64?, identifier: LocalIdentifier) {
+  private mutating func commitFileChange() throws -> (row: Int64?, identifier: LocalIdentifier) {
     defer { fileChanges += 1 }
     do { return try prepared.commit(fileChanges, &assets) } catch let error as LibraryFilesError {
       throw ChangeListError(.files(error))
     }
   }
 
-  /// What is to be as it is already is no change. The triggers see to the revision; said here, it takes them no second go at
-  /// the same row. Not with a location: that somebody said what the file says is no change.
+  /// Updates an asset. A no-op update creates no token, revision or event.
+  ///
+  /// The statements set `revision` themselves, which saves the triggers a second update of the row. The location
+  /// statement does not, because confirming the file's own location is not a visible change.
   private func update(_ asset: Int64, _ update: AssetUpdate) throws {
     if let isFavorite = update.isFavorite {
       try run(
@@ -176,7 +179,7 @@ struct ChangeListWriter {
 
   private func create(_ new: NewCollection) throws -> LocalIdentifier {
     let parent = try folder(new.parent)
-    if parent == nil, objects.part != .whole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if parent == nil, targets.part != .whole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     if new.isFolder { try checkDepth(of: parent, and: 1) }
     let identifier = Base64URL.randomIdentifier()
     try run(
@@ -191,18 +194,18 @@ struct ChangeListWriter {
     return LocalIdentifier(identifier)
   }
 
-  /// Behind the others of the folder `?5`, or at the top.
+  /// The position after the last collection in the folder `?5`, or at the top level.
   private static let nextPosition =
     "SELECT coalesce(max(position), 0) + \(AlbumOrder.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
 
-  private func update(_ collection: ChangeObjects.Collection, _ update: CollectionUpdate) throws {
+  private func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
     if let title = update.title {
       try run("UPDATE collection SET title = ?1 WHERE id = ?2 AND title IS NOT ?1", [title, collection.row])
     }
     if let keyAsset = update.keyAsset {
       guard collection.type == .album else { throw ChangeListError(.notAnAlbum("it"), parameter: "keyAsset") }
       let row = try keyAsset.map { try asset($0, "keyAsset") }
-      if let row, try !AlbumOrder(db: db, album: collection.row).contains(row) {
+      if let row, try !AlbumOrder(db: db, row: collection.row).contains(row) {
         throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
       }
       try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
@@ -210,9 +213,9 @@ struct ChangeListWriter {
     if let parent = update.parent { try move(collection, to: try folder(parent)) }
   }
 
-  private func move(_ collection: ChangeObjects.Collection, to parent: Int64?) throws {
+  private func move(_ collection: ChangeTargetResolver.Collection, to parent: Int64?) throws {
     if parent == collection.parent { return }
-    if parent == nil, objects.part != .whole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if parent == nil, targets.part != .whole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     if collection.type == .folder {
       if try path(of: parent).contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "parent") }
       try checkDepth(of: parent, and: try height(of: collection.row))
@@ -234,7 +237,7 @@ struct ChangeListWriter {
     return folder.row
   }
 
-  /// A folder and those above it.
+  /// A folder and its ancestors.
   private func path(of folder: Int64?) throws -> [Int64] {
     try Int64.fetchAll(
       db.cachedStatement(
@@ -245,7 +248,7 @@ struct ChangeListWriter {
           """), arguments: [folder])
   }
 
-  /// How many folders lie in one another, with this one.
+  /// The height of the folder's tree, itself included.
   private func height(of folder: Int64) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(
@@ -283,7 +286,7 @@ struct ChangeListWriter {
     guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
       throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
     }
-    // By their places before the first of them is replaced.
+    // Resolve all indexes before the first replacement.
     let replaced = try indexes.map { index in
       guard index >= 0, let member = try album.member(at: index) else {
         throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
@@ -301,15 +304,15 @@ struct ChangeListWriter {
         SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
         """)
     for (member, asset) in zip(replaced, assets) {
-      try statement.execute(arguments: [album.album, member.position, asset])
+      try statement.execute(arguments: [album.row, member.position, asset])
     }
-    try dropKeyAsset(album, leaving.subtracting(assets))
+    try clearKeyAsset(album, leaving.subtracting(assets))
   }
 
-  /// What stands for an album is one of its members.
-  private func dropKeyAsset(_ album: AlbumOrder, _ assets: some Sequence<Int64>) throws {
+  /// Removes the key asset if it left the album, because a key asset must be a member.
+  private func clearKeyAsset(_ album: AlbumOrder, _ assets: some Sequence<Int64>) throws {
     let statement = try db.cachedStatement(sql: "UPDATE collection SET keyAsset = NULL WHERE id = ? AND keyAsset = ?")
-    for asset in assets { try statement.execute(arguments: [album.album, asset]) }
+    for asset in assets { try statement.execute(arguments: [album.row, asset]) }
   }
 
   private func check(_ album: AlbumOrder, _ newcomers: Int) throws {

@@ -1,9 +1,9 @@
 import PhotoModel
 
-/// What an entry of a change list is about: something of the library, or what an entry before it creates.
+/// The target of a change list entry: an existing object, or one that an earlier entry creates.
 package enum ChangeTarget: Sendable, Hashable, CustomStringConvertible {
   case existing(LocalIdentifier)
-  /// `$name`.
+  /// A placeholder such as `$name`.
   case placeholder(String)
 
   package var description: String {
@@ -18,32 +18,32 @@ package enum ChangeTarget: Sendable, Hashable, CustomStringConvertible {
 package struct ChangeRequest: Sendable, Hashable {
   package enum Action: Sendable, Hashable {
     case updateAsset(ChangeTarget, AssetUpdate)
-    /// To the trash.
+    /// Moves the asset to the trash.
     case deleteAsset(ChangeTarget)
     case restoreAsset(LocalIdentifier)
-    /// Of a file that lies in the library: bytes below its root.
+    /// Creates an asset from a file in the library, given by its path in bytes relative to the root.
     case createAsset(path: [UInt8])
-    /// Of what was uploaded before, which is an asset by now: gives it a placeholder.
-    case useUpload(LocalIdentifier)
+    /// Gives a placeholder to an upload that is already an asset.
+    case createAssetFromUpload(LocalIdentifier)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)
-    /// Behind the others; those that are members stay where they are.
+    /// Appends assets; existing members keep their positions.
     case addAssets(ChangeTarget, [ChangeTarget])
-    /// Those that are no members are left alone.
+    /// Removes members; assets that are not members are ignored.
     case removeAssets(ChangeTarget, [ChangeTarget])
-    /// Before the member at this index, counted without these assets; those that are members move there.
+    /// Inserts assets before the member at this index, counted without these assets. Existing members move there.
     case insertAssets(ChangeTarget, [ChangeTarget], index: Int)
-    /// The same, for members alone.
+    /// Moves existing members; otherwise like `insertAssets`.
     case moveAssets(ChangeTarget, [ChangeTarget], index: Int)
-    /// In the place of the members at these indexes.
+    /// Replaces the members at these indexes.
     case replaceAssets(ChangeTarget, [ChangeTarget], indexes: [Int])
   }
 
   package var action: Action
-  /// What the object's revision must be.
+  /// The revision that the object must have.
   package var ifMatch: String?
-  /// What later entries call what this one creates.
+  /// The placeholder by which later entries name the created object.
   package var placeholder: String?
 
   package init(_ action: Action, ifMatch: String? = nil, placeholder: String? = nil) {
@@ -53,12 +53,12 @@ package struct ChangeRequest: Sendable, Hashable {
   }
 }
 
-/// What is to be another; `nil`: stays as it is.
+/// The properties to set; `nil` leaves a property unchanged.
 package struct AssetUpdate: Sendable, Hashable {
   package var isFavorite: Bool?
   package var isHidden: Bool?
   package var creationDate: Timestamp?
-  /// `.some(nil)`: no place.
+  /// `.some(nil)` removes the location.
   package var location: Location??
 
   package init(
@@ -74,7 +74,7 @@ package struct AssetUpdate: Sendable, Hashable {
 package struct NewCollection: Sendable, Hashable {
   package var isFolder: Bool
   package var title: String
-  /// The folder that it lies in; `nil`: at the top.
+  /// The parent folder; `nil` for the top level.
   package var parent: ChangeTarget?
 
   package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil) {
@@ -86,9 +86,9 @@ package struct NewCollection: Sendable, Hashable {
 
 package struct CollectionUpdate: Sendable, Hashable {
   package var title: String?
-  /// Of an album, one of its members; `.some(nil)`: none in particular.
+  /// A member of the album; `.some(nil)` removes the key asset.
   package var keyAsset: ChangeTarget??
-  /// `.some(nil)`: to the top.
+  /// `.some(nil)` moves the collection to the top level.
   package var parent: ChangeTarget??
 
   package init(title: String? = nil, keyAsset: ChangeTarget?? = nil, parent: ChangeTarget?? = nil) {
@@ -98,55 +98,55 @@ package struct CollectionUpdate: Sendable, Hashable {
   }
 }
 
-/// How large a change list may be.
+/// Limits of a change list.
 package struct ChangeLimits: Sendable, Hashable {
-  /// Entries of a list.
+  /// The maximum number of entries in a list.
   package var entries = 1000
-  /// Assets that one entry names.
-  package var assetsAnEntry = 10_000
-  /// Bytes of a title in UTF-8.
+  /// The maximum number of assets in one entry.
+  package var assetsPerEntry = 10_000
+  /// The maximum length of a title, in UTF-8 bytes.
   package var titleBytes = 512
-  /// Folders that lie in one another.
+  /// The maximum depth of nested folders.
   package var folderDepth = 16
-  /// Members of an album, and collections in a folder.
+  /// The maximum number of members of an album, and of collections in a folder.
   package var members = 1_000_000
 
   package init() {}
 }
 
-/// Why a change list was not carried out. Nothing has changed then.
+/// Why a change list was rejected. Nothing was changed.
 package struct ChangeListError: Error, Sendable, Equatable {
   package enum Reason: Sendable, Equatable {
     case noSuchAsset(String)
     case noSuchCollection(String)
-    /// A smart album or a moment, which follow from what is in the library.
+    /// A smart album or a moment, which are derived from the assets.
     case notEditable(String)
     case notAnAlbum(String)
     case notAFolder(String)
-    /// Nothing before this entry creates it, or something of another kind.
+    /// No earlier entry creates an object with this placeholder, or it is of another kind.
     case noSuchPlaceholder(String)
     case placeholderInUse(String)
-    /// The object's revision is not what the entry says it must be.
+    /// The object's revision differs from the entry's `ifMatch`.
     case revisionMismatch(String)
     case notAMember(String)
     case namedTwice(String)
-    /// Indexes go from 0 to this.
+    /// The index is outside 0...most.
     case indexOutOfRange(most: Int)
-    /// A folder can't lie in itself.
+    /// The folder would become its own descendant.
     case folderCycle
     case foldersTooDeep(limit: Int)
     case tooManyMembers(limit: Int)
-    /// Somebody who sees some collections alone makes others in folders among them.
+    /// A principal with a limited library may create and move collections only into folders of that library.
     case outsideOfGrant
-    /// The principal may not do this at all.
+    /// The principal may not use this action.
     case forbidden
     case files(LibraryFilesError)
     case source(AssetSourceError)
   }
 
-  /// The entry at fault; `nil`: none in particular.
+  /// The index of the entry at fault; `nil` if no single entry is.
   package var index: Int?
-  /// The member of the entry at fault.
+  /// The JSON member of the entry at fault.
   package var parameter: String?
   package var reason: Reason
 
@@ -157,12 +157,12 @@ package struct ChangeListError: Error, Sendable, Equatable {
   }
 }
 
-/// What a change list did.
+/// The result of a change list.
 package struct ChangeOutcome: Sendable, Hashable {
-  /// The state of the library that a principal may know of afterwards.
+  /// The state of the library after the change, as the principal can see it.
   package var changeToken: String
-  /// What was created, by placeholders.
+  /// Created objects, by placeholder.
   package var created: [String: LocalIdentifier]
-  /// What was created without one, in the order of the entries, by their indexes.
-  package var unnamed: [Int: LocalIdentifier]
+  /// Created objects without a placeholder, by the index of their entry.
+  package var createdByIndex: [Int: LocalIdentifier]
 }

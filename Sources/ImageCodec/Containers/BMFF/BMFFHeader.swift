@@ -1,14 +1,15 @@
 import PhotoModel
 
-/// Files of boxes (ISO/IEC 14496-12): HEIF, AVIF, CR3, QuickTime and MP4.
+/// Reads files of boxes (ISO/IEC 14496-12): HEIF, AVIF, CR3, QuickTime and MP4.
 enum BMFFHeader {
-  /// Where Adobe's programs put an XMP packet (XMP specification part 3 §1.2.6), and Canon's cameras theirs.
+  /// The type of the box in which Adobe's programs (XMP specification part 3 §1.2.6) and Canon's cameras store an XMP
+  /// packet.
   static let xmp: [UInt8] = [
     0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
   ]
 
   static func read(
-    _ reader: HeaderReader, _ type: FileType, _ scope: TIFFMetadata.Scope
+    _ reader: HeaderReader, _ type: FileType, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
     if type.isAudio { throw .unsupported("an MPEG-4 file of sound alone") }
     var boxes = BoxReader(reader)
@@ -17,14 +18,14 @@ enum BMFFHeader {
     var xmpPacket: Range<Int64>?
     var position: Int64 = 0
     var behind = 0
-    // The movie may lie behind all its samples. What of interest lies behind it is not worth a long search.
+    // The movie box may come after all its samples. Boxes after it are searched only briefly.
     while behind <= ContainerLimits.trailingBoxes, let box = try boxes.next(&position, before: boxes.fileSize) {
       switch box.type {
       case "meta" where isPicture: return try HEIFHeader.read(&boxes, meta: box, type.format)
       case "moov" where movie == nil: movie = box
       case "uuid":
         if xmpPacket == nil { xmpPacket = try boxes.content(of: box, ofType: xmp) }
-      // A movie in fragments has one of these for each.
+      // A fragmented movie has one of these boxes for each fragment.
       case "moof" where movie != nil: behind = ContainerLimits.trailingBoxes
       default: break
       }
@@ -35,7 +36,7 @@ enum BMFFHeader {
       throw .malformed("\(type.format.noun) without the box that describes it", offset: nil)
     }
     return type.format == .cr3
-      ? try CR3Header.read(&boxes, movie: movie, xmpPacket, scope)
+      ? try CR3Header.read(&boxes, movie: movie, xmpPacket, selection)
       : try MovieHeader.read(&boxes, movie: movie, type.format, xmpPacket)
   }
 }

@@ -1,15 +1,15 @@
 /// A box of an ISO base media file (ISO/IEC 14496-12 §4.2), which QuickTime calls an atom.
 struct Box {
   let type: FourCC
-  /// Where its content lies in the file, behind its size and type.
+  /// The position of the box's content in the file, after its size and type.
   let content: Range<Int64>
 }
 
-/// Walks boxes, one level at a time: each level is a loop of its caller's, nothing recurses.
+/// Walks boxes, one level at a time. The caller loops over each level, so nothing recurses.
 struct BoxReader {
   var reader: HeaderReader
   private var count = 0
-  /// A box was met that the file ends in.
+  /// Whether the file ended inside a box.
   private(set) var fileEndsInBox = false
 
   init(_ reader: HeaderReader) {
@@ -18,8 +18,8 @@ struct BoxReader {
 
   var fileSize: Int64 { reader.size }
 
-  /// The box at a position, which moves behind it; `nil` at the end of what is around it. A box that the file ends in is
-  /// cut off there.
+  /// The box at a position; the position then moves past it. `nil` at the end of the enclosing range. A box that
+  /// extends past the end of the file is cut off there.
   mutating func next(_ position: inout Int64, before end: Int64) throws(CodecError) -> Box? {
     // QuickTime ends some lists of atoms with four zeros.
     guard end - position >= 8 else { return nil }
@@ -39,7 +39,7 @@ struct BoxReader {
       length = Int64(head.bigEndian(at: 8, bytes: 8))
       headBytes = 16
     } else if length == 0 {
-      // §4.2.2: it reaches to the end.
+      // §4.2.2: the box extends to the end.
       length = end - position
     }
     guard length >= headBytes else { throw .malformed("a box shorter than its head", offset: position) }
@@ -64,7 +64,7 @@ struct BoxReader {
     return nil
   }
 
-  /// What a box whose type is 16 bytes holds behind them; `nil` if it has another type.
+  /// The content of a box with a 16-byte type, after that type; `nil` if the box has another type.
   mutating func content(of box: Box, ofType type: [UInt8]) throws(CodecError) -> Range<Int64>? {
     guard box.type == "uuid", box.content.count >= type.count,
       try reader.bytes(at: box.content.lowerBound, count: type.count).elementsEqual(type)
@@ -72,7 +72,7 @@ struct BoxReader {
     return box.content.lowerBound + Int64(type.count)..<box.content.upperBound
   }
 
-  /// All that a box holds, or so many bytes of it.
+  /// The content of a box, or its first `bytes` bytes.
   mutating func fields(of box: Box, atMost bytes: Int? = nil) throws(CodecError) -> BoxFields {
     let length = box.content.upperBound - box.content.lowerBound
     if bytes == nil, length > ContainerLimits.tableBytes {
@@ -85,7 +85,7 @@ struct BoxReader {
   }
 }
 
-/// The fields of a box, one behind the other, big-endian.
+/// Reads the fields of a box in order, big-endian.
 struct BoxFields {
   private let box: Box
   private var rest: ArraySlice<UInt8>
@@ -97,7 +97,7 @@ struct BoxFields {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// An unsigned number of at most eight bytes; what is too large for an `Int` is the largest. None take no bytes and are 0.
+  /// An unsigned number of at most eight bytes. A value too large for `Int` becomes `Int.max`; zero bytes give 0.
   mutating func number(_ bytes: Int) throws(CodecError) -> Int {
     let part = try take(bytes)
     return Int(clamping: part.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
@@ -109,7 +109,7 @@ struct BoxFields {
 
   mutating func type() throws(CodecError) -> FourCC { FourCC(try take(4)) }
 
-  /// A full box's version; its flags come behind (§4.2.2).
+  /// A full box's version and the flags after it (§4.2.2).
   mutating func version() throws(CodecError) -> (version: Int, flags: Int) {
     (try number(1), try number(3))
   }
@@ -122,7 +122,7 @@ struct BoxFields {
     return rest.prefix(bytes)
   }
 
-  /// Text up to its NUL or to the end.
+  /// Text up to its NUL or the end.
   mutating func text() -> String {
     let bytes = rest.prefix { $0 != 0 }
     rest = rest.dropFirst(bytes.count + 1)

@@ -1,14 +1,14 @@
 import MediaMetadata
 import PhotoModel
 
-/// Canon's CR3: a movie of pictures, with a box of Canon's own in which EXIF's directories are TIFFs of their own.
+/// Reads Canon's CR3: a movie of pictures, with a Canon box in which each EXIF directory is a separate TIFF.
 enum CR3Header {
   private static let canon: [UInt8] = [
     0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
   ]
 
   static func read(
-    _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?, _ scope: TIFFMetadata.Scope
+    _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
     var directories: [FourCC: Box] = [:]
     var track: MovieTrack?
@@ -21,7 +21,7 @@ enum CR3Header {
         while let box = try boxes.next(&position, before: own.upperBound) {
           directories[box.type] = directories[box.type] ?? box
         }
-      // The first track is the picture in full.
+      // The first track is the full picture.
       case "trak" where track == nil: track = try MovieTrack(&boxes, track: box)
       default: break
       }
@@ -31,7 +31,7 @@ enum CR3Header {
       throw .malformed("a CR3 file without Canon's directories", offset: movie.content.lowerBound)
     }
     let file = try TIFFFile(&boxes.reader, in: first.content)
-    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, scope)
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, selection)
     var sizes: [PixelSize?] = []
     if let directory = try file.directory(at: file.firstOffset, &boxes.reader) {
       try metadata.takeFirst(directory, of: file, &boxes.reader)
@@ -71,7 +71,7 @@ enum CR3Header {
     return PixelSize(width: width, height: height)
   }
 
-  /// Version and flags, width and height, the JPEG's length, two numbers more, the JPEG.
+  /// Reads the thumbnail box: version and flags, width and height, the JPEG's length, two more numbers, the JPEG.
   private static func thumbnail(_ boxes: inout BoxReader, _ box: Box) throws(CodecError) -> ByteRange? {
     var fields = try boxes.fields(of: box, atMost: 18)
     guard box.content.count >= 18 else { return nil }

@@ -1,28 +1,28 @@
-/// What an ISO base media file says it is by its brands (ISO/IEC 14496-12 §4.3).
+/// The type of an ISO base media file according to its brands (ISO/IEC 14496-12 §4.3).
 struct FileType {
   let format: MediaFormat
-  /// It calls itself a file of sound.
+  /// Whether the brands declare an audio file.
   let isAudio: Bool
 
   private static let heic: Set<FourCC> = ["heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs"]
   private static let avif: Set<FourCC> = ["avif", "avis"]
-  /// ISO/IEC 23008-12 §10: of any codec.
+  /// ISO/IEC 23008-12 §10: brands for any codec.
   private static let heif: Set<FourCC> = [
     "mif1", "mif2", "mif3", "msf1", "miaf", "avci", "avcs", "jpeg", "jpgs", "j2ki",
   ]
   private static let audio: Set<FourCC> = ["M4A ", "M4B ", "M4P ", "F4A ", "F4B "]
-  /// What a QuickTime file from before there were brands begins with.
+  /// Types of the first atom of a QuickTime file that is older than brands.
   private static let atoms: Set<FourCC> = ["moov", "mdat", "wide", "free", "skip", "pnot"]
-  /// What of a file is looked at: the major brand and some thirty others.
+  /// How many bytes of a file are examined: the major brand and some thirty others.
   static let bytes = 144
 
-  /// What the first bytes of a file tell, of which the type box is part; `nil`: it is another kind of file.
+  /// Reads the first bytes of a file, which include the type box; `nil` for another kind of file.
   init?(firstBytes bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 8 else { return nil }
     let type = FourCC(bytes.dropFirst(4))
     guard type == "ftyp" else {
       let length = bytes.bigEndian(at: 0, bytes: 4)
-      // By chance, bytes of another kind make no such size.
+      // Bytes of another kind of file are unlikely to give such a size.
       guard Self.atoms.contains(type), length == 1 || (8...(1 << 30)).contains(length) else { return nil }
       format = .quickTime
       isAudio = false
@@ -42,7 +42,7 @@ struct FileType {
     } else if Self.avif.contains(major) {
       format = .avif
     } else if Self.heif.contains(major) {
-      // The major brand is one of structure; which codec it is the others say.
+      // The major brand may describe only the structure; the other brands then determine the codec.
       format =
         brands.contains { Self.avif.contains($0) } ? .avif : brands.contains { Self.heic.contains($0) } ? .heic : .heif
     } else {

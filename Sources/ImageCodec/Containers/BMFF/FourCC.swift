@@ -1,4 +1,4 @@
-/// A type of a box, a brand, a handler: four bytes that are mostly letters.
+/// The type of a box, a brand or a handler: four bytes that are mostly letters.
 struct FourCC: Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   let rawValue: UInt32
 
@@ -13,7 +13,7 @@ struct FourCC: Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     rawValue = String(describing: text).unicodeScalars.reduce(0) { $0 << 8 | ($1.value & 0xFF) }
   }
 
-  /// For messages: what isn't a letter is a question mark.
+  /// For messages: a question mark replaces every byte that is not a letter.
   var description: String {
     String(
       (0..<4).map { i in

@@ -1,20 +1,21 @@
 import MediaMetadata
 import PhotoModel
 
-/// HEIF and AVIF pictures, by their `meta` box (ISO/IEC 23008-12; AVIF is HEIF with AV1).
+/// Reads HEIF and AVIF pictures from their `meta` box (ISO/IEC 23008-12; AVIF is HEIF with AV1).
 ///
-/// Which way up the primary item is says HEIF's own rotation and mirroring (§6.5.10, §6.5.12), and nothing else: readers apply
-/// these, and what EXIF says beside them is not applied on top. MIAF (ISO/IEC 23000-22 §7.3.10.1) says that EXIF should tell
-/// of no turn at all; iPhones repeat there what the item has, and other programs leave there what was once true. So
+/// Only HEIF's own rotation and mirroring (§6.5.10, §6.5.12) define the orientation of the primary item. Readers apply
+/// these, and do not apply the EXIF orientation in addition. MIAF (ISO/IEC 23000-22 §7.3.10.1) says that EXIF should
+/// not declare a rotation; iPhones repeat the item's orientation there, and other programs leave an outdated value. So
 /// ``MediaHeader/orientation`` is the item's, and the EXIF summary keeps its own.
 enum HEIFHeader {
   static func read(_ boxes: inout BoxReader, meta: Box, _ format: MediaFormat) throws(CodecError) -> MediaHeader {
-    // The tables come in any order and are looked at in one that suits, so they are read at once if they may be.
+    // The tables can be in any order, so they are read at once if they are small enough, and then examined in the order
+    // that is needed.
     let length = meta.content.upperBound - meta.content.lowerBound
     _ = try boxes.reader.bytes(
       at: meta.content.lowerBound, count: Int(min(length, Int64(ContainerLimits.wholeBoxBytes))))
     var tables: [FourCC: Box] = [:]
-    // Behind the version (ISO/IEC 14496-12 §8.11.1).
+    // After the version (ISO/IEC 14496-12 §8.11.1).
     var position = meta.content.lowerBound + 4
     while let box = try boxes.next(&position, before: meta.content.upperBound) {
       tables[box.type] = tables[box.type] ?? box
@@ -34,18 +35,18 @@ enum HEIFHeader {
   }
 }
 
-/// Puts together what the tables say of one item.
+/// Combines the tables' information about one item.
 private struct HEIFItemReader {
   let items: HEIFItems
   let tables: [FourCC: Box]
-  private var places: [Int: HEIFItems.Place] = [:]
+  private var locations: [Int: HEIFItems.ItemLocation] = [:]
 
   init(items: HEIFItems, tables: [FourCC: Box]) {
     self.items = items
     self.tables = tables
   }
 
-  /// What an auxiliary picture is, by its URN (ISO/IEC 23008-12 §6.5.8; MIAF §7.3.5; Apple's own).
+  /// URNs that define the kind of an auxiliary picture (ISO/IEC 23008-12 §6.5.8; MIAF §7.3.5; Apple's own).
   private static let alpha: Set<String> = [
     "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
   ]
@@ -65,7 +66,7 @@ private struct HEIFItemReader {
     let origins = self.origins(of: primary)
     if let table = tables["iloc"] {
       let wanted = Set([exif, xmp, thumbnail].compactMap(\.self) + origins)
-      places = try HEIFItems.places(of: wanted, &boxes, table, data: tables["idat"])
+      locations = try HEIFItems.locations(of: wanted, &boxes, table, data: tables["idat"])
     }
     guard let table = tables["iprp"] else {
       throw .malformed("a \(format) file without properties", offset: nil)
@@ -78,13 +79,13 @@ private struct HEIFItemReader {
     var header = MediaHeader(format: refined(format, primary, origins), storedSize: size)
     try transform(&header, &boxes, by: properties.properties(of: primary))
     for item in auxiliaries { try note(&header, &boxes, properties.properties(of: item)) }
-    // ISO 21496-1: a picture that is derived from this one and a gain map.
+    // ISO 21496-1: a tone-mapped picture is derived from this one and a gain map.
     if items.sources("dimg", to: primary).contains(where: { items.items[$0]?.type == "tmap" }) {
       header.facts.subtypes.insert(.photoHDR)
     }
-    if let place = exif.flatMap({ places[$0] }) { try take(exif: place, &header, &boxes) }
-    if let packet = xmp.flatMap({ places[$0]?.whole }) { try header.take(xmp: packet, &boxes.reader) }
-    if let range = thumbnail.flatMap({ places[$0]?.whole }),
+    if let location = exif.flatMap({ locations[$0] }) { try take(exif: location, &header, &boxes) }
+    if let packet = xmp.flatMap({ locations[$0]?.whole }) { try header.take(xmp: packet, &boxes.reader) }
+    if let range = thumbnail.flatMap({ locations[$0]?.whole }),
       try boxes.reader.bytes(at: range.lowerBound, count: 2).elementsEqual([0xFF, 0xD8])
     {
       header.thumbnail = ByteRange(range)
@@ -92,7 +93,8 @@ private struct HEIFItemReader {
     return header
   }
 
-  /// An item, and those that it is derived from without a change of size: `iden`, and what a tone map begins with.
+  /// An item, and the items from which it is derived without a change of size: `iden`, and the first input of a tone
+  /// map.
   private func origins(of primary: Int) -> [Int] {
     var chain = [primary]
     while chain.count <= ContainerLimits.derivations, let type = items.items[chain[chain.count - 1]]?.type,
@@ -104,7 +106,8 @@ private struct HEIFItemReader {
     return chain
   }
 
-  /// A brand of structure alone does not say which codec: the item does.
+  /// The format refined by the item's type, because a brand that describes only the structure does not identify the
+  /// codec.
   private func refined(_ format: MediaFormat, _ primary: Int, _ origins: [Int]) -> MediaFormat {
     guard format == .heif else { return format }
     let types = (origins + items.targets("dimg", from: primary)).map { items.items[$0]?.type }
@@ -112,7 +115,8 @@ private struct HEIFItemReader {
     return types.contains("av01") ? .avif : format
   }
 
-  /// ImageSpatialExtents (§6.5.3), which every item should have; else what a grid's or an overlay's own data says (§6.6.2.3).
+  /// The size from ImageSpatialExtents (§6.5.3), which every item should have; else from the data of a grid or an
+  /// overlay (§6.6.2.3).
   private func size(
     _ boxes: inout BoxReader, of origins: [Int], _ properties: HEIFProperties
   ) throws(CodecError) -> PixelSize? {
@@ -123,10 +127,10 @@ private struct HEIFItemReader {
         let width = try fields.number(4)
         return PixelSize(width: width, height: try fields.number(4))
       }
-      guard items.items[item]?.type == "grid", let place = places[item]?.whole else { continue }
-      let data = try boxes.reader.bytes(at: place.lowerBound, count: min(12, place.count))
+      guard items.items[item]?.type == "grid", let location = locations[item]?.whole else { continue }
+      let data = try boxes.reader.bytes(at: location.lowerBound, count: min(12, location.count))
       guard data.count >= 8 else { continue }
-      // Version, flags, rows, columns; of 16 or 32 bits each, the size.
+      // Version, flags, rows, columns; then the size in 16 or 32 bits each.
       let bytes = data.bigEndian(at: 1, bytes: 1) & 1 == 0 ? 2 : 4
       guard data.count >= 4 + 2 * bytes else { continue }
       return PixelSize(
@@ -135,14 +139,14 @@ private struct HEIFItemReader {
     return nil
   }
 
-  /// Transformations, in the order in which the item has them.
+  /// Applies the item's transformations in their stored order.
   private func transform(
     _ header: inout MediaHeader, _ boxes: inout BoxReader, by properties: [Box]
   ) throws(CodecError) {
     var swapsSides = false
     var mirrorsX = false
     var mirrorsY = false
-    // As it is so far, upright.
+    // The size after the transformations so far.
     var size = header.storedSize
     for property in properties {
       switch property.type {
@@ -158,7 +162,7 @@ private struct HEIFItemReader {
         var fields = try boxes.fields(of: property, atMost: 1)
         if try fields.number(1) & 1 == 0 { mirrorsY.toggle() } else { mirrorsX.toggle() }
       case "clap":
-        // ISO/IEC 14496-12 §12.1.4: width and height as fractions; where it lies does not matter here.
+        // ISO/IEC 14496-12 §12.1.4: width and height as fractions; the offset does not matter here.
         var fields = try boxes.fields(of: property, atMost: 16)
         let numbers = [try fields.number(4), try fields.number(4), try fields.number(4), try fields.number(4)]
         guard numbers[1] > 0, numbers[3] > 0 else { break }
@@ -174,7 +178,7 @@ private struct HEIFItemReader {
     header.storedSize = header.orientation.apply(to: size)
   }
 
-  /// What an auxiliary picture's type says of the primary one.
+  /// Records what an auxiliary picture's type states about the primary picture.
   private func note(
     _ header: inout MediaHeader, _ boxes: inout BoxReader, _ properties: [Box]
   ) throws(CodecError) {
@@ -188,24 +192,24 @@ private struct HEIFItemReader {
     }
   }
 
-  /// ISO/IEC 23008-12 §A.2.1: how far behind these four bytes the TIFF header lies, and the block.
+  /// ISO/IEC 23008-12 §A.2.1: the distance from these four bytes to the TIFF header, then the block.
   private func take(
-    exif place: HEIFItems.Place, _ header: inout MediaHeader, _ boxes: inout BoxReader
+    exif location: HEIFItems.ItemLocation, _ header: inout MediaHeader, _ boxes: inout BoxReader
   ) throws(CodecError) {
     var bytes: [UInt8] = []
-    for part in place.parts where bytes.count < EXIFSummary.maximumBytes {
+    for part in location.parts where bytes.count < EXIFSummary.maximumBytes {
       bytes += try boxes.reader.bytes(
         at: part.lowerBound, count: min(part.count, EXIFSummary.maximumBytes - bytes.count))
     }
     guard bytes.count > 12 else { return }
-    // Some write 0 where the signature of a JPEG's block comes first.
+    // Some programs write 0 although a JPEG-style signature comes first.
     let skipped = 4 + bytes[...].bigEndian(at: 0, bytes: 4)
     guard let start = [skipped, 4, 10].first(where: { $0 < bytes.count && TIFFBlock(bytes[$0...]) != nil }) else {
       return
     }
-    let length = Int(min(place.length, Int64(Int32.max))) - start
-    header.take(exif: bytes[start...], at: place.whole.map { $0.lowerBound + Int64(start) }, length: length)
-    // A thumbnail is turned as its own block says, and not as the item is.
+    let length = Int(min(location.length, Int64(Int32.max))) - start
+    header.take(exif: bytes[start...], at: location.whole.map { $0.lowerBound + Int64(start) }, length: length)
+    // A thumbnail has the orientation of its EXIF block, which can differ from the item's.
     if header.exif.orientation != header.orientation { header.thumbnail = nil }
   }
 }

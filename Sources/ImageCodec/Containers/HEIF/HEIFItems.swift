@@ -1,9 +1,8 @@
-/// The items of a HEIF file and what connects them (ISO/IEC 14496-12 §8.11): as much of the tables as the primary item
-/// needs.
+/// The items of a HEIF file and their references (ISO/IEC 14496-12 §8.11), as far as the primary item needs them.
 struct HEIFItems {
   struct Item {
     let type: FourCC
-    /// A `mime` item of XMP's type.
+    /// Whether this is a `mime` item with XMP's content type.
     let isXMP: Bool
   }
 
@@ -13,11 +12,11 @@ struct HEIFItems {
     let to: [Int]
   }
 
-  /// Where an item's bytes lie in the file, one part behind the other.
-  struct Place {
+  /// The positions of an item's bytes in the file, as a sequence of parts.
+  struct ItemLocation {
     let parts: [Range<Int64>]
 
-    /// All of it in one piece.
+    /// The whole item, if it is in one piece.
     var whole: Range<Int64>? { parts.count == 1 ? parts[0] : nil }
     var length: Int64 { parts.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
   }
@@ -25,7 +24,7 @@ struct HEIFItems {
   private(set) var items: [Int: Item] = [:]
   private(set) var references: [Reference] = []
 
-  /// Items that refer to one with that type of reference.
+  /// Items that refer to `item` with a type of reference.
   func sources(_ type: FourCC, to item: Int) -> [Int] {
     references.filter { $0.type == type && $0.to.contains(item) }.map(\.from)
   }
@@ -34,7 +33,7 @@ struct HEIFItems {
     references.first { $0.type == type && $0.from == item }?.to ?? []
   }
 
-  /// The first item of a kind that describes one, or else that describes nothing in particular.
+  /// The first item of a kind that describes `item`, or else one that describes no item in particular.
   func first(describing item: Int, _ isOfKind: (Item) -> Bool) -> Int? {
     let kind = items.filter { isOfKind($0.value) }.keys.sorted()
     let own = Set(sources("cdsc", to: item))
@@ -52,7 +51,7 @@ struct HEIFItems {
       guard box.type == "infe" else { continue }
       var fields = try boxes.fields(of: box)
       let version = try fields.version().version
-      // Of the versions before there were types nothing is of interest.
+      // Versions before 2 have no item types and contain nothing of interest.
       guard version >= 2 else { continue }
       let item = try fields.number(version == 2 ? 2 : 4)
       _ = try fields.take(2)
@@ -66,7 +65,7 @@ struct HEIFItems {
     }
   }
 
-  /// ItemReferenceBox (§8.11.12): a box for each reference, whose type is the reference's.
+  /// ItemReferenceBox (§8.11.12): one box for each reference; the box's type is the reference's type.
   mutating func readReferences(_ boxes: inout BoxReader, _ table: Box) throws(CodecError) {
     var fields = try boxes.fields(of: table, atMost: 4)
     let itemBytes = try fields.version().version == 0 ? 2 : 4
@@ -80,12 +79,12 @@ struct HEIFItems {
     }
   }
 
-  /// ItemLocationBox (§8.11.3): where those of the items that are wanted lie.
+  /// ItemLocationBox (§8.11.3): the positions of the wanted items.
   ///
-  /// - Parameter data: the ItemDataBox, which places may be relative to.
-  static func places(
+  /// - Parameter data: the ItemDataBox, to which positions may be relative.
+  static func locations(
     of wanted: Set<Int>, _ boxes: inout BoxReader, _ table: Box, data: Box?
-  ) throws(CodecError) -> [Int: Place] {
+  ) throws(CodecError) -> [Int: ItemLocation] {
     var fields = try boxes.fields(of: table)
     let version = try fields.version().version
     let sizes = try fields.number(2)
@@ -94,10 +93,10 @@ struct HEIFItems {
     guard [offsetBytes, lengthBytes, baseBytes, indexBytes].allSatisfy({ $0 <= 8 }) else {
       throw .malformed("an item location of an impossible size", offset: table.content.lowerBound)
     }
-    var places: [Int: Place] = [:]
+    var locations: [Int: ItemLocation] = [:]
     for _ in 0..<(try fields.number(version < 2 ? 2 : 4)) {
       let item = try fields.number(version < 2 ? 2 : 4)
-      // 0: offsets of the file; 1: of the item data box.
+      // 0: offsets in the file; 1: offsets in the item data box.
       let method = version == 0 ? 0 : try fields.number(2) & 15
       let isElsewhere = try fields.number(2) != 0
       let base = try fields.number(baseBytes)
@@ -112,11 +111,13 @@ struct HEIFItems {
         guard wanted.contains(item), parts.count < ContainerLimits.extents, let start, let end else { continue }
         let (from, isTooFar) = start.addingReportingOverflow(Int64(clamping: UInt64(base) + UInt64(offset)))
         guard !isTooFar, from <= end else { continue }
-        // No length: to the end.
+        // A length of 0 means up to the end.
         parts.append(from..<(length == 0 ? end : min(end, from + Int64(min(length, Int(end - from))))))
       }
-      if method <= 1, !isElsewhere, !parts.isEmpty, parts.count == count { places[item] = Place(parts: parts) }
+      if method <= 1, !isElsewhere, !parts.isEmpty, parts.count == count {
+        locations[item] = ItemLocation(parts: parts)
+      }
     }
-    return places
+    return locations
   }
 }

@@ -1,9 +1,9 @@
-/// The properties of items (ISO/IEC 23008-12 §9.3): a list of them, and which item has which.
+/// The properties of items (ISO/IEC 23008-12 §9.3): a list of properties, and the association of items with them.
 struct HEIFProperties {
   private var properties: [Box] = []
   private var associations: [Int: [Int]] = [:]
 
-  /// - Parameter wanted: the items whose properties will be asked for.
+  /// - Parameter wanted: the items whose properties will be requested.
   init(_ boxes: inout BoxReader, _ table: Box, of wanted: Set<Int>) throws(CodecError) {
     var position = table.content.lowerBound
     while let box = try boxes.next(&position, before: table.content.upperBound) {
@@ -17,12 +17,12 @@ struct HEIFProperties {
     }
   }
 
-  /// What an item has, in the order in which its transformations are applied (§6.5.1).
+  /// An item's properties, in the order in which its transformations are applied (§6.5.1).
   func properties(of item: Int) -> [Box] {
     (associations[item] ?? []).compactMap { properties.indices.contains($0 - 1) ? properties[$0 - 1] : nil }
   }
 
-  /// §9.3.1. A property's number is counted from 1; its highest bit says whether a reader must know it.
+  /// §9.3.1. Property numbers start at 1; the highest bit says whether a reader must support the property.
   private mutating func readAssociations(_ fields: BoxFields, of wanted: Set<Int>) throws(CodecError) {
     var fields = fields
     let (version, flags) = try fields.version()

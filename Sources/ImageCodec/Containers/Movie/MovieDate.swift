@@ -1,17 +1,18 @@
 import MediaMetadata
 
 extension EXIFDate {
-  /// Seconds from the beginning of 1904 to that of 1970.
+  /// Seconds from the start of 1904 to the start of 1970.
   private static let movieEpoch = 2_082_844_800
 
-  /// A movie's or track's creation time: seconds since 1904-01-01T00:00:00Z (ISO/IEC 14496-12 §8.2.2.3), which some
-  /// cameras count from 1970. 0 is none.
+  /// A movie's or track's creation time: seconds since 1904-01-01T00:00:00Z (ISO/IEC 14496-12 §8.2.2.3); some cameras
+  /// count from 1970 instead. `nil` for 0.
   init?(movieTime: Int) {
     guard movieTime > 0, movieTime < 1 << 36 else { return nil }
     self.init(secondsSince1970: movieTime >= Self.movieEpoch ? movieTime - Self.movieEpoch : movieTime)
   }
 
-  /// In UTC, by the Gregorian calendar: days are counted from a first of March, so that a leap day ends its year.
+  /// In UTC, in the Gregorian calendar. Days are counted from a first of March, so that a leap day is the last day of
+  /// its year.
   private init?(secondsSince1970 seconds: Int) {
     let days = seconds / 86_400 + 719_468
     let era = days / 146_097
@@ -27,7 +28,7 @@ extension EXIFDate {
       hour: second / 3600, minute: second / 60 % 60, second: second % 60, offsetMinutes: 0)
   }
 
-  /// The same for a reader: `2019-08-13T14:05:06.250+02:00`.
+  /// The date as text: `2019-08-13T14:05:06.250+02:00`.
   var movieText: String {
     func digits(_ number: Int, _ count: Int) -> String {
       let text = String(number)
@@ -42,8 +43,8 @@ extension EXIFDate {
       "\(day)T\(time)\(fraction)\(offsetMinutes < 0 ? "-" : "+")\(digits(offset / 60, 2)):\(digits(offset % 60, 2))"
   }
 
-  /// QuickTime's text: `2019-08-13T14:05:06+0200`, with a fraction of the second, with a colon in the offset, with `Z` or
-  /// without an offset. `nil` for a date alone, or where it makes no sense.
+  /// Parses QuickTime's text: `2019-08-13T14:05:06+0200`, optionally with a fraction of a second, a colon in the
+  /// offset, `Z`, or no offset. `nil` for a date without a time, or an invalid date.
   init?(movieText text: String) {
     var rest = Substring(text)
     func digits(_ count: Int) -> Int? {

@@ -1,9 +1,10 @@
 import MediaMetadata
 import PhotoModel
 
-/// QuickTime and MPEG-4 movies, by their `moov` box (ISO/IEC 14496-12 §8.2; QuickTime File Format, "Movie Atoms").
+/// Reads QuickTime and MPEG-4 movies from their `moov` box (ISO/IEC 14496-12 §8.2; QuickTime File Format, "Movie
+/// Atoms").
 enum MovieHeader {
-  /// From this rate on a film is one in slow motion.
+  /// From this frame rate on, a video counts as slow motion.
   private static let highFramesPerSecond = 100.0
 
   static func read(
@@ -32,12 +33,12 @@ enum MovieHeader {
         if tracks > ContainerLimits.tracks {
           throw .limitExceeded("the number of tracks", limit: ContainerLimits.tracks, found: tracks)
         }
-        // The first that is shown; one that is switched off, such as a chapter's picture, only where there is no other.
+        // The first enabled track; a disabled one, such as a chapter's picture, is used only if there is no other.
         if let track, track.isEnabled { break }
         let next = try MovieTrack(&boxes, track: box)
         if next.isVisual, track == nil || next.isEnabled { track = next }
       case "mvex":
-        // §8.8.2: a movie in fragments tells its length here, if at all.
+        // §8.8.2: a fragmented movie states its duration here, if at all.
         guard let header = try boxes.first("mehd", in: box.content) else { break }
         var fields = try boxes.fields(of: header, atMost: 12)
         let bytes = try fields.version().version == 1 ? 8 : 4

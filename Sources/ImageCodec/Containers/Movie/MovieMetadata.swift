@@ -1,12 +1,12 @@
 import MediaMetadata
 import PhotoModel
 
-/// What a movie's metadata says, by name, in any of the three ways of writing it: QuickTime's user data (`udta`, types such
-/// as `©xyz`), QuickTime's metadata (`meta` with `keys`), and iTunes' (`meta` in `udta`, types and no keys).
+/// A movie's metadata by name, in any of its three forms: QuickTime's user data (`udta`, types such as `©xyz`),
+/// QuickTime's metadata (`meta` with `keys`), and iTunes' (`meta` in `udta`, types and no keys).
 struct MovieMetadata {
-  /// Texts by key or by type; the first of a name counts.
+  /// Texts by key or by type; the first one with a name wins.
   private(set) var texts: [String: String] = [:]
-  /// Where an XMP packet lies in the file.
+  /// The position of an XMP packet in the file.
   private(set) var xmp: Range<Int64>?
 
   mutating func readUserData(_ boxes: inout BoxReader, _ userData: Box) throws(CodecError) {
@@ -30,7 +30,7 @@ struct MovieMetadata {
   mutating func readMetadata(_ boxes: inout BoxReader, _ metadata: Box) throws(CodecError) {
     var keys: [String] = []
     var position = metadata.content.lowerBound
-    // QuickTime's is a plain box, whose first child is its handler; MPEG-4's has a version before that (§8.11.1).
+    // In QuickTime this is a plain box whose first child is its handler; in MPEG-4 a version comes first (§8.11.1).
     let head = try boxes.reader.bytes(at: position, count: 8)
     if head.count == 8, FourCC(head.dropFirst(4)) != "hdlr" { position += 4 }
     while let box = try boxes.next(&position, before: metadata.content.upperBound) {
@@ -59,7 +59,7 @@ struct MovieMetadata {
     return keys
   }
 
-  /// "Metadata Item List Atom": an item's type is its key's number, counted from 1, or stands for itself.
+  /// "Metadata Item List Atom": an item's type is the number of its key, starting at 1, or is itself the name.
   private mutating func readItems(_ boxes: inout BoxReader, _ list: Box, _ keys: [String]) throws(CodecError) {
     var position = list.content.lowerBound
     while let item = try boxes.next(&position, before: list.content.upperBound) {
@@ -116,7 +116,7 @@ struct MovieMetadata {
   var make: String? { text(Key.make, Key.androidMake, Key.userMake) }
   var model: String? { text(Key.model, Key.androidModel, Key.userModel) }
   var contentIdentifier: String? { texts[Key.contentIdentifier] }
-  /// With its time of day; what is a day alone is none.
+  /// The creation date with its time of day; `nil` for a date without a time.
   var date: EXIFDate? {
     texts[Key.date].flatMap(EXIFDate.init(movieText:)) ?? texts[Key.userDate].flatMap(EXIFDate.init(movieText:))
   }
@@ -124,8 +124,8 @@ struct MovieMetadata {
 }
 
 extension Location {
-  /// ISO 6709 annex H: `+48.2082+016.3738+171.000/`, in degrees, degrees and minutes, or degrees, minutes and seconds, by how
-  /// many digits there are before the point.
+  /// ISO 6709 annex H: `+48.2082+016.3738+171.000/`. The number of digits before the point tells degrees, degrees and
+  /// minutes, and degrees, minutes and seconds apart.
   init?(iso6709 text: String) {
     let numbers = text.prefix { $0 != "/" && $0 != "C" }
     var parts: [Substring] = []
@@ -165,7 +165,7 @@ extension Location {
     case 1...degreeDigits: degrees = Double(number)
     default: return nil
     }
-    // As EXIF's angles: to a millimetre.
+    // Rounded to a millimetre, like EXIF's angles.
     let rounded = degrees.map { ($0 * 1e8).rounded() / 1e8 }
     return text.first == "-" ? rounded.map { -$0 } : rounded
   }

@@ -3,15 +3,15 @@ import PhotoModel
 /// A track of a movie (ISO/IEC 14496-12 §8.3; QuickTime File Format, "Track Atoms").
 struct MovieTrack {
   private(set) var isEnabled = false
-  /// `vide` or `pict`: there is something to see.
+  /// Whether the track is visual: `vide` or `pict`.
   private(set) var isVisual = false
-  /// In pixels, before the matrix is applied.
+  /// Size in pixels, before the matrix is applied.
   private(set) var size = PixelSize(width: 0, height: 0)
   private(set) var orientation = Orientation.topLeft
-  /// Seconds since 1904; 0: not said.
+  /// Seconds since 1904; 0 if not stated.
   private(set) var created = 0
   private(set) var seconds = 0.0
-  /// 0: not said.
+  /// 0 if not stated.
   private(set) var framesPerSecond = 0.0
 
   private var timescale = 0
@@ -34,17 +34,18 @@ struct MovieTrack {
     isEnabled = flags & 1 != 0
     let timeBytes = version == 1 ? 8 : 4
     created = try fields.number(timeBytes)
-    // Modified, number, reserved, duration; reserved, layer, group, volume, reserved.
+    // Skip: modified, number, reserved, duration; reserved, layer, group, volume, reserved.
     _ = try fields.take(timeBytes + 8 + timeBytes + 16)
     var matrix: [Int] = []
     for _ in 0..<9 { matrix.append(try fields.signed32()) }
     orientation = Self.orientation(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4])
-    // 16.16 fixed.
+    // 16.16 fixed point.
     let width = try fields.number(4) >> 16
     size = PixelSize(width: width, height: try fields.number(4) >> 16)
   }
 
-  /// A point (x, y) of a frame is shown at (ax + cy, bx + dy), y downwards: the quarter turn or mirroring nearest to that.
+  /// The orientation nearest to a matrix that shows the point (x, y) of a frame at (ax + cy, bx + dy), y downwards: a
+  /// quarter turn or a mirroring.
   static func orientation(a: Int, b: Int, c: Int, d: Int) -> Orientation {
     let swapsSides = abs(a) + abs(d) < abs(b) + abs(c)
     return Orientation(
@@ -94,7 +95,8 @@ struct MovieTrack {
     }
   }
 
-  /// §8.6.1.2: how many frames last how long, run by run. Of a film whose frames all last differently the first tell.
+  /// §8.6.1.2: runs of frames with equal durations. If all frames of a video have different durations, the first ones
+  /// decide.
   private func frameRate(_ fields: BoxFields) throws(CodecError) -> Double {
     var fields = fields
     _ = try fields.version()
@@ -111,7 +113,7 @@ struct MovieTrack {
 }
 
 enum MovieTime {
-  /// A duration in seconds; 0 where it is not known, which is written as 0 or as all ones (§8.2.2.3).
+  /// A duration in seconds; 0 if it is unknown, which is stored as 0 or as all ones (§8.2.2.3).
   static func seconds(_ duration: Int, bytes: Int, timescale: Int) -> Double {
     guard timescale > 0, duration > 0, duration < (bytes == 8 ? Int.max : 0xFFFF_FFFF) else { return 0 }
     return Double(duration) / Double(timescale)
@@ -119,7 +121,7 @@ enum MovieTime {
 }
 
 extension Orientation {
-  /// The one that does these three, in this order.
+  /// The orientation that performs these three operations, in this order.
   init(swapsSides: Bool, mirrorsX: Bool, mirrorsY: Bool) {
     self =
       switch (swapsSides, mirrorsX, mirrorsY) {

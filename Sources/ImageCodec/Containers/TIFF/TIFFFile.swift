@@ -1,21 +1,22 @@
 import MediaMetadata
 
-/// A TIFF whose directories lie anywhere in a file or in a part of one (TIFF 6.0 §2), read entry by entry: a RAW picture has its
-/// own behind megabytes of samples. Every offset came from the file, so every access is checked.
+/// A TIFF whose directories may be anywhere in a file, or in a part of one (TIFF 6.0 §2). It is read entry by entry,
+/// because a RAW picture may have its directories after megabytes of samples. Every offset comes from the file, so
+/// every access is checked.
 struct TIFFFile {
   struct Entry {
     let tag: Int
     /// TIFF 6.0 §2, "Types".
     let type: Int
     let count: Int
-    /// Where in the file its value lies, be it in the entry itself; `nil` where that is nowhere in the part.
+    /// The position of the value in the file, possibly in the entry itself; `nil` if it is not within the part.
     let value: Range<Int64>?
   }
 
   struct Directory {
     let offset: Int
     let entries: [Entry]
-    /// Where the next one lies; 0: nowhere.
+    /// The offset of the next directory; 0 if there is none.
     let next: Int
 
     subscript(tag: TIFFTag) -> Entry? { entries.first { $0.tag == tag.rawValue } }
@@ -25,8 +26,8 @@ struct TIFFFile {
   let firstOffset: Int
   private let range: Range<Int64>
 
-  /// - Parameter range: the part of the file that offsets count from.
-  /// - Throws: `malformed` for what is no TIFF, `unsupported` for a BigTIFF.
+  /// - Parameter range: the part of the file to which offsets are relative.
+  /// - Throws: `malformed` if it is not a TIFF, `unsupported` for a BigTIFF.
   init(_ reader: inout HeaderReader, in range: Range<Int64>) throws(CodecError) {
     self.range = range
     let head = try reader.wholeBytes(at: range.lowerBound, count: 8)
@@ -39,7 +40,7 @@ struct TIFFFile {
     firstOffset = order ? head.bigEndian(at: 4, bytes: 4) : head.littleEndian(at: 4, bytes: 4)
   }
 
-  /// Whether the most significant byte comes first; `nil`: these bytes begin no TIFF.
+  /// Whether the byte order is big-endian; `nil` if these bytes do not start a TIFF.
   static func order(_ bytes: ArraySlice<UInt8>) -> Bool? {
     switch Array(bytes.prefix(4)) {
     case [0x49, 0x49, 42, 0], [0x49, 0x49, 43, 0]: false
@@ -48,7 +49,7 @@ struct TIFFFile {
     }
   }
 
-  /// The directory at an offset; `nil` where it does not lie in the part, whole.
+  /// The directory at an offset; `nil` if it is not completely within the part.
   func directory(at offset: Int, _ reader: inout HeaderReader) throws(CodecError) -> Directory? {
     guard offset >= 8, let start = place(offset, 2) else { return nil }
     let count = number(try reader.bytes(at: start.lowerBound, count: 2), at: 0, 2)
@@ -56,7 +57,7 @@ struct TIFFFile {
       throw .limitExceeded("the number of a directory's entries", limit: ContainerLimits.entries, found: count)
     }
     guard place(offset + 2, count * 12) != nil else { return nil }
-    // The last four bytes may be missing: there is no further directory then.
+    // The last four bytes may be missing; there is then no further directory.
     let bytes = try reader.bytes(at: start.lowerBound + 2, count: count * 12 + 4)
     guard bytes.count >= count * 12 else { return nil }
     let entries = (0..<count).map { i -> Entry in
@@ -72,7 +73,7 @@ struct TIFFFile {
     return Directory(offset: offset, entries: entries, next: number(bytes, at: count * 12, 4))
   }
 
-  /// An entry's bytes, if they are no more than so many.
+  /// An entry's bytes, if they are at most `limit`.
   func bytes(
     of entry: Entry, atMost limit: Int, _ reader: inout HeaderReader
   ) throws(CodecError) -> ArraySlice<UInt8>? {
@@ -81,7 +82,7 @@ struct TIFFFile {
     return bytes.count == value.count ? bytes : nil
   }
 
-  /// The first whole numbers of an entry, no more than so many; rationals are rounded. None where it has another type.
+  /// The first integers of an entry, at most `limit`; rationals are rounded. Empty for an entry of another type.
   func numbers(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Int] {
     guard let entry, let value = entry.value, let size = TIFFBlock.typeBytes(entry.type) else { return [] }
     let count = min(entry.count, limit)
@@ -102,7 +103,7 @@ struct TIFFFile {
     try numbers(of: entry, atMost: 1, &reader).first
   }
 
-  /// A text up to its NUL, as far as it is looked at.
+  /// An entry's text up to its NUL, within the length limit.
   func text(of entry: Entry?, _ reader: inout HeaderReader) throws(CodecError) -> String? {
     guard let entry, entry.type == 2, let bytes = try bytes(of: entry, atMost: ContainerLimits.valueBytes, &reader)
     else {
@@ -111,7 +112,7 @@ struct TIFFFile {
     return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Where so many bytes at an offset lie in the file; `nil` where they do not lie in the part.
+  /// The position in the file of `length` bytes at an offset; `nil` if they are not within the part.
   func place(_ offset: Int, _ length: Int) -> Range<Int64>? {
     guard offset >= 0, length >= 0, Int64(offset) + Int64(length) <= range.upperBound - range.lowerBound else {
       return nil
@@ -125,7 +126,7 @@ struct TIFFFile {
   }
 }
 
-/// Tags of directories: of TIFF 6.0 where nothing else is said.
+/// Tags of directories; from TIFF 6.0 unless noted otherwise.
 enum TIFFTag: Int {
   case newSubfileType = 254
   case imageWidth = 256
@@ -142,7 +143,7 @@ enum TIFFTag: Int {
   case jpegLength = 514
   /// XMP specification part 3 §1.1.7.
   case xmp = 700
-  /// TIFF/EP (ISO 12234-2); EXIF's own directory and GPS' are of CIPA DC-008 §4.6.3.
+  /// TIFF/EP (ISO 12234-2); the EXIF and GPS directories are from CIPA DC-008 §4.6.3.
   case iptc = 33_723
   case exifDirectory = 34_665
   case gpsDirectory = 34_853

@@ -1,18 +1,18 @@
 import MediaMetadata
 import PhotoModel
 
-/// TIFF, and the RAW formats that are built like it: DNG, CR2, NEF, ARW.
+/// Reads TIFF and the RAW formats based on it: DNG, CR2, NEF, ARW.
 ///
-/// Their first directory is often a small picture; the main one has NewSubfileType 0 (TIFF 6.0 §8), there or among the first one's
-/// SubIFDs (TIFF Technical Note 1).
+/// Their first directory is often a small picture. The main directory has NewSubfileType 0 (TIFF 6.0 §8), and is either
+/// in the main chain or among the first directory's SubIFDs (TIFF Technical Note 1).
 enum TIFFHeader {
-  /// What Canon puts behind the header of a CR2, before a version.
+  /// Canon's signature after the header of a CR2, before a version.
   static let canonSignature = Array("CR".utf8)
-  /// PhotometricInterpretation of what a sensor saw: a colour filter array (TIFF/EP §5.1.9), linear (DNG).
+  /// PhotometricInterpretation values of sensor data: a colour filter array (TIFF/EP §5.1.9), linear (DNG).
   private static let sensorInterpretations = [32_803, 34_892]
 
   static func read(
-    _ reader: inout HeaderReader, _ scope: TIFFMetadata.Scope
+    _ reader: inout HeaderReader, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
     let start = try reader.bytes(at: 0, count: 16)
     let file = try TIFFFile(&reader, in: 0..<reader.size)
@@ -26,7 +26,7 @@ enum TIFFHeader {
     var main = try mainDirectory([first] + children, in: file, &reader)
     var next = first.next
     var seen = [first.offset]
-    // Pages: the first that is no small picture of another.
+    // Among pages, use the first that is not a small version of another picture.
     while main == nil, !isDNG, !isCR2, next != 0, !seen.contains(next) {
       if seen.count >= ContainerLimits.directories {
         throw .limitExceeded(
@@ -55,7 +55,7 @@ enum TIFFHeader {
       format = .tiff
     }
 
-    let (metadata, claimed) = try metadata(of: first, in: file, scope, &reader)
+    let (metadata, claimed) = try metadata(of: first, in: file, selection, &reader)
     guard let stored = try size(shown, .imageWidth, .imageLength, in: file, &reader) else {
       throw .malformed("a TIFF whose picture has no size", offset: Int64(shown.offset))
     }
@@ -74,11 +74,11 @@ enum TIFFHeader {
     return header
   }
 
-  /// EXIF's directories, and the size of the picture that they claim to be about.
+  /// Reads the EXIF directories, and the picture size that they state.
   private static func metadata(
-    of first: TIFFFile.Directory, in file: TIFFFile, _ scope: TIFFMetadata.Scope, _ reader: inout HeaderReader
+    of first: TIFFFile.Directory, in file: TIFFFile, _ selection: TIFFMetadata.Selection, _ reader: inout HeaderReader
   ) throws(CodecError) -> (TIFFMetadata, PixelSize?) {
-    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, scope)
+    var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, selection)
     try metadata.takeFirst(first, of: file, &reader)
     var claimed: PixelSize?
     if let pointer = try file.number(of: first[.exifDirectory], &reader),
@@ -95,8 +95,9 @@ enum TIFFHeader {
     return (metadata, claimed)
   }
 
-  /// A camera's RAW has a few more rows and columns than the picture that it stands for, and EXIF may say how large that is (CR2's
-  /// first directory may be a smaller preview even). A TIFF's EXIF block is about the picture that it was once made of.
+  /// A camera's RAW has a few more rows and columns than the final picture, and EXIF may state the final size (in a
+  /// CR2, the first directory may even be a smaller preview). In a plain TIFF, the EXIF block describes the picture
+  /// from which the TIFF was made, so its size is not used.
   private static func developed(_ stored: PixelSize, _ claimed: PixelSize?, _ format: MediaFormat) -> PixelSize {
     guard let claimed, format == .cr2 || format == .arw || format == .nef else { return stored }
     if format == .cr2 { return claimed }
@@ -120,7 +121,7 @@ enum TIFFHeader {
     return directories
   }
 
-  /// The first whose NewSubfileType says that it is no smaller version of another; it says 0 where it is missing.
+  /// The first directory whose NewSubfileType does not mark it as a smaller version; a missing tag means 0.
   private static func mainDirectory(
     _ directories: [TIFFFile.Directory], in file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) -> TIFFFile.Directory? {
@@ -140,8 +141,8 @@ enum TIFFHeader {
     return PixelSize(width: width, height: height)
   }
 
-  /// The smallest JPEG among smaller pictures: as EXIF points to one (CIPA DC-008 §4.5.5), or the only strip of a picture in JPEG's
-  /// colours.
+  /// The smallest JPEG among the smaller pictures: either the one that EXIF points to (CIPA DC-008 §4.5.5), or the only
+  /// strip of a picture in JPEG's colour space.
   private static func thumbnail(
     _ directories: [TIFFFile.Directory], in file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) -> ByteRange? {

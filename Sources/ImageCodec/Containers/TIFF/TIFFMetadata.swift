@@ -1,12 +1,12 @@
 import MediaMetadata
 
-/// What EXIF has of a TIFF, put together as a block of its own: a RAW picture has its directories anywhere among its samples, CR3 in
-/// three TIFFs, and what reads EXIF reads a block in memory.
+/// The EXIF values of a TIFF, assembled into one EXIF block in memory. A RAW picture has its directories anywhere among
+/// its samples, and CR3 has them in three TIFFs, but the EXIF reader needs one block in memory.
 struct TIFFMetadata: Sendable, Hashable {
-  enum Scope {
-    /// What the catalogue wants.
+  enum Selection {
+    /// Only the values that the catalogue needs.
     case catalogue
-    /// Whatever is short enough.
+    /// All values that are short enough.
     case everything
   }
 
@@ -23,32 +23,32 @@ struct TIFFMetadata: Sendable, Hashable {
 
   private var values: [[Value]] = [[], [], []]
   private var bytes = 0
-  /// Values that were asked for and are too long, or mean nothing elsewhere.
-  private(set) var leftOut = 0
+  /// Number of requested values that were left out: too long, or meaningless outside their file.
+  private(set) var omittedCount = 0
   private let isBigEndian: Bool
-  let scope: Scope
+  let selection: Selection
 
   /// Make, model, orientation, date; Windows' rating.
   private static let firstTags: Set<Int> = [0x010F, 0x0110, 0x0112, 0x0132, 0x4746]
-  /// Dates with their offsets and fractions, colour space, custom rendering, comment.
+  /// Dates with their UTC offsets and fractions, colour space, custom rendering, comment.
   private static let exifTags: Set<Int> = [
     0x9003, 0x9004, 0x9010, 0x9011, 0x9012, 0x9290, 0x9291, 0x9292, 0xA001, 0xA401, 0x9286,
   ]
-  /// Latitude, longitude, altitude with what they refer to.
+  /// Latitude, longitude and altitude with their reference tags.
   private static let gpsTags: Set<Int> = [1, 2, 3, 4, 5, 6]
-  /// What points somewhere, and what is no EXIF and found otherwise: strips and tiles, directories, XMP, IPTC, Photoshop's resources, the
-  /// profile, thumbnails.
+  /// Tags that are left out: those that contain file offsets, and those that are not EXIF and are read in other ways:
+  /// strips and tiles, directories, XMP, IPTC, Photoshop's resources, the profile, thumbnails.
   private static let foreignTags: Set<Int> = [
     0x0111, 0x0117, 0x0144, 0x0145, 0x014A, 0x0201, 0x0202, 0x02BC, 0x83BB, 0x8649, 0x8769, 0x8773, 0x8825, 0xA005,
   ]
   private static let makerNote = 0x927C
-  /// What is read of EXIF, less its headers and pointers.
+  /// Maximum size of an EXIF block, minus its headers and pointers.
   private static let maximumBytes = EXIFSummary.maximumBytes - 128
   private static let appleNote = Array("Apple iOS".utf8)
 
-  init(isBigEndian: Bool, _ scope: Scope) {
+  init(isBigEndian: Bool, _ selection: Selection) {
     self.isBigEndian = isBigEndian
-    self.scope = scope
+    self.selection = selection
   }
 
   mutating func takeFirst(
@@ -61,12 +61,12 @@ struct TIFFMetadata: Sendable, Hashable {
     _ directory: TIFFFile.Directory, of file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) {
     try take(directory, .exif, Self.exifTags, of: file, &reader)
-    // Of maker notes, Apple's alone is read, and only its own offsets stay true elsewhere.
+    // Only Apple's maker notes are read, and only their offsets stay valid in another place.
     guard let note = directory.entries.first(where: { $0.tag == Self.makerNote }) else { return }
     guard let value = note.value,
       try reader.bytes(at: value.lowerBound, count: Self.appleNote.count).elementsEqual(Self.appleNote)
     else {
-      leftOut += 1
+      omittedCount += 1
       return
     }
     try take(note, .exif, atMost: ContainerLimits.makerNoteBytes, of: file, &reader)
@@ -83,8 +83,8 @@ struct TIFFMetadata: Sendable, Hashable {
     _ reader: inout HeaderReader
   ) throws(CodecError) {
     for entry in directory.entries where entry.tag != Self.makerNote {
-      guard scope == .catalogue ? tags.contains(entry.tag) : !Self.foreignTags.contains(entry.tag) else { continue }
-      let limit = scope == .catalogue ? ContainerLimits.valueBytes : ContainerLimits.gatheredValueBytes
+      guard selection == .catalogue ? tags.contains(entry.tag) : !Self.foreignTags.contains(entry.tag) else { continue }
+      let limit = selection == .catalogue ? ContainerLimits.valueBytes : ContainerLimits.assembledValueBytes
       try take(entry, section, atMost: limit, of: file, &reader)
     }
   }
@@ -98,17 +98,17 @@ struct TIFFMetadata: Sendable, Hashable {
     guard let value = entry.value, bytes + value.count + 14 <= Self.maximumBytes,
       let bytes = try file.bytes(of: entry, atMost: limit, &reader)
     else {
-      leftOut += 1
+      omittedCount += 1
       return
     }
     self.bytes += value.count + 14
     values[section.rawValue].append(Value(tag: entry.tag, type: entry.type, count: entry.count, bytes: bytes))
   }
 
-  /// The block, from its TIFF header on; `nil` if nothing was found.
+  /// The assembled block, starting with its TIFF header; `nil` if nothing was found.
   var block: [UInt8]? {
     guard values.contains(where: { !$0.isEmpty }) else { return nil }
-    // Header, then the three directories, each with its larger values behind it.
+    // Header, then the three directories, each followed by its larger values.
     var starts = [8, 0, 0]
     starts[1] = starts[0] + length(of: .first, pointers: 2)
     starts[2] = starts[1] + length(of: .exif, pointers: 0)
@@ -128,7 +128,7 @@ struct TIFFMetadata: Sendable, Hashable {
     return 2 + 12 * (own.count + pointers) + 4 + own.reduce(0) { $0 + Self.room($1.bytes.count) }
   }
 
-  /// What a value takes behind its directory: nothing where it fits into its entry, else an even number of bytes.
+  /// Bytes of a value after its directory: 0 if it fits into its entry, else rounded up to an even number.
   private static func room(_ bytes: Int) -> Int { bytes <= 4 ? 0 : bytes + bytes % 2 }
 
   private func directory(_ values: [Value], at start: Int) -> [UInt8] {

@@ -6,38 +6,38 @@ import PhotoModel
 
 struct TokenCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "create", abstract: "Make a token. It is printed once, alone, on standard output.")
+    commandName: "create", abstract: "Create a token. Standard output gets only the token, printed once.")
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "What it is good for: read, write, location, admin, with commas between them. Repeatable.")
+  @Option(help: "Scopes of the token: read, write, location, admin, separated by commas. Repeatable.")
   var scope: [String] = ["read"]
 
   @Option(
     help: ArgumentHelp(
-      "An album or a folder that it is limited to, by localIdentifier or by a title that no other has. Repeatable.",
+      "Limit the token to an album or folder, by localIdentifier or by unique title. Repeatable.",
       valueName: "album"))
   var limitTo: [String] = []
 
-  @Option(help: "When it ends: 90d (also s, m, h, w, y), a time as 2026-12-31T00:00:00Z, or never.")
-  var expires: TimeLimit?
+  @Option(help: "When the token expires: 90d (also s, m, h, w, y), a time such as 2026-12-31T00:00:00Z, or never.")
+  var expires: ExpiryArgument?
 
-  @Option(help: "What lists call it. Default: its identifier.")
+  @Option(help: "Display name of the token. Default: its identifier.")
   var name: String?
 
   func run() async throws {
     let scopes = try Set(scope.flatMap { $0.split(separator: ",") }.map(Self.scope))
-    guard !scopes.isEmpty else { throw ValidationError("a token without a scope opens nothing") }
+    guard !scopes.isEmpty else { throw ValidationError("a token needs at least one scope") }
     if let name, !(1...128).contains(name.utf8.count) || name.contains(where: \.isNewline) {
-      throw ValidationError("a name is a line of at most 128 bytes")
+      throw ValidationError("a name must be one line of at most 128 bytes")
     }
     let now = SystemTime.now
     let end = expires?.end(from: now)
-    if let end, end <= now { throw ValidationError("a token that ends in the past opens nothing") }
+    if let end, end <= now { throw ValidationError("--expires must be in the future") }
     let collections = try await limits()
-    let database = try await Token.database(common)
-    let isFirst = try Token.doing { () throws(AccessError) in try database.tokens() }.isEmpty
-    let (token, secret) = try Token.doing { () throws(AccessError) in
+    let database = try await TokenCommand.database(common)
+    let isFirst = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }.isEmpty
+    let (token, secret) = try TokenCommand.reportingErrors { () throws(AccessError) in
       try database.createToken(
         name: name, scopes: scopes, collections: collections.map { Set($0.map(\.localIdentifier)) }, expires: end,
         at: now)
@@ -47,8 +47,8 @@ struct TokenCreate: AsyncParsableCommand {
       lines.append("limited to \(collections.map { $0.title ?? $0.localIdentifier.rawValue }.joined(separator: ", "))")
     }
     lines.append(end.map { "until \(Timestamp(milliseconds: $0 * 1000).rfc3339)" } ?? "until it is revoked")
-    if isFirst { lines.append("From now on nobody is served without a token, not even at this machine.") }
-    lines.append("It is shown this once:")
+    if isFirst { lines.append("From now on every request needs a token, also from this machine.") }
+    lines.append("The token is shown only once:")
     FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
     print(secret.text)
   }
@@ -56,27 +56,27 @@ struct TokenCreate: AsyncParsableCommand {
   private static func scope(_ text: Substring) throws -> Scope {
     guard let scope = Scope(rawValue: String(text)) else {
       throw ValidationError(
-        "\(text) is no scope; there are \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
+        "\(text) is not a scope; the scopes are \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return scope
   }
 
-  /// What the options name, as the catalogue knows it.
+  /// The collections that the options name.
   private func limits() async throws -> [AssetCollection]? {
     guard !limitTo.isEmpty else { return nil }
     let settings = try await common.settings()
-    guard limitTo.count <= settings.access.collectionsAToken else {
-      throw ValidationError("a token is limited to at most \(settings.access.collectionsAToken) collections")
+    guard limitTo.count <= settings.access.collectionsPerToken else {
+      throw ValidationError("a token can be limited to at most \(settings.access.collectionsPerToken) collections")
     }
     let catalogue = try Catalogue(reading: try Composition.dataFolder(settings))
     return try limitTo.map { try Self.collection($0, in: catalogue) }
   }
 
-  /// The one album or folder of that identifier or title.
+  /// The only album or folder with that identifier or title.
   static func collection(_ name: String, in catalogue: Catalogue) throws -> AssetCollection {
     if let found = try catalogue.collection(LocalIdentifier(name), CollectionQuery(), for: .local) {
       guard found.isGrantable else {
-        throw CommandFailure(description: "\(name) is no album and no folder: it follows from what somebody sees")
+        throw CommandFailure(description: "\(name) is not an album or folder; its contents depend on the caller")
       }
       return found
     }
@@ -90,19 +90,20 @@ struct TokenCreate: AsyncParsableCommand {
       } while query.cursor != nil
     }
     guard let only = found.first else {
-      throw CommandFailure(description: "there is no album or folder \(name); GET /v1/collections lists them")
+      throw CommandFailure(description: "there is no album or folder \(name); GET /v1/collections lists all")
     }
     guard found.count == 1 else {
       let identifiers = found.map(\.localIdentifier.rawValue).joined(separator: ", ")
-      throw CommandFailure(description: "\(found.count) are titled \(name); name one by its identifier: \(identifiers)")
+      throw CommandFailure(
+        description: "\(found.count) collections have the title \(name); give an identifier: \(identifiers)")
     }
     return only
   }
 }
 
 extension AssetCollection {
-  /// Whether somebody can be limited to it: an album, or a folder that somebody made. Smart albums and moments hold whatever
-  /// of the library there is for who asks.
+  /// Whether a token can be limited to it: an album, or a folder made by a user. The contents of smart albums and
+  /// moments depend on what the caller may see.
   fileprivate var isGrantable: Bool {
     type == .album || type == .folder && !subtype.hasPrefix("momentList")
   }

@@ -5,16 +5,16 @@ import PhotoModel
 
 struct TokenList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the tokens, those that are over too; never what callers send.")
+    commandName: "list", abstract: "List all tokens, also expired and revoked ones. Never prints their secrets.")
 
   @OptionGroup var common: CommonOptions
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   func run() async throws {
-    let database = try await Token.database(common)
-    let tokens = try Token.doing { () throws(AccessError) in try database.tokens() }
+    let database = try await TokenCommand.database(common)
+    let tokens = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }
     let now = SystemTime.now
     if json {
       let encoder = JSONEncoder()
@@ -26,14 +26,14 @@ struct TokenList: AsyncParsableCommand {
   }
 
   private static func table(_ tokens: [AccessToken], at now: Int64) -> String {
-    let heads = ["IDENTIFIER", "NAME", "SCOPES", "LIMITED TO", "CREATED", "EXPIRES", "LAST USED", "STANDING"]
+    let heads = ["IDENTIFIER", "NAME", "SCOPES", "LIMITED TO", "CREATED", "EXPIRES", "LAST USED", "STATUS"]
     let rows =
       [heads]
       + tokens.map { token in
         [
           token.identifier, token.name, scopes(token).joined(separator: ","),
           token.collections.map { $0.map(\.rawValue).sorted().joined(separator: ",") } ?? "-",
-          time(token.created), time(token.expires), time(token.lastUsed), token.standing(at: now).rawValue,
+          time(token.created), time(token.expires), time(token.lastUsed), token.status(at: now).rawValue,
         ]
       }
     let widths = heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -60,7 +60,7 @@ struct TokenList: AsyncParsableCommand {
     let expires: String?
     let revoked: String?
     let lastUsed: String?
-    let standing: String
+    let status: String
 
     init(_ token: AccessToken, at now: Int64) {
       func text(_ seconds: Int64?) -> String? { seconds.map { Timestamp(milliseconds: $0 * 1000).rfc3339 } }
@@ -70,7 +70,7 @@ struct TokenList: AsyncParsableCommand {
       collections = token.collections.map { $0.map(\.rawValue).sorted() }
       created = Timestamp(milliseconds: token.created * 1000).rfc3339
       (expires, revoked, lastUsed) = (text(token.expires), text(token.revoked), text(token.lastUsed))
-      standing = token.standing(at: now).rawValue
+      status = token.status(at: now).rawValue
     }
   }
 }

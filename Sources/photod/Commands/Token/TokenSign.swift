@@ -8,58 +8,58 @@ import PhotoModel
 struct TokenSign: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sign",
-    abstract: "Sign the URL of one image or album, for one who has no token. It is printed alone, path-absolute.")
+    abstract: "Sign the URL of one image or album, for use without a token. Prints only the URL, path-absolute.")
 
   @OptionGroup var common: CommonOptions
 
   @Argument(help: "/v1/assets/ID/image?…, /v1/collections/ID or /v1/collections/ID/assets?…")
   var path: String
 
-  @Option(help: "When it ends: 7d (also s, m, h, w, y), or a time as 2026-12-31T00:00:00Z. Default: 1d.")
-  var expires: TimeLimit?
+  @Option(help: "When the URL expires: 7d (also s, m, h, w, y), or a time such as 2026-12-31T00:00:00Z. Default: 1d.")
+  var expires: ExpiryArgument?
 
-  @Option(help: "The token that bounds what it opens and how long, by identifier. Default: none, it is the operator's.")
+  @Option(help: "Identifier of the token that limits what the URL opens and how long. Default: none (operator).")
   var issuer: String?
 
   func run() async throws {
     let settings = try await common.settings()
-    let database = try await Token.database(common)
+    let database = try await TokenCommand.database(common)
     let now = SystemTime.now
-    guard let end = (expires ?? .aDay).end(from: now), end > now, end <= now + settings.access.signedURLSeconds else {
+    guard let end = (expires ?? .oneDay).end(from: now), end > now, end <= now + settings.access.signedURLSeconds else {
       throw ValidationError(
-        "--expires lies in the future, at most \(settings.access.signedURLSeconds) seconds from now "
-          + "(access.signedURLSeconds)")
+        "--expires must be in the future, at most \(settings.access.signedURLSeconds) seconds from now "
+          + "(access.signedURLLifetimeSeconds)")
     }
-    let tokens = try Token.doing { () throws(AccessError) in try database.tokens() }
+    let tokens = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }
     let token = try issuer.map { identifier throws in
-      guard let token = tokens.first(where: { $0.identifier == identifier }), token.standing(at: now) == .active,
+      guard let token = tokens.first(where: { $0.identifier == identifier }), token.status(at: now) == .active,
         token.scopes.contains(.read)
-      else { throw CommandFailure(description: "\(identifier) is no token in force that may read") }
+      else { throw CommandFailure(description: "\(identifier) is not an active token with the scope read") }
       return token
     }
     let target: SignedTarget
     do throws(Problem) {
       target = try SignedTarget(path)
-      try Self.sight(of: token?.principal ?? .local, target, settings).check()
+      try Self.lookUp(of: token?.principal ?? .local, target, settings).check()
     } catch {
       throw CommandFailure(description: error.detail)
     }
-    let registry = try Token.doing { () throws(AccessError) in
+    let registry = try TokenCommand.reportingErrors { () throws(AccessError) in
       try AccessRegistry(database: database, logger: Logger(label: "tokens"))
     }
     guard
       let signature = registry.sign(
         target.subject, collection: target.collection, issuer: token?.identifier, expires: end)
-    else { throw CommandFailure(description: "there is no key to sign with") }
+    else { throw CommandFailure(description: "there is no signing key") }
     print(target.url(signature))
   }
 
-  private static func sight(
+  private static func lookUp(
     of principal: Principal, _ target: SignedTarget, _ settings: Settings
-  ) throws(Problem) -> SignedTarget.Sight {
+  ) throws(Problem) -> SignedTarget.LookupResult {
     do {
       let catalogue = try Catalogue(dataFolder: try Composition.dataFolder(settings))
-      return try target.sight(of: principal, in: catalogue)
+      return try target.lookUp(of: principal, in: catalogue)
     } catch {
       throw Problem(500, "internal-error", "No catalogue", detail: "\(error)")
     }
@@ -70,13 +70,13 @@ struct TokenRotateKey: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate-key",
     abstract:
-      "Make a new key to sign URLs with. What the one before signed stays good, until the key is made anew again.")
+      "Create a new key for signing URLs. URLs signed with the previous key stay valid until the next rotation.")
 
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let database = try await Token.database(common)
-    let key = try Token.doing { () throws(AccessError) in try database.rotateSigningKey() }
+    let database = try await TokenCommand.database(common)
+    let key = try TokenCommand.reportingErrors { () throws(AccessError) in try database.rotateSigningKey() }
     print("URLs are signed with key \(key) from now on")
   }
 }

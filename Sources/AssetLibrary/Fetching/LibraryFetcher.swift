@@ -1,0 +1,37 @@
+import PhotoModel
+import PhotoPredicate
+
+/// The read interface of the library for fetches. Calls block while SQLite works, so never call them on a connection's
+/// queue.
+package protocol LibraryFetcher: AssetSource, CollectionSource {
+  func assets(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetPage
+  func columns(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetColumns
+  func count(
+    _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> Int
+  func rows(
+    _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String)
+  func dateBuckets(
+    _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [DateBucket]
+  func scope(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> AssetScope?
+  func changes(
+    of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> FetchResultDelta?
+  func members(_ rows: ArraySlice<UInt32>, for principal: Principal) throws(AssetSourceError) -> [FetchResultMember]
+  func row(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> UInt32?
+  func rows(
+    of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [UInt32]
+  func collections(
+    _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> CollectionPage
+}
+
+extension Catalogue: LibraryFetcher {}

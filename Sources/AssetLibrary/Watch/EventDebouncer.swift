@@ -1,0 +1,191 @@
+// Collects changed paths until they are due for a scan. Events arrive in quick succession, and a scan of many paths
+// costs little more than a scan of one, so paths are collected until no event arrives for a moment, up to a maximum
+// delay. A path that was scanned a moment ago waits longer each time: a file that is appended to for minutes is not
+// read ten times a second. The type has no clock and no timer: the caller passes the time in and asks when the next
+// path is due.
+
+struct EventDebouncer {
+  struct Limits: Sendable, Hashable {
+    /// Paths are due after this many nanoseconds without an event.
+    var delay: Int64 = 100_000_000
+    /// Maximum number of pending paths; with more, a full scan replaces them.
+    var paths = 32_768
+
+    /// Paths are due after this many delays even while events continue.
+    static let maximumDelays: Int64 = 5
+    /// Number of paths whose last scan is remembered.
+    static let recent = 8192
+    /// Minimum pause between two scans of one path, in nanoseconds; doubled with each scan.
+    static let minimumPause: Int64 = 250_000_000
+    static let maximumPause: Int64 = 2_000_000_000
+    /// After this many nanoseconds without a scan the history of a path is dropped.
+    static let historyLifetime: Int64 = 10_000_000_000
+    /// Number of rescans of a path that is still being written although a writer has closed it.
+    static let maximumAttempts = 4
+  }
+
+  struct PathHints: OptionSet, Sendable, Hashable {
+    let rawValue: UInt8
+
+    /// The path is, or was, a file.
+    static let file = PathHints(rawValue: 1)
+    /// The path is, or was, a folder, and stands for everything below it.
+    static let folder = PathHints(rawValue: 2)
+    /// A writer has closed the file, or the complete file was renamed to this path.
+    static let closed = PathHints(rawValue: 4)
+    /// Only the mode or the times of a folder changed: it is scanned only if it was not watched.
+    static let rights = PathHints(rawValue: 8)
+    /// The file or folder was renamed to this path, or is a new folder that may hold renamed files.
+    static let arrived = PathHints(rawValue: 16)
+  }
+
+  private struct Recent {
+    var last: Int64
+    var count: Int
+  }
+
+  private struct DelayedPath {
+    var hints: PathHints
+    var due: Int64
+  }
+
+  let limits: Limits
+  private var pending: [[UInt8]: PathHints] = [:]
+  private var first: Int64 = 0
+  private var last: Int64 = 0
+  /// Paths that are not due yet.
+  private var delayed: [[UInt8]: DelayedPath] = [:]
+  /// A lower bound of the times in `delayed`.
+  private var delayedDue = Int64.max
+  private var recent: [[UInt8]: Recent] = [:]
+  /// When the next full scan is due.
+  private var fullScanDue: Int64?
+  /// No full scan starts before this time, which leaves time for other work.
+  var earliestFullScan = Int64.min
+
+  init(_ limits: Limits) { self.limits = limits }
+
+  var count: Int { pending.count + delayed.count }
+
+  var isEmpty: Bool { pending.isEmpty && delayed.isEmpty && fullScanDue == nil }
+
+  /// Records an event for a path.
+  mutating func note(_ path: [UInt8], _ hints: PathHints, now: Int64) {
+    if delayed[path] != nil {
+      delayed[path]?.hints.formUnion(hints)
+      return
+    }
+    if pending[path] == nil, let recent = recent[path], now - recent.last < Limits.historyLifetime {
+      postpone(path, hints, until: recent.last + Self.pause(after: recent.count), now)
+      return
+    }
+    guard pending[path] != nil || hasRoom(now) else { return }
+    if pending.isEmpty { first = now }
+    last = now
+    pending[path, default: []].formUnion(hints)
+  }
+
+  /// Schedules a rescan of a path after a pause.
+  mutating func note(_ path: [UInt8], _ hints: PathHints, after pause: Int64, now: Int64) {
+    if pending[path] != nil { return }
+    // Stop after several rescans for the same reason; the next full scan checks the path.
+    let count = recent[path]?.count ?? 0
+    if hints.contains(.closed) && count > Limits.maximumAttempts { return }
+    postpone(path, hints, until: max(now + pause, (recent[path]?.last ?? now) + Self.pause(after: count)), now)
+  }
+
+  /// Schedules a full scan and drops the pending paths, which it covers.
+  mutating func replaceWithFullScan(at due: Int64) {
+    scheduleFullScan(from: due)
+    clear()
+  }
+
+  /// Schedules a full scan. Pending paths do not wait for it.
+  mutating func scheduleFullScan(from due: Int64) { fullScanDue = min(fullScanDue ?? .max, max(due, earliestFullScan)) }
+
+  /// Pending paths that were renamed or may hold renamed files.
+  var arrivals: [[UInt8]: PathHints] {
+    pending.filter { $0.value.contains(.arrived) }.merging(
+      delayed.filter { $0.value.hints.contains(.arrived) }.mapValues(\.hints)
+    ) { $1 }
+  }
+
+  /// When the next scan is due; `nil`: nothing is pending.
+  var due: Int64? {
+    var due = fullScanDue
+    func consider(_ time: Int64) { due = min(due ?? .max, time) }
+    if !pending.isEmpty { consider(min(last + limits.delay, first + Limits.maximumDelays * limits.delay)) }
+    if !delayed.isEmpty { consider(delayedDue) }
+    return due
+  }
+
+  /// Removes and returns the paths that are due now or within one delay.
+  ///
+  /// - Parameter isWaiting: paths that need the next events to be complete; they stay for one more round.
+  /// - Returns: paths, or a full scan.
+  mutating func take(
+    now: Int64, except isWaiting: ([UInt8]) -> Bool = { _ in false }
+  ) -> (paths: [[UInt8]: PathHints], isEverything: Bool) {
+    if let fullScanDue, fullScanDue <= now {
+      self.fullScanDue = nil
+      clear()
+      return ([:], true)
+    }
+    var taken: [[UInt8]: PathHints] = [:]
+    var left: [[UInt8]: PathHints] = [:]
+    for (path, hints) in pending {
+      if isWaiting(path) { left[path] = hints } else { taken[path] = hints }
+    }
+    pending = left
+    if !left.isEmpty { (first, last) = (now, now) }
+    if delayedDue <= now {
+      delayedDue = .max
+      for (path, entry) in delayed {
+        if entry.due <= now {
+          delayed[path] = nil
+          taken[path, default: []].formUnion(entry.hints)
+        } else {
+          delayedDue = min(delayedDue, entry.due)
+        }
+      }
+    }
+    recordScans(taken.keys, now)
+    return (taken, false)
+  }
+
+  /// Puts back paths whose scan failed.
+  mutating func requeue(_ paths: [[UInt8]: PathHints], until due: Int64, now: Int64) {
+    for (path, hints) in paths { postpone(path, hints, until: due, now) }
+  }
+
+  private mutating func postpone(_ path: [UInt8], _ hints: PathHints, until due: Int64, _ now: Int64) {
+    guard delayed[path] != nil || hasRoom(now) else { return }
+    delayed[path, default: DelayedPath(hints: hints, due: due)].hints.formUnion(hints)
+    delayedDue = min(delayedDue, due)
+  }
+
+  /// Whether another path fits. Otherwise a full scan is scheduled, which covers all events until it begins.
+  private mutating func hasRoom(_ now: Int64) -> Bool {
+    if count < limits.paths { return true }
+    replaceWithFullScan(at: now)
+    return false
+  }
+
+  private mutating func clear() { (pending, delayed, delayedDue) = ([:], [:], .max) }
+
+  private mutating func recordScans(_ paths: some Collection<[UInt8]>, _ now: Int64) {
+    if recent.count + paths.count > Limits.recent {
+      recent = recent.filter { now - $0.value.last < Limits.historyLifetime }
+      // So many paths are a burst of events, not files that are rewritten repeatedly.
+      if recent.count + paths.count > Limits.recent { recent = [:] }
+    }
+    for path in paths.prefix(Limits.recent) {
+      let known = recent[path].flatMap { now - $0.last < Limits.historyLifetime ? $0 : nil }
+      recent[path] = Recent(last: now, count: (known?.count ?? 0) + 1)
+    }
+  }
+
+  private static func pause(after count: Int) -> Int64 {
+    count == 0 ? 0 : min(Limits.minimumPause << Int64(min(count - 1, 8)), Limits.maximumPause)
+  }
+}

@@ -1,0 +1,97 @@
+/// The entries that a transaction has removed.
+struct EvictionTally {
+  /// Entries removed to make room.
+  var evicted = 0
+  /// Names of removed entries that were not stored again since.
+  var gone: Set<EntryName> = []
+  /// Entries removed because their epoch has ended.
+  var outdated = 0
+}
+
+extension DiskWriter {
+  /// Maximum number of rows removed in one turn.
+  private static let evictionBatchRows = 128
+
+  /// Evicts one entry, its file first. An entry of an old epoch goes first; otherwise the one that was unused for
+  /// longest. A derivative is spared while evicting it would leave derivatives less than half of the capacity: a frame
+  /// can be made from a derivative in milliseconds, so frames replace derivatives only beyond that half.
+  func evict(from transaction: inout DiskIndexTransaction, _ tally: inout EvictionTally) throws {
+    if let group = transaction.totals.first(where: { isOutdated($0.key) && $0.value.entries > 0 })?.key {
+      guard let name = try transaction.entries(of: group, limit: 1).first else {
+        throw DiskFault.indexDamaged("a total without rows")
+      }
+      try remove(name, from: &transaction)
+      tally.outdated += 1
+      return
+    }
+    let victim = try victim(in: transaction)
+    try remove(victim, from: &transaction)
+    tally.evicted += 1
+    tally.gone.insert(victim)
+  }
+
+  private func victim(in transaction: DiskIndexTransaction) throws -> EntryName {
+    let derivatives = EntryGroup(kind: .derivative, epoch: epochs.derivative)
+    let frame = try transaction.oldest(in: EntryGroup(kind: .frame, epoch: epochs.frame))
+    let derivative = try transaction.oldest(in: derivatives)
+    switch (frame, derivative) {
+    case (nil, nil): throw DiskFault.indexDamaged("totals without rows")
+    case (let frame?, nil): return frame.name
+    case (nil, let derivative?): return derivative.name
+    case (let frame?, let derivative?):
+      let left = (transaction.totals[derivatives]?.bytes ?? 0) - derivative.bytes
+      return left >= capacityBytes / 2 && derivative.lastUse < frame.lastUse ? derivative.name : frame.name
+    }
+  }
+
+  /// Removes some entries of old epochs, or beyond a capacity that has become smaller. Returns whether more are left.
+  func evictSome(_ index: DiskIndex) throws -> Bool {
+    guard needsEviction(index) else { return false }
+    var tally = EvictionTally()
+    if let group = index.totals.keys.first(where: isOutdated) {
+      try removeOutdated(group, index, &tally)
+    } else {
+      try index.transaction { transaction in
+        for _ in 0..<Self.evictionBatchRows where transaction.bytes > capacityBytes {
+          try evict(from: &transaction, &tally)
+        }
+        try environment.check(.commit)
+      }
+    }
+    recordEvictions(tally, index)
+    return needsEviction(index)
+  }
+
+  func needsEviction(_ index: DiskIndex) -> Bool {
+    index.totals.keys.contains(where: isOutdated) || index.totals.values.reduce(0) { $0 + $1.bytes } > capacityBytes
+  }
+
+  func recordEvictions(_ tally: EvictionTally, _ index: DiskIndex) {
+    buffer.withLock {
+      $0.removed(evicted: tally.evicted, outdated: tally.outdated)
+      $0.contentChanged(index.totals)
+    }
+  }
+
+  private func removeOutdated(_ group: EntryGroup, _ index: DiskIndex, _ tally: inout EvictionTally) throws {
+    var isEmpty = false
+    try index.transaction { transaction in
+      let names = try transaction.entries(of: group, limit: Self.evictionBatchRows)
+      for name in names { try remove(name, from: &transaction) }
+      tally.outdated += names.count
+      isEmpty = names.isEmpty
+      if isEmpty { transaction.forget(group) }
+      try environment.check(.commit)
+    }
+    if isEmpty { folder.removeFolders(of: group) }
+  }
+
+  /// Removes the file first: if the transaction then fails, a row without a file remains, which is harmless.
+  private func remove(_ name: EntryName, from transaction: inout DiskIndexTransaction) throws {
+    try folder.remove(name)
+    // Without this check, the search for the next victim would return the same entry again.
+    guard try transaction.remove(name) else { throw DiskFault.indexDamaged("a use of an entry that is not there") }
+  }
+
+  private func isOutdated(_ group: EntryGroup) -> Bool { group.epoch != epochs[group.kind] }
+}

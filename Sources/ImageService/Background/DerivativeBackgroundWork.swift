@@ -1,0 +1,102 @@
+// Makes missing derivatives, newest assets first, so that small pictures never have to be made from originals.
+// Derivatives that a render has already produced are not made again.
+
+import ImageCodec
+import ImageRender
+import Logging
+import OriginalStore
+import PhotoModel
+import Synchronization
+
+package final class DerivativeBackgroundWork: BackgroundWork {
+  private struct State {
+    var page: ArraySlice<Asset> = []
+    var cursor: String?
+    var isAtEnd = false
+    /// Counts restarts, to detect a page that was requested before the last restart.
+    var restartCount = 0
+  }
+
+  private static let pageSize = 256
+
+  private let library: any AssetSource
+  private let originals: OriginalStore
+  private let store: FrameStore
+  private let renderer: FrameRenderer
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  package init(
+    library: any AssetSource, originals: OriginalStore, store: FrameStore, limits: CodecLimits, logger: Logger
+  ) {
+    self.library = library
+    self.originals = originals
+    self.store = store
+    renderer = FrameRenderer(limits: limits, logger: logger)
+    self.logger = logger
+  }
+
+  package func restart() {
+    state.withLock { state in
+      let restartCount = state.restartCount + 1
+      state = State()
+      state.restartCount = restartCount
+    }
+  }
+
+  package func next() throws(AssetSourceError) -> BackgroundStep? {
+    // Derivatives that are made ahead must not evict one another.
+    while store.hasRoomForBackgroundWork, let asset = try nextAsset() {
+      guard asset.hasDecoder else { continue }
+      let missing = renderer.ladder.rungs(of: asset.pixelSize).filter { !store.hasDerivative($0, of: asset) }
+      if !missing.isEmpty, let step = step(for: asset, missing) { return step }
+    }
+    return nil
+  }
+
+  private func nextAsset() throws(AssetSourceError) -> Asset? {
+    while true {
+      let (asset, cursor, isAtEnd, restartCount) = state.withLock { state in
+        (state.page.popFirst(), state.cursor, state.isAtEnd, state.restartCount)
+      }
+      if let asset { return asset }
+      if isAtEnd { return nil }
+      let query = AssetQuery(
+        limit: Self.pageSize, cursor: cursor, includesHidden: true, includesAllBurstAssets: true)
+      let page = try library.assets(query, for: .local)
+      state.withLock { state in
+        guard state.restartCount == restartCount else { return }
+        state.page = page.assets[...]
+        state.cursor = page.nextCursor
+        state.isAtEnd = page.nextCursor == nil
+      }
+    }
+  }
+
+  /// Makes the missing rungs in one decode. `nil` if the original can't be read now; a request for it reports the
+  /// error.
+  private func step(for asset: Asset, _ rungs: [DerivativeLadder.Rung]) -> BackgroundStep? {
+    let source: any ByteSource
+    let header: ImageHeader
+    do {
+      source = try originals.open(asset.original)
+      header = try renderer.header(of: source)
+    } catch {
+      logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+      return nil
+    }
+    let requests = rungs.map { renderer.ladder.request(for: $0, of: asset.pixelSize, hasAlpha: asset.hasAlpha) }
+    let plan = renderer.planner.sharedPlan(header, requests)
+    return BackgroundStep(bytes: plan.peakBytes) { [self] stop throws(AssetSourceError) in
+      let stops = plan.members.map { _ in stop }
+      do throws(ImageServiceError) {
+        try renderer.render(plan, from: source, of: asset, stops: stops) { member, result in
+          guard case .success(let image) = result, !image.isIncomplete, source.isUnchanged else { return }
+          store.store(image, as: rungs[plan.members[member].request], of: asset)
+        }
+      } catch {
+        logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+      }
+    }
+  }
+}

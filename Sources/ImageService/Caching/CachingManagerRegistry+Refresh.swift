@@ -1,0 +1,163 @@
+// Keeps managers up to date with the library: after a change, their assets are looked up again, and windows move with
+// their lists.
+//
+//     commit -> 200 ms later, for each manager, on the look-up queue: the touched assets, from the library's history
+//                 -> those that the manager keeps; the current list of its window; the touched part of the window
+//               a long list that must be read again: the same steps on the queue of fetches
+//     -> on the managers' queue: entries and window are updated
+
+import Dispatch
+import PhotoModel
+
+extension CachingManagerRegistry {
+  /// The library has changed, and the change is visible to readers. Callable from any thread; the work is done on
+  /// another queue, a little later.
+  package func libraryDidChange() { queue.async { [self] in checkForChanges() } }
+
+  /// Looks up the managers' assets again if the library has changed.
+  func checkForChanges() {
+    guard library.generation != lastGeneration, !isRefreshScheduled else { return }
+    isRefreshScheduled = true
+    schedule(Self.changeDebounce) { [self] in
+      queue.async { [self] in
+        isRefreshScheduled = false
+        lastGeneration = library.generation
+        for manager in roundRobin { refresh(manager) }
+      }
+    }
+  }
+
+  /// The data that a look-up needs about a manager.
+  private struct RefreshRequest: Sendable {
+    let instanceID: UInt64
+    let managerKey: ManagerKey
+    let owner: Principal
+    /// The assets that the manager keeps or wants.
+    let assets: Set<LocalIdentifier>
+    let assetsChangeToken: String?
+    let window: CachingManager.Window?
+    let maximumAssets: Int
+    let now: ContinuousClock.Instant
+  }
+
+  /// The result of a look-up.
+  private struct RefreshResult: Sendable {
+    /// The touched assets; `nil` for an asset that is gone or not visible to the owner.
+    var assets: [LocalIdentifier: Asset?]
+    /// The updated window; `nil` if its list is gone.
+    var window: CachingManager.Window?
+    /// The content of the window's list has changed.
+    var hasListChanged = false
+    let assetsChangeToken: String
+  }
+
+  func refresh(_ manager: CachingManager) {
+    guard !manager.isRefreshing else { return manager.needsRefresh = true }
+    manager.isRefreshing = true
+    manager.needsRefresh = false
+    let request = RefreshRequest(
+      instanceID: manager.instanceID, managerKey: managerKey(of: manager), owner: manager.owner,
+      assets: Set(manager.entries.keys.map(\.asset)), assetsChangeToken: manager.assetsChangeToken,
+      window: manager.window,
+      maximumAssets: limits.assets, now: now())
+    submitLookUp(request, on: lookups, mayReadAll: false)
+  }
+
+  /// Performs a look-up on a queue. The first attempt reads no long list, which is enough for almost all changes.
+  private func submitLookUp(_ request: RefreshRequest, on workQueue: WorkQueue, mayReadAll: Bool) {
+    let isAccepted = workQueue.submit { [self] in
+      let found = loggingFailure { () throws(CachingError) -> RefreshResult? in
+        try mappingErrors { () throws(AssetSourceError) in try lookUp(request, mayReadAll: mayReadAll) }
+      }
+      if let found, found == nil { return submitLookUp(request, on: fetches, mayReadAll: true) }
+      queue.async { [self] in apply(found ?? nil, of: request) }
+    }
+    if !isAccepted { queue.async { [self] in apply(nil, of: request) } }
+  }
+
+  /// - Returns: `nil` if a long list would have to be read and `mayReadAll` is false.
+  private func lookUp(_ request: RefreshRequest, mayReadAll: Bool) throws(AssetSourceError) -> RefreshResult? {
+    let touched = try library.touchedAssets(since: request.assetsChangeToken, for: request.owner)
+    func isTouched(_ identifier: LocalIdentifier) -> Bool { touched.identifiers?.contains(identifier) ?? true }
+    var window = request.window
+    var hasListChanged = false
+    if let old = window {
+      let change = try old.source.changes(
+        visible: old.tracker.visible, known: Array(old.assets.keys), mayReadAll: mayReadAll)
+      switch change {
+      case .unchanged(let source): window?.source = source
+      case .gone: window = nil
+      case .needsFullRead: return nil
+      case .changed(let source, let visible, let moved):
+        hasListChanged = true
+        window?.source = source
+        window?.tracker.listChanged(count: source.count, visible: visible)
+        window?.assets = [:]
+        for (from, to) in moved { window?.assets[to] = old.assets[from] }
+      }
+    }
+    if var now = window {
+      let plan = now.tracker.plan(at: request.now)
+      // Forget positions outside; there may be another asset there when the window returns.
+      let known = now.assets.filter { plan.kept.contains($0.key) }
+      now.assets = known.filter { $0.value.map { !isTouched($0.localIdentifier) } ?? false }
+      let missing = plan.order.prefix(request.maximumAssets).filter { known[$0] == nil }
+      let positions = known.keys.filter { now.assets[$0] == nil } + missing
+      let assets = positions.isEmpty ? [] : try now.source.assets(at: positions)
+      for (position, asset) in zip(positions, assets) { now.assets[position] = .some(asset) }
+      window = now
+    }
+    let identifiers = request.assets.filter(isTouched)
+    let assets = identifiers.isEmpty ? [] : try library.assets(named: Array(identifiers), for: request.owner)
+    return RefreshResult(
+      assets: Dictionary(uniqueKeysWithValues: zip(identifiers, assets)), window: window,
+      hasListChanged: hasListChanged,
+      assetsChangeToken: touched.changeToken)
+  }
+
+  private func apply(_ result: RefreshResult?, of request: RefreshRequest) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let manager = managers[request.managerKey], manager.instanceID == request.instanceID else { return }
+    manager.isRefreshing = false
+    guard let result else { return manager.needsRefresh = true }
+    // Assets that were added meanwhile may have been looked up before the change.
+    manager.assetsChangeToken = manager.needsRefresh ? nil : result.assetsChangeToken
+    manager.assetsChanged(to: result.assets)
+    if let asked = request.window, let window = manager.window, window.hasSameList(as: asked.source) {
+      apply(result, over: window, asked, manager)
+    }
+    let now = now()
+    // Otherwise the window is planned when its missing assets have been looked up.
+    if manager.missingPositions(at: now).isEmpty { manager.plan(at: now) }
+    roomFreed()
+    replan(manager)
+  }
+
+  /// Applies the new list and assets to the window. If the client has moved the window meanwhile, its new place is
+  /// kept.
+  private func apply(
+    _ result: RefreshResult, over window: CachingManager.Window, _ asked: CachingManager.Window,
+    _ manager: CachingManager
+  ) {
+    guard let found = result.window else { return manager.endWindow() }
+    manager.window?.source = found.source
+    guard result.hasListChanged else {
+      // Assets that were added meanwhile are at least as new.
+      manager.window?.assets = window.assets.filter { asked.assets[$0.key] == nil }.merging(found.assets) { $1 }
+      return
+    }
+    manager.window?.assets = found.assets
+    let visible = window.tracker.visible
+    manager.window?.tracker.listChanged(
+      count: found.source.count, visible: visible == asked.tracker.visible ? found.tracker.visible : visible)
+  }
+
+  func loggingFailure<Value>(_ body: () throws(CachingError) -> Value) -> Value? {
+    do throws(CachingError) {
+      return try body()
+    } catch {
+      logger.error("a preheat window can't be looked up", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+}

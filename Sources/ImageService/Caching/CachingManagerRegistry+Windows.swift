@@ -1,0 +1,127 @@
+// Moves the windows of caching managers, and plans them again when they come to rest.
+
+import Dispatch
+import PhotoModel
+
+extension CachingManagerRegistry {
+  /// The requested state of a window.
+  package struct WindowMove: Sendable {
+    package var visible: Range<Int>
+    package var margin: Int
+    package var options: PreheatOptions
+
+    package init(visible: Range<Int>, margin: Int, options: PreheatOptions) {
+      self.visible = visible
+      self.margin = margin
+      self.options = options
+    }
+  }
+
+  /// The list of a manager's window, as of its latest look-up.
+  package func currentSource(id: String, for owner: Principal) -> (any PreheatSource)? {
+    queue.sync { managers[ManagerKey(owner: owner.name, id: id)]?.window?.source }
+  }
+
+  /// Moves a manager's window. Returns `nil` if this owner has no such manager. Queries the catalogue for unknown
+  /// positions.
+  ///
+  /// - Parameter source: the list that the positions refer to.
+  package func move(
+    _ move: WindowMove, over source: any PreheatSource, id: String, for owner: Principal
+  ) throws(CachingError) -> WindowStatus? {
+    let generation = library.generation
+    let missing = try withManager(id, owner) { manager -> [Int] in
+      checkForChanges()
+      let now = now()
+      var window = CachingManager.Window(source: source, options: move.options, tracker: PreheatWindow(limits.rules))
+      if let old = manager.window {
+        // The record of seen and unseen frames describes the user, so it is kept when the list changes.
+        window.tracker = old.tracker
+        if old.source.name != source.name {
+          // A change to another list is not a movement.
+          window.tracker.listChanged(count: source.count, visible: move.visible)
+        } else if old.source.version == source.version {
+          window.assets = old.assets
+        }
+      }
+      window.tracker.moved(to: move.visible, of: source.count, margin: move.margin, at: now)
+      manager.window = window
+      return manager.missingPositions(at: now)
+    }
+    guard let missing else { return nil }
+    let assets =
+      missing.isEmpty ? [] : try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
+    return try withManager(id, owner) { manager in
+      assetsLookedUp(assets, at: missing, of: source, generation, in: manager)
+      return manager.windowStatus
+    } ?? nil
+  }
+
+  /// Adds looked-up assets to a window and plans it.
+  private func assetsLookedUp(
+    _ assets: [Asset?], at positions: [Int], of source: any PreheatSource, _ generation: UInt64,
+    in manager: CachingManager
+  ) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if manager.window?.hasSameList(as: source) == true {
+      for (position, asset) in zip(positions, assets) { manager.window?.assets[position] = .some(asset) }
+      if generation != library.generation { manager.invalidateAssets() }
+      if !source.isCurrent { manager.needsRefresh = true }
+    }
+    manager.plan(at: now())
+    roomFreed()
+    scheduleReplan(manager)
+  }
+
+  /// Schedules a new plan for when the window's movement has settled, or when a rest has become long.
+  private func scheduleReplan(_ manager: CachingManager) {
+    let now = now()
+    guard let change = manager.window?.tracker.nextChange(after: now) else { return }
+    // An earlier timer is enough. A later one is replaced, because a new move may settle sooner.
+    if let timerDeadline = manager.timerDeadline, timerDeadline <= change { return }
+    manager.timerDeadline = change
+    schedule(now.duration(to: change)) {
+      [self, instanceID = manager.instanceID, managerKey = managerKey(of: manager)] in
+      queue.async { [self] in
+        guard let manager = managers[managerKey], manager.instanceID == instanceID else { return }
+        if manager.timerDeadline == change { manager.timerDeadline = nil }
+        replan(manager)
+      }
+    }
+  }
+
+  /// Plans a window again after the passage of time has changed what it wants, including unknown positions.
+  func replan(_ manager: CachingManager) {
+    let now = now()
+    guard let window = manager.window else { return }
+    let missing = manager.missingPositions(at: now)
+    guard !missing.isEmpty else {
+      if window.tracker.plan(at: now) != window.plan {
+        manager.plan(at: now)
+        roomFreed()
+      }
+      return scheduleReplan(manager)
+    }
+    let generation = library.generation
+    let isAccepted = lookups.submit {
+      [self, instanceID = manager.instanceID, managerKey = managerKey(of: manager), source = window.source] in
+      let assets = loggingFailure { () throws(CachingError) in
+        try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
+      }
+      guard let assets else { return }
+      queue.async { [self] in
+        guard let manager = managers[managerKey], manager.instanceID == instanceID else { return }
+        assetsLookedUp(assets, at: missing, of: source, generation, in: manager)
+      }
+    }
+    // Retried in a second.
+    if !isAccepted { manager.needsRefresh = true }
+  }
+}
+
+extension CachingManager.Window {
+  /// Whether the window's positions refer to this list.
+  func hasSameList(as source: any PreheatSource) -> Bool {
+    self.source.name == source.name && self.source.version == source.version
+  }
+}

@@ -1,0 +1,289 @@
+// All caching managers: who owns them, how long they live, and whose entries are prepared next.
+//
+//     caller, on a look-up queue -> assets by identifier or position -> managers, on their own queue -> status
+//     timer, change of the library -> look-up queue -> the same
+//     waiting entries, one manager after the other, a few at a time -> ImageManager.prepare -> ended
+//
+// All state changes on one serial queue, which never queries the catalogue, reads a file or decodes. A call takes about
+// a millisecond for a thousand assets.
+
+import Dispatch
+import Logging
+import PhotoModel
+import Telemetry
+
+/// `@unchecked Sendable` because all mutable state is used only on `queue`, which the methods assert.
+package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable {
+  package enum CachingError: Error, Sendable, Equatable {
+    case tooManyManagers(limit: Int)
+    case library(AssetSourceError)
+  }
+
+  /// Calls a closure after a delay.
+  package typealias Scheduler = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+
+  /// The manager that every principal has.
+  package static let defaultID = "default"
+  /// Debounce: how long changes of the library are collected before assets are looked up again.
+  static let changeDebounce = Duration.milliseconds(200)
+
+  struct ManagerKey: Hashable {
+    let owner: String
+    let id: String
+  }
+
+  package let limits: CachingLimits
+  let library: any AssetSource
+  let images: ImageManager
+  let lookups: WorkQueue
+  let fetches: WorkQueue
+  let dependencies: CachingManager.Dependencies
+  /// Maximum number of simultaneous preparations.
+  let maximumPreparations: Int
+  let logger: Logger
+  let now: @Sendable () -> ContinuousClock.Instant
+  let schedule: Scheduler
+  let queue = DispatchQueue(label: "photod.preheat", qos: .userInitiated)
+
+  // On `queue`:
+  var managers: [ManagerKey: CachingManager] = [:]
+  /// The same managers in round-robin order.
+  var roundRobin: [CachingManager] = []
+  private var nextInstanceID: UInt64 = 0
+  var activePreparations = 0
+  var isRefreshScheduled = false
+  var lastGeneration: UInt64
+
+  /// - Parameters:
+  ///   - cache: has room for pinned frames.
+  ///   - lookups: where assets are looked up for windows when no caller is waiting.
+  ///   - fetches: where long lists are read.
+  ///   - maximumPreparations: maximum number of simultaneous preparations; more than a few bring no more throughput.
+  ///   - schedule: calls a closure after a delay; tests pass their own.
+  package init(
+    library: any AssetSource, images: ImageManager, cache: FrameCache, lookups: WorkQueue, fetches: WorkQueue,
+    limits: CachingLimits, metrics: CachingMetrics, maximumPreparations: Int, logger: Logger,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, schedule: Scheduler? = nil
+  ) {
+    self.library = library
+    self.images = images
+    self.lookups = lookups
+    self.fetches = fetches
+    self.limits = limits
+    self.maximumPreparations = max(1, maximumPreparations)
+    self.logger = logger
+    self.now = now
+    dependencies = CachingManager.Dependencies(
+      images: images, cache: cache, metrics: metrics, maximumAssets: limits.assets,
+      maximumTotalAssets: limits.totalAssets)
+    lastGeneration = library.generation
+    let queue = queue
+    self.schedule =
+      schedule ?? { delay, work in queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: work) }
+  }
+
+  // MARK: Managers
+
+  /// - Parameter lease: at most the lease of the limits, which is also the default.
+  package func make(
+    for owner: Principal, allowsHighQuality: Bool = true, lease: Duration? = nil
+  ) throws(CachingError) -> CachingStatus {
+    let made: Result<CachingStatus, CachingError> = queue.sync {
+      expire()
+      let own = managers.keys.count { $0.owner == owner.name && $0.id != Self.defaultID }
+      guard own < limits.managersPerCaller else {
+        return .failure(.tooManyManagers(limit: limits.managersPerCaller))
+      }
+      guard managers.count < limits.managers else { return .failure(.tooManyManagers(limit: limits.managers)) }
+      let lease = lease.map { min($0, limits.lease) } ?? limits.lease
+      return .success(add(Self.randomID(), owner, allowsHighQuality, lease).status)
+    }
+    return try made.get()
+  }
+
+  /// Returns `nil` if this owner has no manager with this ID. Renews the lease, as every call does.
+  ///
+  /// - Parameter includingOtherOwners: if the owner has no manager with this ID, return another owner's, without
+  ///   renewing its lease.
+  package func status(
+    _ id: String, for owner: Principal, includingOtherOwners: Bool = false
+  ) throws(CachingError) -> CachingStatus? {
+    if let own = try withManager(id, owner, { $0.status }) { return own }
+    return includingOtherOwners ? queue.sync { managerOfAnyOwner(id)?.status } : nil
+  }
+
+  /// The owner's managers: the `default` one first, then by age.
+  ///
+  /// - Parameter includingOtherOwners: append the managers that other owners have made.
+  package func all(of owner: Principal, includingOtherOwners: Bool = false) -> [CachingStatus] {
+    queue.sync {
+      expire()
+      let (own, others) = (
+        managers.filter { $0.key.owner == owner.name }.values,
+        managers.filter { $0.key.owner != owner.name && $0.key.id != Self.defaultID }.values
+      )
+      return own.sorted {
+        ($0.id == Self.defaultID ? 0 : 1, $0.instanceID) < ($1.id == Self.defaultID ? 0 : 1, $1.instanceID)
+      }
+      .map(\.status) + (includingOtherOwners ? others.sorted { $0.instanceID < $1.instanceID }.map(\.status) : [])
+    }
+  }
+
+  /// Ends a manager. Returns false if this owner has no manager with this ID. The `default` manager starts again empty.
+  ///
+  /// - Parameter includingOtherOwners: if the owner has no manager with this ID, end another owner's.
+  package func end(_ id: String, for owner: Principal, includingOtherOwners: Bool = false) -> Bool {
+    queue.sync {
+      expire()
+      guard
+        let manager = managers[ManagerKey(owner: owner.name, id: id)]
+          ?? (includingOtherOwners ? managerOfAnyOwner(id) : nil)
+      else {
+        return id == Self.defaultID
+      }
+      remove(manager)
+      roomFreed()
+      return true
+    }
+  }
+
+  /// The manager with this ID, of any owner. `nil` for `default`, which every principal has.
+  private func managerOfAnyOwner(_ id: String) -> CachingManager? {
+    id == Self.defaultID ? nil : roundRobin.first { $0.id == id }
+  }
+
+  // MARK: startCachingImages, stopCachingImages
+
+  /// The result of a call to start.
+  package struct StartResult: Sendable {
+    package internal(set) var started = 0
+    /// Assets for which there is no room.
+    package internal(set) var leftOut: [LocalIdentifier] = []
+    /// Assets that do not exist for this owner.
+    package internal(set) var missing: [LocalIdentifier] = []
+    package internal(set) var status: CachingStatus
+  }
+
+  /// Prepares frames and keeps them until they are stopped. Returns `nil` if this owner has no such manager. Queries
+  /// the catalogue.
+  package func start(
+    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
+  ) throws(CachingError) -> StartResult? {
+    let generation = library.generation
+    guard try status(id, for: owner) != nil else { return nil }
+    let assets = try mappingErrors { () throws(AssetSourceError) in try library.assets(named: identifiers, for: owner) }
+    return try withManager(id, owner) { manager in
+      var started = StartResult(status: manager.status)
+      for (identifier, asset) in zip(identifiers, assets) {
+        guard let asset else {
+          started.missing.append(identifier)
+          continue
+        }
+        if manager.start(asset, options) { started.started += 1 } else { started.leftOut.append(identifier) }
+      }
+      if generation != library.generation { manager.invalidateAssets() }
+      startNextPreparations()
+      started.status = manager.status
+      return started
+    }
+  }
+
+  /// Stops entries that were started with the same options. Returns their number; `nil` if this owner has no such
+  /// manager.
+  package func stop(
+    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
+  ) throws(CachingError) -> (stopped: Int, status: CachingStatus)? {
+    try withManager(id, owner) { manager in
+      let stopped = identifiers.count { manager.stop($0, options) }
+      roomFreed()
+      return (stopped, manager.status)
+    }
+  }
+
+  /// Stops all entries, and ends the window.
+  package func stopAll(id: String, for owner: Principal) throws(CachingError) -> CachingStatus? {
+    try withManager(id, owner) { manager in
+      manager.stopAll()
+      roomFreed()
+      return manager.status
+    }
+  }
+
+  // MARK: Leases
+
+  /// Call about once a second: ends expired leases, counts uses of frames, and repeats missed look-ups.
+  package func tick() {
+    queue.async { [self] in
+      expire()
+      checkForChanges()
+      for manager in roundRobin {
+        manager.recordUses()
+        if manager.window?.source.isAvailable == false { manager.endWindow() }
+        if manager.needsRefresh { refresh(manager) }
+      }
+      roomFreed()
+    }
+  }
+
+  /// Returns when all events that other threads reported before this call have been handled; for tests.
+  package func sync() { queue.sync {} }
+
+  /// Number of managers and of waiting entries; for metrics.
+  package var counts: (managers: Int, pending: Int) {
+    queue.sync { (managers.count, roundRobin.reduce(0) { $0 + $1.status.pending }) }
+  }
+
+  func expire() {
+    let now = now()
+    for manager in roundRobin where manager.end <= now { remove(manager) }
+  }
+
+  /// Runs `body` with a manager and renews its lease. Creates the `default` manager if it does not exist.
+  func withManager<Value>(
+    _ id: String, _ owner: Principal, _ body: (CachingManager) -> Value
+  ) throws(CachingError) -> Value? {
+    let result: Result<Value?, CachingError> = queue.sync {
+      expire()
+      let managerKey = ManagerKey(owner: owner.name, id: id)
+      var manager = managers[managerKey]
+      if manager == nil && id == Self.defaultID {
+        guard managers.count < limits.managers else { return .failure(.tooManyManagers(limit: limits.managers)) }
+        manager = add(id, owner, true, limits.lease)
+      }
+      guard let manager else { return .success(nil) }
+      manager.owner = owner
+      manager.end = now() + manager.lease
+      return .success(body(manager))
+    }
+    return try result.get()
+  }
+
+  private func add(_ id: String, _ owner: Principal, _ allowsHighQuality: Bool, _ lease: Duration) -> CachingManager {
+    nextInstanceID += 1
+    let manager = CachingManager(
+      instanceID: nextInstanceID, id: id, owner: owner, lease: lease, allowsHighQuality: allowsHighQuality,
+      end: now() + lease,
+      dependencies: dependencies)
+    managers[ManagerKey(owner: owner.name, id: id)] = manager
+    roundRobin.append(manager)
+    return manager
+  }
+
+  private func remove(_ manager: CachingManager) {
+    manager.stopAll()
+    managers[managerKey(of: manager)] = nil
+    roundRobin.removeAll { $0 === manager }
+  }
+
+  func managerKey(of manager: CachingManager) -> ManagerKey { ManagerKey(owner: manager.owner.name, id: manager.id) }
+
+  private static func randomID() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let words = (0..<2).map { _ in String(generator.next() as UInt64, radix: 16) }
+    return words.map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
+  }
+
+  func mappingErrors<Value>(_ body: () throws(AssetSourceError) -> Value) throws(CachingError) -> Value {
+    do throws(AssetSourceError) { return try body() } catch { throw .library(error) }
+  }
+}

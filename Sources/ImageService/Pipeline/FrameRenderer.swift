@@ -1,0 +1,92 @@
+// Turns source bytes into frames: the pixel work of every pipeline step. This type knows nothing of tasks, queues or
+// caches.
+
+import ImageCodec
+import ImageRender
+import Logging
+import MediaMetadata
+import PhotoModel
+import Telemetry
+
+struct FrameRenderer: Sendable {
+  let limits: CodecLimits
+  let transforms: ColorTransforms
+  let logger: Logger
+  let planner = RenderPlanner()
+  let ladder = DerivativeLadder.standard
+
+  init(limits: CodecLimits, logger: Logger) {
+    self.limits = limits
+    self.logger = logger
+    transforms = ColorTransforms(capacityBytes: limits.colorTransformBytes)
+  }
+
+  /// Renders a frame. `plan` must have been made for `source`.
+  func frame(
+    _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
+  ) throws(ImageServiceError) -> ImageFrame {
+    let image = try codec { () throws(CodecError) in
+      let renderer = try Renderer(plan, source: source, transforms: transforms, limits: limits, stop: stop)
+      guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
+      return image
+    }
+    for warnings in image.warnings { log(warnings, of: attributes.asset) }
+    return attributes.frame(image)
+  }
+
+  /// Renders a frame from an embedded thumbnail that stands in for the full picture. Returns `nil` if the thumbnail
+  /// shows a different picture or is damaged.
+  func frame(
+    _ thumbnail: EmbeddedThumbnail, for request: ImageRequest, _ original: OpenedOriginal,
+    _ attributes: FrameAttributes, stop: StopFlag
+  ) -> ImageFrame? {
+    do throws(CodecError) {
+      return try thumbnail.render(
+        for: request, of: original.header, in: original.source, transforms: transforms, limits: limits, stop: stop
+      ).map(attributes.frame)
+    } catch {
+      logger.debug(
+        "a thumbnail was not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
+      return nil
+    }
+  }
+
+  /// Renders several pictures of one original in one decode, and calls `deliver` for each as soon as it is finished.
+  ///
+  /// - Parameter stops: one flag for each member of the plan.
+  /// - Throws: an error that prevents every picture from being made.
+  func render(
+    _ plan: SharedPlan, from source: any ByteSource, of asset: Asset, stops: [StopFlag],
+    deliver: (_ member: Int, Result<RenderedImage, ImageServiceError>) -> Void
+  ) throws(ImageServiceError) {
+    let isComplete = try codec { () throws(CodecError) in
+      let renderer = try SharedRenderer(plan, source: source, transforms: transforms, limits: limits, stops: stops)
+      return renderer.resume { member, result in
+        if case .success(let image) = result { for warnings in image.warnings { log(warnings, of: asset) } }
+        deliver(member, result.mapError { Self.error($0) })
+      }
+    }
+    // The source is complete, so one `resume` call must finish every picture.
+    if !isComplete { throw .codec(.truncated(offset: source.size)) }
+  }
+
+  func header(of source: any ByteSource) throws(ImageServiceError) -> ImageHeader {
+    try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
+  }
+
+  func log(_ warnings: CodecWarnings?, of asset: Asset) {
+    guard let warnings else { return }
+    logger.info(
+      "a codec warned",
+      metadata: [
+        "asset": "\(asset.localIdentifier)", "library": "\(warnings.library)", "warnings": "\(warnings.count)",
+        "first": "\(warnings.first)",
+      ])
+  }
+
+  private func codec<Value>(_ body: () throws(CodecError) -> Value) throws(ImageServiceError) -> Value {
+    do throws(CodecError) { return try body() } catch { throw Self.error(error) }
+  }
+
+  private static func error(_ error: CodecError) -> ImageServiceError { error == .stopped ? .cancelled : .codec(error) }
+}

@@ -1,0 +1,53 @@
+import ImageCodec
+import PhotoModel
+import Telemetry
+
+extension ImageMetrics {
+  /// Counts a frame that is delivered to the waiting tasks.
+  func delivered(_ frame: ImageFrame) {
+    frameDelivered(Source(frame.result.source), frame.result.isDegraded ? .degraded : .final, timings: frame.timings)
+  }
+
+  /// Counts a task that ends without its final frame.
+  func failed(_ error: ImageServiceError) {
+    switch error {
+    case .cancelled, .codec(.stopped): taskCancelled()
+    // A caller error: no work was started.
+    case .requestIDInUse: break
+    default: if let reason = Failure(error) { taskFailed(reason) }
+    }
+  }
+}
+
+extension ImageMetrics.Source {
+  init(_ source: ImageResult.Source) {
+    self =
+      switch source {
+      case .memory: .memory
+      case .disk: .disk
+      case .derivative: .derivative
+      case .embedded: .embedded
+      case .original: .original
+      case .network: .network
+      }
+  }
+}
+
+extension ImageMetrics.Failure {
+  /// Returns `nil` for errors that are not failures of the service.
+  init?(_ error: ImageServiceError) {
+    switch error {
+    case .originalMissing: self = .originalMissing
+    case .originalChanged: self = .originalChanged
+    case .overBudget: self = .imageTooLarge
+    case .queueFull: self = .overloaded
+    case .cancelled, .codec(.stopped), .requestIDInUse: return nil
+    case .deadlineExceeded: self = .deadlineExceeded
+    case .failed, .codec(.readFailed), .codec(.outOfMemory): self = .originalUnreadable
+    case .codec(.unsupported): self = .formatUnsupported
+    case .codec(.limitExceeded): self = .imageTooLarge
+    case .codec(.malformed), .codec(.truncated): self = .imageUnreadable
+    case .codec(.encodingFailed): self = .encodingFailed
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// Makes placeholders in the background: which asset is next, which source its placeholder is made from, and where the
+// result goes.
+//
+//     sink -> page of assets -> next -> step -> (memory for it) -> run -> batch of results -> sink
+//                                        ^                            |
+//                                        +-- the next best source ----+
+//
+// Sources in order: the camera's thumbnail, a derivative, the original. Each costs many times as much as the one
+// before. This file does not decide when a step runs or what runs beside it. A permanent failure is reported to the
+// sink, once for each content. After a temporary failure (the file changed, the disk failed, no memory) the asset is
+// skipped and comes again after `restart`.
+
+import ImageCodec
+import Logging
+import OriginalStore
+import PhotoModel
+import Synchronization
+
+package final class PlaceholderProducer: Sendable {
+  /// One step of work for one asset.
+  package struct Step: Sendable {
+    package let asset: Asset
+    /// Memory to reserve before `run`; 0 if the step needs so little that no reservation is necessary.
+    package var peakBytes: Int { plan.peakBytes }
+    fileprivate let plan: PlaceholderPlan
+    fileprivate let input: Input
+  }
+
+  /// The possible sources of a placeholder, best first.
+  fileprivate enum Input: Int, CaseIterable {
+    case embedded
+    case derivative
+    /// For files without a thumbnail in the catalogue, which may contain larger previews.
+    case preview
+    case original
+  }
+
+  private struct State {
+    var page: ArraySlice<Asset> = []
+    /// The last asset of the page; `nil` before the first page.
+    var last: Asset?
+    var results: [PlaceholderResult] = []
+    var firstResult: ContinuousClock.Instant?
+    /// Counts restarts, to detect a page that was requested before the last restart.
+    var restartCount = 0
+    var hasSetGeneratorVersion = false
+  }
+
+  private static let pageSize = 256
+  private static let batchSize = 64
+  private static let batchDelay = Duration.seconds(1)
+
+  private let sink: any PlaceholderStore
+  private let store: OriginalStore
+  private let renderer: PlaceholderRenderer
+  private let maximumBytes: Int
+  private let derivative: @Sendable (Asset) -> (any ByteSource)?
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - maximumBytes: maximum memory of one step; a picture that needs more gets no placeholder.
+  ///   - derivative: an existing small picture of the asset's content, upright or with its own EXIF orientation.
+  ///   - now: the clock for the batches.
+  package init(
+    sink: any PlaceholderStore, store: OriginalStore, renderer: PlaceholderRenderer, maximumBytes: Int,
+    derivative: @escaping @Sendable (Asset) -> (any ByteSource)? = { _ in nil },
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
+  ) {
+    self.sink = sink
+    self.store = store
+    self.renderer = renderer
+    self.maximumBytes = maximumBytes
+    self.derivative = derivative
+    self.now = now
+    self.logger = logger
+  }
+
+  /// Starts again with the newest asset: after a scan, or whenever there may be new assets. Callable from any thread at
+  /// any time.
+  package func restart() {
+    state.withLock { state in
+      state.page = []
+      state.last = nil
+      state.restartCount += 1
+    }
+  }
+
+  /// The next asset's first step: its file opened and its header read, nothing decoded. `nil` if every asset without a
+  /// placeholder was visited since `restart`, and all results are in the sink.
+  ///
+  /// One caller at a time, as for `run`.
+  package func next() throws(AssetSourceError) -> Step? {
+    while let asset = try nextAsset() {
+      if let step = try step(for: asset, from: .embedded) { return step }
+    }
+    try flush()
+    return nil
+  }
+
+  /// Makes the placeholder.
+  ///
+  /// - Returns: the step to run next if this source gave no placeholder, or `nil` if the asset is done for now.
+  package func run(_ step: Step, stop: StopFlag) throws(AssetSourceError) -> Step? {
+    let placeholder: [UInt8]?
+    do throws(CodecError) {
+      placeholder = try renderer.placeholder(by: step.plan, stop: stop)
+    } catch {
+      return try failed(error, step.input, step.asset)
+    }
+    guard let placeholder else { return try self.step(for: step.asset, after: step.input) }
+    // A file that was overwritten in place during the read may mix two pictures.
+    if step.plan.source.isUnchanged { try add(placeholder, of: step.asset) }
+    return nil
+  }
+
+  /// Passes waiting results to the sink. Call it when stopping before `next` has returned `nil`.
+  package func flush() throws(AssetSourceError) {
+    let results = state.withLock { state in
+      defer {
+        state.results = []
+        state.firstResult = nil
+      }
+      return state.results
+    }
+    try sink.store(results)
+  }
+
+  private func nextAsset() throws(AssetSourceError) -> Asset? {
+    while true {
+      let (asset, last, restartCount, setsGeneratorVersion) = state.withLock { state in
+        (state.page.popFirst(), state.last, state.restartCount, !state.hasSetGeneratorVersion)
+      }
+      if let asset { return asset }
+      if setsGeneratorVersion {
+        try sink.setPlaceholderMaker(version: "\(renderer.generatorVersion) \(maximumBytes)")
+        state.withLock { $0.hasSetGeneratorVersion = true }
+      }
+      let page = try sink.assetsWithoutPlaceholder(after: last, limit: Self.pageSize)
+      let isCurrent = state.withLock { state in
+        guard state.restartCount == restartCount else { return false }
+        state.page = page[...]
+        state.last = page.last ?? last
+        return true
+      }
+      if isCurrent && page.isEmpty { return nil }
+    }
+  }
+
+  private func step(for asset: Asset, after input: Input) throws(AssetSourceError) -> Step? {
+    try Input(rawValue: input.rawValue + 1).flatMap { input throws(AssetSourceError) in
+      try step(for: asset, from: input)
+    }
+  }
+
+  /// The first available source, starting with `first`. `nil` if none is available now, or if none ever will be; the
+  /// latter is recorded in the sink.
+  private func step(for asset: Asset, from first: Input) throws(AssetSourceError) -> Step? {
+    for input in Input.allCases[first.rawValue...] {
+      do throws(CodecError) {
+        guard let plan = try plan(input, asset) else { continue }
+        if plan.peakBytes > maximumBytes {
+          throw .limitExceeded("the memory for a placeholder", limit: maximumBytes, found: plan.peakBytes)
+        }
+        return Step(asset: asset, plan: plan, input: input)
+      } catch {
+        return try failed(error, input, asset)
+      }
+    }
+    return nil
+  }
+
+  private func plan(_ input: Input, _ asset: Asset) throws(CodecError) -> PlaceholderPlan? {
+    let isKnown = asset.original.embeddedThumbnail != nil
+    switch input {
+    case .embedded: return isKnown ? try open(asset).flatMap(renderer.plan(ofThumbnailIn:)) : nil
+    case .derivative: return try derivative(asset).map(renderer.plan(ofWhole:))
+    case .preview: return isKnown ? nil : try open(asset).flatMap(renderer.plan(ofThumbnailIn:))
+    case .original: return try open(asset).map(renderer.plan(ofWhole:))
+    }
+  }
+
+  /// `nil` if the original can't be opened now.
+  private func open(_ asset: Asset) -> (any ByteSource)? {
+    do throws(OriginalStoreError) {
+      return try store.open(asset.original)
+    } catch {
+      logger.debug("no placeholder for now", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+      return nil
+    }
+  }
+
+  /// Handles an error: a temporary one ends the asset's turn; after any other error the next source is tried. A
+  /// permanent failure of the original is recorded in the sink.
+  private func failed(_ error: CodecError, _ input: Input, _ asset: Asset) throws(AssetSourceError) -> Step? {
+    switch error {
+    case .stopped, .outOfMemory, .readFailed: return nil
+    case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed: break
+    }
+    if input != .original { return try step(for: asset, after: input) }
+    logger.info("no placeholder", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+    try add(nil, of: asset)
+    return nil
+  }
+
+  private func add(_ placeholder: [UInt8]?, of asset: Asset) throws(AssetSourceError) {
+    let time = now()
+    let isDue = state.withLock { state in
+      state.results.append(
+        PlaceholderResult(
+          localIdentifier: asset.localIdentifier, contentVersion: asset.contentVersion, placeholder: placeholder))
+      let first = state.firstResult ?? time
+      state.firstResult = first
+      return state.results.count >= Self.batchSize || time - first >= Self.batchDelay
+    }
+    if isDue { try flush() }
+  }
+}

@@ -1,0 +1,85 @@
+import ImageCodec
+import ImageRender
+import PhotoModel
+
+/// Makes a placeholder from a picture's bytes: decoded small, upright and in sRGB, then hashed.
+package struct PlaceholderRenderer: Sendable {
+  /// Increased whenever the code can make placeholders from more pictures than before.
+  private static let epoch = 1
+  private static let side = ThumbHash.maximumSide
+
+  private let limits: CodecLimits
+  private let transforms: ColorTransforms
+
+  /// - Parameter transforms: cache of colour conversions.
+  package init(limits: CodecLimits, transforms: ColorTransforms) {
+    self.limits = limits
+    self.transforms = transforms
+  }
+
+  /// Identifies the versions that decide whether a placeholder can be made. A failure recorded under another value is
+  /// ignored.
+  var generatorVersion: String {
+    "\(Self.epoch) \(limits.sourcePixels) \(limits.sourceSide) \(limits.jpegScans) \(limits.profileBytes)"
+      + " \(limits.headerSegments)"
+  }
+
+  /// The placeholder of a whole JPEG or PNG. Blocks while the source is read.
+  package func placeholder(of source: any ByteSource, stop: StopFlag) throws(CodecError) -> [UInt8] {
+    // Only a thumbnail can turn out to show another picture.
+    try placeholder(by: plan(ofWhole: source), stop: stop) ?? []
+  }
+
+  /// The placeholder from the best embedded thumbnail or preview; `nil` if none shows this picture.
+  package func placeholder(
+    ofThumbnailIn source: any ByteSource, stop: StopFlag
+  ) throws(CodecError) -> [UInt8]? {
+    guard let plan = try plan(ofThumbnailIn: source) else { return nil }
+    return try placeholder(by: plan, stop: stop)
+  }
+
+  /// Reads the header and makes a plan; decodes nothing yet.
+  func plan(ofWhole source: any ByteSource) throws(CodecError) -> PlaceholderPlan {
+    let header = try ImageHeader.read(from: source, limits: limits)
+    let renderPlan = RenderPlanner().pixelPlan(header, side: Self.side)
+    return PlaceholderPlan(source: source, method: .whole(renderPlan), peakBytes: renderPlan.peakBytes)
+  }
+
+  /// Plans with the best embedded thumbnail or preview; `nil` if none shows this picture.
+  func plan(ofThumbnailIn source: any ByteSource) throws(CodecError) -> PlaceholderPlan? {
+    let header = try ImageHeader.read(from: source, limits: limits)
+    let request = ImageRequest(targetSize: .size(PixelSize(width: Self.side, height: Self.side)))
+    guard let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits) else {
+      return nil
+    }
+    return PlaceholderPlan(
+      source: source, method: .thumbnail(thumbnail, of: header),
+      peakBytes: thumbnail.peakBytes(side: Self.side, of: header))
+  }
+
+  /// `nil` if the thumbnail shows another picture.
+  func placeholder(by plan: PlaceholderPlan, stop: StopFlag) throws(CodecError) -> [UInt8]? {
+    let pixels: RenderedPixels?
+    switch plan.method {
+    case .thumbnail(let thumbnail, let header):
+      pixels = try thumbnail.pixels(
+        side: Self.side, of: header, in: plan.source, transforms: transforms, limits: limits, stop: stop)
+    case .whole(let renderPlan):
+      pixels = try Renderer.pixels(renderPlan, source: plan.source, transforms: transforms, limits: limits, stop: stop)
+    }
+    return pixels.map { ThumbHash.encode(rgba: $0.rgba, size: $0.size) }
+  }
+}
+
+/// A planned placeholder: source opened, memory estimated, nothing decoded yet.
+struct PlaceholderPlan: Sendable {
+  enum Method: Sendable {
+    case thumbnail(EmbeddedThumbnail, of: ImageHeader)
+    case whole(RenderPlan)
+  }
+
+  let source: any ByteSource
+  let method: Method
+  /// Memory to reserve first; 0 if so little is needed that no reservation is necessary.
+  let peakBytes: Int
+}

@@ -1,0 +1,152 @@
+// The active requests by owner, and for one minute the outcome of requests that have ended. Used by `GET /v1/requests`,
+// and for facts that a multipart response can't carry about itself. This file only records: it starts and cancels
+// nothing.
+
+import Collections
+import PhotoModel
+import Synchronization
+
+/// The state of a request, as shown to its owner.
+package struct RequestState: Sendable {
+  package enum Phase: Sendable {
+    case active
+    case finished
+    case cancelled
+    case failed(ImageServiceError)
+  }
+
+  package let requestID: String
+  package let asset: LocalIdentifier
+  package let parameters: [String: String]
+  package let priority: ImagePriority
+  package let age: Duration
+  package fileprivate(set) var phase: Phase
+  /// The stage of the request's job, while the request is active.
+  package var stage: JobStage?
+  /// The delivered frames, in order.
+  package fileprivate(set) var frames: [ImageResult]
+}
+
+final class RequestRegistry: Sendable {
+  private struct RequestKey: Hashable {
+    let owner: String
+    let requestID: String
+  }
+
+  private struct Entry {
+    let task: ImageTask
+    var frames: [ImageResult] = []
+  }
+
+  private struct State {
+    var active: [RequestKey: Entry] = [:]
+    var ended: [RequestKey: EndedRequest] = [:]
+    /// Ended requests, oldest first. An entry whose ID was used again since is skipped.
+    var endOrder: Deque<(key: RequestKey, at: ContinuousClock.Instant)> = []
+
+    mutating func forget(endedBefore limit: ContinuousClock.Instant, keeping maximum: Int) {
+      while let oldest = endOrder.first, oldest.at < limit || endOrder.count > maximum {
+        endOrder.removeFirst()
+        if ended[oldest.key]?.at == oldest.at { ended[oldest.key] = nil }
+      }
+    }
+  }
+
+  private struct EndedRequest {
+    let state: RequestState
+    let at: ContinuousClock.Instant
+  }
+
+  private static let retention = Duration.seconds(60)
+
+  private let maximumRemembered: Int
+  private let state = Mutex(State())
+
+  /// - Parameter maximumRemembered: maximum number of ended requests to remember.
+  init(maximumRemembered: Int) { self.maximumRemembered = maximumRemembered }
+
+  /// Registers a task. Returns false if its owner already has an active task with that ID.
+  func insert(_ task: ImageTask) -> Bool {
+    state.withLock { state in
+      let key = RequestKey(owner: task.owner, requestID: task.requestID)
+      guard state.active[key] == nil else { return false }
+      state.ended[key] = nil
+      state.active[key] = Entry(task: task)
+      return true
+    }
+  }
+
+  /// Records a delivery to a task.
+  func record(_ delivery: ImageDelivery, to task: ImageTask, at now: ContinuousClock.Instant) {
+    let key = RequestKey(owner: task.owner, requestID: task.requestID)
+    state.withLock { state in
+      guard state.active[key]?.task === task else { return }
+      switch delivery {
+      case .degraded(let frame): state.active[key]?.frames.append(frame.result)
+      case .final(let frame):
+        state.active[key]?.frames.append(frame.result)
+        end(key, .finished, now, &state)
+      case .failed(.cancelled): end(key, .cancelled, now, &state)
+      case .failed(let error): end(key, .failed(error), now, &state)
+      }
+    }
+  }
+
+  /// The active task with an ID: the owner's, or, if `includingOtherOwners` is set, any owner's.
+  func task(owner: String, requestID: String, includingOtherOwners: Bool) -> ImageTask? {
+    state.withLock { state in
+      if let entry = state.active[RequestKey(owner: owner, requestID: requestID)] { return entry.task }
+      guard includingOtherOwners else { return nil }
+      return state.active.first { $0.key.requestID == requestID }?.value.task
+    }
+  }
+
+  /// One request that is active or ended less than a minute ago: the owner's, or, if `includingOtherOwners` is set, any
+  /// owner's.
+  func request(
+    owner: String, requestID: String, includingOtherOwners: Bool, at now: ContinuousClock.Instant
+  ) -> (RequestState, JobKey?)? {
+    state.withLock { state in
+      state.forget(endedBefore: now - Self.retention, keeping: maximumRemembered)
+      var keys = [RequestKey(owner: owner, requestID: requestID)]
+      if includingOtherOwners {
+        keys += state.active.keys.filter { $0.requestID == requestID }
+        keys += state.ended.keys.filter { $0.requestID == requestID }
+      }
+      for key in keys {
+        if let entry = state.active[key] { return (describe(entry, .active, now), entry.task.key) }
+        if let ended = state.ended[key] { return (ended.state, nil) }
+      }
+      return nil
+    }
+  }
+
+  /// The active requests of an owner, oldest first; of all owners if `owner` is `nil`.
+  func all(owner: String?, at now: ContinuousClock.Instant) -> [(RequestState, JobKey)] {
+    state.withLock { state in
+      state.active.values.filter { owner == nil || $0.task.owner == owner }
+        .sorted { $0.task.created < $1.task.created }
+        .map { (describe($0, .active, now), $0.task.key) }
+    }
+  }
+
+  /// Active tasks that were created before `limit`.
+  func tasks(createdBefore limit: ContinuousClock.Instant) -> [ImageTask] {
+    state.withLock { state in state.active.values.lazy.map(\.task).filter { $0.created < limit } }
+  }
+
+  private func end(
+    _ key: RequestKey, _ phase: RequestState.Phase, _ now: ContinuousClock.Instant, _ state: inout State
+  ) {
+    guard let entry = state.active.removeValue(forKey: key) else { return }
+    state.ended[key] = EndedRequest(state: describe(entry, phase, now), at: now)
+    state.endOrder.append((key, now))
+    state.forget(endedBefore: now - Self.retention, keeping: maximumRemembered)
+  }
+
+  private func describe(_ entry: Entry, _ phase: RequestState.Phase, _ now: ContinuousClock.Instant) -> RequestState {
+    RequestState(
+      requestID: entry.task.requestID, asset: entry.task.asset.localIdentifier, parameters: entry.task.parameters,
+      priority: entry.task.priority, age: now - entry.task.created, phase: phase, stage: nil, frames: entry.frames)
+  }
+}

@@ -1,0 +1,44 @@
+/// Functions on paths below the library root, as bytes.
+package enum LibraryPath {
+  /// The parent folder, without a trailing slash; the root is empty.
+  package static func folder(of path: [UInt8]) -> [UInt8] {
+    Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+  }
+
+  package static func name(of path: [UInt8]) -> [UInt8] {
+    Array(path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
+  }
+
+  package static func join(_ folder: [UInt8], _ name: [UInt8]) -> [UInt8] {
+    folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
+  }
+
+  /// A variant of a name that is taken: with -2, -3 and so on before the extension, within the maximum length.
+  package static func alternative(_ number: Int, to name: [UInt8]) -> [UInt8] {
+    if number < 2 { return name }
+    let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap {
+      $0 > 0 && name.count - $0 <= maximumExtensionBytes ? $0 : nil
+    }
+    let fileExtension = dot.map { name[$0...] } ?? []
+    let suffix = Array("-\(number)".utf8)
+    let stem = name[..<(dot ?? name.count)]
+    return truncated(stem, to: maximumNameBytes - suffix.count - fileExtension.count) + suffix + fileExtension
+  }
+
+  /// The limit of common file systems (NAME_MAX).
+  package static let maximumNameBytes = 255
+  /// The longest extension, including its dot; a longer one counts as part of the name.
+  package static let maximumExtensionBytes = 16
+
+  /// Truncates to a number of bytes without splitting a character.
+  package static func truncated(_ bytes: some Collection<UInt8>, to count: Int) -> [UInt8] {
+    var short = Array(bytes.prefix(max(0, count)))
+    guard short.count < bytes.count else { return short }
+    // Drop the last character if its bytes are incomplete.
+    if let first = short.lastIndex(where: { $0 & 0xC0 != 0x80 }) {
+      let length = short[first] < 0x80 ? 1 : short[first] < 0xE0 ? 2 : short[first] < 0xF0 ? 3 : 4
+      if short[first] >= 0xC0 && short.count - first < length { short.removeLast(short.count - first) }
+    }
+    return short
+  }
+}

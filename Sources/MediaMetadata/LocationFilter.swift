@@ -1,0 +1,95 @@
+// What one who may not read places is not told: everything that says where a picture was taken or what place it shows, or where
+// its people live. The rule errs towards silence: what has no name here goes too, for it may be a place.
+//
+// Free text stays as it is (titles, captions, keywords): nobody can say what a sentence gives away. Keywords that are coordinates
+// ("geo:lat=…") are none.
+
+enum LocationFilter {
+  /// Of an EXIF block's sections: no GPS, and no entry whose meaning is unknown.
+  static func withoutLocations(exif sections: [String: [String: MetadataValue]]) -> [String: [String: MetadataValue]] {
+    var sections = sections
+    sections[EXIFDictionary.gpsSection] = nil
+    return sections.mapValues { section in
+      section.filter { !EXIFNames.isHexadecimal($0.key) && !isLocationKey($0.key) }
+    }
+  }
+
+  /// Of IPTC datasets: neither the places they name nor those without a name.
+  static func withoutLocations(iptc datasets: [String: MetadataValue]) -> [String: MetadataValue] {
+    filtered(datasets.filter { !iptcPlaces.contains($0.key) && !$0.key.contains(":") })
+  }
+
+  /// Of XMP properties, and of structures inside them, whatever is called after a place.
+  static func withoutLocations(xmp properties: [String: MetadataValue]) -> [String: MetadataValue] {
+    filtered(properties)
+  }
+
+  private static let iptcPlaces: Set<String> = [
+    "City", "Sub-location", "Province-State", "Country-PrimaryLocationCode", "Country-PrimaryLocationName",
+    "ContentLocationCode", "ContentLocationName",
+  ]
+
+  private static func filtered(_ fields: [String: MetadataValue]) -> [String: MetadataValue] {
+    var kept: [String: MetadataValue] = [:]
+    for (key, value) in fields where !isLocationKey(key) {
+      if let value = filtered(value) { kept[key] = value }
+    }
+    return kept
+  }
+
+  /// `nil`: it is a coordinate itself.
+  private static func filtered(_ value: MetadataValue) -> MetadataValue? {
+    switch value {
+    case .text(let text): return text.lowercased().hasPrefix("geo:") ? nil : value
+    case .array(let items): return .array(items.compactMap(filtered))
+    case .object(let fields): return .object(filtered(fields))
+    default: return value
+    }
+  }
+
+  /// Whether a key, without its prefix, is called after a place in one of its words.
+  static func isLocationKey(_ key: String) -> Bool {
+    guard let prefixEnd = key.firstIndex(of: ":") else { return isLocationKey(local: Substring(key)) }
+    return prefixes.contains(String(key[..<prefixEnd])) || isLocationKey(local: key[key.index(after: prefixEnd)...])
+  }
+
+  private static func isLocationKey(local name: Substring) -> Bool {
+    // An address by IPTC's and PLUS's abbreviations.
+    if name.hasPrefix("CiAdr") { return true }
+    let whole = name.lowercased()
+    if fragments.contains(where: whole.contains) { return true }
+    return self.words(of: name).contains { words.contains($0) }
+  }
+
+  /// `shotLocation` is shot and Location, `GPSLatitude` GPS and Latitude.
+  private static func words(of name: Substring) -> [String] {
+    var words: [String] = []
+    var word = ""
+    let letters = Array(name)
+    for (i, letter) in letters.enumerated() {
+      let beginsWord =
+        letter.isUppercase && i > 0
+        && (letters[i - 1].isLowercase || (i + 1 < letters.count && letters[i + 1].isLowercase))
+      if beginsWord || !letter.isLetter {
+        if !word.isEmpty { words.append(word.lowercased()) }
+        word = ""
+      }
+      if letter.isLetter { word.append(letter) }
+    }
+    if !word.isEmpty { words.append(word.lowercased()) }
+    return words
+  }
+
+  /// Namespaces of nothing but places, and of the cells of telephone networks.
+  private static let prefixes: Set<String> = ["geo", "georss", "dwc", "cell"]
+
+  private static let fragments = [
+    "gps", "latitude", "longitude", "altitude", "location", "geotag", "geocode", "geohash",
+  ]
+
+  private static let words: Set<String> = [
+    "geo", "lat", "lon", "lng", "city", "cities", "town", "village", "province", "state", "country", "countries",
+    "county", "municipality", "district", "locality", "place", "places", "venue", "landmark", "address", "adr",
+    "coordinate", "coordinates", "world", "continent", "island", "street", "postcode", "postal", "zip",
+  ]
+}

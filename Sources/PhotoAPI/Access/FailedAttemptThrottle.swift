@@ -1,0 +1,40 @@
+import AccessControl
+import HTTPServer
+import Logging
+import Synchronization
+
+/// Counts failed attempts per client and computes how long each client must wait. Logs each failure without the
+/// credential.
+final class FailedAttemptThrottle: Sendable {
+  private let attempts: Mutex<FailedAttempts<Peer>>
+  private let start = ContinuousClock.now
+  private let logger: Logger
+
+  init(capacity: Int, logger: Logger) {
+    attempts = Mutex(FailedAttempts(capacity: capacity))
+    self.logger = logger
+  }
+
+  func waitSeconds(_ client: Peer) -> Int64 {
+    let now = now
+    return attempts.withLock { $0.waitSeconds(client, at: now) }
+  }
+
+  /// Records a failure. Returns how many seconds the client still had to wait; attempts during the wait are neither
+  /// counted nor logged.
+  func failed(_ client: Peer, credential: String, reason: String) -> Int64 {
+    let now = now
+    let waits = attempts.withLock { attempts in
+      let waits = attempts.waitSeconds(client, at: now)
+      if waits == 0 { attempts.failed(client, at: now) }
+      return waits
+    }
+    if waits == 0 {
+      logger.notice(
+        "refused", metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])
+    }
+    return waits
+  }
+
+  private var now: Int64 { start.duration(to: .now).components.seconds }
+}

@@ -1,0 +1,73 @@
+// Shared by all routes that query the library: the fetch deadline, and the mapping of library errors to problems.
+
+import AssetLibrary
+import HTTPCore
+import Logging
+import PhotoModel
+
+struct QueryService: Sendable {
+  static let cacheControl = "private, max-age=0, must-revalidate"
+
+  let library: any LibraryFetcher
+  let results: FetchResultStore
+  /// Maximum duration of a fetch, from its start.
+  let timeLimit: Duration
+  let logger: Logger
+
+  /// Queries the library. Its errors are logged and mapped to problems.
+  func run<Value>(
+    _ question: (any LibraryFetcher) throws(AssetSourceError) -> Value
+  ) throws(Problem) -> Value {
+    do throws(AssetSourceError) {
+      return try question(library)
+    } catch {
+      switch error {
+      case .catalogueFailed(let reason):
+        logger.error("catalogue read failed", metadata: ["error": "\(reason)"])
+      case .storageFailed(let fault, let reason):
+        logger.error("catalogue read failed", metadata: ["error": "\(reason)", "fault": "\(fault)"])
+      case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break
+      }
+      throw Problem(error)
+    }
+  }
+
+  /// The deadline of a fetch that starts now.
+  var deadline: ContinuousClock.Instant { .now + timeLimit }
+
+  /// A fetch result of the principal; renews its lease. `nil`: none, or it was found by location and the principal no
+  /// longer has the location scope.
+  func leasedFetchResult(_ id: String, _ principal: Principal) -> FetchResult? {
+    guard let result = results.handles.value(id, owner: principal) else { return nil }
+    return principal.may(.location) || !result.fetch.needsLocationScope ? result : nil
+  }
+
+  /// Like ``leasedFetchResult(_:_:)``, but throws 404.
+  func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
+    guard let result = leasedFetchResult(id, principal) else { throw .fetchResultNotFound }
+    return result
+  }
+
+  /// The scope of a collection's assets. Throws 404.
+  func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
+    if let transient = results.transientCollections.value(identifier.rawValue, owner: principal) {
+      return .rows(transient.rows)
+    }
+    guard
+      let scope = try run({ library throws(AssetSourceError) in try library.scope(of: identifier, for: principal) })
+    else {
+      throw .collectionNotFound
+    }
+    return scope
+  }
+
+  /// The path of the next page: the same request with a new cursor.
+  static func nextPagePath(_ path: String, _ parameters: [String: String], cursor: String) -> String {
+    var parameters = parameters
+    parameters["cursor"] = cursor
+    return path + "?"
+      + parameters.sorted { $0.key < $1.key }
+      .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
+        separator: "&")
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A small file system in memory, of a test's own, where mounting is permitted.
+package final class TemporaryFileSystem {
+  /// The system's number of an error.
+  package struct MountError: Error {
+    package let code: Int32
+  }
+
+  package let path: String
+
+  package init(at path: String, bytes: Int) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else { throw MountError(code: errno) }
+    self.path = path
+  }
+
+  deinit { unmount() }
+
+  package func remount(readOnly: Bool) throws {
+    let flags = UInt(MS_REMOUNT) | (readOnly ? UInt(MS_RDONLY) : 0)
+    guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw MountError(code: errno) }
+  }
+
+  package func unmount() { umount2(path, Int32(MNT_DETACH)) }
+
+  /// Mounting takes rights that whoever runs tests seldom has; a kernel may also refuse it to root.
+  package static let canMount: Bool = {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
+    guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }
+    defer { rmdir(path) }
+    guard mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0 else { return false }
+    return umount2(path, 0) == 0
+  }()
+}

@@ -1,0 +1,32 @@
+/// What a daemon says of itself at `/metrics` (Prometheus text), where it has that.
+struct DaemonMetrics {
+  /// By name; what has labels is added up.
+  private let values: [String: Double]
+
+  /// `nil` where there are none.
+  init?(_ client: HTTPClient) {
+    guard let answer = try? client.ask(HTTPClient.request("/metrics"), keepBytes: 1 << 20), answer.status == 200 else {
+      return nil
+    }
+    var values: [String: Double] = [:]
+    for line in String(decoding: answer.kept, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
+      guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
+      values[String(line.prefix { $0 != "{" && $0 != " " }), default: 0] += value
+    }
+    self.values = values
+  }
+
+  var memoryBudgetBytes: Int? { bytes("photod_memory_budget_bytes") }
+  var memoryInUseBytes: Int? { bytes("photod_memory_in_use_bytes") }
+  var frameCacheBytes: Int? { bytes("photod_frame_cache_bytes") }
+  /// What the program has allocated beside frames that are kept and memory that renders have reserved.
+  var otherAllocatedBytes: Int? {
+    guard let allocated = bytes("photod_allocated_bytes"), let frameCacheBytes, let memoryInUseBytes else { return nil }
+    return allocated - frameCacheBytes - memoryInUseBytes
+  }
+
+  /// 0 where there is none of that name.
+  subscript(_ name: String) -> Double { values[name] ?? 0 }
+
+  private func bytes(_ name: String) -> Int? { values[name].map { Int($0) } }
+}

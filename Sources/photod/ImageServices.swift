@@ -1,0 +1,90 @@
+// Composes the image services: lanes, memory budget, caches, the image manager, and background work.
+
+import AssetLibrary
+import DiskCache
+import Foundation
+import ImageRender
+import ImageService
+import Logging
+import OriginalStore
+import PhotoModel
+import Telemetry
+
+struct ImageServices: Sendable {
+  let manager: ImageManager
+  let background: BackgroundRunner
+  private let disk: DiskStore?
+
+  /// Background work renders one picture at a time, and a library has few color profiles.
+  private static let placeholderTransformBytes = 1 << 20
+  /// Each worker permanently reserves a share of the memory budget.
+  private static let maximumQuickWorkers = 8
+
+  /// Splits the memory budget: a fixed share for each worker of the quick lane, and the rest for renders.
+  init(
+    _ settings: Settings, dataFolder: String, originals: OriginalStore, cache: FrameCache, catalogue: Catalogue,
+    metrics: MetricsRegistry
+  ) {
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let memory = Self.memoryBudget(settings)
+    let quickWorkers = max(1, min(cores, Self.maximumQuickWorkers, memory / 4 / ImagePipeline.quickWorkerBytes))
+    let budget = MemoryBudget(capacityBytes: max(0, memory - quickWorkers * ImagePipeline.quickWorkerBytes))
+    let release = MemoryRelease()
+    let quickLane = WorkQueue(
+      label: "photod.quick", workers: quickWorkers, limit: .max, qos: .userInitiated, onIdle: release.schedule)
+    let renderLane = RenderLane(
+      label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers, budget: budget,
+      onIdle: release.schedule)
+    disk = Self.diskStore(settings, dataFolder)
+    let store = FrameStore(disk)
+    let pipeline = ImagePipeline(
+      originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
+      limits: settings.codec, metrics: ImageMetrics(metrics), logger: Logger(label: "images"))
+    var limits = ImageManager.Limits()
+    limits.waitingJobs = settings.renderQueueLength
+    limits.deadline = .seconds(settings.requestDeadlineSeconds)
+    limits.retainedRequests = settings.retainedRequests
+    manager = ImageManager(pipeline, limits: limits)
+    var works: [any BackgroundWork] = [
+      PlaceholderBackgroundWork(
+        PlaceholderProducer(
+          sink: catalogue, store: originals,
+          renderer: PlaceholderRenderer(
+            limits: settings.codec,
+            transforms: ColorTransforms(
+              capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
+          maximumBytes: renderLane.capacityBytes, derivative: store.derivative, logger: Logger(label: "placeholders")))
+    ]
+    if settings.buildsDerivativesInBackground {
+      works.append(
+        DerivativeBackgroundWork(
+          library: catalogue, originals: originals, store: store, limits: settings.codec,
+          logger: Logger(label: "ladder")))
+    }
+    background = BackgroundRunner(works, lane: renderLane, logger: Logger(label: "background"))
+    MetricsSetup.register(cache, capacityBytes: settings.frameCacheBytes, in: metrics)
+    MetricsSetup.register(
+      budget, capacityBytes: memory, quickLane, shareBytes: ImagePipeline.quickWorkerBytes, renderLane, manager,
+      in: metrics)
+    if let disk { MetricsSetup.register(disk, in: metrics) }
+  }
+
+  /// Stops background work and flushes the disk cache.
+  func close() async {
+    await background.stopAndFlush()
+    disk?.close()
+  }
+
+  /// The configured budget; by default the smaller of 512 MiB and a quarter of the machine's memory.
+  private static func memoryBudget(_ settings: Settings) -> Int {
+    if settings.memoryBudget > 0 { return settings.memoryBudget }
+    return min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
+  }
+
+  private static func diskStore(_ settings: Settings, _ dataFolder: String) -> DiskStore? {
+    guard settings.diskCacheBytes > 0 else { return nil }
+    return DiskStore(
+      folder: dataFolder + "/cache", capacityBytes: Int64(settings.diskCacheBytes), epochs: FrameStore.epochs,
+      logger: Logger(label: "cache"))
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import HTTPCore
+import PhotoAPI
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What pages of other origins may do, by the setting that lists them. A new kind of route has to get its rows in
+/// `unsafe(_:)`, or the tests do not compile.
+@Suite("What pages of other origins may do")
+struct CrossOriginWriteTests {
+  private static let reader = "Origin: https://reader.example"
+  private static let writer = "Origin: https://writer.example"
+  private static let stranger = "Origin: https://evil.example"
+
+  private static func daemon(_ settings: [String] = []) throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        for name in ["a", "b"] {
+          let picture = Pixels.orientationCard(width: name == "a" ? 32 : 40, height: 24)
+          try files.put(JPEGFile { _ in }.encoded(picture), "\(name).jpg")
+        }
+      },
+      arguments: (["corsOrigins=https://reader.example", "corsWriteOrigins=https://writer.example"] + settings)
+        .flatMap { ["--set", $0] })
+  }
+
+  private static let shared: TestDaemon = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  private struct Row {
+    let method: String
+    let target: String
+    /// The answer to one who may ask for it.
+    let status: Int
+    /// Whether a page that may only read may.
+    let isReading: Bool
+    var body: String? = "{}"
+  }
+
+  /// Every unsafe method of a kind of route.
+  private static func unsafe(_ kind: Route.Kind) -> [Row] {
+    func manager(_ name: String, _ method: String = "POST", _ status: Int = 400) -> Row {
+      Row(method: method, target: "/v1/cachingManagers/default/\(name)", status: status, isReading: true)
+    }
+    switch kind {
+    case .assets:
+      return [Row(method: "POST", target: "/v1/assets", status: 415, isReading: false, body: "no picture")]
+    case .changes: return [Row(method: "POST", target: "/v1/changes", status: 400, isReading: false)]
+    case .signedURLs: return [Row(method: "POST", target: "/v1/signedURLs", status: 400, isReading: false)]
+    case .session:
+      return [
+        Row(method: "POST", target: "/v1/session", status: 400, isReading: false),
+        Row(method: "DELETE", target: "/v1/session", status: 204, isReading: false, body: nil),
+      ]
+    case .fetchResults: return [Row(method: "POST", target: "/v1/fetchResults", status: 201, isReading: true)]
+    case .fetchResult:
+      return [Row(method: "DELETE", target: "/v1/fetchResults/none", status: 404, isReading: true, body: nil)]
+    case .transientCollections:
+      return [
+        Row(
+          method: "POST", target: "/v1/transientCollections", status: 201, isReading: true, body: #"{"assets": []}"#)
+      ]
+    case .images: return [Row(method: "POST", target: "/v1/images", status: 400, isReading: true)]
+    case .cachingManagers: return [Row(method: "POST", target: "/v1/cachingManagers", status: 201, isReading: true)]
+    case .cachingManager:
+      return [Row(method: "DELETE", target: "/v1/cachingManagers/none", status: 404, isReading: true, body: nil)]
+    case .startCaching, .stopCaching: return [manager(kind.rawValue)]
+    case .stopCachingAllImages: return [manager(kind.rawValue, "POST", 200)]
+    case .window: return [manager(kind.rawValue, "PUT")]
+    case .request:
+      return [Row(method: "DELETE", target: "/v1/requests/none", status: 404, isReading: true, body: nil)]
+    case .health, .readiness, .openAPI, .metrics, .authorization, .asset, .metadata, .image, .collections, .collection,
+      .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges, .changeStream, .requests, .trash:
+      return []
+    }
+  }
+
+  private static func path(_ kind: Route.Kind) -> String {
+    switch kind {
+    case .health: "/healthz"
+    case .readiness: "/readyz"
+    case .openAPI: "/openapi.json"
+    case .metrics: "/metrics"
+    case .authorization: "/v1/authorization"
+    case .asset: "/v1/assets/none"
+    case .metadata: "/v1/assets/none/metadata"
+    case .image: "/v1/assets/none/image"
+    case .collections: "/v1/collections"
+    case .collection: "/v1/collections/none"
+    case .collectionAssets: "/v1/collections/none/assets"
+    case .collectionChildren: "/v1/collections/none/collections"
+    case .fetchResultAssets: "/v1/fetchResults/none/assets"
+    case .fetchResultChanges: "/v1/fetchResults/none/changes"
+    case .changeStream: "/v1/changes/stream"
+    case .requests: "/v1/requests"
+    case .trash: "/v1/trash"
+    case .assets, .changes, .signedURLs, .session, .fetchResults, .fetchResult, .transientCollections, .images,
+      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .request:
+      unsafe(kind)[0].target
+    }
+  }
+
+  private static func route(_ target: String) throws -> Route {
+    try #require(Route(target.split(separator: "/").map(String.init)))
+  }
+
+  private func isRefused(_ answer: TestDaemon.Response) -> Bool {
+    answer.status == 403 && answer.json["type"] as? String == "/problems/cross-site-request"
+  }
+
+  @Test("each unsafe method of each resource is open only to the origins that the settings list for it")
+  func table() throws {
+    let daemon = Self.shared
+    for kind in Route.Kind.allCases {
+      let rows = Self.unsafe(kind)
+      let methods = try Self.route(Self.path(kind)).methods.map(\.name)
+      #expect(Set(rows.map(\.method)) == Set(methods).subtracting(["GET", "HEAD", "OPTIONS"]), "\(kind)")
+      for row in rows {
+        #expect(try Self.route(row.target).kind == kind)
+        func ask(_ fields: [String]) throws -> TestDaemon.Response {
+          try daemon.ask(row.method, row.target, fields, body: row.body)
+        }
+        let description = "\(row.method) \(row.target)"
+        for fields in [[], ["Origin: http://localhost"], [Self.writer], [Self.writer, "Sec-Fetch-Site: cross-site"]] {
+          #expect(try ask(fields).status == row.status, "\(description) \(fields)")
+        }
+        for fields in [[Self.reader], [Self.reader, "Sec-Fetch-Site: cross-site"]] {
+          let answer = try ask(fields)
+          #expect(row.isReading ? answer.status == row.status : isRefused(answer), "\(description) \(fields)")
+          // The page may read why.
+          #expect(answer["Access-Control-Allow-Origin"] == "https://reader.example", "\(description)")
+        }
+        for fields in [[Self.stranger], ["Origin: null"], ["Sec-Fetch-Site: cross-site"]] {
+          let answer = try ask(fields)
+          #expect(isRefused(answer), "\(description) \(fields)")
+          #expect(answer["Access-Control-Allow-Origin"] == nil)
+        }
+      }
+    }
+  }
+
+  @Test("a preflight allows what the request would be allowed, and nothing else")
+  func preflights() throws {
+    for kind in Route.Kind.allCases {
+      let path = Self.path(kind)
+      let all = try Self.route(path).methods.map(\.name)
+      let reading = Set(Self.unsafe(kind).filter(\.isReading).map(\.method) + ["GET", "HEAD", "OPTIONS"])
+      let allowed = [
+        Self.reader: all.filter(reading.contains), Self.writer: all, Self.stranger: [], "Origin: null": [],
+      ]
+      for (origin, methods) in allowed {
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
+          let answer = try Self.shared.get(
+            path,
+            [
+              origin, "Access-Control-Request-Method: \(method)", "Access-Control-Request-Headers: content-type",
+              "Access-Control-Request-Private-Network: true",
+            ], method: "OPTIONS")
+          let description = "\(path) \(method) \(origin)"
+          #expect(answer.status == 204 && answer["Allow"] == all.joined(separator: ", "), "\(description)")
+          let permissions = answer.fields.keys.filter { $0.hasPrefix("access-control-") }
+          if methods.contains(method) {
+            #expect(answer["Access-Control-Allow-Methods"] == methods.joined(separator: ", "), "\(description)")
+            #expect(answer["Access-Control-Allow-Headers"]?.contains("Content-Type") == true, "\(description)")
+            #expect("Origin: \(answer["Access-Control-Allow-Origin"] ?? "")" == origin, "\(description)")
+            #expect(answer["Access-Control-Allow-Private-Network"] == "true", "\(description)")
+          } else {
+            #expect(permissions.isEmpty, "\(description) \(permissions)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("what another site may not ask for is refused before its body is read, or asked for")
+  func beforeTheBody() throws {
+    for (target, origin) in [
+      ("/v1/changes", Self.reader), ("/v1/changes", Self.stranger), ("/v1/fetchResults", Self.stranger),
+      ("/v1/signedURLs", Self.reader), ("/v1/session", Self.reader), ("/v1/assets", Self.reader),
+      ("/nothing", Self.stranger), ("/v1/changes", "Sec-Fetch-Site: cross-site"),
+    ] {
+      for length in ["Content-Length: 100000", "Transfer-Encoding: chunked"] {
+        for expectation in ["", "Expect: 100-continue\r\n"] {
+          let head = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n\(origin)\r\nContent-Type: application/json\r\n"
+          // Nothing of the body follows.
+          let answer = try Self.shared.exchange(head + length + "\r\n" + expectation + "\r\n", [])
+          #expect(isRefused(answer), "\(target) \(origin) \(length) \(expectation)")
+          #expect(answer["Connection"] == "close")
+        }
+      }
+    }
+  }
+
+  @Test("a page that may only read changes nothing, and a page that may write does")
+  func library() throws {
+    let daemon = try Self.daemon()
+    let asset = try daemon.identifier("a.jpg")
+    let list = #"{"changes": [{"type": "deleteAsset", "asset": "\#(asset)"}]}"#
+    #expect(try isRefused(daemon.post("/v1/changes", list, [Self.reader])))
+    #expect(try isRefused(daemon.post("/v1/changes", list, type: "text/plain", [Self.reader])))
+    #expect(try isRefused(daemon.upload(UploadTests.picture(1), "", [Self.reader])))
+    #expect(try daemon.get("/v1/assets?count=true", [Self.reader]).json["count"] as? Int == 2)
+    let uploaded = try daemon.upload(UploadTests.picture(1), "", [Self.writer])
+    #expect(uploaded.status == 201)
+    #expect(uploaded["Access-Control-Expose-Headers"]?.contains("Location") == true)
+    #expect(try daemon.post("/v1/changes", list, [Self.writer]).status == 200)
+    #expect(try daemon.get("/v1/assets/\(asset)", [Self.writer]).status == 404)
+  }
+
+  @Test("an origin that is the daemon's own, listed for reading or not, is one of its pages")
+  func ownOrigin() throws {
+    let daemon = try Self.daemon(["allowedHosts=reader.example"])
+    let host = "Host: reader.example"
+    #expect(try daemon.ask("POST", "/v1/changes", [host, Self.reader], body: "{}").status == 400)
+    let foreign = try daemon.ask("POST", "/v1/changes", [host, Self.reader, "Sec-Fetch-Site: cross-site"], body: "{}")
+    #expect(isRefused(foreign), "another site under the same name")
+  }
+
+  @Test("a page that may only read ends what its caller made, and as an administrator nothing that others made")
+  func ownership() throws {
+    let daemon = try Self.daemon()
+    let admin = TestDaemon.bearer(try daemon.token(["create", "--scope", "read,admin"]))
+    let other = TestDaemon.bearer(try daemon.makeToken())
+    for path in ["/v1/cachingManagers", "/v1/fetchResults"] {
+      func make(_ caller: String) throws -> String {
+        let made = try daemon.ask("POST", path, [caller, Self.reader], body: "{}")
+        return "\(path)/\(try #require(made.json["id"] as? String))"
+      }
+      let (own, others) = (try make(admin), try make(other))
+      #expect(try daemon.ask("DELETE", others, [admin, Self.reader]).status == 404, "\(path)")
+      #expect(try daemon.get(others, [other]).status == 200, "\(path)")
+      #expect(try daemon.ask("DELETE", own, [admin, Self.reader]).status == 204, "\(path)")
+    }
+  }
+
+  @Test("a session's cookie is of no use to a page of another origin, listed or not")
+  func cookies() throws {
+    let daemon = try Self.daemon()
+    let secret = try daemon.makeToken("read,write")
+    let signedIn = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(secret)"}"#)
+    let cookie = "Cookie: \(try #require(signedIn["Set-Cookie"]?.split(separator: ";").first))"
+    for origin in [Self.reader, Self.writer] {
+      #expect(try daemon.get("/v1/assets", [cookie, origin]).status == 401)
+    }
+    #expect(try daemon.ask("POST", "/v1/changes", [cookie, Self.writer], body: "{}").status == 401)
+    #expect(try daemon.ask("POST", "/v1/changes", [TestDaemon.bearer(secret), Self.writer], body: "{}").status == 400)
+  }
+}

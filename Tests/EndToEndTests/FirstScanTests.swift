@@ -1,0 +1,30 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// What `/readyz` says of the first scan.
+@Suite("The first scan, as /readyz reports it")
+struct FirstScanReportTests {
+  private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
+
+  @Test(
+    "a folder copied just before the start is indexed when the first scan is complete, without a scan at intervals",
+    arguments: [true, false])
+  func copiedJustBefore(isWatched: Bool) throws {
+    let folders = try TestDaemon.Folders()
+    let files = TestDaemon.Files(root: folders.library)
+    for i in 0..<3 { try files.put(Self.picture + [UInt8(i)], "copied/\(i).jpg") }
+    let daemon = try TestDaemon(
+      serving: folders, arguments: ["--set", "watch.enabled=\(isWatched)", "--set", "scan.intervalSeconds=0"],
+      environment: ["PHOTOD_SCAN_SETTLE_SECONDS": "2"])
+    for _ in 0..<100_000 {
+      let ready = try daemon.get("/readyz")
+      #expect(ready.status == 200 && ready.json["ready"] as? Bool == true)
+      let scan = try #require(ready.json["firstScan"] as? [String: Any])
+      guard scan["complete"] as? Bool == true else { continue }
+      #expect(scan["indexed"] as? Int == 3)
+      return
+    }
+    Issue.record("the first scan is never complete")
+  }
+}

@@ -1,0 +1,274 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+private let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
+
+/// The commands that look after a catalogue, on the built binary.
+@Suite("Checking, copying, restoring, and disks that fail")
+struct MaintenanceTests {
+  /// A library and a data folder without a daemon.
+  private final class Folders {
+    let base: String
+    var library: String { base + "/library" }
+    var data: String { base + "/data" }
+    var options: [String] { ["--library", library, "--data", data] }
+
+    init(files: Int) throws {
+      var template = Array((FileManager.default.temporaryDirectory.path + "/photod-care-XXXXXX").utf8CString)
+      base = String(cString: try #require(mkdtemp(&template)))
+      try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+      try Data(picture).write(to: URL(filePath: library + "/0.jpg"))
+      for i in 1..<max(files, 1) { #expect(link(library + "/0.jpg", "\(library)/\(i).jpg") == 0) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: base) }
+  }
+
+  @Test("check tells what differs, a line each, and by its exit code, while a daemon serves")
+  func check() throws {
+    let daemon = try TestDaemon({
+      try $0.put(picture, "a.jpg")
+      try $0.put(picture, "b\nc.jpg")
+    })
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let same = try TestDaemon.run(["check"] + options)
+    #expect(same.status == 0 && same.output == "checked 2 files: no difference\n", "\(same)")
+    unlink(daemon.library + "/a.jpg")
+    try TestDaemon.Files(root: daemon.library).put(picture + [0], "b\nc.jpg")
+    try TestDaemon.Files(root: daemon.library).put(picture, "d e.jpg")
+    let other = try TestDaemon.run(["check"] + options)
+    #expect(other.status == 1)
+    #expect(
+      other.output == """
+        only-in-catalogue a.jpg
+        changed b\\x0Ac.jpg
+        only-on-disk d e.jpg
+        checked 2 files: 3 differences (1 changed, 1 only-in-catalogue, 1 only-on-disk)
+
+        """, "\(other)")
+    for options in [
+      ["--library", daemon.library, "--data", daemon.data + "/none"],
+      ["--library", daemon.library + "/none", "--data", daemon.data],
+    ] {
+      let impossible = try TestDaemon.run(["check"] + options)
+      #expect(impossible.status == 2 || impossible.error.contains("No such file"), "\(impossible)")
+      #expect(impossible.status != 0 && impossible.status != 1 && impossible.output == "", "\(impossible)")
+    }
+  }
+
+  @Test("a copy made under a serving daemon is restored when it has ended, and identifiers are the same")
+  func backupAndRestore() throws {
+    let daemon = try TestDaemon({ for i in 0..<5 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let identifier = try daemon.identifier("3.jpg")
+    let copy = daemon.data + "/../copy.sqlite"
+    #expect(try TestDaemon.run(["backup", copy] + options).status == 0)
+    let again = try TestDaemon.run(["backup", copy] + options)
+    #expect(again.status == 1 && again.error.contains("already exists"), "\(again)")
+    #expect(try TestDaemon.run(["backup", copy, "--replace"] + options).status == 0)
+    let refused = try TestDaemon.run(["restore", copy] + options)
+    #expect(refused.status == 1 && refused.error.contains("the data folder \(daemon.data) is in use"), "\(refused)")
+    #expect(try daemon.get("/healthz").status == 200)
+    #expect(daemon.terminate() == 0)
+    for name in ["", "-wal", "-shm"] { unlink(daemon.data + "/catalogue.sqlite" + name) }
+    let restored = try TestDaemon.run(["restore", copy] + options)
+    #expect(restored.status == 0, "\(restored)")
+    let check = try TestDaemon.run(["check"] + options)
+    #expect(check.status == 0, "\(check)")
+    // By the standard folder too, named by the library alone.
+    let home = ["XDG_DATA_HOME": daemon.data + "/home"]
+    #expect(try TestDaemon.run(["restore", copy, "--library", daemon.library], environment: home).status == 0)
+    #expect(try TestDaemon.run(["check", "--library", daemon.library], environment: home).status == 0)
+    let second = daemon.data + "/../second.sqlite"
+    #expect(try TestDaemon.run(["backup", second, "--library", daemon.library], environment: home).status == 0)
+    let bytes = try Data(contentsOf: URL(filePath: second))
+    #expect(bytes.firstRange(of: Data(identifier.utf8)) != nil)
+  }
+
+  @Test("a scan on a terminal draws a bar within its width; elsewhere there are plain lines", arguments: [30, 12, 100])
+  func terminal(_ columns: Int) throws {
+    let folders = try Folders(files: 6000)
+    let (terminal, other) = try Self.pseudoTerminal(columns: columns)
+    let process = Process()
+    process.executableURL = URL(filePath: TestDaemon.binary)
+    process.arguments = ["scan"] + folders.options
+    process.environment = TestDaemon.environment
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle(fileDescriptor: other, closeOnDealloc: false)
+    try process.run()
+    close(other)
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+      // EIO: nobody has the other end open any more.
+      let count = read(terminal, &chunk, chunk.count)
+      guard count > 0 else { break }
+      bytes += chunk[..<count]
+    }
+    close(terminal)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let text = String(decoding: bytes, as: UTF8.self)
+    var frames = text.replacingOccurrences(of: "\r\n", with: "\n").components(separatedBy: "\r")
+    let last = try #require(frames.last)
+    frames.removeLast()
+    #expect(last.hasPrefix("\u{1B}[Kscan complete: 6000 files, 6000 read"), "\(last)")
+    frames = frames.filter { !$0.isEmpty }
+    #expect(!frames.isEmpty)
+    for frame in frames {
+      #expect(frame.hasSuffix("\u{1B}[K") && !frame.contains("\n"))
+      #expect(frame.dropLast(3).count < columns, "\(frame)")
+    }
+    if columns >= 30 { #expect(frames.contains { $0.hasPrefix("[") && $0.contains("%") }, "\(frames)") }
+    #expect(frames.contains { $0.contains("%") }, "\(frames)")
+    // The second one knows what to expect; without a terminal it draws nothing.
+    let plain = try TestDaemon.run(["scan"] + folders.options)
+    #expect(plain.error.hasPrefix("scan complete: 6000 files, 0 read") && !plain.error.contains("\u{1B}"))
+  }
+
+  /// Both ends of a terminal of a test's own: pts(4), ioctl_tty(2).
+  private static func pseudoTerminal(columns: Int) throws -> (Int32, Int32) {
+    let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    var (unlocked, number): (Int32, Int32) = (0, 0)
+    let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)  // TIOCSPTLCK, TIOCGPTN
+    let isUnlocked = ioctl(terminal, setLock, &unlocked) == 0
+    try #require(terminal >= 0 && isUnlocked)
+    let isNumbered = ioctl(terminal, getNumber, &number) == 0
+    try #require(isNumbered)
+    let other = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+    var size = winsize(ws_row: 24, ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+    let isSized = ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0
+    try #require(other >= 0 && isSized)
+    return (terminal, other)
+  }
+
+  /// A disk in memory of a test's own, where mounting is permitted.
+  private static let canMount: Bool = {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
+    guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }
+    defer { rmdir(path) }
+    guard mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0 else { return false }
+    return umount2(path, 0) == 0
+  }()
+
+  /// Takes all the room that there is; the file that does.
+  private func fill(_ folder: String) throws -> String {
+    let path = folder + "/filler"
+    let descriptor = open(path, O_CREAT | O_WRONLY, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let bytes = [UInt8](repeating: 1, count: 4096)
+    while write(descriptor, bytes, bytes.count) > 0 {}
+    #expect(errno == ENOSPC)
+    return path
+  }
+
+  @Test("a full disk: the scan says which folder and why, and ends with an error", .enabled(if: canMount))
+  func fullDisk() throws {
+    let folders = try Folders(files: 2000)
+    try FileManager.default.createDirectory(atPath: folders.data, withIntermediateDirectories: true)
+    try #require(mount("tmpfs", folders.data, "tmpfs", 0, "size=400k") == 0)
+    defer { umount2(folders.data, Int32(MNT_DETACH)) }
+    let scan = try TestDaemon.run(["scan"] + folders.options)
+    #expect(scan.status == 1, "\(scan)")
+    let lines = scan.error.split(separator: "\n")
+    #expect(
+      lines.count == 1 && lines[0].hasPrefix("Error: the data folder \(folders.data): the disk is full;"), "\(scan)")
+    try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT), "size=16m") == 0)
+    #expect(try TestDaemon.run(["scan"] + folders.options).status == 0)
+    #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
+    try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0)
+    let readOnly = try TestDaemon.run(["scan"] + folders.options)
+    #expect(readOnly.status == 1 && readOnly.error.hasPrefix("Error: the data folder \(folders.data): "), "\(readOnly)")
+  }
+
+  @Test("a disk that refuses to write, which takes no rights to have: the scan says so, and the next one goes on")
+  func failingDisk() throws {
+    let folders = try Folders(files: 2000)
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    // No file may grow beyond 200 KB; write(2) then gives EFBIG.
+    process.arguments =
+      ["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh", TestDaemon.binary, "scan"] + folders.options
+    process.environment = TestDaemon.environment
+    let error = Pipe()
+    process.standardError = error
+    try process.run()
+    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+    #expect(
+      complaint.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(complaint)")
+    #expect(try TestDaemon.run(["scan"] + folders.options).status == 0)
+    #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
+  }
+
+  @Test("a daemon whose disk is full goes on serving what it knows, and on when there is room", .enabled(if: canMount))
+  func servingFromAFullDisk() throws {
+    var disk = ""
+    defer { umount2(disk, Int32(MNT_DETACH)) }
+    let log = FileManager.default.temporaryDirectory.path + "/photod-log-\(UInt64.random(in: 0 ... .max))"
+    #expect(mkfifo(log, 0o600) == 0)
+    defer { unlink(log) }
+    let daemon = try TestDaemon(
+      {
+        disk = ($0.root as NSString).deletingLastPathComponent + "/data"
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
+        try #require(mount("tmpfs", disk, "tmpfs", 0, "size=8m") == 0)
+        for i in 0..<20 { try $0.put(picture + [UInt8(i)], "\(i).jpg") }
+      },
+      arguments: ["--set", "cache.diskBytes=0", "--set", "scan.intervalSeconds=0"],
+      // The pipe has a writer and a reader from the start, so that nobody waits for the other.
+      launcher: "exec \"$@\" 2<>\(log)")
+    let descriptor = open(log, O_RDWR)
+    try #require(descriptor >= 0)
+    let lines = LineReader(descriptor)
+    let filler = try fill(disk)
+    for i in 20..<900 { try TestDaemon.Files(root: daemon.library).put(picture + [UInt8(i & 255), 1], "\(i).jpg") }
+    daemon.signal(SIGHUP)
+    #expect(lines.wait(for: "scan failed"))
+    #expect(lines.last.contains("the disk is full") && lines.last.contains(disk), "\(lines.last)")
+    let known = try daemon.get("/v1/assets?limit=1000")
+    #expect(known.status == 200 && ((known.json["assets"] as? [Any])?.count ?? 0) >= 20)
+    let identifier = try daemon.identifier("7.jpg")
+    #expect(try daemon.get("/v1/assets/\(identifier)/image?targetSize=16x16").status == 200)
+    unlink(filler)
+    daemon.signal(SIGHUP)
+    #expect(lines.wait(for: "scanned"))
+    #expect((try daemon.get("/v1/assets?limit=1000").json["assets"] as? [Any])?.count == 900)
+    #expect(try daemon.identifier("7.jpg") == identifier)
+  }
+
+  /// Lines of a pipe, as they come.
+  private final class LineReader {
+    private let descriptor: Int32
+    private var rest = ""
+    private(set) var last = ""
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Reads until a line says that; half a minute of silence is a no.
+    func wait(for text: String) -> Bool {
+      while true {
+        while let end = rest.firstIndex(of: "\n") {
+          last = String(rest[..<end])
+          rest = String(rest[rest.index(after: end)...])
+          if last.contains(text) { return true }
+        }
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&watched, 1, 30_000) > 0 else { return false }
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count > 0 else { return false }
+        rest += String(decoding: chunk[..<count], as: UTF8.self)
+      }
+    }
+  }
+}

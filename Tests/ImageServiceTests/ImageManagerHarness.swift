@@ -1,0 +1,181 @@
+import ImageCodec
+import ImageService
+import Logging
+import OriginalStore
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Telemetry
+
+/// An image manager with everything around it that a test wants to hold in its hands: originals in memory that count their
+/// readers and can be stopped in the middle, memory that opens and shuts the render lane, and a clock that stands still.
+final class ImageManagerHarness: Sendable {
+  /// What a test may change before the manager is made.
+  struct Setting {
+    var memoryBytes = 64 << 20
+    var cacheBytes = 0
+    var pinnedBytes = 0
+    var workers = 1
+    var limits = ImageManager.Limits()
+    var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    var codec = CodecLimits()
+    var store = FrameStore(nil)
+    /// Where originals are, if not in memory.
+    var originals: OriginalStore?
+  }
+
+  let originals = InMemoryOriginals()
+  let budget: MemoryBudget
+  let cache: FrameCache
+  let renderLane: RenderLane
+  let manager: ImageManager
+  let clock = Clock()
+  let metrics = MetricsRegistry()
+  private let store: FrameStore
+  private let held = Mutex<MemoryBudget.Reservation?>(nil)
+
+  init(_ change: (inout Setting) -> Void = { _ in }) {
+    var setting = Setting()
+    change(&setting)
+    budget = MemoryBudget(capacityBytes: setting.memoryBytes)
+    cache = FrameCache(capacityBytes: setting.cacheBytes, pinnedCapacityBytes: setting.pinnedBytes)
+    store = setting.store
+    renderLane = RenderLane(label: "test.render", workers: setting.workers, budget: budget)
+    let clock = clock
+    let pipeline = ImagePipeline(
+      originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
+      quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
+      budget: budget,
+      limits: setting.codec, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
+    manager = ImageManager(pipeline, limits: setting.limits)
+  }
+
+  /// Takes all memory: no render begins.
+  func blockRenderLane() { held.withLock { $0 = budget.tryReserve(budget.capacityBytes) } }
+  func unblockRenderLane() { held.withLock { $0.take() }?.release() }
+
+  /// Asks, and tells what comes: one line a delivery, in `name`'s name.
+  func request(
+    _ asset: Asset, _ request: ImageRequest = ImageRequest(), named name: String = "r", owner: String = "me",
+    priority: ImagePriority = .normal, bypassesCaches: Bool = false,
+    _ deliver: @escaping @Sendable (ImageDelivery) -> Void
+  ) -> ImageTask {
+    var context = ImageManager.RequestContext(requestID: name, owner: owner)
+    context.priority = priority
+    context.bypassesCaches = bypassesCaches
+    return manager.requestImage(for: asset, request, context, deliver: deliver)
+  }
+
+  /// Asks, and waits for the end.
+  func deliveries(_ asset: Asset, _ request: ImageRequest = ImageRequest(), bypassesCaches: Bool = false) async
+    -> [ImageDelivery]
+  {
+    let (stream, continuation) = AsyncStream.makeStream(of: ImageDelivery.self)
+    _ = self.request(asset, request, bypassesCaches: bypassesCaches) { delivery in
+      continuation.yield(delivery)
+      if case .degraded = delivery { return }
+      continuation.finish()
+    }
+    return await stream.reduce(into: []) { $0.append($1) }
+  }
+
+  /// A clock that goes when it is told to.
+  final class Clock: Sendable {
+    private let time = Mutex(ContinuousClock.now)
+
+    var now: ContinuousClock.Instant { time.withLock { $0 } }
+    func advance(by duration: Duration) { time.withLock { $0 += duration } }
+  }
+}
+
+/// Originals in memory, by name.
+final class InMemoryOriginals: Sendable {
+  private struct State {
+    var files: [[UInt8]: [UInt8]] = [:]
+    var opened = 0
+    var bytesRead = 0
+    var isStopped = false
+  }
+
+  private let state = Mutex(State())
+  private let gate = Gate()
+
+  /// How often one was opened, and how much was read of all of them.
+  var opened: Int { state.withLock { $0.opened } }
+  var bytesRead: Int { state.withLock { $0.bytesRead } }
+
+  /// Reading beyond the header waits, or goes on.
+  func blockReaders() { gate.shut() }
+  func resumeReaders() { gate.open() }
+  /// Waits until a reader waits.
+  func waitUntilReaderBlocks() async { await gate.waitUntilBlocked() }
+
+  /// An asset whose original these bytes are.
+  func add(_ bytes: [UInt8], named name: String = "a") -> Asset {
+    guard let header = try? ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits()) else {
+      preconditionFailure("not a picture")
+    }
+    let path = Array(name.utf8)
+    let number = state.withLock { state in
+      state.files[path] = bytes
+      return state.files.count
+    }
+    let time = Timestamp(milliseconds: 0)
+    return Asset(
+      localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion("v-\(name)"), revision: "1",
+      mediaType: .image, uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize,
+      orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: time, creationDateSource: .file,
+      modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
+      original: OriginalFile(
+        path: path, identity: FileIdentity(inode: UInt64(number), size: Int64(bytes.count), modified: 1)))
+  }
+
+  var store: OriginalStore {
+    OriginalStore { [self] original throws(OriginalStoreError) in
+      let bytes = state.withLock { state in
+        state.opened += 1
+        return state.files[original.path]
+      }
+      guard let bytes else { throw .notFound }
+      return Source(bytes, self)
+    }
+  }
+
+  private final class Source: ByteSource {
+    private let bytes: MemoryByteSource
+    private let originals: InMemoryOriginals
+
+    init(_ bytes: [UInt8], _ originals: InMemoryOriginals) {
+      self.bytes = MemoryByteSource(bytes)
+      self.originals = originals
+    }
+
+    var size: Int64 { bytes.size }
+    var canReturnNotYet: Bool { false }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+      if offset >= 65_536 { originals.gate.pass() }
+      let read = bytes.read(into: buffer, at: offset)
+      if case .bytes(let count) = read { originals.state.withLock { $0.bytesRead += count } }
+      return read
+    }
+  }
+}
+
+extension ImageManagerHarness {
+  /// Returns when every render has ended, which is a moment after its frame was delivered.
+  func untilIdle() async {
+    while renderLane.runningCount > 0 { await Task.yield() }
+  }
+
+  /// Returns when so many renders stand in line: their first steps are done on another thread.
+  func untilQueued(_ count: Int) async {
+    while renderLane.waitingCounts.interactive + renderLane.waitingCounts.background < count { await Task.yield() }
+  }
+
+  func derivativeWork(_ library: any AssetSource) -> DerivativeBackgroundWork {
+    DerivativeBackgroundWork(
+      library: library, originals: originals.store, store: store, limits: CodecLimits(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+}

@@ -1,0 +1,43 @@
+import ImageService
+import Testing
+
+/// Work that nobody waits for, in a line of those that somebody does.
+@Suite("Idle work")
+struct LowPriorityWorkTests {
+  @Test("it leaves a worker free, and what somebody waits for runs there at once")
+  func leavesOne() async {
+    let queue = WorkQueue(label: "test", workers: 2, limit: .max, qos: .default)
+    let gate = Gate()
+    gate.shut()
+    let log = EventLog()
+    for _ in 0..<2 {
+      queue.submitLowPriority {
+        log.append("begins")
+        gate.pass()
+        log.append("ends")
+      }
+    }
+    await gate.waitUntilBlocked()
+    #expect(queue.depth == (1, 1))
+    #expect(queue.submit { log.append("asked for") })
+    #expect(await log.lines(2) == ["begins", "asked for"])
+    gate.open()
+    #expect(await log.lines(3) == ["ends", "begins", "ends"])
+  }
+
+  @Test("it comes after all that waits, in its own order")
+  func comesLast() async {
+    let queue = WorkQueue(label: "test", workers: 1, limit: .max, qos: .default)
+    let gate = Gate()
+    gate.shut()
+    let log = EventLog()
+    #expect(queue.submit { gate.pass() })
+    await gate.waitUntilBlocked()
+    for i in 0..<3 {
+      queue.submitLowPriority { log.append("idle \(i)") }
+      #expect(queue.submit { log.append("asked \(i)") })
+    }
+    gate.open()
+    #expect(await log.lines(6) == ["asked 0", "asked 1", "asked 2", "idle 0", "idle 1", "idle 2"])
+  }
+}
