@@ -2,8 +2,7 @@
 
 import PackageDescription
 
-// The modules and the arrows between them are drawn in Sources/photod/photod.docc/Architecture.md;
-// scripts/check-imports holds the sources to that table.
+// Sources/photod/photod.docc/Architecture.md has the table of modules; scripts/check-imports checks the imports against it.
 
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // Optimised in debug builds too, assertions included: tests spend their time in loops over pixels.
@@ -12,10 +11,39 @@ let optimized: [SwiftSetting] = [
 ]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
-func library(
-  _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
-) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict + settings)
+/// The folders of Sources. `photod` itself has no wing.
+enum Wing: String {
+  case common = "Common"
+  case http = "HTTP"
+  case imaging = "Imaging"
+  case library = "Library"
+  case service = "Service"
+  case api = "API"
+  case tools = "Tools"
+
+  func path(_ name: String) -> String { "Sources/\(rawValue)/\(name)" }
+
+  func module(
+    _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [], settings: [SwiftSetting] = []
+  ) -> Target {
+    .target(
+      name: name, dependencies: dependencies, path: path(name), resources: resources, swiftSettings: strict + settings)
+  }
+
+  func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path(name), swiftSettings: strict)
+  }
+
+  /// A module written in C.
+  func c(_ name: String, _ linked: [String] = [], settings: [CSetting] = []) -> Target {
+    .target(
+      name: name, path: path(name), cSettings: settings, linkerSettings: linked.map { .linkedLibrary($0) })
+  }
+
+  /// The module map of a library of the system.
+  func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(name: name, path: path(name), pkgConfig: pkgConfig, providers: [.apt([package])])
+  }
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -31,7 +59,6 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 
 let package = Package(
@@ -50,102 +77,86 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
   ],
   targets: [
-    // What Swift can't say.
-    .target(name: "CPhotodJPEG", cSettings: optimizedC, linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(
-      name: "CPhotodPNG", cSettings: optimizedC,
-      linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("isal")]),
-    .target(name: "CPhotodSystem"),
-    .target(name: "CPhotodKernels", cSettings: optimizedC),
-    .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(
-      name: "CLibExif", pkgConfig: "libexif", providers: [.apt(["libexif-dev"])]),
-    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
-    .systemLibrary(
-      name: "CLCMS2", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
+    Wing.common.c("CPhotodSystem"),
+    Wing.common.system("CZlib", "zlib", "zlib1g-dev"),
+    Wing.common.module("PhotoModel"),
+    Wing.common.module("Telemetry", [coreMetrics, logging]),
 
-    // The house.
-    library("PhotoModel"),
-    library("PhotoPredicate", ["PhotoModel"]),
-    library("Telemetry", [coreMetrics, logging]),
-    library("HTTPCore", ["CZlib"]),
-    library("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
-    library("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat", "CZlib"]),
-    library(
+    Wing.http.module("HTTPCore", ["CZlib"]),
+    Wing.http.module("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
+
+    Wing.imaging.c("CPhotodJPEG", ["jpeg"], settings: optimizedC),
+    Wing.imaging.c("CPhotodPNG", ["png", "z", "isal"], settings: optimizedC),
+    Wing.imaging.c("CPhotodKernels", settings: optimizedC),
+    Wing.imaging.system("CLibExif", "libexif", "libexif-dev"),
+    Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
+    Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
+    Wing.imaging.module("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat", "CZlib"]),
+    Wing.imaging.module(
       "ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"], settings: optimized),
-    library(
+    Wing.imaging.module(
       "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
       settings: optimized),
-    library("LibraryFolder", ["PhotoModel", "CPhotodSystem", crypto]),
-    library(
+
+    Wing.library.module("PhotoPredicate", ["PhotoModel"]),
+    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", crypto]),
+    Wing.library.module(
       "AssetLibrary",
       [
         "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "LibraryFolder", "Telemetry", grdb,
         grdbSQLite, crypto, logging,
       ]),
-    library("DiskCache", ["CISAL", grdb, crypto, logging]),
-    library("AccessControl", ["PhotoModel", "HTTPCore", grdb, crypto, logging]),
-    library("OriginalStore", ["PhotoModel", "LibraryFolder"]),
-    library(
+
+    Wing.service.system("CISAL", "libisal", "libisal-dev"),
+    Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
+    Wing.service.module(
       "ImageService",
       [
-        "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "OriginalStore", "DiskCache", "CPhotodSystem",
-        "Telemetry", collections,
-        crypto, logging,
+        "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem", "Telemetry",
+        collections, crypto, logging,
       ]),
-    .target(
-      name: "PhotoAPI",
-      dependencies: [
+
+    Wing.api.module("AccessControl", ["PhotoModel", "HTTPCore", grdb, crypto, logging]),
+    Wing.api.module(
+      "PhotoAPI",
+      [
         "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec",
-        "ImageRender",
-        "AccessControl", "AssetLibrary", "OriginalStore", "ImageService", logging,
+        "ImageRender", "AccessControl", "AssetLibrary", "ImageService", logging,
       ],
-      resources: [.embedInCode("Resources/openapi.json")],
-      swiftSettings: strict),
+      resources: [.embedInCode("Resources/openapi.json")]),
+
     .executableTarget(
       name: "photod",
       dependencies: [
-        "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "AssetLibrary", "LibraryFolder", "OriginalStore",
-        "ImageService",
+        "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "AssetLibrary", "LibraryFolder", "ImageService",
         "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto,
         logging, systemPackage,
       ],
       swiftSettings: strict),
 
     // Pictures made from nothing, for the demo library, the benchmarks and the tests.
-    .target(
-      name: "CPhotoFixtures", cSettings: optimizedC,
-      linkerSettings: [
-        .linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z"), .linkedLibrary("lcms2"),
-      ]),
-    library("PhotoFixtures", ["CPhotoFixtures"], settings: optimized),
-    .executableTarget(
-      name: "photod-bench",
-      dependencies: [
+    Wing.tools.c("CPhotoFixtures", ["jpeg", "png", "z", "lcms2"], settings: optimizedC),
+    Wing.tools.module("PhotoFixtures", ["CPhotoFixtures"], settings: optimized),
+    Wing.tools.executable("photod-demo", ["PhotoFixtures", argumentParser]),
+    // The codecs alone, for the limit that a render is measured against.
+    Wing.tools.c("CPhotodBench", ["jpeg", "png", "z"]),
+    Wing.tools.executable(
+      "photod-bench",
+      [
         "PhotoModel", "PhotoPredicate", "LibraryFolder", "AssetLibrary", "ImageCodec", "ImageRender", "ImageService",
         "DiskCache", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
-      ],
-      swiftSettings: strict),
-    // The codecs alone, for the limit that a render is measured against.
-    .target(
-      name: "CPhotodBench", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png"), .linkedLibrary("z")]),
-    .executableTarget(
-      name: "photod-demo", dependencies: ["PhotoFixtures", argumentParser], swiftSettings: strict),
-
+      ]),
     // Everything that reads bytes from outside, for libFuzzer: scripts/fuzz. A plain build replays files.
-    .target(name: "CPhotodFuzz"),
-    .executableTarget(
-      name: "photod-fuzz",
-      dependencies: [
+    Wing.tools.c("CPhotodFuzz"),
+    Wing.tools.executable(
+      "photod-fuzz",
+      [
         "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures",
         "CPhotodFuzz",
-      ],
-      swiftSettings: strict),
-
+      ]),
     // Counts the allocations of whatever process links it: tests only.
-    .target(name: "CAllocationCounter"),
-    library("AllocationCounter", ["CAllocationCounter"]),
+    Wing.tools.c("CAllocationCounter"),
+    Wing.tools.module("AllocationCounter", ["CAllocationCounter"]),
 
     tests("PhotoModelTests", ["PhotoModel"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", grdb]),
@@ -162,7 +173,7 @@ let package = Package(
     .executableTarget(
       name: "image-storm",
       dependencies: [
-        "ImageService", "ImageCodec", "OriginalStore", "PhotoModel", "PhotoFixtures", "AllocationCounter", "Telemetry",
+        "ImageService", "ImageCodec", "PhotoModel", "PhotoFixtures", "AllocationCounter", "Telemetry",
         logging,
       ],
       path: "Tests/ImageStorm", swiftSettings: strict),
@@ -178,7 +189,7 @@ let package = Package(
     tests(
       "ImageServiceTests",
       [
-        "ImageService", "ImageCodec", "ImageRender", "OriginalStore", "LibraryFolder", "DiskCache", "PhotoModel",
+        "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),

@@ -9,7 +9,6 @@ import HTTPServer
 import ImageService
 import LibraryFolder
 import Logging
-import OriginalStore
 import PhotoAPI
 import PhotoModel
 import Telemetry

@@ -6,7 +6,6 @@ import Foundation
 import ImageRender
 import ImageService
 import Logging
-import OriginalStore
 import PhotoModel
 import Telemetry
 

@@ -2,7 +2,6 @@ import Foundation
 import ImageCodec
 import ImageService
 import LibraryFolder
-import OriginalStore
 import PhotoFixtures
 import PhotoModel
 import Testing

@@ -1,7 +1,6 @@
 import ImageCodec
 import ImageService
 import Logging
-import OriginalStore
 import PhotoFixtures
 import PhotoModel
 import Synchronization

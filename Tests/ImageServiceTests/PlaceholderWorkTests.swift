@@ -4,7 +4,6 @@ import ImageRender
 import ImageService
 import LibraryFolder
 import Logging
-import OriginalStore
 import PhotoFixtures
 import PhotoModel
 import Synchronization

@@ -7,7 +7,6 @@ import Foundation
 import ImageCodec
 import ImageService
 import Logging
-import OriginalStore
 import PhotoFixtures
 import PhotoModel
 import Synchronization

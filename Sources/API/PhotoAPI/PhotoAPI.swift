@@ -15,7 +15,6 @@ import HTTPServer
 import ImageCodec
 import ImageService
 import Logging
-import OriginalStore
 import PhotoModel
 import Telemetry
 

@@ -15,7 +15,6 @@
 import ImageCodec
 import ImageRender
 import Logging
-import OriginalStore
 import PhotoModel
 import Telemetry
 

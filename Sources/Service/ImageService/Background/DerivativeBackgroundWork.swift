@@ -4,7 +4,6 @@
 import ImageCodec
 import ImageRender
 import Logging
-import OriginalStore
 import PhotoModel
 import Synchronization
 

@@ -12,7 +12,6 @@
 
 import ImageCodec
 import Logging
-import OriginalStore
 import PhotoModel
 import Synchronization
 

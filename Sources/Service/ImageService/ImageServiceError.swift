@@ -1,5 +1,4 @@
 import ImageCodec
-import OriginalStore
 
 /// Why a request delivers no picture.
 package enum ImageServiceError: Error, Sendable, Hashable {

@@ -1,40 +1,20 @@
-// Opens originals: a file name from the catalogue becomes bytes, if the file is still the one that the catalogue knows.
-// The library's folder is the only store so far; remote stores will be added here.
+// The originals in the library's folder: a file name from the catalogue becomes bytes, if the file is still the one
+// that the catalogue knows.
 //
 // A file is unchanged if its inode, size and time are the same; this check reads no content. After a copy to another
 // disk or a restored backup the inodes differ. Then size, time and fingerprint decide, which reads 4 KiB of each opened
 // file until a scan has recorded the new inode.
 
-import LibraryFolder
 import PhotoModel
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// Why an original could not be opened.
-package enum OriginalStoreError: Error, Sendable, Equatable {
-  /// The file is missing, or its path leads out of the library.
-  case notFound
-  /// The path exists, but it is neither the file that the catalogue knows nor a copy of it: it was replaced or edited.
-  case changed
-  case failed(SystemError)
-}
-
-package struct OriginalStore: Sendable {
-  private let opening: @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
-
-  /// A custom store.
-  package init(_ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource) {
-    self.opening = opening
-  }
-
+extension OriginalStore {
   package init(folder: LibraryFolder) {
     self.init { original throws(OriginalStoreError) in try Self.open(original, in: folder) }
   }
-
-  /// Opens an original for reading. Blocks while the file system does.
-  package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource { try opening(original) }
 
   private static func open(
     _ original: OriginalFile, in folder: LibraryFolder

@@ -3,7 +3,6 @@ import ImageCodec
 import ImageService
 import Logging
 import MediaMetadata
-import OriginalStore
 import PhotoModel
 
 /// `GET /v1/assets/{localIdentifier}/metadata`: all metadata of the original, by name. Reads the file on each request.

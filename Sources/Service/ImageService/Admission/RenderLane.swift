@@ -6,8 +6,8 @@
 // for interactive work.
 
 import CPhotodSystem
+import Collections
 import Dispatch
-import HeapModule
 import PhotoModel
 import Synchronization
 
