@@ -1,4 +1,5 @@
 import CPhotodSystem
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc

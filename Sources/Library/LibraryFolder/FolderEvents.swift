@@ -2,6 +2,7 @@
 // kernel sends them.
 
 import CPhotodSystem
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc

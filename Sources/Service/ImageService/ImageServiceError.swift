@@ -1,4 +1,5 @@
 import ImageCodec
+import PhotoModel
 
 /// Why a request delivers no picture.
 package enum ImageServiceError: Error, Sendable, Hashable {

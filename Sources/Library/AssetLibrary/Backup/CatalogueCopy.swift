@@ -2,6 +2,7 @@
 
 import GRDB
 import LibraryFolder
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc

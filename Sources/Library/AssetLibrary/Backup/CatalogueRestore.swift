@@ -3,6 +3,7 @@
 
 import GRDB
 import LibraryFolder
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc

@@ -1,4 +1,5 @@
 import LibraryFolder
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc

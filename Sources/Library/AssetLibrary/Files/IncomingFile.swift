@@ -4,6 +4,7 @@
 
 import Foundation
 import LibraryFolder
+import PhotoModel
 import Synchronization
 
 #if canImport(Glibc)

@@ -2,6 +2,7 @@
 // hundred thousand, and is freed at once when the walk leaves it.
 
 import LibraryFolder
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc
