@@ -191,9 +191,9 @@ struct LeakTests {
     let daemon = Self.shared
     let asset = try daemon.identifier("0.jpg")
     let perRound = kind.isSlow && Self.perRound <= 250 ? Self.perRound / 2 : Self.perRound
-    // Fills the caches and what is remembered of ended requests.
+    // Fills the caches, what is remembered of ended requests, and in long rounds the allocator's own caches.
     var number = 0
-    try ask(kind, asset, from: &number, count: min(perRound, 1000))
+    try ask(kind, asset, from: &number, count: max(min(perRound, 1000), perRound / 5))
     var bytes = [try allocatedBytes(daemon)]
     for _ in 0..<2 {
       try ask(kind, asset, from: &number, count: perRound)
