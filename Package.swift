@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// Sources/photod/photod.docc/Architecture.md has the table of modules; scripts/check-imports checks the imports against it.
+// Sources/photod/photod.docc/Architecture.md has the table of modules; scripts/check-statements checks it.
 
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // Optimised in debug builds too, assertions included: tests spend their time in loops over pixels.
@@ -59,7 +59,6 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 
 let package = Package(
   name: "photod",
@@ -73,17 +72,18 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
   ],
   targets: [
     Wing.common.c("CPhotodSystem"),
     Wing.common.system("CZlib", "zlib", "zlib1g-dev"),
-    Wing.common.module("PhotoModel"),
-    Wing.common.module("Telemetry", [coreMetrics, logging]),
+    // What both wings share, and nothing that belongs to one of them.
+    Wing.common.module("Primitives"),
+    Wing.common.module("PhotoModel", ["Primitives"]),
+    Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
 
-    Wing.http.module("HTTPCore", ["CZlib"]),
-    Wing.http.module("HTTPServer", ["HTTPCore", "Telemetry", "CPhotodSystem", collections, logging]),
+    Wing.http.module("HTTPCore", ["Primitives", "CZlib"]),
+    Wing.http.module("HTTPServer", ["Primitives", "HTTPCore", "CPhotodSystem", collections, logging]),
 
     Wing.imaging.c("CPhotodJPEG", ["jpeg"], settings: optimizedC),
     Wing.imaging.c("CPhotodPNG", ["png", "z", "isal"], settings: optimizedC),
@@ -91,46 +91,49 @@ let package = Package(
     Wing.imaging.system("CLibExif", "libexif", "libexif-dev"),
     Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
     Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
-    Wing.imaging.module("MediaMetadata", ["PhotoModel", "CLibExif", "CExpat", "CZlib"]),
+    Wing.imaging.module("MediaMetadata", ["Primitives", "PhotoModel", "CLibExif", "CExpat", "CZlib"]),
     Wing.imaging.module(
-      "ImageCodec", ["PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"], settings: optimized),
+      "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"], settings: optimized),
     Wing.imaging.module(
       "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
       settings: optimized),
 
-    Wing.library.module("PhotoPredicate", ["PhotoModel"]),
+    Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"]),
     Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", crypto]),
     Wing.library.module(
-      "AssetLibrary",
-      [
-        "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "LibraryFolder", "Telemetry", grdb,
-        grdbSQLite, crypto, logging,
-      ]),
+      "LibraryCatalogue",
+      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, crypto]),
+    Wing.library.module(
+      "LibraryScan",
+      ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
+    Wing.library.module(
+      "LibraryFiles",
+      ["Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", logging]),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
     Wing.service.module(
       "ImageService",
       [
-        "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem", "Telemetry",
-        collections, crypto, logging,
+        "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem",
+        "Telemetry", collections, crypto, logging,
       ]),
 
-    Wing.api.module("AccessControl", ["PhotoModel", "HTTPCore", grdb, crypto, logging]),
+    Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, crypto, logging]),
     Wing.api.module(
       "PhotoAPI",
       [
-        "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata", "ImageCodec",
-        "ImageRender", "AccessControl", "AssetLibrary", "ImageService", logging,
+        "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
+        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", logging,
       ],
-      resources: [.embedInCode("Resources/openapi.json")]),
+      resources: [.embedInCode("Resources/components.json")]),
 
     .executableTarget(
       name: "photod",
       dependencies: [
-        "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "AssetLibrary", "LibraryFolder", "ImageService",
-        "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec", "ImageRender", argumentParser, configuration, crypto,
-        logging, systemPackage,
+        "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
+        "LibraryFiles", "LibraryFolder", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec",
+        "ImageRender", argumentParser, configuration, crypto, logging,
       ],
       swiftSettings: strict),
 
@@ -143,8 +146,8 @@ let package = Package(
     Wing.tools.executable(
       "photod-bench",
       [
-        "PhotoModel", "PhotoPredicate", "LibraryFolder", "AssetLibrary", "ImageCodec", "ImageRender", "ImageService",
-        "DiskCache", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
+        "PhotoModel", "PhotoPredicate", "LibraryFolder", "LibraryCatalogue", "ImageCodec", "ImageRender",
+        "ImageService", "DiskCache", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
       ]),
     // Everything that reads bytes from outside, for libFuzzer: scripts/fuzz. A plain build replays files.
     Wing.tools.c("CPhotodFuzz"),
@@ -158,13 +161,14 @@ let package = Package(
     Wing.tools.c("CAllocationCounter"),
     Wing.tools.module("AllocationCounter", ["CAllocationCounter"]),
 
-    tests("PhotoModelTests", ["PhotoModel"]),
-    tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", grdb]),
+    tests("PrimitivesTests", ["Primitives"]),
+    tests("PhotoModelTests", ["PhotoModel", "Primitives"]),
+    tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
-    tests("DiskCacheTests", ["DiskCache", "disk-cache-writer", grdb, logging]),
+    tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.
     .executableTarget(
       name: "disk-cache-writer", dependencies: ["DiskCache", logging], path: "Tests/DiskCacheWriter",
@@ -173,7 +177,7 @@ let package = Package(
     .executableTarget(
       name: "image-storm",
       dependencies: [
-        "ImageService", "ImageCodec", "PhotoModel", "PhotoFixtures", "AllocationCounter", "Telemetry",
+        "ImageService", "ImageCodec", "PhotoModel", "Primitives", "PhotoFixtures", "AllocationCounter", "Telemetry",
         logging,
       ],
       path: "Tests/ImageStorm", swiftSettings: strict),
@@ -181,22 +185,40 @@ let package = Package(
       "ImageRenderTests",
       ["ImageRender", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
     tests("MediaMetadataTests", ["MediaMetadata", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
+    // A library and its catalogue, for the tests of the three modules.
+    .target(
+      name: "LibraryFixtures",
+      dependencies: ["PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "PhotoFixtures", logging],
+      path: "Tests/LibraryFixtures", swiftSettings: strict),
     tests(
-      "AssetLibraryTests",
+      "LibraryCatalogueTests",
       [
-        "AssetLibrary", "LibraryFolder", "PhotoPredicate", "ImageCodec", "PhotoModel", "PhotoFixtures", grdb, logging,
+        "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
+        "LibraryFixtures", "PhotoFixtures", grdb, logging,
+      ]),
+    tests(
+      "LibraryScanTests",
+      [
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFixtures",
+        "PhotoFixtures", grdb, logging,
+      ]),
+    tests(
+      "LibraryFilesTests",
+      [
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
+        "LibraryFixtures", "PhotoFixtures", grdb, logging,
       ]),
     tests(
       "ImageServiceTests",
       [
-        "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel",
+        "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel", "Primitives",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
     tests(
       "EndToEndTests",
       [
-        "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "AssetLibrary", "ImageService", "PhotoModel",
+        "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
         "photod", grdb, logging,
       ]),
   ],

@@ -1,13 +1,14 @@
 // The composition root, the only place that knows every module: turns settings into a daemon or a scanner.
 
 import AccessControl
-import AssetLibrary
 import CPhotodSystem
-import Crypto
 import Foundation
 import HTTPServer
 import ImageService
+import LibraryCatalogue
+import LibraryFiles
 import LibraryFolder
+import LibraryScan
 import Logging
 import PhotoAPI
 import PhotoModel
@@ -34,8 +35,8 @@ struct Composition: Sendable {
     } catch {
       throw CommandFailure(description: "trustedProxies: \(error)")
     }
-    libraryPath = try Self.libraryPath(settings)
-    dataFolder = try Self.dataFolder(settings)
+    libraryPath = try settings.libraryPath()
+    dataFolder = try settings.dataFolder()
     let level = settings.logLevel
     LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: level) }
   }
@@ -46,23 +47,6 @@ struct Composition: Sendable {
 
   func check() throws -> CatalogueCheck {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
-  }
-
-  /// The data folder. If the settings name it, the library does not have to exist.
-  static func dataFolder(_ settings: Settings) throws -> String {
-    settings.data.isEmpty ? try standardDataFolder(for: libraryPath(settings)) : settings.data
-  }
-
-  /// Resolves symbolic links, so that one library has one path.
-  private static func libraryPath(_ settings: Settings) throws -> String {
-    guard !settings.library.isEmpty else {
-      throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
-    }
-    guard let resolved = realpath(settings.library, nil) else {
-      throw CommandFailure(description: "the library \(settings.library): \(SystemError(code: errno))")
-    }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 
   func daemon() throws -> Daemon {
@@ -91,9 +75,9 @@ struct Composition: Sendable {
     let catalogue = try Catalogue(dataFolder: dataFolder)
     let cores = ProcessInfo.processInfo.activeProcessorCount
     // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
-    let frameResponses = FrameResponses(capacity: settings.frameCacheBytes >> 13)
+    let frameResponses = FrameResponses(capacity: settings.cache.frameBytes >> 13)
     let cache = FrameCache(
-      capacityBytes: settings.frameCacheBytes, pinnedCapacityBytes: settings.pinnedBytes,
+      capacityBytes: settings.cache.frameBytes, pinnedCapacityBytes: settings.cache.pinnedBytes,
       onEvict: frameResponses.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
@@ -101,9 +85,9 @@ struct Composition: Sendable {
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       metrics: metrics)
-    let results = FetchResultStore(limits: settings.fetchResults)
+    let results = FetchResultStore(limits: settings.fetch.results)
     let lookups = WorkQueue(
-      label: "photod.lookup", workers: cores, limit: max(64, settings.renderQueueLength * 4), qos: .userInitiated)
+      label: "photod.lookup", workers: cores, limit: max(64, settings.render.queueLength * 4), qos: .userInitiated)
     // Serial: each fetch may use a core until its deadline.
     let fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated)
     let caching = CachingManagerRegistry(
@@ -113,7 +97,7 @@ struct Composition: Sendable {
     MetricsSetup.register(caching, in: metrics)
     MetricsSetup.registerMemory(in: metrics)
     catalogue.feed.observe(caching)
-    let streams = ChangeStreams(limits: settings.streams)
+    let streams = ChangeStreams(limits: settings.changes.streams)
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
@@ -121,10 +105,10 @@ struct Composition: Sendable {
     let changeServices = ChangeServices(
       catalogue: catalogue,
       lists: ChangeListExecutor(
-        catalogue: catalogue, files: files, timeZone: settings.timeZone, limits: settings.changes),
+        catalogue: catalogue, files: files, timeZone: settings.timeZone, limits: settings.changes.lists),
       streams: streams,
       // One change list at a time; scan transactions run in between.
-      queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changeQueueLength, qos: .userInitiated))
+      queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changes.queueLength, qos: .userInitiated))
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, results: results, originals: originals,
       images: images.manager,
@@ -136,31 +120,33 @@ struct Composition: Sendable {
       files: files,
       // Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk.
       uploads: WorkQueue(
-        label: "photod.upload", workers: min(settings.uploads.concurrent, 2 * cores),
-        limit: settings.uploads.concurrent, qos: .userInitiated),
+        label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores),
+        limit: settings.uploads.limits.concurrent, qos: .userInitiated),
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
-        corsWriteOrigins: settings.corsWriteOrigins, maximumRanges: settings.maximumRanges,
-        allowsAnonymous: settings.allowAnonymous, allowsPublicCaching: settings.allowsPublicCaching,
-        codec: settings.codec,
-        fetchDeadline: .milliseconds(settings.fetchDeadlineMilliseconds), uploads: settings.uploads),
+        corsWriteOrigins: settings.corsWriteOrigins, maximumRanges: settings.http.maximumRanges,
+        allowsAnonymous: settings.allowAnonymous, allowsPublicCaching: settings.cache.allowsPublicCaching,
+        codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits),
       logger: Logger(label: "api"))
     let server = Server(
-      handler: api, limits: settings.server, proxies: proxies,
-      loopCount: settings.eventLoops == 0 ? Int(photod_usable_cores()) : settings.eventLoops,
-      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.server.accessLogBufferBytes) : nil,
+      handler: api, limits: settings.http.server, proxies: proxies,
+      loopCount: settings.http.eventLoops == 0 ? Int(photod_usable_cores()) : settings.http.eventLoops,
+      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes) : nil,
       logger: Logger(label: "http"))
-    MetricsSetup.register(server, limits: settings.server, in: metrics)
-    let daemon = Daemon(
-      server: server,
-      sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listenAddresses), catalogue: catalogue,
-      scanner: try scanner(catalogue), scanInterval: settings.scanInterval,
-      drainTimeout: .seconds(settings.drainSeconds), libraryPath: libraryPath,
-      images: images, results: results, access: access, caching: caching, streams: streams,
-      history: settings.history, files: files)
-    if settings.watchesLibrary { daemon.watch(settings.watch) }
-    MetricsSetup.register(watching: { [weak daemon] in daemon?.watchStatistics }, in: metrics)
-    return daemon
+    MetricsSetup.register(server, limits: settings.http.server, in: metrics)
+    let stop = StopFlag()
+    let scans = ScanScheduler(
+      scanner: try scanner(catalogue), files: files, background: images.background,
+      intervalSeconds: settings.scan.intervalSeconds, stop: stop)
+    if settings.watch.isEnabled { scans.watch(settings.watch.options) }
+    MetricsSetup.register(watching: { [weak scans] in scans?.watchStatistics }, in: metrics)
+    return Daemon(
+      server: server, sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listenAddresses),
+      drainTimeout: settings.drainTimeout, libraryPath: libraryPath, scans: scans,
+      maintenance: Maintenance(
+        catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
+        caching: caching, history: settings.changes.history, stop: stop),
+      images: images, streams: streams, stop: stop)
   }
 
   /// The database of tokens and keys.
@@ -175,26 +161,8 @@ struct Composition: Sendable {
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
     try LibraryScanner(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
-      maximumRemovalPercent: settings.scanMaximumRemovalPercent,
-      settleTime: .seconds(settings.scanSettleSeconds), limits: settings.codec,
+      maximumRemovalPercent: settings.scan.maximumRemovalPercent,
+      settleTime: settings.scan.settleTime, limits: settings.codec,
       logger: Logger(label: "scan"))
-  }
-
-  /// The default data folder, one per library: two libraries must never share a catalogue by accident.
-  private static func standardDataFolder(for library: String) throws -> String {
-    let environment = ProcessInfo.processInfo.environment
-    let base: String
-    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
-      base = data
-    } else if let home = environment["HOME"], home.hasPrefix("/") {
-      base = home + "/.local/share"
-    } else {
-      throw CommandFailure(description: "no data folder: set --data or PHOTOD_DATA")
-    }
-    let digest = SHA256.hash(data: Data(library.utf8)).prefix(4).map {
-      String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-    }
-    let name = library.split(separator: "/").last.map(String.init) ?? "root"
-    return "\(base)/photod/\(name)-\(digest.joined())"
   }
 }

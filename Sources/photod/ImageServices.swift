@@ -1,12 +1,13 @@
 // Composes the image services: lanes, memory budget, caches, the image manager, and background work.
 
-import AssetLibrary
 import DiskCache
 import Foundation
 import ImageRender
 import ImageService
+import LibraryCatalogue
 import Logging
 import PhotoModel
+import Primitives
 import Telemetry
 
 struct ImageServices: Sendable {
@@ -27,23 +28,20 @@ struct ImageServices: Sendable {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let memory = Self.memoryBudget(settings)
     let quickWorkers = max(1, min(cores, Self.maximumQuickWorkers, memory / 4 / ImagePipeline.quickWorkerBytes))
-    let budget = MemoryBudget(capacityBytes: max(0, memory - quickWorkers * ImagePipeline.quickWorkerBytes))
+    let budget = ByteBudget(capacityBytes: max(0, memory - quickWorkers * ImagePipeline.quickWorkerBytes))
     let release = MemoryRelease()
     let quickLane = WorkQueue(
       label: "photod.quick", workers: quickWorkers, limit: .max, qos: .userInitiated, onIdle: release.schedule)
     let renderLane = RenderLane(
-      label: "photod.render", workers: settings.renderWorkers == 0 ? cores : settings.renderWorkers, budget: budget,
+      label: "photod.render", workers: settings.render.workers == 0 ? cores : settings.render.workers, budget: budget,
       onIdle: release.schedule)
     disk = Self.diskStore(settings, dataFolder)
     let store = FrameStore(disk)
     let pipeline = ImagePipeline(
       originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
-      limits: settings.codec, metrics: ImageMetrics(metrics), logger: Logger(label: "images"))
-    var limits = ImageManager.Limits()
-    limits.waitingJobs = settings.renderQueueLength
-    limits.deadline = .seconds(settings.requestDeadlineSeconds)
-    limits.retainedRequests = settings.retainedRequests
-    manager = ImageManager(pipeline, limits: limits)
+      maximumWaitingJobs: settings.render.queueLength, limits: settings.codec, metrics: ImageMetrics(metrics),
+      logger: Logger(label: "images"))
+    manager = ImageManager(pipeline, limits: settings.render.limits)
     var works: [any BackgroundWork] = [
       PlaceholderBackgroundWork(
         PlaceholderProducer(
@@ -54,14 +52,14 @@ struct ImageServices: Sendable {
               capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
           maximumBytes: renderLane.capacityBytes, derivative: store.derivative, logger: Logger(label: "placeholders")))
     ]
-    if settings.buildsDerivativesInBackground {
+    if settings.cache.buildsDerivativesInBackground {
       works.append(
         DerivativeBackgroundWork(
           library: catalogue, originals: originals, store: store, limits: settings.codec,
           logger: Logger(label: "ladder")))
     }
     background = BackgroundRunner(works, lane: renderLane, logger: Logger(label: "background"))
-    MetricsSetup.register(cache, capacityBytes: settings.frameCacheBytes, in: metrics)
+    MetricsSetup.register(cache, capacityBytes: settings.cache.frameBytes, in: metrics)
     MetricsSetup.register(
       budget, capacityBytes: memory, quickLane, shareBytes: ImagePipeline.quickWorkerBytes, renderLane, manager,
       in: metrics)
@@ -76,14 +74,14 @@ struct ImageServices: Sendable {
 
   /// The configured budget; by default the smaller of 512 MiB and a quarter of the machine's memory.
   private static func memoryBudget(_ settings: Settings) -> Int {
-    if settings.memoryBudget > 0 { return settings.memoryBudget }
+    if settings.memoryBudgetBytes > 0 { return settings.memoryBudgetBytes }
     return min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
   }
 
   private static func diskStore(_ settings: Settings, _ dataFolder: String) -> DiskStore? {
-    guard settings.diskCacheBytes > 0 else { return nil }
+    guard settings.cache.diskBytes > 0 else { return nil }
     return DiskStore(
-      folder: dataFolder + "/cache", capacityBytes: Int64(settings.diskCacheBytes), epochs: FrameStore.epochs,
+      folder: dataFolder + "/cache", capacityBytes: Int64(settings.cache.diskBytes), epochs: FrameStore.epochs,
       logger: Logger(label: "cache"))
   }
 }

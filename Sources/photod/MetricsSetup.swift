@@ -1,9 +1,10 @@
-import AssetLibrary
 import CPhotodSystem
 import DiskCache
 import HTTPServer
 import ImageService
+import LibraryScan
 import PhotoModel
+import Primitives
 import Telemetry
 
 /// Registers all metrics except those of `ImageMetrics`. Each value is read from its owner at the time of a scrape.
@@ -15,26 +16,26 @@ enum MetricsSetup {
         read: { Double(server.statistics.responses[status] ?? 0) })
     }
     registry.counter(
-      "photod_http_prepared_responses_total", "Responses sent from the prepared-response cache in memory.",
+      "photod_http_prepared_responses_total", "Responses sent from the response cache in memory.",
       read: { Double(server.statistics.preparedResponses) })
     registry.counter(
-      "photod_http_sent_bytes_total", "Bytes of responses passed to the kernel, including heads.",
+      "photod_http_sent_bytes_total", "Bytes of responses that the kernel accepted, including heads.",
       read: { Double(server.statistics.sentBytes) })
     registry.gauge(
       "photod_http_connections", "Open connections.", read: { Double(server.statistics.connections) })
     registry.gauge(
-      "photod_http_request_buffer_bytes", "Bytes of buffered requests, limited by http.requestBufferBytes.",
+      "photod_http_request_buffer_bytes", "Bytes of requests in memory, limited by http.requestBufferBytes.",
       read: { Double(server.statistics.requestBufferBytes) })
     registry.gauge(
-      "photod_http_request_buffer_capacity_bytes", "Limit of bytes of buffered requests: http.requestBufferBytes.",
+      "photod_http_request_buffer_capacity_bytes", "Maximum bytes of requests in memory (http.requestBufferBytes).",
       read: { Double(limits.requestBufferBytes) })
     registry.gauge(
       "photod_http_response_buffer_bytes",
-      "Bytes of JSON buffered for slow clients, limited by http.responseBufferBytes.",
+      "Bytes of JSON that wait for slow clients, limited by http.responseBufferBytes.",
       read: { Double(server.statistics.responseBufferBytes) })
     registry.gauge(
       "photod_http_response_buffer_capacity_bytes",
-      "Limit of bytes of JSON buffered for slow clients: http.responseBufferBytes.",
+      "Maximum bytes of JSON that wait for slow clients (http.responseBufferBytes).",
       read: { Double(limits.responseBufferBytes) })
   }
 
@@ -42,15 +43,15 @@ enum MetricsSetup {
     registry.gauge(
       "photod_frame_cache_bytes", "Bytes of frames in the memory cache.", read: { Double(cache.byteCount) })
     registry.gauge(
-      "photod_frame_cache_capacity_bytes", "Limit of bytes of frames in the memory cache: cache.frameBytes.",
+      "photod_frame_cache_capacity_bytes", "Maximum bytes of frames in the memory cache (cache.frameBytes).",
       read: { Double(capacityBytes) })
     registry.gauge(
       "photod_frame_cache_pinned_bytes",
-      "Bytes of frames in the memory cache that caching managers pin.",
+      "Bytes of frames that caching managers keep in the memory cache.",
       read: { Double(cache.pinnedByteCount) })
     registry.gauge(
       "photod_frame_cache_pinned_capacity_bytes",
-      "Limit of bytes of frames that caching managers pin: cache.pinnedBytes.",
+      "Maximum bytes of frames that caching managers keep (cache.pinnedBytes).",
       read: { Double(cache.pinnedCapacityBytes) })
   }
 
@@ -63,9 +64,10 @@ enum MetricsSetup {
 
   static func register(_ caching: CachingManagerRegistry, in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_caching_managers", "Active caching managers.", read: { Double(caching.counts.managers) })
+      "photod_caching_managers", "Caching managers, including the default ones in use.",
+      read: { Double(caching.counts.managers) })
     registry.gauge(
-      "photod_preheat_pending", "Frames requested by caching managers and not ready yet.",
+      "photod_preheat_pending", "Frames that caching managers wait for.",
       read: { Double(caching.counts.pending) })
   }
 
@@ -73,39 +75,39 @@ enum MetricsSetup {
   ///   - capacityBytes: the whole memory budget: render reservations plus the quick workers' shares.
   ///   - shareBytes: the share of one quick worker.
   static func register(
-    _ budget: MemoryBudget, capacityBytes: Int, _ quickLane: WorkQueue, shareBytes: Int, _ renderLane: RenderLane,
+    _ budget: ByteBudget, capacityBytes: Int, _ quickLane: WorkQueue, shareBytes: Int, _ renderLane: RenderLane,
     _ images: ImageManager, in registry: MetricsRegistry
   ) {
     registry.gauge(
-      "photod_memory_budget_bytes", "Limit of bytes held by all renders together: memoryBudgetBytes.",
+      "photod_memory_budget_bytes", "Maximum bytes that all renders together may reserve (memoryBudgetBytes).",
       read: { Double(capacityBytes) })
     registry.gauge(
-      "photod_memory_in_use_bytes", "Reserved bytes of the memory budget.",
+      "photod_memory_in_use_bytes", "Bytes that renders have reserved from the memory budget.",
       read: { Double(budget.bytesInUse + quickLane.depth.running * shareBytes) })
     registry.gauge(
-      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "quick"],
+      "photod_render_queue_depth", "Work that waits for a worker, by lane.", ["lane": "quick"],
       read: { Double(quickLane.depth.waiting) })
     registry.gauge(
-      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "interactive"],
+      "photod_render_queue_depth", "Work that waits for a worker, by lane.", ["lane": "interactive"],
       read: { Double(renderLane.waitingCounts.interactive) })
     registry.gauge(
-      "photod_render_queue_depth", "Waiting work by lane.", ["lane": "background"],
+      "photod_render_queue_depth", "Work that waits for a worker, by lane.", ["lane": "background"],
       read: { Double(renderLane.waitingCounts.background) })
     registry.gauge(
-      "photod_render_waiting_jobs", "Jobs whose render has not begun, limited by render.queueLength.",
+      "photod_render_waiting_jobs", "Jobs whose render has not started, limited by render.queueLength.",
       read: { Double(images.waitingJobCount) })
   }
 
   static func register(_ disk: DiskStore, in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_disk_cache_capacity_bytes", "Limit of bytes of the disk cache: cache.diskBytes.",
+      "photod_disk_cache_capacity_bytes", "Maximum bytes of the disk cache (cache.diskBytes).",
       read: { Double(disk.capacityBytes) })
     for (kind, content) in [("frame", \DiskStoreStatistics.frames), ("derivative", \DiskStoreStatistics.derivatives)] {
       registry.gauge(
-        "photod_disk_cache_bytes", "Bytes of the disk cache by kind of entry.", ["kind": kind],
+        "photod_disk_cache_bytes", "Bytes in the disk cache, by kind of entry.", ["kind": kind],
         read: { Double(disk.statistics[keyPath: content].bytes) })
       registry.gauge(
-        "photod_disk_cache_entries", "Entries of the disk cache by kind.", ["kind": kind],
+        "photod_disk_cache_entries", "Entries in the disk cache, by kind.", ["kind": kind],
         read: { Double(disk.statistics[keyPath: content].entries) })
     }
     let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
@@ -114,7 +116,7 @@ enum MetricsSetup {
     ]
     for (event, count) in counts {
       registry.counter(
-        "photod_disk_cache_events_total", "Results of disk cache lookups and stores.", ["event": event],
+        "photod_disk_cache_events_total", "Lookups and stores of the disk cache, by result.", ["event": event],
         read: { Double(disk.statistics[keyPath: count]) })
     }
     registry.gauge(
@@ -131,13 +133,13 @@ enum MetricsSetup {
       "photod_watch_folders", "Watched folders of the library.", read: { Double(statistics()?.folders ?? 0) })
     registry.gauge(
       "photod_watch_unwatched_folders",
-      "Folders of the last scan that can't be watched, due to watch.maximumFolders or the kernel's limit.",
+      "Folders that can't be watched because of watch.maximumFolders or the kernel's limit.",
       read: { Double(statistics()?.unwatchedFolders ?? 0) })
     registry.gauge(
-      "photod_watch_pending_paths", "Changed paths that are not scanned yet.",
+      "photod_watch_pending_paths", "Changed paths that wait to be scanned.",
       read: { Double(statistics()?.pendingPaths ?? 0) })
     registry.counter(
-      "photod_watch_events_total", "Kernel events for the library's folders.",
+      "photod_watch_events_total", "File system events that the kernel reported for watched folders.",
       read: { Double(statistics()?.events ?? 0) })
     registry.counter(
       "photod_watch_overflows_total", "Overflows of the kernel's event queue; each causes a full scan.",

@@ -12,7 +12,8 @@ struct FailedAttemptsTests {
       #expect(attempts.waitSeconds("a", at: now) == 0)
     }
     for wait: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
-      attempts.failed("a", at: now)
+      let remaining = [attempts.failed("a", at: now), attempts.failed("a", at: now)]
+      #expect(remaining == [0, wait], "an attempt during the wait is not counted")
       #expect(attempts.waitSeconds("a", at: now) == wait)
       #expect(attempts.waitSeconds("a", at: now + wait - 1) == 1)
       #expect(attempts.waitSeconds("b", at: now) == 0, "other peers do not wait")

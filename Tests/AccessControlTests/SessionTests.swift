@@ -63,6 +63,18 @@ struct SessionTests {
     #expect(access.registry.grant(session: sessions[1]) == nil && access.remembered(sessions[1], .session) == nil)
   }
 
+  @Test("a sign-in is refused if its token is revoked while the session starts")
+  func revokedDuringSignIn() throws {
+    let access = try TemporaryAccess()
+    let (token, secret) = try access.token()
+    _ = try access.registry.grant(bearer: secret)
+    access.clock.interruptNextReading {
+      #expect(throws: Never.self) { try access.outside.revokeToken(token.identifier) }
+      access.registry.refresh()
+    }
+    #expect(throws: AccessRegistry.SignInError.refused(.revoked)) { try access.registry.signIn(secret) }
+  }
+
   @Test("a change of another token does not end a session")
   func others() throws {
     let access = try TemporaryAccess()

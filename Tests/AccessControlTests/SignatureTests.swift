@@ -34,9 +34,9 @@ struct SignatureTests {
     #expect(grant.principal.visibility == .collections(["album"]), "the visibility of the issuer")
     #expect(grant.principal.name != token.principal.name && grant.expires == access.clock.now + 60)
     // The order of the parameters does not matter.
-    let turned = URLSignature.Subject(
+    let reordered = URLSignature.Subject(
       segments: subject.segments, parameters: [("format", "jpeg"), ("targetSize", "20x20")])
-    #expect(refusal(signature, access, on: turned) == nil)
+    #expect(refusal(signature, access, on: reordered) == nil)
   }
 
   @Test("a signature is rejected for any other resource")
@@ -62,32 +62,32 @@ struct SignatureTests {
     let other = try access.token().token
     let signature = try signed(access, by: token.identifier, collection: "album")
     let parameters = signature.parameters
-    func holds(_ parameters: [(name: String, value: String)]) -> Bool {
+    func isValid(_ parameters: [(name: String, value: String)]) -> Bool {
       guard let changed = URLSignature(parameters) else { return false }
       return refusal(changed, access) == nil
     }
-    #expect(holds(parameters))
+    #expect(isValid(parameters))
     for i in parameters.indices {
       var without = parameters
       without.remove(at: i)
-      #expect(!holds(without), "\(parameters[i].name) left out")
-      #expect(!holds(parameters + [parameters[i]]), "\(parameters[i].name) twice")
+      #expect(!isValid(without), "\(parameters[i].name) left out")
+      #expect(!isValid(parameters + [parameters[i]]), "\(parameters[i].name) twice")
       for (j, character) in parameters[i].value.enumerated() {
         for replacement in ["0", "9", "A", "-", ""] where replacement != String(character) {
           var changed = parameters
           let at = parameters[i].value.index(parameters[i].value.startIndex, offsetBy: j)
           changed[i].value.replaceSubrange(at...at, with: replacement)
-          #expect(!holds(changed), "\(changed[i])")
+          #expect(!isValid(changed), "\(changed[i])")
         }
       }
     }
-    var theirs = parameters
-    theirs[1].value = other.identifier
-    #expect(!holds(theirs), "a token can't sign in another token's name")
-    theirs[1].value = URLSignature.operatorIssuer
-    #expect(!holds(theirs))
+    var withOtherIssuer = parameters
+    withOtherIssuer[1].value = other.identifier
+    #expect(!isValid(withOtherIssuer), "a token can't sign in another token's name")
+    withOtherIssuer[1].value = URLSignature.operatorIssuer
+    #expect(!isValid(withOtherIssuer))
     // Without its collection parameter the signature would cover the path itself, which was not signed.
-    #expect(!holds(Array(try signed(access).parameters.dropLast() + parameters.suffix(1))))
+    #expect(!isValid(Array(try signed(access).parameters.dropLast() + parameters.suffix(1))))
   }
 
   @Test("a signature ends at its expiry, or when its issuer expires, is revoked or lacks the read scope")
@@ -99,7 +99,7 @@ struct SignatureTests {
     let byShort = try signed(access, by: short.identifier, for: 60)
     #expect(byShort.expires == access.clock.now + 30, "the expiry is limited by the issuer")
     let byLong = try signed(access, by: long.identifier, for: 60)
-    let byNobody = try signed(access, for: 60)
+    let byOperator = try signed(access, for: 60)
     #expect(refusal(try signed(access, by: writer.identifier), access) == .missingReadScope)
     access.clock.advance(29)
     #expect(refusal(byShort, access) == nil)
@@ -107,9 +107,9 @@ struct SignatureTests {
     #expect(refusal(byShort, access) == .expired && refusal(byLong, access) == nil)
     _ = try access.outside.revokeToken(long.identifier)
     access.registry.refresh()
-    #expect(refusal(byLong, access) == .revoked && refusal(byNobody, access) == nil)
+    #expect(refusal(byLong, access) == .revoked && refusal(byOperator, access) == nil)
     access.clock.advance(30)
-    #expect(refusal(byNobody, access) == .expired)
+    #expect(refusal(byOperator, access) == .expired)
   }
 
   @Test("two keys are valid at a time: a signature survives one key rotation but not two")

@@ -7,10 +7,26 @@ import Testing
 
 /// A manual clock, in seconds since 1970.
 final class ManualClock: Sendable {
-  private let seconds = Mutex<Int64>(1_700_000_000)
+  private struct State {
+    var seconds: Int64 = 1_700_000_000
+    var interruption: (@Sendable () -> Void)?
+  }
 
-  var now: Int64 { seconds.withLock { $0 } }
-  func advance(_ by: Int64) { seconds.withLock { $0 += by } }
+  private let state = Mutex(State())
+
+  var now: Int64 {
+    let interruption = state.withLock { state -> (@Sendable () -> Void)? in
+      defer { state.interruption = nil }
+      return state.interruption
+    }
+    interruption?()
+    return state.withLock { $0.seconds }
+  }
+
+  func advance(_ by: Int64) { state.withLock { $0.seconds += by } }
+
+  /// Runs `body` once, when the clock is read next: in the middle of the operation that reads it.
+  func interruptNextReading(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.interruption = body } }
 }
 
 /// A temporary data folder and the registry of a daemon that uses it.

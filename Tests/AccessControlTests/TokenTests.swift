@@ -1,5 +1,6 @@
 import AccessControl
 import Foundation
+import GRDB
 import PhotoModel
 import Testing
 
@@ -145,6 +146,25 @@ struct TokenTests {
     access.clock.advance(60)
     access.registry.refresh()
     #expect(try access.outside.tokens()[0].lastUsed == access.clock.now / 3600 * 3600)
+  }
+
+  @Test("token usage that can't be written is written with the next batch")
+  func failedUsageWrite() throws {
+    let access = try TemporaryAccess()
+    let (_, secret) = try access.token()
+    let file = try DatabaseQueue(path: access.folder + "/access.sqlite")
+    try file.write { db in
+      try db.execute(
+        sql: "CREATE TRIGGER refusal BEFORE UPDATE ON token BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
+    }
+    _ = try access.registry.grant(bearer: secret)
+    access.clock.advance(60)
+    access.registry.refresh()
+    #expect(try access.outside.tokens().map(\.lastUsed) == [nil])
+    try file.write { db in try db.execute(sql: "DROP TRIGGER refusal") }
+    access.clock.advance(60)
+    access.registry.refresh()
+    #expect(try access.outside.tokens().map(\.lastUsed) == [access.clock.now / 3600 * 3600])
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// What is in an entry's place and is not that entry is never served, is counted, and goes.
+/// A file in an entry's place that is not that entry is never served; it is counted and removed.
 @Suite("Disk cache: damaged entries")
 struct DamageTests {
   private static let bytes: [UInt8] = (0..<150).map { UInt8(truncatingIfNeeded: $0 &* 37) }
@@ -38,7 +38,7 @@ struct DamageTests {
     #expect(store.statistics.corrupt == before.corrupt + 1, "\(name) was met again")
   }
 
-  @Test("what was stored comes back, bytes and info")
+  @Test("a stored entry comes back with the same bytes and info")
   func comesBack() throws {
     let entry = try #require(store.entry(for: Self.key, .frame))
     #expect(entry.bytes == Self.bytes && entry.info == Self.info)
@@ -46,7 +46,7 @@ struct DamageTests {
     #expect(store.statistics.hits == 1 && store.statistics.corrupt == 0)
   }
 
-  @Test("cut short at any length, or longer")
+  @Test("a truncated or extended entry file is not served")
   func length() throws {
     for count in 0..<whole.count {
       try cache.put(Array(whole.prefix(count)), path)
@@ -56,7 +56,7 @@ struct DamageTests {
     expectRefused("a byte longer")
   }
 
-  @Test("with any byte turned, in one bit or in all")
+  @Test("an entry with any single byte changed is not served")
   func turned() throws {
     for position in whole.indices {
       for bits in [UInt8(1), 0x80, 0xFF] {
@@ -66,12 +66,12 @@ struct DamageTests {
         expectRefused("byte \(position) turned by \(bits)")
       }
     }
-    // And the whole one is served after all that.
+    // The undamaged file is still served after that.
     try cache.put(whole, path)
     #expect(store.entry(for: Self.key, .frame)?.bytes == Self.bytes)
   }
 
-  @Test("of another key, kind or epoch")
+  @Test("an entry of another key, kind or epoch is not served")
   func anothers() throws {
     store.store([1], info: [], for: Sample.key(2), .frame)
     store.store(Self.bytes, info: [], for: Self.key, .derivative)
@@ -94,7 +94,8 @@ struct DamageTests {
   }
 
   @Test(
-    "not a file of ours", arguments: ["text", "symbolic link", "fifo", "larger than the limit"])
+    "a foreign file in an entry's place is not served",
+    arguments: ["text", "symbolic link", "fifo", "larger than the limit"])
   func foreign(_ what: String) throws {
     let place = cache.folder + "/" + path
     unlink(place)
@@ -110,7 +111,7 @@ struct DamageTests {
     if what == "symbolic link" { #expect(cache.contents("elsewhere") == whole) }
   }
 
-  @Test("a damaged one makes way for a new one at once")
+  @Test("a damaged entry is replaced by the next store of its key")
   func replaced() throws {
     try cache.put(Array(whole.dropLast()), path)
     #expect(store.entry(for: Self.key, .frame) == nil)

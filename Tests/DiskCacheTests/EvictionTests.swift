@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The rules of what goes, written down once more and as plainly as can be.
+/// The eviction rules once more, in the plainest form.
 private struct Model {
   struct Entry {
     let kind: DiskStore.Kind
@@ -12,7 +12,7 @@ private struct Model {
   }
 
   let capacity: Int64
-  /// What has not been used for longest first.
+  /// Least recently used first.
   var entries: [Entry] = []
 
   func bytes(_ kind: DiskStore.Kind? = nil) -> Int64 {
@@ -54,9 +54,9 @@ private struct Generator: RandomNumberGenerator {
   }
 }
 
-@Suite("Disk cache: what goes")
+@Suite("Disk cache: eviction")
 struct EvictionTests {
-  @Test("a random sequence of stores, uses and restarts leaves what the model leaves", arguments: [1, 2, 3])
+  @Test("random stores, uses and restarts leave the same entries as the model", arguments: [1, 2, 3])
   func model(_ seed: UInt64) throws {
     let cache = try TemporaryCache()
     let capacity: Int64 = 400_000
@@ -65,7 +65,7 @@ struct EvictionTests {
     var store = cache.open(capacityBytes: capacity)
     for step in 0..<600 {
       let number = Int.random(in: 0..<70, using: &random)
-      // First one kind prevails, then the other.
+      // First mostly one kind, then mostly the other.
       let kind: DiskStore.Kind = Int.random(in: 0..<10, using: &random) < (step < 300 ? 3 : 7) ? .derivative : .frame
       switch Int.random(in: 0..<20, using: &random) {
       case 0:
@@ -93,7 +93,7 @@ struct EvictionTests {
     #expect(try cache.rows() == Set(cache.entryFiles().keys))
   }
 
-  /// The most that was on disk at any step from now on.
+  /// The highest number of bytes on disk at any step from now on.
   private func watched(_ cache: TemporaryCache, _ gate: Gate = Gate()) -> @Sendable () -> Int64 {
     let most = Shared<Int64>(0)
     cache.refuse { [unowned cache] step in
@@ -105,7 +105,7 @@ struct EvictionTests {
     return { most.value.withLock { $0 } }
   }
 
-  @Test("at no step of a batch is there more on disk than the capacity")
+  @Test("the disk never holds more than the capacity at any step of a batch")
   func bound() throws {
     let cache = try TemporaryCache()
     let capacity: Int64 = 300_000
@@ -113,7 +113,7 @@ struct EvictionTests {
     let gate = Gate()
     let most = watched(cache, gate)
     for round in 0..<4 {
-      // The first waits at its commit; the others become one batch meanwhile.
+      // The first entry waits at its commit, so the others become one batch.
       gate.shut()
       for number in 0..<60 { store.store(number + round * 30, number % 2 == 0 ? .frame : .derivative) }
       gate.open()
@@ -127,7 +127,7 @@ struct EvictionTests {
     #expect(try cache.rows() == Set(cache.entryFiles().keys))
   }
 
-  @Test("one that is stored again is not on disk twice, not even for a moment")
+  @Test("storing an entry again never puts it on disk twice")
   func replaced() throws {
     let cache = try TemporaryCache()
     let capacity = 4 * Sample.cost(1)
@@ -139,7 +139,7 @@ struct EvictionTests {
     #expect((0..<4).allSatisfy { store.finds(1 + $0 * 20_000) })
   }
 
-  @Test("one that goes for another of its batch, and is stored anew in the same, is there in the end")
+  @Test("an entry that a batch evicts and stores again remains")
   func goesAndComesBack() throws {
     let cache = try TemporaryCache()
     let store = cache.open(capacityBytes: 5 * Sample.cost(1))
@@ -150,7 +150,7 @@ struct EvictionTests {
       if step == .commit { gate.pass() }
       return 0
     }
-    // Held at its commit while the next batch gathers: one that takes the oldest's place, then the oldest itself.
+    // Held at its commit while the next batch collects: an entry that evicts the oldest one, then the oldest one again.
     store.store(1 + 4 * 20_000)
     store.store(1 + 7 * 20_000)
     store.store(1)
@@ -175,7 +175,7 @@ struct EvictionTests {
     #expect(store.statistics.frames.entries > 5)
   }
 
-  @Test("a capacity that has become smaller is kept from the next start on")
+  @Test("a smaller capacity is enforced from the next start on")
   func smaller() throws {
     let cache = try TemporaryCache()
     let store = cache.open()
@@ -188,7 +188,7 @@ struct EvictionTests {
     #expect(later.finds(299) && !later.finds(0))
   }
 
-  @Test("what is larger than a quarter of the capacity is not kept, nor what is over the limit of an entry")
+  @Test("an entry over a quarter of the capacity or over the entry limit is not stored")
   func share() throws {
     let cache = try TemporaryCache()
     var limits = DiskStoreLimits()

@@ -7,14 +7,14 @@ import Testing
   import Glibc
 #endif
 
-/// A disk that can't be written makes a cache that forgets, one log line and a counter.
+/// With a disk that can't be written, the cache stores nothing, logs one line and counts the entries.
 @Suite("Disk cache: full, read-only and broken disks")
 struct OutageTests {
   private static let error = "error the disk cache can't be written: pictures are rendered instead"
   private static let recovery = "info the disk cache can be written again"
 
   @Test(
-    "a refused step: quiet until the time has come, then it works again",
+    "after a failed write the store pauses, then works again",
     arguments: [
       (DiskStep.createFile, EROFS), (.createFile, EACCES), (.writeFile, ENOSPC), (.writeFile, EDQUOT),
       (.writeFile, EIO), (.renameFile, ENOSPC), (.commit, ENOSPC), (.batchDone, EIO), (.removeFile, EROFS),
@@ -31,14 +31,14 @@ struct OutageTests {
     #expect(cache.lines == [Self.error])
     let steps = cache.state.withLock { $0.steps }
 
-    // Quiet: the disk is not asked to write; what is there is found, and what is damaged is not.
+    // During the pause the disk is not written; stored entries are found, damaged ones are not.
     #expect((0..<3).contains { store.finds($0) })
     store.keep(16)
     cache.advance(.seconds(29))
     store.keep(17)
     #expect(cache.state.withLock { $0.steps } == steps && !store.finds(17))
 
-    // The time has come, and the disk still refuses: no second line.
+    // After the pause the disk still refuses: no second line.
     cache.advance(.seconds(1))
     for number in 20..<26 { store.keep(number) }
     now = store.statistics
@@ -50,7 +50,7 @@ struct OutageTests {
     store.keep(30)
     #expect(!store.statistics.isSuspended && store.finds(30))
     #expect(cache.lines == [Self.error, Self.recovery])
-    // A row without a file goes with the next batch.
+    // The next batch removes a row without a file.
     store.keep(31)
     #expect(!cache.exists("entry.partial"))
     #expect(try cache.diskBytes() <= 100_000)
@@ -59,7 +59,7 @@ struct OutageTests {
     #expect(store.statistics.corrupt == 0)
   }
 
-  @Test("a file that could not be written leaves no row for long")
+  @Test("a file that could not be written leaves no row behind")
   func lostRows() throws {
     let cache = try TemporaryCache()
     let store = cache.open()
@@ -74,7 +74,7 @@ struct OutageTests {
     #expect(try cache.rows().count == 1)
   }
 
-  @Test("what should stay free on the disk does")
+  @Test("the configured free space of the disk is left free")
   func nearlyFull() throws {
     let cache = try TemporaryCache()
     let limit = DiskStoreLimits().minimumFreeBytes
@@ -88,13 +88,13 @@ struct OutageTests {
     cache.state.withLock { $0.freeBytes = limit + Sample.cost(2) }
     store.keep(2)
     #expect(store.finds(2) && cache.lines == [Self.error, Self.recovery])
-    // Not known is not nothing.
+    // Unknown free space does not mean none.
     cache.state.withLock { $0.freeBytes = nil }
     store.keep(3)
     #expect(store.finds(3))
   }
 
-  @Test("a folder that can't be made, and later can")
+  @Test("a store whose folder can't be created works as soon as it can be")
   func folder() throws {
     let cache = try TemporaryCache()
     try Data([1]).write(to: URL(filePath: cache.folder))
@@ -109,7 +109,7 @@ struct OutageTests {
     #expect(cache.lines == [Self.error, Self.recovery])
   }
 
-  @Test("a folder that is removed under a running store is made anew")
+  @Test("a folder that is removed while the store runs is created again")
   func removed() throws {
     let cache = try TemporaryCache()
     let store = cache.open()
@@ -124,7 +124,7 @@ struct OutageTests {
     #expect(try cache.rows() == Set(cache.entryFiles().keys))
   }
 
-  @Test("what waits to be written has its limit; meanwhile it is found")
+  @Test("writes that wait are limited, and found meanwhile")
   func pending() throws {
     let cache = try TemporaryCache()
     var limits = DiskStoreLimits()
@@ -145,12 +145,12 @@ struct OutageTests {
     store.waitUntilIdle()
     #expect((0..<30).filter { store.finds($0) } == waiting)
     #expect(store.statistics.stored == waiting.count)
-    // And there is room again.
+    // There is room again.
     store.keep(40)
     #expect(store.finds(40))
   }
 
-  @Test("uses that wait for the index have their limit")
+  @Test("uses that wait for the index are limited")
   func notes() throws {
     let cache = try TemporaryCache()
     var limits = DiskStoreLimits()
@@ -164,7 +164,7 @@ struct OutageTests {
     #expect(try cache.rows().count == 20)
   }
 
-  @Test("a second store on the folder is off, and says so once; when the first has gone the next has it")
+  @Test("a second store on a folder is off and logs it once; it can open the folder after the first one closes")
   func taken() throws {
     let cache = try TemporaryCache()
     let first = cache.open()
@@ -180,7 +180,7 @@ struct OutageTests {
     #expect(third.finds(1) && !third.statistics.isOff)
   }
 
-  @Test("without a capacity it is off, and touches nothing")
+  @Test("a store without capacity is off and creates no file")
   func off() throws {
     let cache = try TemporaryCache()
     let store = cache.open(capacityBytes: 0)

@@ -1,11 +1,12 @@
 import DiskCache
 import Foundation
 import GRDB
+import PhotoFixtures
 import Testing
 
-@Suite("Disk cache: starts and ends")
+@Suite("Disk cache: restarts")
 struct RestartTests {
-  @Test("entries, totals and the order of uses outlive a restart")
+  @Test("entries, totals and the order of uses survive a restart")
   func order() throws {
     let cache = try TemporaryCache()
     // Nine entries of 13 to 21 KB.
@@ -25,7 +26,7 @@ struct RestartTests {
     #expect([2, 5, 3].allSatisfy { store.contains(Sample.key($0), .frame) })
   }
 
-  @Test("another epoch's entries are not found, and go in the background, with their folders; another kind's stay")
+  @Test("entries of another epoch are not found and are removed in the background; those of the other kind remain")
   func epochs() throws {
     let cache = try TemporaryCache()
     var store = cache.open()
@@ -41,12 +42,12 @@ struct RestartTests {
     #expect(store.finds(1))
     store.close()
     #expect(try cache.rows() == Set(cache.entryFiles().keys))
-    // And back: what epoch 1 has left there is nothing.
+    // Back to epoch 1: its old entries are gone.
     store = cache.open()
     #expect(!store.finds(1))
   }
 
-  @Test("old epochs go before anything else where there is no room")
+  @Test("old epochs are evicted first when there is no room")
   func room() throws {
     let cache = try TemporaryCache()
     let capacity = Int64(500_000)
@@ -60,7 +61,7 @@ struct RestartTests {
     #expect((100..<120).allSatisfy { store.finds($0) })
   }
 
-  @Test("files and folders are the user's alone")
+  @Test("files and folders are accessible only to their owner")
   func modes() throws {
     let cache = try TemporaryCache()
     let store = cache.open()
@@ -78,7 +79,7 @@ struct RestartTests {
   }
 
   @Test(
-    "an index that is damaged, another's or newer is removed, and all entries with it",
+    "a damaged, foreign or newer index is removed with all entries",
     arguments: ["text", "cut in half", "empty", "newer", "another's tables", "gone"])
   func damagedIndex(_ what: String) throws {
     let cache = try TemporaryCache()
@@ -102,7 +103,7 @@ struct RestartTests {
     store.waitUntilIdle()
     store.keep(500)
     if what == "cut in half" {
-      // May be found out only when the missing part is asked for.
+      // May be detected only when the missing part is read.
       cache.advance(.seconds(30))
       store.keep(501)
       cache.advance(.seconds(30))
@@ -118,7 +119,10 @@ struct RestartTests {
     #expect(try left == cache.rows().union(others))
   }
 
-  @Test("any byte of the index turned harms nothing but the cache", arguments: 0..<6)
+  /// A part has a byte in 582 of the index, seven or eight on each page.
+  @Test(
+    "a changed byte anywhere in the index harms only the cache",
+    arguments: Sampling.cases(2, of: 0..<6, "bytes of the index"))
   func turnedIndex(_ part: Int) throws {
     let cache = try TemporaryCache()
     var store = cache.open()
@@ -143,18 +147,20 @@ struct RestartTests {
     }
   }
 
-  @Test("behind a power cut, files without rows and rows without files go, and the rest stays")
+  @Test("after a power failure, files without rows and rows without files are removed and the rest remains")
   func powerCut() throws {
     let cache = try TemporaryCache()
     var store = cache.open()
     for number in 0..<40 { store.store(number, number % 2 == 0 ? .frame : .derivative) }
+    // A store that is closed before its first turn keeps nothing.
+    store.waitUntilIdle()
     store.close()
     let path = try #require(cache.entryFiles().keys.first { $0.hasPrefix("frame-1/") })
     let orphan = "frame-1/00/" + String(repeating: "0", count: 30)
     try cache.put([1], orphan)
     try FileManager.default.removeItem(atPath: cache.folder + "/" + path)
 
-    // Closed properly, so it is believed: nothing is walked.
+    // The store was closed properly, so the folder is not walked.
     store = cache.open()
     store.waitUntilIdle()
     #expect(store.statistics.frames.entries == 20 && cache.exists(orphan))
@@ -169,7 +175,7 @@ struct RestartTests {
     #expect(try cache.rows() == Set(cache.entryFiles().keys))
   }
 
-  @Test("nothing is stored before a power cut's traces are cleared away")
+  @Test("nothing is stored before the traces of a power failure are removed")
   func sweepFirst() throws {
     let cache = try TemporaryCache()
     cache.open().close()

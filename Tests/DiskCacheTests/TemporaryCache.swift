@@ -9,9 +9,9 @@ import Testing
   import Glibc
 #endif
 
-/// A cache folder of a test's own, with a clock moved by hand, a disk that refuses when told to, and a log that is kept.
+/// A test's own cache folder, with a manual clock, a disk that can refuse writes, and a recorded log.
 ///
-/// `@unchecked Sendable` because its fields are constants; what changes is in a `Mutex`.
+/// `@unchecked Sendable` because its fields are constants; mutable state is in a `Mutex`.
 final class TemporaryCache: @unchecked Sendable {
   struct State {
     var now = ContinuousClock.now
@@ -73,7 +73,7 @@ final class TemporaryCache: @unchecked Sendable {
     return files
   }
 
-  /// What the files take in whole blocks, the one that is being written as well.
+  /// The space of all files in whole blocks, including the file that is being written.
   func diskBytes() throws -> Int64 {
     let partial = contents("entry.partial")?.count ?? 0
     return try (entryFiles().values + [partial]).reduce(0) { $0 + Int64(($1 + 4095) / 4096 * 4096) }
@@ -99,14 +99,14 @@ final class TemporaryCache: @unchecked Sendable {
 
   func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: folder + "/" + path) }
 
-  /// The index, of a store that is closed or dead.
+  /// The index of a store that is closed or whose process is dead.
   func index<Value>(_ body: (Database) throws -> Value) throws -> Value {
     let queue = try DatabaseQueue(path: folder + "/index.sqlite")
     defer { try? queue.close() }
     return try queue.writeWithoutTransaction(body)
   }
 
-  /// Files and rows, by path: they should be the same; and totals are what rows come to.
+  /// Files and rows by path, which should be equal; checks that the totals equal the sums of the rows.
   func rows() throws -> Set<String> {
     try index { db in
       var paths: Set<String> = []
@@ -146,7 +146,11 @@ enum Sample {
   static func key(_ number: Int) -> DiskStore.Key { DiskStore.Key(digestOf: Array("\(number)".utf8)) }
 
   static func bytes(_ number: Int) -> [UInt8] {
-    (0..<(500 + number * 7919 % 20_000)).map { UInt8(truncatingIfNeeded: number &+ $0 &* 31) }
+    let count = 500 + number * 7919 % 20_000
+    // They repeat after 256. Joining blocks is fast without optimization too.
+    var bytes = (0..<256).map { UInt8(truncatingIfNeeded: number &+ $0 &* 31) }
+    while bytes.count < count { bytes += bytes }
+    return Array(bytes.prefix(count))
   }
 
   static func cost(_ number: Int) -> Int64 { EntryCost.bytes(of: 500 + number * 7919 % 20_000) }
@@ -157,13 +161,13 @@ extension DiskStore {
     store(Sample.bytes(number), info: [UInt8(truncatingIfNeeded: number)], for: Sample.key(number), kind)
   }
 
-  /// Stores, and waits until it is on disk.
+  /// Stores an entry and waits until it is on disk.
   func keep(_ number: Int, _ kind: Kind = .frame) {
     store(number, kind)
     waitUntilIdle()
   }
 
-  /// Whether it is found. What is found is what was stored.
+  /// Whether the entry is found. Checks that it is what was stored.
   func finds(_ number: Int, _ kind: Kind = .frame) -> Bool {
     guard let entry = entry(for: Sample.key(number), kind) else { return false }
     #expect(entry.bytes == Sample.bytes(number), "another's bytes for \(number)")
@@ -172,7 +176,7 @@ extension DiskStore {
   }
 }
 
-/// Where a thread waits until it is let through.
+/// A point where a thread waits until it is released.
 final class Gate: Sendable {
   private let condition = Mutex(false)
   private let waiters = DispatchSemaphore(value: 0)

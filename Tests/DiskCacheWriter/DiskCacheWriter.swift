@@ -1,7 +1,8 @@
-// A process that stores and looks up without end, to be killed: `disk-cache-writer FOLDER CAPACITY FIRST [STEP TIMES]`.
+// A process that stores and looks up entries endlessly, to be killed:
+// `disk-cache-writer FOLDER CAPACITY FIRST [STEP TIMES]`.
 //
-// After each twenty entries it prints the number of the last, once they are all on disk. With a step it kills itself when
-// that step comes for the given time.
+// After every twenty entries it prints the number of the last one, once all are on disk. With STEP, it kills itself the
+// TIMES-th time that it reaches that step.
 
 import DiskCache
 import Logging
@@ -55,8 +56,12 @@ struct Storing {
     }
   }
 
-  /// The same as the tests'.
+  /// The same as in the tests.
   nonisolated static func bytes(_ number: Int) -> [UInt8] {
-    (0..<(500 + number * 7919 % 20_000)).map { UInt8(truncatingIfNeeded: number &+ $0 &* 31) }
+    let count = 500 + number * 7919 % 20_000
+    // They repeat after 256. Joining blocks is fast without optimization too.
+    var bytes = (0..<256).map { UInt8(truncatingIfNeeded: number &+ $0 &* 31) }
+    while bytes.count < count { bytes += bytes }
+    return Array(bytes.prefix(count))
   }
 }

@@ -4,17 +4,16 @@ import PhotoAPI
 import PhotoFixtures
 import Testing
 
-/// Every resource, asked by every kind of caller. A new kind of route has to get its rows in `rows(of:in:)`, or the tests do
-/// not compile.
-@Suite("Who may do what")
+/// Every resource, requested by every kind of caller. A new endpoint needs rows in `rows(of:in:)`, or the test fails.
+@Suite("Access of each kind of caller")
 struct AccessTableTests {
-  /// Whoever can ask.
+  /// The kinds of callers.
   enum CallerKind: String, CaseIterable {
-    /// Where no token was ever made: the person at this machine, and whoever a proxy asks for.
+    /// Without tokens: the local administrator, and a caller behind a proxy.
     case local, forwarded
-    /// Where there are tokens: who comes without, at this machine too, and who comes with one of these.
+    /// With tokens: a caller without credentials, also on this machine, and callers with each of these tokens.
     case anonymous, read, limited, location, write, readWrite, admin
-    /// A URL that was signed for the first image, and for the album that it is in.
+    /// A signed URL of the first image, and one of its album.
     case signedImage, signedAlbum
     case expired, revoked
 
@@ -28,7 +27,7 @@ struct AccessTableTests {
     let answers: (CallerKind) -> Int
   }
 
-  /// A daemon with what it is asked about: `inside` is in the album, `outside` in another.
+  /// A daemon and the objects that the requests name: `inside` is in the album, `outside` in another one.
   struct AccessFixture {
     let daemon: TestDaemon
     let inside: String
@@ -84,7 +83,7 @@ struct AccessTableTests {
     }
   }
 
-  /// Asks nothing of anybody. A URL's signature, though, is for what it is for.
+  /// Open to every caller. A signed URL is still valid only for its own resource.
   private static func open(_ status: Int) -> (CallerKind) -> Int {
     { who in
       switch who {
@@ -95,7 +94,7 @@ struct AccessTableTests {
     }
   }
 
-  /// Needs the scope `read`, and is answered with this to those who have it.
+  /// Needs the scope `read`; callers who have it get this response.
   private static func reading(
     _ status: Int, forwarded: Int? = nil, limited: Int? = nil, admin: Int = 403, image: Int = 403, album: Int = 403
   ) -> (CallerKind) -> Int {
@@ -113,9 +112,9 @@ struct AccessTableTests {
     }
   }
 
-  /// Needs the scopes `read` and `write`, and is answered with this to those who have both.
+  /// Needs the scopes `read` and `write`; callers who have both get this response.
   ///
-  /// - Parameter writeOnly: the answer to those who have `write` and not `read`.
+  /// - Parameter writeOnly: the response to callers who have `write` and not `read`.
   private static func writing(_ status: Int, writeOnly: Int = 403) -> (CallerKind) -> Int {
     { who in
       switch who {
@@ -127,22 +126,22 @@ struct AccessTableTests {
     }
   }
 
-  private static func rows(of kind: Route.Kind, in world: AccessFixture) -> [Row] {
+  private static func rows(of resource: Resource, in world: AccessFixture) -> [Row] {
     func get(_ target: String, _ answers: @escaping (CallerKind) -> Int) -> Row {
       Row(method: "GET", target: target, answers: answers)
     }
     let (inside, outside) = ("/v1/assets/\(world.inside)", "/v1/assets/\(world.outside)")
     let (album, other) = ("/v1/collections/\(AccessFixture.album)", "/v1/collections/\(AccessFixture.other)")
-    switch kind {
-    case .health: return [get("/healthz", open(200))]
-    case .readiness: return [get("/readyz", open(200))]
-    case .authorization: return [get("/v1/authorization", open(200))]
-    case .session:
+    switch resource.path.text {
+    case "/healthz": return [get("/healthz", open(200))]
+    case "/readyz": return [get("/readyz", open(200))]
+    case "/v1/authorization": return [get("/v1/authorization", open(200))]
+    case "/v1/session":
       return [
         Row(method: "POST", target: "/v1/session", body: "{}", answers: open(400)),
         Row(method: "DELETE", target: "/v1/session", answers: open(204)),
       ]
-    case .openAPI:
+    case "/openapi.json":
       return [
         get("/openapi.json") { who in
           switch who {
@@ -152,7 +151,7 @@ struct AccessTableTests {
           }
         }
       ]
-    case .metrics:
+    case "/metrics":
       return [
         get("/metrics") { who in
           switch who {
@@ -162,7 +161,7 @@ struct AccessTableTests {
           }
         }
       ]
-    case .signedURLs:
+    case "/v1/signedURLs":
       return [
         Row(
           method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(inside)/image"}"#,
@@ -174,113 +173,113 @@ struct AccessTableTests {
           method: "POST", target: "/v1/signedURLs", body: #"{"path": "\#(other)"}"#,
           answers: reading(201, forwarded: 403, limited: 404)),
       ]
-    case .assets:
+    case "/v1/assets":
       return [
         get("/v1/assets", reading(200)),
         Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415, writeOnly: 415)),
       ]
-    case .trash: return [get("/v1/trash", writing(200))]
-    case .asset:
+    case "/v1/trash": return [get("/v1/trash", writing(200))]
+    case "/v1/assets/{localIdentifier}":
       return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]
-    case .metadata:
+    case "/v1/assets/{localIdentifier}/metadata":
       return [
         get(inside + "/metadata", reading(200, album: 200)),
         get(outside + "/metadata", reading(200, limited: 404, album: 404)),
       ]
-    case .image:
+    case "/v1/assets/{localIdentifier}/image":
       return [
         get(world.image, reading(200, image: 200, album: 200)),
         get(inside + "/image?targetSize=20x21", reading(200, album: 200)),
         get(outside + "/image?targetSize=20x20", reading(200, limited: 404, album: 404)),
       ]
-    case .collections: return [get("/v1/collections", reading(200))]
-    case .collection: return [get(album, reading(200, album: 200)), get(other, reading(200, limited: 404))]
-    case .collectionAssets:
+    case "/v1/collections": return [get("/v1/collections", reading(200))]
+    case "/v1/collections/{collection}":
+      return [get(album, reading(200, album: 200)), get(other, reading(200, limited: 404))]
+    case "/v1/collections/{collection}/assets":
       return [get(album + "/assets", reading(200, album: 200)), get(other + "/assets", reading(200, limited: 404))]
-    case .collectionChildren: return [get("/v1/collections/none/collections", reading(404))]
-    case .transientCollections:
+    case "/v1/collections/{collection}/collections": return [get("/v1/collections/none/collections", reading(404))]
+    case "/v1/transientCollections":
       return [
         Row(
           method: "POST", target: "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)"]}"#,
           answers: reading(201))
       ]
-    case .fetchResults:
+    case "/v1/fetchResults":
       return [Row(method: "POST", target: "/v1/fetchResults", body: "{}", answers: reading(201))]
-    case .fetchResult:
+    case "/v1/fetchResults/{fetchResult}":
       return [
         get("/v1/fetchResults/none", reading(404)),
         Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404)),
       ]
-    case .fetchResultAssets: return [get("/v1/fetchResults/none/assets", reading(404))]
-    case .fetchResultChanges: return [get("/v1/fetchResults/none/changes", reading(404))]
-    // What is wrong is said after it is known who asks; a stream that began would not end.
-    case .changes:
+    case "/v1/fetchResults/{fetchResult}/assets": return [get("/v1/fetchResults/none/assets", reading(404))]
+    case "/v1/fetchResults/{fetchResult}/changes": return [get("/v1/fetchResults/none/changes", reading(404))]
+    // A malformed request, because a stream would not end. Access is checked before the parameters.
+    case "/v1/changes":
       return [
         get("/v1/changes?since=none", reading(400)),
         Row(method: "POST", target: "/v1/changes", body: "{}", answers: writing(400)),
       ]
-    case .changeStream:
+    case "/v1/changes/stream":
       return [
         get("/v1/changes/stream?since=none", reading(400)), get("/v1/changes/stream?fetchResult=none", reading(404)),
       ]
-    case .requests: return [get("/v1/requests", reading(200, admin: 200))]
-    case .request:
+    case "/v1/requests": return [get("/v1/requests", reading(200, admin: 200))]
+    case "/v1/requests/{requestID}":
       return [
         get("/v1/requests/none", reading(404, admin: 404)),
         Row(method: "DELETE", target: "/v1/requests/none", answers: reading(404, admin: 404)),
       ]
-    // What is not for the caller is a part, or a member, of its own.
-    case .images:
+    // Each refused asset is a part or a member of the response.
+    case "/v1/images":
       return [
         Row(
           method: "POST", target: "/v1/images", body: #"{"assets": ["\#(world.inside)", "\#(world.outside)"]}"#,
           answers: reading(200))
       ]
-    case .cachingManagers:
+    case "/v1/cachingManagers":
       return [
         get("/v1/cachingManagers", reading(200)),
         Row(method: "POST", target: "/v1/cachingManagers", body: "{}", answers: reading(201)),
       ]
-    case .cachingManager:
+    case "/v1/cachingManagers/{cachingManager}":
       return [
         get("/v1/cachingManagers/none", reading(404)),
         Row(method: "DELETE", target: "/v1/cachingManagers/none", answers: reading(404)),
       ]
-    case .startCaching, .stopCaching:
+    case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching":
       return [
         Row(
-          method: "POST", target: "/v1/cachingManagers/default/\(kind.rawValue)",
+          method: "POST", target: resource.path.text.replacing("{cachingManager}", with: "default"),
           body: #"{"assets": ["\#(world.outside)"], "targetSize": "20x20"}"#, answers: reading(200))
       ]
-    case .stopCachingAllImages:
+    case "/v1/cachingManagers/{cachingManager}/stopCachingAllImages":
       return [
         Row(
           method: "POST", target: "/v1/cachingManagers/default/stopCachingAllImages", body: "{}",
           answers: reading(200))
       ]
-    case .window:
+    case "/v1/cachingManagers/{cachingManager}/window":
       return [
         Row(
           method: "PUT", target: "/v1/cachingManagers/default/window",
           body: #"{"assets": ["\#(world.outside)"], "visible": [0, 0], "targetSize": "20x20"}"#, answers: reading(200))
       ]
+    default: return []
     }
   }
 
-  @Test("every resource answers every kind of caller as the table says, and the table leaves nothing out")
+  @Test("every resource answers every kind of caller as the table says, and the table is complete")
   func table() throws {
     let worlds = [
       false: try AccessFixture(requiresCredential: false), true: try AccessFixture(requiresCredential: true),
     ]
-    for kind in Route.Kind.allCases {
-      var methods: Set<String> = []
+    for resource in Resource.all {
       for who in CallerKind.allCases {
         let world = try #require(worlds[!who.needsNoTokens])
-        for row in Self.rows(of: kind, in: world) {
+        for row in Self.rows(of: resource, in: world) {
           let path = try #require(row.target.split(separator: "?").first).split(separator: "/").map(String.init)
           let route = try #require(Route(path))
-          #expect(route.kind == kind, "\(row.target) is another resource's")
-          if methods.isEmpty { methods = Set(route.methods.map(\.name)).subtracting(["HEAD", "OPTIONS"]) }
+          #expect(route.resource === resource, "\(row.target) is another resource's")
           let answer = try world.ask(row, as: who)
           let expected = row.answers(who)
           #expect(answer.status == expected, "\(row.method) \(row.target) by \(who.rawValue): \(answer.json)")
@@ -292,11 +291,14 @@ struct AccessTableTests {
         }
       }
       let world = try #require(worlds[true])
-      #expect(methods == Set(Self.rows(of: kind, in: world).map(\.method)), "\(kind) has methods without a row")
+      let methods = Set(resource.endpoints.map(\.method.name))
+      #expect(
+        methods == Set(Self.rows(of: resource, in: world).map(\.method)),
+        "\(resource.path.text) has methods without a row")
     }
   }
 
-  /// What every refusal says beside its status.
+  /// Checks the fields and the body that every refusal has.
   private func check(_ answer: TestDaemon.Response, _ who: CallerKind, _ row: Row) {
     let challenge = answer["WWW-Authenticate"]
     let description = "\(row.method) \(row.target) by \(who.rawValue)"
@@ -317,7 +319,7 @@ struct AccessTableTests {
     #expect(varies == !who.needsNoTokens, "\(description)")
   }
 
-  @Test("what there is not is told to those alone who may come in")
+  @Test("only an authenticated caller learns that a resource does not exist")
   func unknown() throws {
     let world = try AccessFixture(requiresCredential: true)
     for (who, status) in [
@@ -326,7 +328,7 @@ struct AccessTableTests {
       let row = Row(method: "GET", target: "/nothing", answers: { _ in status })
       #expect(try world.ask(row, as: who).status == status, "\(who)")
     }
-    // A preflight comes without anything, and names no asset.
+    // A preflight has no credentials, and its response reveals no asset.
     #expect(try world.daemon.get("/v1/assets", method: "OPTIONS").status == 204)
   }
 }

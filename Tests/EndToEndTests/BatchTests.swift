@@ -6,8 +6,8 @@ import Testing
   import Glibc
 #endif
 
-/// `POST /v1/images`: many renditions in one answer.
-@Suite("Many renditions at once")
+/// `POST /v1/images`: many renditions in one response.
+@Suite("Batches of images")
 struct BatchTests {
   private static func picture(_ seed: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 6).pixels(width: 320, height: 240))
@@ -56,7 +56,7 @@ struct BatchTests {
     String((part.fields["image-result"] ?? "").split(separator: ",").first ?? "")
   }
 
-  @Test("each part is what its Content-Location gives alone, and carries the same entity tag")
+  @Test("each part equals the response of its Content-Location, with the same entity tag")
   func same() throws {
     let identifiers = try Self.identifiers(0..<12)
     for _ in 0..<2 {
@@ -71,14 +71,14 @@ struct BatchTests {
         #expect(part.fields["image-result"]?.contains("degraded=?0") == true)
       }
     }
-    // The second time they came from memory, in the order in which they were asked for.
+    // The second time they came from memory, in the requested order.
     let again = try Self.parts(
       identifiers.reversed(), ["targetSize": "60x50", "contentMode": "aspectFill", "quality": 71, "colorSpace": "srgb"])
     #expect(again.map(Self.asset) == identifiers.reversed())
     #expect(again.allSatisfy { $0.fields["image-result"]?.contains("source=memory") == true })
   }
 
-  @Test("what is in memory comes before what has to be made")
+  @Test("cached images come before images that have to be rendered")
   func cachedFirst() throws {
     let identifiers = try Self.identifiers(0..<12)
     for i in [3, 7, 11] { _ = try Self.shared.get("/v1/assets/\(identifiers[i])/image?targetSize=61x61") }
@@ -87,7 +87,7 @@ struct BatchTests {
     #expect(Set(parts.map(Self.asset)) == Set(identifiers))
   }
 
-  @Test("what the client has comes as an empty 304; what it does not have, whole")
+  @Test("an image that the client has is an empty 304 part; others are complete")
   func notModified() throws {
     let identifiers = try Self.identifiers(0..<3)
     let tags = try Self.parts(identifiers, ["targetSize": "62x62"]).reduce(into: [String: String]()) {
@@ -104,13 +104,13 @@ struct BatchTests {
       #expect(Self.status(part) == status, "\(ifNoneMatch)")
       #expect(part.fields["etag"] == tag && part.body.isEmpty == (status == "status=304"))
     }
-    // The quickest that there is has no entity tag.
+    // A `fastFormat` frame has no entity tag.
     let quick = try Self.parts(
       [["asset": identifiers[0], "ifNoneMatch": tag]], ["targetSize": "62x62", "deliveryMode": "fastFormat"])
     #expect(quick[0].fields["etag"] == nil && Self.status(quick[0]) == "status=200" && !quick[0].body.isEmpty)
   }
 
-  @Test("an asset that there is not, or that can't be shown, is a problem part among the others")
+  @Test("a missing asset, or one that can't be rendered, is a problem part among the others")
   func problems() throws {
     let good = try Self.identifiers(0..<2)
     let parts = try Self.parts([good[0], "nobody", try Self.shared.identifier("broken.jpg"), good[1]])
@@ -123,7 +123,7 @@ struct BatchTests {
     #expect(problem["type"] as? String == "/problems/asset-not-found" && problem["status"] as? Int == 404)
   }
 
-  @Test("the same asset twice is two parts; format=auto gives each what it needs")
+  @Test("the same asset twice is two parts; format=auto chooses the format of each part")
   func twiceAndAlpha() throws {
     let identifier = try Self.identifiers(0..<1)[0]
     let twice = try Self.parts([identifier, identifier], ["targetSize": "63x63"])
@@ -133,7 +133,7 @@ struct BatchTests {
   }
 
   @Test(
-    "what is not right is refused by its name",
+    "an invalid parameter is refused by name",
     arguments: [
       (#"{}"#, "assets"), (#"{"assets": []}"#, "assets"), (#"{"assets": "a"}"#, "assets"),
       (#"{"assets": [1]}"#, "assets"),
@@ -151,7 +151,7 @@ struct BatchTests {
     #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter, "\(body)")
   }
 
-  @Test("at most 500, and nobody who is on another site")
+  @Test("a batch has at most 500 images, and pages of other origins are refused")
   func limits() throws {
     let one = try Self.identifiers(0..<1)[0]
     let many = try Self.shared.post("/v1/images", Self.body(Array(repeating: one, count: 501)))
@@ -162,7 +162,7 @@ struct BatchTests {
     #expect(try Self.shared.post("/v1/images", Self.body([one]), type: "text/plain").status == 415)
   }
 
-  @Test("one slow photo holds back nobody, and closing the connection cancels what is left")
+  @Test("a slow image does not delay the others, and closing the connection cancels the rest")
   func slow() throws {
     let daemon = try TestDaemon(
       { files in
@@ -173,7 +173,7 @@ struct BatchTests {
     let quick = try (0..<5).map { try daemon.identifier("p\($0).jpg") }
     let slow = try daemon.identifier("slow.jpg")
     for identifier in quick.prefix(4) { _ = try daemon.get("/v1/assets/\(identifier)/image?targetSize=64x64") }
-    // The one worker has its hands full for longer than this test takes.
+    // The only worker is busy for longer than this test takes.
     for i in 0..<30 {
       Thread.detachNewThread {
         _ = try? daemon.get("/v1/assets/\(slow)/image?targetSize=max&requestID=busy-\(i)", ["Cache-Control: no-cache"])
@@ -183,7 +183,7 @@ struct BatchTests {
       let requests = try #require(try daemon.get("/v1/requests").json["requests"] as? [[String: Any]])
       return requests.compactMap { $0["requestID"] as? String }
     }
-    while try names().count < 20 { usleep(2000) }
+    try daemon.until("twenty requests are pending") { try names().count >= 20 }
     let connection = try daemon.connection()
     let body = try Self.body([slow, quick[4]] + quick.prefix(4))
     let request =
@@ -198,16 +198,19 @@ struct BatchTests {
       received += String(decoding: chunk[..<count], as: Unicode.ASCII.self)
     }
     #expect(!received.contains("/v1/assets/\(slow)/"))
-    // What is in memory is sent before the others are begun.
+    // Frames in memory are sent before the other renders begin.
     var batch: [String] = []
-    while batch.count < 2 { batch = try names().filter { !$0.hasPrefix("busy") && $0.contains(".") } }
+    try daemon.until("the rest of the batch is pending") {
+      batch = try names().filter { !$0.hasPrefix("busy") && $0.contains(".") }
+      return batch.count >= 2
+    }
     close(connection)
-    while try names().contains(where: batch.contains) { usleep(2000) }
+    try daemon.until("the batch is cancelled") { try !names().contains(where: batch.contains) }
     for i in 0..<30 { _ = try daemon.get("/v1/requests/busy-\(i)", method: "DELETE") }
   }
 
   @Test(
-    "what a client accepts is what the parts are; who takes no such answer gets none",
+    "the parts have a type that the client accepts; without an acceptable type the status is 406",
     arguments: [
       ("image/*", 200), ("image/png", 200), ("multipart/mixed", 200), ("*/*", 200),
       ("image/jpeg, multipart/*;q=0.1", 200),

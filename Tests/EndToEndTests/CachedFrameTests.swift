@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("A frame that is there already")
+@Suite("Cached frames")
 struct CachedFrameTests {
   private static func picture(_ seed: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 10).pixels(width: 640, height: 480))
@@ -14,7 +14,7 @@ struct CachedFrameTests {
 
   private static let shared: TestDaemon = {
     do {
-      // What is in memory is looked at here, and how it is made first should not depend on what is on disk.
+      // This suite tests the memory cache. Without a disk cache, the first frame is always rendered.
       return try TestDaemon({ try $0.put(picture(1), "a.jpg") }, arguments: ["--set", "cache.diskBytes=0"])
     } catch {
       fatalError("no daemon: \(error)")
@@ -25,7 +25,7 @@ struct CachedFrameTests {
     "/v1/assets/\(try shared.identifier("a.jpg"))/image?\(query)"
   }
 
-  @Test("the second answer is the first, from memory, under a name of its own")
+  @Test("the second response equals the first, comes from memory, and has its own request identifier")
   func again() throws {
     let target = try Self.target("targetSize=101x101")
     let answers = try (0..<3).map { _ in try Self.shared.get(target) }
@@ -40,14 +40,14 @@ struct CachedFrameTests {
     #expect(answers[2]["Date"] != nil && answers[2]["Connection"] == "close")
   }
 
-  @Test("HEAD of it is GET without the body, and in HTTP/1.0 it is the same")
+  @Test("HEAD of a cached frame is GET without the body, also in HTTP/1.0")
   func head() throws {
     let target = try Self.target("targetSize=102x102")
     let first = try Self.shared.get(target)
     let head = try Self.shared.get(target, method: "HEAD")
     #expect(head.status == 200 && head.body.isEmpty && head["Content-Length"] == String(first.body.count))
     #expect(head["ETag"] == first["ETag"] && head.result("source") == "memory")
-    // Asked for in other words the frame is the same, though no answer is prepared; one that is not there is not rendered.
+    // Another spelling of the request finds the same frame without a prepared response; no other frame is rendered.
     let other = try Self.shared.get(Self.target("targetSize=102x900"), method: "HEAD")
     #expect(other.status == 200 && other["Content-Length"] == String(first.body.count) && other.body.isEmpty)
     #expect(other["ETag"] == first["ETag"] && other.result("source") == "memory")
@@ -57,7 +57,7 @@ struct CachedFrameTests {
     #expect(old.body == first.body && old.result("source") == "memory")
   }
 
-  @Test("conditions are answered from it as they are without it")
+  @Test("conditional requests get the same answer with and without a cached frame")
   func conditions() throws {
     let target = try Self.target("targetSize=103x103")
     let tag = try #require(try Self.shared.get(target)["ETag"])
@@ -77,7 +77,7 @@ struct CachedFrameTests {
     }
   }
 
-  @Test("what differs by Accept is kept apart")
+  @Test("frames in different formats are cached separately for each Accept field")
   func accept() throws {
     let target = try Self.target("targetSize=104x104")
     for _ in 0..<2 {
@@ -89,7 +89,7 @@ struct CachedFrameTests {
     }
   }
 
-  @Test("a name that is not ours gets nothing, whatever is kept")
+  @Test("an unknown host name is refused, even for a cached frame")
   func hosts() throws {
     let target = try Self.target("targetSize=105x105")
     for _ in 0..<2 { #expect(try Self.shared.get(target).status == 200) }
@@ -97,7 +97,7 @@ struct CachedFrameTests {
     #expect(try TestDaemon.parsed(raw).status == 421)
   }
 
-  @Test("the person at this machine can have it made anew; nobody else can")
+  @Test("Cache-Control: no-cache renders again for a local caller only")
   func fresh() throws {
     let target = try Self.target("targetSize=106x106")
     for _ in 0..<2 { _ = try Self.shared.get(target) }
@@ -106,7 +106,7 @@ struct CachedFrameTests {
     #expect(try Self.shared.get(target, ["Cache-Control: max-age=0"]).result("source") == "memory")
   }
 
-  @Test("two frames become one where the final one is there")
+  @Test("opportunistic delivery is a single part when the final frame is cached")
   func opportunistic() throws {
     _ = try Self.shared.get(try Self.target("targetSize=107x107"))
     let answer = try Self.shared.get(try Self.target("targetSize=107x107&deliveryMode=opportunistic"))
@@ -114,7 +114,7 @@ struct CachedFrameTests {
     #expect(parts.count == 1 && parts[0].fields["image-result"]?.contains("source=memory") == true)
   }
 
-  @Test("without room for frames in memory they come from disk, and without that each is made anew")
+  @Test("without memory for frames they come from disk, and without that each is rendered again")
   func noCache() throws {
     for (settings, second) in [([], "disk"), (["--set", "cache.diskBytes=0"], "original")] {
       let daemon = try TestDaemon(
@@ -127,7 +127,7 @@ struct CachedFrameTests {
     }
   }
 
-  @Test("more frames than there is room for: the last are there, the first are not, and none is wrong")
+  @Test("when the cache is full, the oldest frames are evicted and every response is still correct")
   func eviction() throws {
     let daemon = try TestDaemon(
       { try $0.put(Self.picture(1), "a.jpg") },
@@ -144,7 +144,7 @@ struct CachedFrameTests {
   }
 
   @Test(
-    "a picture that was changed is never answered with the old one once its change is known", arguments: [true, false])
+    "once a change of a picture is known, its old frame is never sent", arguments: [true, false])
   func changed(_ byDaemon: Bool) throws {
     let daemon = try TestDaemon(
       { try $0.put(Self.picture(1), "a.jpg") }, arguments: ["--set", "scan.intervalSeconds=0"])
@@ -157,14 +157,17 @@ struct CachedFrameTests {
     } else {
       #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
     }
-    // The daemon hears of it in its own time.
+    // The daemon notices the change after a while.
     var after = try daemon.get(target)
-    for _ in 0..<100_000 where after.body == before[0].body { after = try daemon.get(target) }
+    try daemon.until("the image is the changed one") {
+      after = try daemon.get(target)
+      return after.body != before[0].body
+    }
     #expect(after.status == 200 && after.body != before[0].body && after["ETag"] != before[0]["ETag"])
     #expect(try daemon.get(target, ["If-None-Match: \(before[0]["ETag"] ?? "")"]).status == 200)
   }
 
-  @Test("parts of a picture")
+  @Test("byte ranges of a cached frame")
   func ranges() throws {
     let target = try Self.target("targetSize=108x108")
     let whole = try Self.shared.get(target)

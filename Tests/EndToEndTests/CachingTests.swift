@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Caching managers and their windows through HTTP.
-@Suite("Caching managers through HTTP")
+@Suite("Caching managers over HTTP")
 struct CachingTests {
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(
@@ -32,12 +32,14 @@ struct CachingTests {
     "[" + identifiers.map { "\"\($0)\"" }.joined(separator: ",") + "]"
   }
 
-  /// A manager once it has nothing left to do.
+  /// The state of a manager when nothing is pending.
   private static func settled(_ id: String, _ daemon: TestDaemon = shared) throws -> [String: Any] {
-    while true {
-      let state = try daemon.get("/v1/cachingManagers/\(id)").json
-      if state["pending"] as? Int == 0 { return state }
+    var state: [String: Any] = [:]
+    try daemon.until("the manager has nothing left to prepare") {
+      state = try daemon.get("/v1/cachingManagers/\(id)").json
+      return state["pending"] as? Int == 0
     }
+    return state
   }
 
   private static func metric(_ name: String, _ daemon: TestDaemon = shared) throws -> Double? {
@@ -47,7 +49,7 @@ struct CachingTests {
     }
   }
 
-  @Test("what was started is a memory hit at the first request, counted as used, and let go of when stopped")
+  @Test("a prepared image is a memory hit at the first request, counts as used, and is released when stopped")
   func start() throws {
     let id = try Self.manager()
     let identifiers = try (0..<3).map { try Self.shared.identifier(String(format: "p%02d.jpg", $0)) }
@@ -62,11 +64,11 @@ struct CachingTests {
     #expect(state["hitRate"] is NSNull && (state["bytes"] as? Int ?? 0) > 0)
     let image = "/v1/assets/\(identifiers[0])/image?targetSize=40x40&contentMode=aspectFill"
     #expect(try Self.shared.get(image).result("source") == "memory")
-    // The second one is a prepared answer.
+    // The second one is a prepared response.
     #expect(try Self.shared.get(image).result("source") == "memory")
     let stop = try Self.shared.post(
       "/v1/cachingManagers/\(id)/stopCaching", #"{"assets": \#(Self.list(identifiers)), "targetSize": "40x40"}"#)
-    #expect(stop.json["stopped"] as? Int == 0, "another mode is something else")
+    #expect(stop.json["stopped"] as? Int == 0, "another content mode is a separate entry")
     let all = try Self.shared.post("/v1/cachingManagers/\(id)/stopCachingAllImages", "{}")
     #expect(all.status == 200 && all.json["pinned"] as? Int == 0)
     state = try Self.settled(id)
@@ -76,7 +78,9 @@ struct CachingTests {
     #expect(try Self.metric("photod_preheat_wasted_total").map { $0 >= 2 } == true)
   }
 
-  @Test("a window over a fetch result, a collection and a list", arguments: ["fetchResult", "collection", "assets"])
+  @Test(
+    "a window covers a range of a fetch result, a collection or a list",
+    arguments: ["fetchResult", "collection", "assets"])
   func window(_ kind: String) throws {
     let id = try Self.manager()
     let handle = try Self.shared.post("/v1/fetchResults", #"{"sortDescriptors": "originalFilename"}"#)
@@ -109,7 +113,7 @@ struct CachingTests {
   }
 
   @Test(
-    "what was started is a hit however it is asked for",
+    "a prepared image is a hit for every equivalent request",
     arguments: [
       "contentMode=aspectFill&targetSize=44x44", "deliveryMode=opportunistic", "deliveryMode=fastFormat",
       "deliveryMode=opportunistic&allowSecondaryDegradedImage=true&multipart=replace", "quality=82", "format=jpeg",
@@ -132,7 +136,7 @@ struct CachingTests {
       (answer["Image-Result"] ?? String(decoding: answer.body, as: UTF8.self)).contains("source=memory"), "\(asked)")
   }
 
-  @Test("what is started with options is stopped with the same ones, put however one likes")
+  @Test("stopping takes the same options as starting, in any equivalent form")
   func options() throws {
     let id = try Self.manager()
     let identifier = try Self.shared.identifier("p31.jpg")
@@ -154,7 +158,7 @@ struct CachingTests {
     }
   }
 
-  @Test("of nothing nothing is started, stopped or shown")
+  @Test("an empty list starts, stops and shows nothing")
   func nothing() throws {
     let id = try Self.manager()
     for (name, member) in [("startCaching", "started"), ("stopCaching", "stopped")] {
@@ -172,7 +176,7 @@ struct CachingTests {
     #expect(beyond.status == 200)
   }
 
-  @Test("a window over an album moves with what it shows, and ends with the album")
+  @Test("a window over an album follows the visible range, and ends when the album is deleted")
   func album() throws {
     let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
     let identifiers = try (0..<40).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
@@ -192,24 +196,26 @@ struct CachingTests {
         method: "PUT"
       ).json
     }
-    /// The window once it begins there, and what was prepared by then.
+    /// Waits until the window begins at that position; returns it and the number of prepared frames.
     func window(from start: Int) throws -> [Int] {
-      while true {
+      var found: [Int] = []
+      try daemon.until("the window begins at \(start)") {
         let state = try Self.settled("default", daemon)
-        if let window = state["window"] as? [String: Any], window["start"] as? Int == start,
+        guard let window = state["window"] as? [String: Any], window["start"] as? Int == start,
           window["leftOut"] as? Int == 0
-        {
-          return [window["end"] as? Int ?? -2, window["ready"] as? Int ?? -2, state["prepared"] as? Int ?? -2]
-        }
+        else { return false }
+        found = [window["end"] as? Int ?? -2, window["ready"] as? Int ?? -2, state["prepared"] as? Int ?? -2]
+        return true
       }
+      return found
     }
     _ = try put(10, 19)
     #expect(try window(from: 10) == [19, 10, 10])
-    // What is on screen stays there, and is not made again.
+    // Visible assets stay visible and are not rendered again.
     let more = Self.list(identifiers[30..<33])
     _ = try perform(#"{"type": "insertAssets", "collection": "\#(album)", "assets": \#(more), "index": 0}"#)
     #expect(try window(from: 13) == [22, 10, 10])
-    // What goes makes room for what comes behind.
+    // The removed assets make room for the ones after them.
     let gone = Self.list(identifiers[8..<12])
     _ = try perform(#"{"type": "removeAssets", "collection": "\#(album)", "assets": \#(gone)}"#)
     #expect(try window(from: 11) == [20, 10, 12])
@@ -217,7 +223,7 @@ struct CachingTests {
       let image = try daemon.get("/v1/assets/\(identifiers[index])/image?targetSize=30x30")
       #expect(image.result("source") == "memory", "\(index)")
     }
-    // The client says otherwise, by the list as it is now, at once.
+    // The client reports its range again, which refers to the current list.
     _ = try perform(#"{"type": "insertAssets", "collection": "\#(album)", "assets": \#(gone), "index": 0}"#)
     #expect(try put(0, 3)["start"] as? Int == 0)
     #expect(try window(from: 0)[0] == 3)
@@ -226,14 +232,14 @@ struct CachingTests {
       #expect(image.result("source") == "memory", "\(index)")
     }
     _ = try perform(#"{"type": "deleteCollection", "collection": "\#(album)"}"#)
-    while true {
+    try daemon.until("the window has ended") {
       let state = try Self.settled("default", daemon)
-      if state["window"] is NSNull, state["pinned"] as? Int == 0 { break }
+      return state["window"] is NSNull && state["pinned"] as? Int == 0
     }
     #expect(try put(0, 3)["status"] as? Int == 404)
   }
 
-  @Test("a window over a fetch result stays where it is, loses what is deleted, and ends with the fetch result")
+  @Test("a window over a fetch result keeps its place, drops deleted assets, and ends with the fetch result")
   func handle() throws {
     let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
     let made = try daemon.post("/v1/fetchResults", #"{"sortDescriptors": "originalFilename"}"#)
@@ -245,17 +251,19 @@ struct CachingTests {
     #expect(try Self.settled("default", daemon)["ready"] as? Int == 10)
     for name in ["p02.jpg", "p12.jpg"] { try FileManager.default.removeItem(atPath: daemon.library + "/" + name) }
     daemon.signal(SIGHUP)
-    while try Self.settled("default", daemon)["ready"] as? Int != 9 {}
+    try daemon.until("the deleted asset is released") { try Self.settled("default", daemon)["ready"] as? Int == 9 }
     let state = try Self.settled("default", daemon)
     let window = try #require(state["window"] as? [String: Any])
     #expect(window["start"] as? Int == 10 && window["end"] as? Int == 19 && window["leftOut"] as? Int == 1)
     #expect(state["prepared"] as? Int == 10)
     #expect(try daemon.get("/v1/fetchResults/\(handle)", method: "DELETE").status == 204)
-    while try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int != 0 {}
+    try daemon.until("nothing is pinned") {
+      try daemon.get("/v1/cachingManagers/default").json["pinned"] as? Int == 0
+    }
     #expect(try daemon.get("/v1/cachingManagers/default").json["window"] is NSNull)
   }
 
-  @Test("everyone has a manager of the name default")
+  @Test("every caller has its own manager named default")
   func standard() throws {
     let daemon = try Self.daemon()
     let identifier = try daemon.identifier("p00.jpg")
@@ -263,7 +271,7 @@ struct CachingTests {
     _ = try daemon.post(
       "/v1/cachingManagers/default/startCaching", #"{"assets": ["\#(identifier)"], "targetSize": "20x20"}"#)
     #expect(try Self.settled("default", daemon)["ready"] as? Int == 1)
-    // Somebody else's is another.
+    // Another caller has a different default manager.
     let others = try daemon.get("/v1/cachingManagers/default", ["Via: 1.1 x"])
     #expect(others.status == 200 && others.json["pinned"] as? Int == 0)
     let all = try #require(try daemon.get("/v1/cachingManagers").json["cachingManagers"] as? [[String: Any]])
@@ -273,7 +281,7 @@ struct CachingTests {
     #expect(try Self.metric("photod_frame_cache_pinned_bytes", daemon) == 0)
   }
 
-  @Test("limits are answered with 429, and what is left out is named")
+  @Test("exceeded limits are answered with 429, and the assets that were left out are named")
   func limits() throws {
     let daemon = try Self.daemon(["--set", "caching.managersPerCaller=2", "--set", "caching.assetsPerManager=3"])
     let ids = try (0..<2).map { _ in try Self.manager(daemon) }
@@ -292,7 +300,7 @@ struct CachingTests {
   }
 
   @Test(
-    "what is not right is refused by its name",
+    "an invalid parameter is refused by name",
     arguments: [
       (#"{"visible": [0, 1]}"#, "fetchResult", 400), (#"{"assets": ["a"]}"#, "visible", 400),
       (#"{"assets": ["a"], "collection": "b", "visible": [0, 1]}"#, "fetchResult", 400),
@@ -309,7 +317,7 @@ struct CachingTests {
     #expect(answer.status == status && (answer.json["parameter"] as? String ?? "") == parameter, "\(body)")
   }
 
-  @Test("managers that there are not")
+  @Test("an unknown manager is 404")
   func unknown() throws {
     for (method, path) in [
       ("GET", ""), ("DELETE", ""), ("POST", "/startCaching"), ("POST", "/stopCaching"),
@@ -324,7 +332,7 @@ struct CachingTests {
     }
   }
 
-  @Test("a window follows the library: a picture that changed is prepared anew, one that went is let go of")
+  @Test("a window prepares a changed picture again, and releases a deleted one")
   func changes() throws {
     let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
     let identifiers = try (0..<40).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
@@ -335,9 +343,9 @@ struct CachingTests {
       JPEGFile { _ in }.encoded(Scene(seed: 99).pixels(width: 96, height: 72)), "p01.jpg")
     try FileManager.default.removeItem(atPath: daemon.library + "/p02.jpg")
     daemon.signal(SIGHUP)
-    while true {
+    try daemon.until("the changed picture is prepared and the deleted one is released") {
       let state = try Self.settled("default", daemon)
-      if state["prepared"] as? Int == 11, state["ready"] as? Int == 9 { break }
+      return state["prepared"] as? Int == 11 && state["ready"] as? Int == 9
     }
     let image = try daemon.get("/v1/assets/\(identifiers[1])/image?targetSize=30x30")
     #expect(image.result("source") == "memory")

@@ -2,20 +2,7 @@ import Foundation
 import GRDB
 import Testing
 
-/// A sequence of numbers that is the same in each run (Steele, Lea, Flood: SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
-/// What a catalogue holds whose writer was killed, if it is sound.
+/// The contents of a catalogue whose writer was killed, if it is intact.
 struct CatalogueIntegrity {
   /// By inode: names change, and so do contents.
   var identifiers: [Int64: String] = [:]
@@ -35,8 +22,10 @@ struct CatalogueIntegrity {
     let wrong = try Int.fetchOne(
       db,
       sql: """
-        SELECT count(*) FROM counter WHERE value <> (
-          SELECT count(*) FROM asset WHERE asset.listing = counter.listing AND asset.counted >> counter.bit & 1)
+        SELECT count(*) FROM counter WHERE library = 0 AND (assets, favorites, videos, hidden, images) IS NOT (
+          SELECT count(*), coalesce(sum(isFavorite), 0), coalesce(sum(mediaType = 2), 0), coalesce(sum(isHidden), 0),
+            coalesce(sum(mediaType = 1), 0)
+          FROM asset WHERE asset.listing = counter.listing)
         """)
     #expect(wrong == 0, "\(comment): counters")
     #expect(
@@ -52,7 +41,7 @@ struct CatalogueIntegrity {
 }
 
 extension TestDaemon.Folders {
-  /// Looks into the catalogue, or writes to it, as another process would.
+  /// Reads or writes the catalogue as another process would.
   func catalogue<Value>(_ body: (Database) throws -> Value) throws -> Value {
     var configuration = Configuration()
     configuration.busyMode = .timeout(20)

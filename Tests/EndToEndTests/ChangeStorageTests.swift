@@ -1,6 +1,6 @@
-import AssetLibrary
 import Foundation
 import GRDB
+import LibraryCatalogue
 import PhotoFixtures
 import PhotoModel
 import Testing
@@ -11,8 +11,8 @@ import Testing
   import Glibc
 #endif
 
-/// Change lists for which there is no room, or that may not be written.
-@Suite("Change lists and the disk")
+/// Change lists on a full or read-only disk.
+@Suite("Change lists and storage faults")
 struct ChangeStorageTests {
   private struct StorageFixture {
     let folders: TestDaemon.Folders
@@ -44,9 +44,9 @@ struct ChangeStorageTests {
       try perform(#"{"type": "restoreAsset", "asset": "\#(assets[index])"}"#)
     }
 
-    /// All that a list could change.
+    /// Everything that a change list can change.
     func state() throws -> [String] {
-      // Placeholders come in their own time.
+      // Placeholders are made in the background.
       let assets = try daemon.get("/v1/assets?fields=localIdentifier,revision,isFavorite")
       let collections = try daemon.get("/v1/collections?type=album&limit=1000")
       let trash = try daemon.get("/v1/trash")
@@ -65,7 +65,7 @@ struct ChangeStorageTests {
   }
 
   @Test(
-    "a catalogue without room answers 507, nothing has changed, and it goes on once there is room",
+    "a full disk answers 507, nothing changes, and changes work again once there is space",
     .enabled(if: TemporaryFileSystem.canMount))
   func full() throws {
     var disk: TemporaryFileSystem?
@@ -84,7 +84,7 @@ struct ChangeStorageTests {
     let before = try world.state()
     #expect(
       try (world.daemon.get("/v1/collections?type=album&limit=1000").json["collections"] as? [Any])?.count == done)
-    // Its intents can't be written: not one file has moved.
+    // The intents can't be written, so no file has moved.
     for answer in [try world.delete(1), try world.restore(0)] {
       #expect(answer.status == 507 && answer.json["type"] as? String == "/problems/insufficient-storage")
     }
@@ -96,7 +96,7 @@ struct ChangeStorageTests {
   }
 
   @Test(
-    "a library that may only be read keeps its files, by 409; what is of the catalogue alone is changed",
+    "a read-only library refuses file changes with 409, and accepts changes of the catalogue",
     arguments: ["its setting", "its disk"])
   func readOnly(_ why: String) throws {
     var disk: TemporaryFileSystem?
@@ -119,7 +119,7 @@ struct ChangeStorageTests {
     try disk?.remount(readOnly: false)
   }
 
-  @Test("a catalogue that may not be written is a library that may only be read; one that fails is an error of ours")
+  @Test("a read-only catalogue is reported as a read-only library, and a failing one as an internal error")
   func catalogue() {
     func problem(_ reason: AssetSourceError) -> Problem { Problem(ChangeListError(.source(reason))) }
     #expect(problem(.storageFailed(.readOnly, "")) == .libraryReadOnly)

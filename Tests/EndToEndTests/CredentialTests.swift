@@ -5,7 +5,7 @@ import PhotoFixtures
 import Testing
 
 /// Tokens, sessions and signed URLs over real sockets.
-@Suite("What callers come with")
+@Suite("Credentials")
 struct CredentialTests {
   private static let photo = JPEGFile {
     $0.exif = EXIFBlock {
@@ -38,7 +38,7 @@ struct CredentialTests {
 
   // MARK: Tokens
 
-  @Test("a token is made and revoked while the daemon serves, and says of itself what it is")
+  @Test("tokens are created and revoked while the daemon runs, and are listed with their properties")
   func tokens() throws {
     let (daemon, _, _) = try Self.daemon()
     #expect(try daemon.get("/v1/authorization").json["status"] as? String == "authorized")
@@ -64,7 +64,7 @@ struct CredentialTests {
     #expect(try daemon.get("/v1/assets").status == 401)
   }
 
-  @Test("the command line says what is wrong, and prints nothing but the token where a program reads")
+  @Test("token commands report errors, and print only the token to a pipe")
   func commandLine() throws {
     let (daemon, inside, _) = try Self.daemon()
     let common = ["--library", daemon.library, "--data", daemon.data]
@@ -90,20 +90,20 @@ struct CredentialTests {
     return try #require(albums?.first?["localIdentifier"] as? String)
   }
 
-  @Test("without tokens only loopback is listened at; with one, any address")
+  @Test("without tokens the daemon listens on loopback only; with a token, on any address")
   func listening() throws {
     let (daemon, _, _) = try Self.daemon()
     let serve = ["serve", "--library", daemon.library, "--data", daemon.data, "--listen", "0.0.0.0:0"]
     let refused = try TestDaemon.run(serve)
     #expect(refused.status != 0 && refused.error.contains("photod token create"))
     _ = try daemon.token(["create"])
-    // The port is taken, which is as far as it gets; by then it has asked.
+    // The port is taken, so it fails there; it checks the tokens before that.
     let taken = try TestDaemon.run(serve.dropLast() + ["0.0.0.0:\(daemon.port)"])
     #expect(taken.status != 0 && !taken.error.contains("photod token create"), "\(taken.error)")
   }
 
   @Test(
-    "a bearer token has one form, in one place",
+    "a bearer token is accepted in the Authorization field only, in one form",
     arguments: [
       ("Authorization: bearer TOKEN", 200), ("Authorization: BEARER   TOKEN", 200), ("Authorization: Bearer", 401),
       ("Authorization: Bearer TOKEN x", 401), ("Authorization: Bearer \"TOKEN\"", 401), ("Authorization: TOKEN", 401),
@@ -116,7 +116,7 @@ struct CredentialTests {
     for target in ["/v1/assets", "/v1/assets/\(inside)/image?targetSize=16x16"] {
       for _ in 0..<2 {
         let answer = try daemon.get(target, [field.replacing("TOKEN", with: secret)])
-        // Those that are no good are asked too often here, which is told in its own way.
+        // Invalid credentials fail too often in this test and get 429.
         #expect(answer.status == status || status == 401 && answer.status == 429, "\(field)")
       }
     }
@@ -134,7 +134,7 @@ struct CredentialTests {
 
   // MARK: What is prepared
 
-  @Test("whoever may see a cached frame is answered from memory, and nobody else is, however they come")
+  @Test("only callers that may see a cached frame get it from memory, whatever their credential")
   func prepared() throws {
     let (daemon, inside, outside) = try Self.daemon()
     let limited = try daemon.makeToken("read", ["--limit-to", "album"])
@@ -156,7 +156,7 @@ struct CredentialTests {
       (near, [TestDaemon.bearer(limited)], 200), (near, ["Cookie: a=b; \(cookie); c=d"], 200),
       (near, ["Cookie: \(cookie)", "Sec-Fetch-Site: same-origin"], 200), (signed, [], 200),
     ] {
-      // The first has it rendered or found, the second prepared.
+      // The first response is rendered or found, the second one prepared.
       for _ in 0..<2 { #expect(try daemon.get(target, fields).status == status) }
       let before = try answers()
       for _ in 0..<3 { #expect(try daemon.get(target, fields).status == status) }
@@ -173,14 +173,14 @@ struct CredentialTests {
       for _ in 0..<2 { #expect(try daemon.get(target, fields).status == status, "\(target) \(fields)") }
       #expect(try answers() == before)
     }
-    // What is asked for is taken from the limited one's sight: it is gone with the next request.
+    // The asset leaves the album of the limited token, which then no longer finds it.
     try daemon.script("catalogue.sqlite", "DELETE FROM member;")
     try daemon.until("the frame is out of sight") { try daemon.get(near, [TestDaemon.bearer(limited)]).status == 404 }
     #expect(try daemon.get(near, ["Cookie: \(cookie)"]).status == 404)
     #expect(try daemon.get(near, [TestDaemon.bearer(full)]).status == 200)
   }
 
-  @Test("a token that is revoked is shown nothing more, not what was prepared for it either, and nor is what it signed")
+  @Test("a revoked token gets nothing more, not even prepared responses, and its signed URLs end")
   func revoked() throws {
     let (daemon, inside, _) = try Self.daemon()
     let secret = try daemon.makeToken("read", ["--name", "phone"])
@@ -199,7 +199,7 @@ struct CredentialTests {
     #expect(try daemon.get(signed).status == 403)
   }
 
-  @Test("Cache-Control: no-cache renders anew for an administrator, and for nobody else who has a token")
+  @Test("of callers with a token, only an administrator can force a new rendering by Cache-Control: no-cache")
   func noCache() throws {
     let (daemon, inside, _) = try Self.daemon()
     let admin = try daemon.makeToken("read,admin")
@@ -212,7 +212,7 @@ struct CredentialTests {
     #expect(try source(admin) == "original" && source(reader) == "memory")
   }
 
-  @Test("a caching manager is its maker's, and an administrator's who sees everything; to others it is none")
+  @Test("a caching manager exists for its owner and for administrators who see everything, and for no one else")
   func cachingManagers() throws {
     let (daemon, _, _) = try Self.daemon()
     let tokens = try [
@@ -232,7 +232,7 @@ struct CredentialTests {
     }
   }
 
-  @Test("a request is its maker's, and an administrator's who sees everything; to others it is none")
+  @Test("a request exists for its owner and for administrators who see everything, and for no one else")
   func requests() throws {
     let (daemon, inside, outside) = try Self.daemon()
     let tokens = try [
@@ -248,7 +248,7 @@ struct CredentialTests {
         #expect(try daemon.ask("DELETE", "/v1/requests/\(name)", [TestDaemon.bearer(secret)]).status == 404)
       }
     }
-    // What a session makes is its token's.
+    // Objects that a session creates belong to its token.
     let signedIn = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(tokens[0])"}"#)
     let cookie = try #require(signedIn["Set-Cookie"]?.split(separator: ";").first)
     #expect(try daemon.get("/v1/requests/far", ["Cookie: \(cookie)"]).status == 200)
@@ -256,7 +256,7 @@ struct CredentialTests {
 
   // MARK: Sessions
 
-  @Test("a browser signs in, and its cookie is good for pages of this site alone, until it signs out")
+  @Test("a browser session's cookie works for pages of this site only, until sign-out")
   func session() throws {
     let (daemon, inside, _) = try Self.daemon(["--set", "trustedProxies=127.0.0.1"])
     let secret = try daemon.makeToken()
@@ -277,7 +277,7 @@ struct CredentialTests {
         #expect(try daemon.get(target, [cookie, stranger]).status == 401, "\(stranger)")
       }
     }
-    // A page of another site can't have anything made in its visitor's name.
+    // A page of another site can't create anything with its visitor's session.
     for stranger in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
       #expect(try daemon.ask("POST", "/v1/fetchResults", [cookie, stranger], body: "{}").status == 403)
       #expect(try daemon.ask("POST", "/v1/session", [stranger], body: #"{"token": "\#(secret)"}"#).status == 403)
@@ -290,7 +290,7 @@ struct CredentialTests {
   }
 
   @Test(
-    "who fails again and again is slowed and others are not, nor is who comes with something good; no log tells secrets"
+    "repeated failures slow one caller only, unless its credential is valid; no secret is logged"
   )
   func failures() throws {
     let log = FileManager.default.temporaryDirectory.appending(path: "photod-log-\(UUID().uuidString)").path
@@ -306,13 +306,13 @@ struct CredentialTests {
       Int(try signIn(wrong, "2001:db8::1")["Retry-After"] ?? "") ?? 0 >= 4
     }
     let refused = try signIn(secret, "2001:db8::ffff")
-    #expect(refused.status == 429 && Int(refused["Retry-After"] ?? "") ?? 0 > 0, "not heard for a while")
-    #expect(try signIn(secret, "2001:db8:0:1::1").status == 201, "another network's")
+    #expect(refused.status == 429 && Int(refused["Retry-After"] ?? "") ?? 0 > 0, "the client has to wait")
+    #expect(try signIn(secret, "2001:db8:0:1::1").status == 201, "a client of another network")
     #expect(try signIn(secret, "192.0.2.1").status == 201)
     let client = "X-Forwarded-For: 2001:db8::1"
     #expect(try daemon.get("/v1/assets", [client, TestDaemon.bearer(secret)]).status == 200)
     #expect(try daemon.get("/v1/assets", [client, TestDaemon.bearer(wrong)]).status == 429)
-    #expect(try daemon.get("/v1/assets", [client]).status == 401, "nothing sent is no attempt")
+    #expect(try daemon.get("/v1/assets", [client]).status == 401, "no credentials, no attempt")
     let written = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
     #expect(written.contains("refused") && written.contains("2001:db8::"))
     #expect(!written.contains(wrong.dropFirst(7)) && !written.contains(secret.dropFirst(7)))
@@ -321,7 +321,7 @@ struct CredentialTests {
   // MARK: Signed URLs
 
   @Test(
-    "a signed URL opens one image as it was signed, for who has no token, and whatever is changed of it opens nothing")
+    "a signed URL opens one image as signed, without a token; any change of it is refused")
   func signedImage() throws {
     let (daemon, inside, outside) = try Self.daemon()
     let secret = try daemon.makeToken("read,location,admin")
@@ -335,8 +335,8 @@ struct CredentialTests {
     #expect(try daemon.get(url, ["Range: bytes=0-9"]).status == 206)
     let (start, query) = (url.prefix { $0 != "?" }, url.drop { $0 != "?" }.dropFirst())
     let turned = query.split(separator: "&").reversed().joined(separator: "&")
-    #expect(try daemon.get("\(start)?\(turned)").status == 200, "the order says nothing")
-    #expect(try daemon.get(url.replacing("/image", with: "/%69mage")).status == 200, "nor how it is escaped")
+    #expect(try daemon.get("\(start)?\(turned)").status == 200, "the order of parameters does not matter")
+    #expect(try daemon.get(url.replacing("/image", with: "/%69mage")).status == 200, "escaping does not matter")
     for changed in [
       url.replacing("20x20", with: "30x30"), url.replacing("format=jpeg", with: "format=png"),
       url.replacing(inside, with: outside), url.replacing("/image", with: ""),
@@ -366,7 +366,7 @@ struct CredentialTests {
     #expect(try daemon.get(url).status == 200)
   }
 
-  @Test("a signed album opens its list, page by page, and its pictures, and tells no places")
+  @Test("a signed album opens its pages and its pictures, without locations")
   func signedAlbum() throws {
     let (daemon, inside, outside) = try Self.daemon()
     let secret = try daemon.makeToken("read,location")
@@ -396,7 +396,7 @@ struct CredentialTests {
     #expect(try daemon.get("/v1/collections/album/assets?predicate=latitude%20%3E%201&" + signature).status == 400)
   }
 
-  @Test("keys are rotated: what the last one signed stays good, what the one before it did does not")
+  @Test("after a rotation, URLs signed with the previous key are valid, and those of the key before are not")
   func rotation() throws {
     let (daemon, inside, _) = try Self.daemon()
     _ = try daemon.makeToken()
@@ -413,14 +413,14 @@ struct CredentialTests {
     #expect(try daemon.get(second).status == 200)
   }
 
-  @Test("a signed album of somebody limited goes with what they see")
+  @Test("a signed album ends when its limited issuer may no longer see it")
   func limitedIssuer() throws {
     let (daemon, inside, _) = try Self.daemon()
     let other = try daemon.makeToken("read", ["--limit-to", "album"])
     let url = try sign(daemon, other, "/v1/collections/album")
     let signature = url.drop { $0 != "?" }.dropFirst()
     #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 200)
-    // What it may see is made another, as no command does.
+    // Changes the token's collections, which no command can do.
     try daemon.script("access.sqlite", "UPDATE token SET collections = 'elsewhere';")
     try daemon.until("it sees something else") { try daemon.get(url).status == 403 }
     #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 403)
@@ -428,7 +428,7 @@ struct CredentialTests {
 
   // MARK: Hosts
 
-  @Test("a page that points its own name at the daemon is refused, whatever it comes with")
+  @Test("DNS rebinding: a request for an unknown host is refused, whatever its credential")
   func rebinding() throws {
     let (daemon, inside, _) = Self.shared
     let secret = Self.sharedSecret

@@ -8,9 +8,9 @@ import Testing
   import Glibc
 #endif
 
-/// What pages of other origins may do, by the setting that lists them. A new kind of route has to get its rows in
-/// `unsafe(_:)`, or the tests do not compile.
-@Suite("What pages of other origins may do")
+/// What pages of other origins may do, by the setting that lists them. A new unsafe endpoint needs a row in
+/// `unsafe(_:)`, or the test fails.
+@Suite("Pages of other origins")
 struct CrossOriginWriteTests {
   private static let reader = "Origin: https://reader.example"
   private static let writer = "Origin: https://writer.example"
@@ -35,74 +35,55 @@ struct CrossOriginWriteTests {
   private struct Row {
     let method: String
     let target: String
-    /// The answer to one who may ask for it.
+    /// The response to a page that may send the request.
     let status: Int
-    /// Whether a page that may only read may.
+    /// Whether a page of an origin in `corsOrigins` may send it.
     let isReading: Bool
     var body: String? = "{}"
   }
 
-  /// Every unsafe method of a kind of route.
-  private static func unsafe(_ kind: Route.Kind) -> [Row] {
+  /// The unsafe methods of a resource.
+  private static func unsafe(_ resource: Resource) -> [Row] {
     func manager(_ name: String, _ method: String = "POST", _ status: Int = 400) -> Row {
       Row(method: method, target: "/v1/cachingManagers/default/\(name)", status: status, isReading: true)
     }
-    switch kind {
-    case .assets:
+    switch resource.path.text {
+    case "/v1/assets":
       return [Row(method: "POST", target: "/v1/assets", status: 415, isReading: false, body: "no picture")]
-    case .changes: return [Row(method: "POST", target: "/v1/changes", status: 400, isReading: false)]
-    case .signedURLs: return [Row(method: "POST", target: "/v1/signedURLs", status: 400, isReading: false)]
-    case .session:
+    case "/v1/changes": return [Row(method: "POST", target: "/v1/changes", status: 400, isReading: false)]
+    case "/v1/signedURLs": return [Row(method: "POST", target: "/v1/signedURLs", status: 400, isReading: false)]
+    case "/v1/session":
       return [
         Row(method: "POST", target: "/v1/session", status: 400, isReading: false),
         Row(method: "DELETE", target: "/v1/session", status: 204, isReading: false, body: nil),
       ]
-    case .fetchResults: return [Row(method: "POST", target: "/v1/fetchResults", status: 201, isReading: true)]
-    case .fetchResult:
+    case "/v1/fetchResults": return [Row(method: "POST", target: "/v1/fetchResults", status: 201, isReading: true)]
+    case "/v1/fetchResults/{fetchResult}":
       return [Row(method: "DELETE", target: "/v1/fetchResults/none", status: 404, isReading: true, body: nil)]
-    case .transientCollections:
+    case "/v1/transientCollections":
       return [
         Row(
           method: "POST", target: "/v1/transientCollections", status: 201, isReading: true, body: #"{"assets": []}"#)
       ]
-    case .images: return [Row(method: "POST", target: "/v1/images", status: 400, isReading: true)]
-    case .cachingManagers: return [Row(method: "POST", target: "/v1/cachingManagers", status: 201, isReading: true)]
-    case .cachingManager:
+    case "/v1/images": return [Row(method: "POST", target: "/v1/images", status: 400, isReading: true)]
+    case "/v1/cachingManagers":
+      return [Row(method: "POST", target: "/v1/cachingManagers", status: 201, isReading: true)]
+    case "/v1/cachingManagers/{cachingManager}":
       return [Row(method: "DELETE", target: "/v1/cachingManagers/none", status: 404, isReading: true, body: nil)]
-    case .startCaching, .stopCaching: return [manager(kind.rawValue)]
-    case .stopCachingAllImages: return [manager(kind.rawValue, "POST", 200)]
-    case .window: return [manager(kind.rawValue, "PUT")]
-    case .request:
+    case "/v1/cachingManagers/{cachingManager}/startCaching": return [manager("startCaching")]
+    case "/v1/cachingManagers/{cachingManager}/stopCaching": return [manager("stopCaching")]
+    case "/v1/cachingManagers/{cachingManager}/stopCachingAllImages":
+      return [manager("stopCachingAllImages", "POST", 200)]
+    case "/v1/cachingManagers/{cachingManager}/window": return [manager("window", "PUT")]
+    case "/v1/requests/{requestID}":
       return [Row(method: "DELETE", target: "/v1/requests/none", status: 404, isReading: true, body: nil)]
-    case .health, .readiness, .openAPI, .metrics, .authorization, .asset, .metadata, .image, .collections, .collection,
-      .collectionAssets, .collectionChildren, .fetchResultAssets, .fetchResultChanges, .changeStream, .requests, .trash:
-      return []
+    default: return []
     }
   }
 
-  private static func path(_ kind: Route.Kind) -> String {
-    switch kind {
-    case .health: "/healthz"
-    case .readiness: "/readyz"
-    case .openAPI: "/openapi.json"
-    case .metrics: "/metrics"
-    case .authorization: "/v1/authorization"
-    case .asset: "/v1/assets/none"
-    case .metadata: "/v1/assets/none/metadata"
-    case .image: "/v1/assets/none/image"
-    case .collections: "/v1/collections"
-    case .collection: "/v1/collections/none"
-    case .collectionAssets: "/v1/collections/none/assets"
-    case .collectionChildren: "/v1/collections/none/collections"
-    case .fetchResultAssets: "/v1/fetchResults/none/assets"
-    case .fetchResultChanges: "/v1/fetchResults/none/changes"
-    case .changeStream: "/v1/changes/stream"
-    case .requests: "/v1/requests"
-    case .trash: "/v1/trash"
-    case .assets, .changes, .signedURLs, .session, .fetchResults, .fetchResult, .transientCollections, .images,
-      .cachingManagers, .cachingManager, .startCaching, .stopCaching, .stopCachingAllImages, .window, .request:
-      unsafe(kind)[0].target
-    }
+  /// A path of a resource, with parameters that name no existing object.
+  private static func path(_ resource: Resource) -> String {
+    resource.path.text.replacing("{cachingManager}", with: "default").replacing(#/\{\w+\}/#, with: "none")
   }
 
   private static func route(_ target: String) throws -> Route {
@@ -116,12 +97,12 @@ struct CrossOriginWriteTests {
   @Test("each unsafe method of each resource is open only to the origins that the settings list for it")
   func table() throws {
     let daemon = Self.shared
-    for kind in Route.Kind.allCases {
-      let rows = Self.unsafe(kind)
-      let methods = try Self.route(Self.path(kind)).methods.map(\.name)
-      #expect(Set(rows.map(\.method)) == Set(methods).subtracting(["GET", "HEAD", "OPTIONS"]), "\(kind)")
+    for resource in Resource.all {
+      let rows = Self.unsafe(resource)
+      let methods = resource.methods.map(\.name)
+      #expect(Set(rows.map(\.method)) == Set(methods).subtracting(["GET", "HEAD", "OPTIONS"]), "\(resource.path.text)")
       for row in rows {
-        #expect(try Self.route(row.target).kind == kind)
+        #expect(try Self.route(row.target).resource === resource)
         func ask(_ fields: [String]) throws -> TestDaemon.Response {
           try daemon.ask(row.method, row.target, fields, body: row.body)
         }
@@ -132,7 +113,7 @@ struct CrossOriginWriteTests {
         for fields in [[Self.reader], [Self.reader, "Sec-Fetch-Site: cross-site"]] {
           let answer = try ask(fields)
           #expect(row.isReading ? answer.status == row.status : isRefused(answer), "\(description) \(fields)")
-          // The page may read why.
+          // The page may read the reason.
           #expect(answer["Access-Control-Allow-Origin"] == "https://reader.example", "\(description)")
         }
         for fields in [[Self.stranger], ["Origin: null"], ["Sec-Fetch-Site: cross-site"]] {
@@ -146,10 +127,10 @@ struct CrossOriginWriteTests {
 
   @Test("a preflight allows what the request would be allowed, and nothing else")
   func preflights() throws {
-    for kind in Route.Kind.allCases {
-      let path = Self.path(kind)
-      let all = try Self.route(path).methods.map(\.name)
-      let reading = Set(Self.unsafe(kind).filter(\.isReading).map(\.method) + ["GET", "HEAD", "OPTIONS"])
+    for resource in Resource.all {
+      let path = Self.path(resource)
+      let all = resource.methods.map(\.name)
+      let reading = Set(Self.unsafe(resource).filter(\.isReading).map(\.method) + ["GET", "HEAD", "OPTIONS"])
       let allowed = [
         Self.reader: all.filter(reading.contains), Self.writer: all, Self.stranger: [], "Origin: null": [],
       ]
@@ -177,7 +158,7 @@ struct CrossOriginWriteTests {
     }
   }
 
-  @Test("what another site may not ask for is refused before its body is read, or asked for")
+  @Test("a refused cross-site request is answered before its body is read or requested")
   func beforeTheBody() throws {
     for (target, origin) in [
       ("/v1/changes", Self.reader), ("/v1/changes", Self.stranger), ("/v1/fetchResults", Self.stranger),
@@ -187,7 +168,7 @@ struct CrossOriginWriteTests {
       for length in ["Content-Length: 100000", "Transfer-Encoding: chunked"] {
         for expectation in ["", "Expect: 100-continue\r\n"] {
           let head = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n\(origin)\r\nContent-Type: application/json\r\n"
-          // Nothing of the body follows.
+          // The body is never sent.
           let answer = try Self.shared.exchange(head + length + "\r\n" + expectation + "\r\n", [])
           #expect(isRefused(answer), "\(target) \(origin) \(length) \(expectation)")
           #expect(answer["Connection"] == "close")
@@ -196,7 +177,7 @@ struct CrossOriginWriteTests {
     }
   }
 
-  @Test("a page that may only read changes nothing, and a page that may write does")
+  @Test("a page of a read-only origin can't change anything; a page of a writing origin can")
   func library() throws {
     let daemon = try Self.daemon()
     let asset = try daemon.identifier("a.jpg")
@@ -212,16 +193,16 @@ struct CrossOriginWriteTests {
     #expect(try daemon.get("/v1/assets/\(asset)", [Self.writer]).status == 404)
   }
 
-  @Test("an origin that is the daemon's own, listed for reading or not, is one of its pages")
+  @Test("the daemon's own origin may write, even if it is listed as a read-only origin")
   func ownOrigin() throws {
     let daemon = try Self.daemon(["allowedHosts=reader.example"])
     let host = "Host: reader.example"
     #expect(try daemon.ask("POST", "/v1/changes", [host, Self.reader], body: "{}").status == 400)
     let foreign = try daemon.ask("POST", "/v1/changes", [host, Self.reader, "Sec-Fetch-Site: cross-site"], body: "{}")
-    #expect(isRefused(foreign), "another site under the same name")
+    #expect(isRefused(foreign), "another site with the same host name")
   }
 
-  @Test("a page that may only read ends what its caller made, and as an administrator nothing that others made")
+  @Test("a page of a read-only origin can delete its caller's handles only, even for an administrator")
   func ownership() throws {
     let daemon = try Self.daemon()
     let admin = TestDaemon.bearer(try daemon.token(["create", "--scope", "read,admin"]))
@@ -238,7 +219,7 @@ struct CrossOriginWriteTests {
     }
   }
 
-  @Test("a session's cookie is of no use to a page of another origin, listed or not")
+  @Test("a page of another origin can't use a session's cookie, even if the origin is listed")
   func cookies() throws {
     let daemon = try Self.daemon()
     let secret = try daemon.makeToken("read,write")

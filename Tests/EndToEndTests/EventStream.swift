@@ -5,7 +5,7 @@ import Testing
   import Glibc
 #endif
 
-/// A client that listens to a stream of changes on a connection of its own, as the HTML standard (§9.2) says an EventSource does.
+/// A client that reads a change stream on its own connection, as an EventSource does (HTML standard, §9.2).
 final class EventStream {
   struct Event {
     var id: String?
@@ -18,7 +18,7 @@ final class EventStream {
       (try? JSONSerialization.jsonObject(with: Data(data.utf8))) as? [String: Any] ?? [:]
     }
 
-    /// What it says of a kind of objects.
+    /// The changes of one kind of objects.
     func identifiers(_ kind: String, _ event: String) -> [String] {
       let list = (json[kind] as? [String: Any])?[event] as? [Any] ?? []
       return list.compactMap { $0 as? String ?? ($0 as? [String: Any])?["localIdentifier"] as? String }
@@ -48,7 +48,7 @@ final class EventStream {
 
   deinit { close(descriptor) }
 
-  /// Goes without a word.
+  /// Closes the connection without notice.
   func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// The next event that has data; `nil`: the stream has ended.
@@ -72,7 +72,7 @@ final class EventStream {
     return nil
   }
 
-  /// The token that the stream begins with: an event without data, which a client remembers and shows nobody.
+  /// The token that the stream begins with: an event without data, of which a client keeps only the `id`.
   func begin() -> String? {
     var id: String?
     while let line = line() {

@@ -2,12 +2,12 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// A list on screen that is kept true by a stream, over sockets.
-@Suite("A fetch result by stream")
+/// A list on screen that a stream keeps up to date, over sockets.
+@Suite("Streams of a fetch result")
 struct FetchResultStreamTests {
   private typealias Object = [String: Any]
 
-  /// Who asks: nobody in particular, or one with a token.
+  /// The caller: without credentials, or with a token.
   private struct Client {
     let daemon: TestDaemon
     var fields: [String] = []
@@ -51,7 +51,7 @@ struct FetchResultStreamTests {
     static let unknown = DisplayedList("", "")
   }
 
-  /// What a client does that knows nothing but the contract.
+  /// A client that follows only the documented rules.
   private struct Screen {
     let client: Client
     var list: [DisplayedList]
@@ -80,7 +80,7 @@ struct FetchResultStreamTests {
       let inserted = try #require(json["insertedIndexes"] as? [Int])
       let changed = try #require(json["changedIndexes"] as? [Int])
       let moves = try #require(json["moves"] as? [[String: Int]])
-      #expect(removed.count + inserted.count + changed.count + moves.count > 0, "nothing is not told")
+      #expect(removed.count + inserted.count + changed.count + moves.count > 0, "an empty delta is not sent")
       list = list.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
       for index in inserted { list.insert(.unknown, at: index) }
       for index in changed { list[index].revision = "" }
@@ -90,7 +90,7 @@ struct FetchResultStreamTests {
         let other = from == nil ? rest.popFirst() : nil
         return try #require(from.map { list[$0] } ?? other)
       }
-      // What came and what changed is read; the others are what they were.
+      // Reads inserted and changed assets; the others are unchanged.
       for (index, one) in list.enumerated() {
         if one == .unknown { list[index] = members[index] }
         if one.revision.isEmpty { list[index].revision = members[index].revision }
@@ -99,7 +99,7 @@ struct FetchResultStreamTests {
     }
   }
 
-  /// A client that changes what it likes.
+  /// A client that makes random changes.
   private struct Changer {
     let client: Client
     let albums: [String]
@@ -114,7 +114,7 @@ struct FetchResultStreamTests {
       random = SplitMix(state: seed)
     }
 
-    /// What a list deletes is in the trash behind it, and what it restores is named by later ones.
+    /// Assets that a list deletes are in the trash afterwards; later lists can name assets that a list restores.
     mutating func list() -> [String] {
       let list = (0..<Int.random(in: 1...6, using: &random)).map { _ in entry() }
       trash += deleted
@@ -155,7 +155,7 @@ struct FetchResultStreamTests {
     }
   }
 
-  /// What is fetched, and by whom: all of the library and places, all without places, or the albums alone.
+  /// The fetch and its caller: all of the library with places, all without places, or only the albums.
   static let fetches: [(name: String, body: String, token: [String])] = [
     ("the newest first", "{}", ["read,location"]),
     (
@@ -183,10 +183,10 @@ struct FetchResultStreamTests {
   ]
 
   @Test(
-    "what is told, applied to the list on hand, is what the new handle lists, every time", arguments: fetches.indices)
+    "each event, applied to the client's list, gives the list of the new handle", arguments: fetches.indices)
   func property(_ index: Int) throws {
     let (name, body, token) = Self.fetches[index]
-    // The one that was opened, two of the stream's own, and one to compare with: it holds no more, however long it lasts.
+    // The client's handle, two of the stream, and one to compare with: a stream never holds more, however long it runs.
     let daemon = try TestDaemon.ofCards(12, settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
     let all = (0..<12).map { "\($0).jpg" }
     try daemon.makeAlbum("album-1", title: "One", Array(all[..<6]))
@@ -213,11 +213,11 @@ struct FetchResultStreamTests {
       }
     }
     #expect(events > 5, "\(name)")
-    #expect(try reader.members(opened).map(\.identifier) == first.map(\.identifier), "the first stays what it was")
+    #expect(try reader.members(opened).map(\.identifier) == first.map(\.identifier), "the first handle is unchanged")
   }
 
   @Test(
-    "what is nothing to the list is not told; older handles of the stream's own end, the client's and the last two stay"
+    "changes outside the list cause no event; a stream keeps its last two handles and the client's own"
   )
   func handles() throws {
     let daemon = try TestDaemon.ofCards()
@@ -245,19 +245,19 @@ struct FetchResultStreamTests {
     }
     #expect(try told.map { try daemon.get("/v1/fetchResults/\($0)").status } == [404, 404, 200, 200])
     #expect(try client.members(opened).map(\.identifier) == [names[0], names[1]])
-    // What the client ends is ended, and the stream goes on.
+    // The client ends its handle, and the stream continues.
     #expect(try client.end(opened) == 204)
     #expect(try client.end(told[3]) == 204)
     _ = try client.perform([#"{"type": "removeAssets", "collection": "\#(album)", "assets": ["\#(names[0])"]}"#])
     try screen.apply(try #require(stream.next()))
     #expect(screen.list.map(\.identifier) == [names[1]])
-    // An album that goes.
+    // The album is deleted.
     _ = try client.perform([#"{"type": "deleteCollection", "collection": "\#(album)"}"#])
     try screen.apply(try #require(stream.next()))
     #expect(screen.list.isEmpty)
   }
 
-  @Test("a browser that lost its stream goes on from what it was told last; where that is gone, it reads the new list")
+  @Test("a reconnected browser continues after its last event, or reloads if that handle has expired")
   func resuming() throws {
     let daemon = try TestDaemon.ofCards()
     let client = Client(daemon: daemon)
@@ -278,7 +278,7 @@ struct FetchResultStreamTests {
     try screen.apply(second)
     stream.leave()
     try hide(2)
-    // It got everything.
+    // The client received everything.
     stream = try client.listen(opened, ["Last-Event-ID: \(second.id ?? "")"])
     #expect(stream.begin() == second.id)
     try screen.apply(try #require(stream.next()))
@@ -291,17 +291,17 @@ struct FetchResultStreamTests {
     try screen.apply(missed)
     #expect(missed.json["removedIndexes"] as? [Int] == [0, 1] && screen.list.map(\.identifier) == [names[3]])
     stream.leave()
-    // It got nothing but the beginning.
+    // The client received only the first event.
     screen = try Screen(client, opened)
     stream = try client.listen(opened, ["Last-Event-ID: \(begin)"])
     try screen.apply(try #require(stream.next()))
     #expect(screen.list.map(\.identifier) == [names[3]])
     stream.leave()
-    // It has a list that nobody knows any more: whatever it shows, it reads the one that it is told.
+    // Its handle has ended, so it reads the list at the handle that the event names.
     for lost in ["gone.gone", "gone", "."] {
       screen.list = []
       stream = try client.listen(opened, ["Last-Event-ID: \(lost)"])
-      #expect(stream.begin() == nil, "it shows what it showed until it was told what to show")
+      #expect(stream.begin() == nil, "the first event names the list to show")
       let anew = try #require(stream.next())
       #expect(anew.json["hasIncrementalChanges"] as? Bool == false)
       try screen.apply(anew)
@@ -314,7 +314,7 @@ struct FetchResultStreamTests {
     try hide(1, false)
     try screen.apply(try #require(stream.next()))
     #expect(screen.list.map(\.identifier) == [names[0], names[1], names[3]])
-    // What it shows is there, the one that it began with is not.
+    // The handle that it shows exists; the one that it began with does not.
     #expect(try client.end(opened) == 204)
     let last = "x.\(screen.handle)"
     stream = try client.listen(opened, ["Last-Event-ID: \(last)"])
@@ -325,7 +325,7 @@ struct FetchResultStreamTests {
     #expect(try client.listen(opened, ["Last-Event-ID: gone.gone"]).status == 404)
   }
 
-  @Test("where there is no room for another handle the client is told once, and what changed when there is")
+  @Test("without space for another handle the client gets one event, and the changes once there is space")
   func noRoom() throws {
     let daemon = try TestDaemon.ofCards(settings: "PHOTOD_FETCH_RESULTS_HANDLES=4")
     let client = Client(daemon: daemon)
@@ -334,7 +334,7 @@ struct FetchResultStreamTests {
       _ = try client.perform([#"{"type": "updateAsset", "asset": "\#(names[number])", "isHidden": true}"#])
     }
     let opened = try client.fetch()
-    // What they make room for is enough, whether the next two changes are told together or one by one.
+    // They leave no room. When they end, there is enough, whether the next two changes come in one event or in two.
     let others = try (0..<3).map { _ in try client.fetch() }
     var screen = try Screen(client, opened)
     let stream = try client.listen(opened)
@@ -345,12 +345,12 @@ struct FetchResultStreamTests {
     try hide(1)
     for other in others { #expect(try client.end(other) == 204) }
     try hide(2)
-    // Whatever it was told of them, the list that it was told last is what is gone on from.
+    // In both cases, the next event continues from the last reported list.
     while screen.list.count > 1 { try screen.apply(try #require(stream.next())) }
     #expect(screen.list.map(\.identifier) == [names[3]])
   }
 
-  @Test("the handle told last stays for as long as the stream does, though nobody uses it")
+  @Test("the last handle of a stream does not expire while the stream is open")
   func lease() throws {
     let daemon = try TestDaemon.ofCards(
       settings: "PHOTOD_FETCH_RESULTS_LEASE_SECONDS=2 PHOTOD_CHANGES_STREAM_HEARTBEAT_SECONDS=1")
@@ -364,7 +364,7 @@ struct FetchResultStreamTests {
     #expect(try daemon.get("/v1/fetchResults/\(streamed)").status == 200)
   }
 
-  @Test("what was found by places is nobody's who may not know places any more; what was not, stays")
+  @Test("a caller that loses the location scope loses the fetch results that used locations, and keeps the others")
   func lostScope() throws {
     let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_STREAM_HEARTBEAT_SECONDS=1")
     let client = Client(
@@ -397,12 +397,12 @@ struct FetchResultStreamTests {
     for handle in placed { #expect(try statuses(handle) == Array(repeating: 404, count: 6)) }
     #expect(try client.listen(placed[0], ["Last-Event-ID: \(last)"]).status == 404)
     #expect(try statuses(other) == [200, 200, 200, 201, 200, 200])
-    // What listens ends when there is next something to say.
+    // The stream ends at its next event.
     while stream.beats() { _ = stream.next(untilEmpty: true) }
     #expect(stream.next() == nil)
   }
 
-  @Test("what does not go together is refused by name; others' handles are none")
+  @Test("parameters that exclude each other are refused by name; another caller's handle does not exist")
   func refused() throws {
     let daemon = try TestDaemon.ofCards(1)
     let mine = Client(

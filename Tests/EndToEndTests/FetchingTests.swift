@@ -31,7 +31,7 @@ struct FetchingTests {
 
   // MARK: Pages
 
-  @Test("pages of a predicate in an order, over links, are what the whole list holds")
+  @Test("pages of a sorted predicate, followed by their links, equal the whole list")
   func pages() throws {
     let daemon = try Self.daemon()
     let query = "predicate=isFavorite%20==%20NO&sortDescriptors=creationDate,-originalFilename"
@@ -63,7 +63,7 @@ struct FetchingTests {
     }
   }
 
-  @Test("an entity tag holds until something changes, and fields narrow an answer")
+  @Test("an entity tag is valid until something changes, and fields select members of a response")
   func tags() throws {
     let daemon = try Self.daemon()
     _ = try daemon.assetsWithPlaceholders()
@@ -79,7 +79,7 @@ struct FetchingTests {
     #expect(assets?.allSatisfy { Set($0.keys) == ["localIdentifier", "isFavorite"] } ?? false)
   }
 
-  @Test("columns are the objects, and buckets count them, of the library and of collections")
+  @Test("columns equal the objects, and buckets count them, for the library and for collections")
   func layouts() throws {
     let daemon = try Self.daemon()
     _ = try daemon.assetsWithPlaceholders()
@@ -130,7 +130,7 @@ struct FetchingTests {
 
   // MARK: Handles
 
-  @Test("a fetch result stands still: ranges, places, members that changed or are gone")
+  @Test("a fetch result keeps its ranges and indexes while members change or are deleted")
   func handles() throws {
     let daemon = try Self.daemon()
     let made = try daemon.post("/v1/fetchResults", #"{"sortDescriptors": "creationDate", "predicate": null}"#)
@@ -175,14 +175,14 @@ struct FetchingTests {
   private static func change(_ daemon: TestDaemon, _ statements: String) throws {
     try daemon.sql(
       """
-      BEGIN; UPDATE library SET value = value + 1 WHERE key = 'token';
+      BEGIN; UPDATE library SET revision = revision + 1 WHERE id = 0;
       \(statements)
-      INSERT INTO change (token, time, objects, isLocationOnly) SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
+      INSERT INTO change SELECT id, revision, 0, 1, 0 FROM library WHERE id = 0;
       COMMIT;
       """)
   }
 
-  /// The list on a client's screen with changes applied; what came is looked up in the new list.
+  /// The list on a client's screen with changes applied; inserted assets are read from the new list.
   private static func applying(_ changes: TestDaemon.Response, to old: [String], new: [String]) throws -> [String] {
     let removed = try #require(changes.json["removedIndexes"] as? [Int])
     let inserted = try #require(changes.json["insertedIndexes"] as? [Int])
@@ -197,7 +197,7 @@ struct FetchingTests {
     }
   }
 
-  @Test("changes of a fetch result turn the list on screen into that of the handle that they name")
+  @Test("the changes of a fetch result turn the client's list into the list of the new handle")
   func changes() throws {
     let daemon = try Self.daemon()
     let made = try daemon.post("/v1/fetchResults", #"{"sortDescriptors": "creationDate"}"#)
@@ -225,7 +225,7 @@ struct FetchingTests {
     #expect((changes.json["insertedIndexes"] as? [Int])?.count == 2)
     #expect((changes.json["changedIndexes"] as? [Int])?.count == 2, "one is a favourite, one has another date")
     #expect((changes.json["moves"] as? [[String: Int]])?.map { $0["to"] } == [22])
-    // The same again, which a client may already have; the old one stays as it was.
+    // A repeated request gets the same handle; the old handle is unchanged.
     #expect(try daemon.get("/v1/fetchResults/\(id)/changes").body == changes.body)
     let tag = try #require(changes["ETag"])
     #expect(try daemon.get("/v1/fetchResults/\(id)/changes", ["If-None-Match: \(tag)"]).status == 304)
@@ -237,7 +237,7 @@ struct FetchingTests {
     #expect(try daemon.get("/v1/fetchResults/nobody/changes").status == 404)
   }
 
-  @Test("of an album that goes everything is removed; of a transient collection what was deleted")
+  @Test("a deleted album removes all members; a transient collection loses only deleted assets")
   func changesOfCollections() throws {
     let daemon = try Self.daemon()
     let album = Self.identifiers(try daemon.get("/v1/collections/album/assets"))
@@ -260,7 +260,7 @@ struct FetchingTests {
     #expect(try daemon.get("/v1/fetchResults/\(some)/changes").json["removedIndexes"] as? [Int] == [1])
   }
 
-  @Test("where handles are full, changes that need one more are 429, and others are told")
+  @Test("without space for a handle, changes that need a new one are 429, and others are answered")
   func changesWithoutRoom() throws {
     let daemon = try Self.daemon(["--set", "fetchResults.handles=1"])
     let id = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
@@ -268,10 +268,10 @@ struct FetchingTests {
     try Self.change(daemon, "UPDATE asset SET isFavorite = 1 - isFavorite;")
     let refused = try daemon.get("/v1/fetchResults/\(id)/changes")
     #expect(refused.status == 429 && refused.json["type"] as? String == "/problems/too-many-handles")
-    #expect(try daemon.get("/v1/fetchResults/\(id)").status == 200, "it stays")
+    #expect(try daemon.get("/v1/fetchResults/\(id)").status == 200, "the old handle remains")
   }
 
-  @Test("a fetch result of a collection, and a transient collection of fetch results and of assets")
+  @Test("fetch results of a collection, and transient collections of fetch results and of assets")
   func transients() throws {
     let daemon = try Self.daemon()
     let album = Self.identifiers(try daemon.get("/v1/collections/album/assets"))
@@ -305,7 +305,7 @@ struct FetchingTests {
     }
   }
 
-  @Test("what one caller made does not exist for another, and what may know no places makes no use of them")
+  @Test("a caller's handles do not exist for others, and location predicates need the location scope")
   func owners() throws {
     let daemon = try Self.daemon(["--allow-anonymous"])
     let stranger = ["X-Forwarded-For: 10.0.0.1"]
@@ -328,7 +328,7 @@ struct FetchingTests {
     }
   }
 
-  @Test("handles and transient collections are bounded, in number and in bytes")
+  @Test("fetch results and transient collections are limited in number and in bytes")
   func limits() throws {
     let daemon = try Self.daemon(["--set", "fetchResults.handles=2"])
     let ids = try (0..<2).map { _ in try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String) }
@@ -349,7 +349,7 @@ struct FetchingTests {
 
   // MARK: Collections
 
-  @Test("collections by type, subtype, predicate and order, in folders and in lists by date")
+  @Test("collections are selected by type, subtype, predicate and order, in folders and by date")
   func collections() throws {
     let daemon = try Self.daemon()
     let all = try #require(try daemon.get("/v1/collections").json["collections"] as? [[String: Any]])
@@ -387,7 +387,7 @@ struct FetchingTests {
     }
   }
 
-  // MARK: Nonsense
+  // MARK: Invalid requests
 
   private static let nonsense: [String: [String]] = {
     let flag = ["", "1", "TRUE", "yes", "\0", "true "]
@@ -416,7 +416,7 @@ struct FetchingTests {
     ]
   }()
 
-  @Test("nonsense in any parameter of any route is a 400 that names it, and harms nothing")
+  @Test("an invalid value of any parameter of any route is a 400 that names the parameter")
   func parameters() throws {
     let daemon = try Self.daemon()
     let id = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
@@ -466,7 +466,7 @@ struct FetchingTests {
     #expect(try daemon.get("/v1/assets").status == 200)
   }
 
-  @Test("nonsense in any member of any body is a 400 that names it")
+  @Test("an invalid value of any member of any body is a 400 that names the member")
   func members() throws {
     let daemon = try Self.daemon()
     let texts = ["1", "true", "[]", "{}", "1.5"]
@@ -520,9 +520,9 @@ struct FetchingTests {
     #expect(try daemon.get("/v1/assets").status == 200)
   }
 
-  // MARK: What is too much
+  // MARK: Limits
 
-  @Test("a fetch that is not done in time is 503, and nobody waits for it")
+  @Test("a fetch that exceeds its deadline is 503, and does not delay others")
   func tooExpensive() throws {
     let daemon = try Self.daemon(["--set", "fetch.deadlineMilliseconds=2000"])
     try daemon.sql(

@@ -2,12 +2,18 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-@Suite("Images over real sockets")
+/// Serialized, so that no test joins the render of another one on the shared daemon.
+@Suite("Images over real sockets", .serialized)
 struct ImageTests {
   private static let scene = Scene(seed: 6, grain: 2).pixels(width: 1200, height: 800)
 
-  private static func daemon() throws -> TestDaemon {
-    // Without derivatives, which would come in the place of thumbnails once they are made.
+  /// One daemon for all tests that only read. Without memory for frames, each request is rendered.
+  private static let shared: TestDaemon = {
+    do { return try daemon(["--set", "cache.frameBytes=0"]) } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
+    // Without derivatives, which would replace thumbnails once they are stored.
     let fill: (TestDaemon.Files) throws -> Void = { files in
       let thumbnail = DemoLibrary.thumbnail(of: scene)
       try files.put(JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(scene), "with thumbnail.jpg")
@@ -43,7 +49,7 @@ struct ImageTests {
       try files.put([], "empty.jpg")
       try files.put(PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 64, height: 48)), "mislabelled.jpg")
     }
-    return try TestDaemon(fill, arguments: ["--set", "cache.diskBytes=0"])
+    return try TestDaemon(fill, arguments: ["--set", "cache.diskBytes=0"] + arguments)
   }
 
   private func reference(_ answer: [UInt8]) throws -> Double {
@@ -51,9 +57,9 @@ struct ImageTests {
     return try #require(pixels.meanDifference(from: Self.scene.averaged(width: pixels.width, height: pixels.height)))
   }
 
-  @Test("sizes, formats, orientation and negotiation")
+  @Test("images have the requested size, format and orientation")
   func single() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     for name in ["plain.jpg", "turned.jpg", "opaque.png"] {
       let answer = try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400")
       #expect(answer.status == 200 && answer["Content-Type"] == "image/jpeg" && answer["Vary"] == "Accept")
@@ -75,7 +81,7 @@ struct ImageTests {
     #expect(coarse.body.count < fine.body.count)
   }
 
-  @Test("a strong tag, 304, and versions")
+  @Test("an image has a strong entity tag, answers 304, and is served by version")
   func caching() throws {
     let daemon = try Self.daemon()
     let identifier = try daemon.identifier("plain.jpg")
@@ -101,10 +107,10 @@ struct ImageTests {
   }
 
   @Test(
-    "opportunistic, for programs: two parts, the first from the thumbnail",
+    "opportunistic delivery to a program: two parts, the first from the embedded thumbnail",
     arguments: ["with thumbnail.jpg", "turned.jpg"])
   func mixed(_ name: String) throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let answer = try daemon.get(
       "/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400&deliveryMode=opportunistic")
     #expect(answer["Transfer-Encoding"] == "chunked" && answer["Cache-Control"] == "no-store" && answer["ETag"] == nil)
@@ -126,9 +132,9 @@ struct ImageTests {
     #expect(abs(Double(small.width) / Double(small.height) - Double(whole.width) / Double(whole.height)) < 0.02)
   }
 
-  @Test("opportunistic without a thumbnail: the first frame from the coefficients")
+  @Test("opportunistic delivery without a thumbnail: the first frame from the DC coefficients")
   func mixedFromCoefficients() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let multipart = try Multipart(
       try daemon.get(
         "/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=600x600&deliveryMode=opportunistic"))
@@ -140,10 +146,10 @@ struct ImageTests {
   }
 
   @Test(
-    "opportunistic where nothing is quicker: one final part",
+    "opportunistic delivery without a faster preview: one final part",
     arguments: ["opaque.png?targetSize=400x400", "plain.jpg?targetSize=90x90", "plain.jpg?targetSize=190x190"])
   func mixedWithOnePart(_ text: String) throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let parts = text.split(separator: "?")
     let multipart = try Multipart(
       try daemon.get(
@@ -152,9 +158,9 @@ struct ImageTests {
     #expect(multipart.parts[0].fields["image-result"]?.contains("degraded=?0") == true)
   }
 
-  @Test("opportunistic, for an <img>: the head of the second part comes with the first")
+  @Test("opportunistic delivery to an <img>: the head of the second part is sent with the first part")
   func replace() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let target =
       "/v1/assets/\(try daemon.identifier("with thumbnail.jpg"))/image?targetSize=400x400&deliveryMode=opportunistic"
     let answer = try daemon.get(target, ["Accept: image/avif,image/webp,image/*,*/*;q=0.8"])
@@ -172,9 +178,9 @@ struct ImageTests {
     #expect(try Multipart(try daemon.get(target + "&multipart=replace")).type == "multipart/x-mixed-replace")
   }
 
-  @Test("opportunistic for HTTP/1.0: the same parts, ended by closing")
+  @Test("opportunistic delivery over HTTP/1.0: the same parts, ended by closing the connection")
   func oldClient() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let answer = try daemon.get(
       "/v1/assets/\(try daemon.identifier("with thumbnail.jpg"))/image?targetSize=400x400&deliveryMode=opportunistic",
       version: "1.0")
@@ -182,9 +188,9 @@ struct ImageTests {
     #expect(try Multipart(answer).parts.count == 2)
   }
 
-  @Test("fastFormat: one frame that may be degraded, and is not kept")
+  @Test("fastFormat delivers one frame, which may be degraded, and is not cached")
   func fast() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let answer = try daemon.get(
       "/v1/assets/\(try daemon.identifier("turned.jpg"))/image?targetSize=400x400&deliveryMode=fastFormat")
     #expect(answer.result("degraded") == "?1" && answer.result("source") == "embedded")
@@ -192,12 +198,12 @@ struct ImageTests {
     #expect(try reference(answer.body) < 8)
   }
 
-  @Test("damaged files give their problems, and the daemon goes on serving")
+  @Test("damaged files get a problem response, and the daemon continues to serve")
   func damaged() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let truncated = try daemon.get("/v1/assets/\(try daemon.identifier("truncated.jpg"))/image?targetSize=400x400")
     #expect(truncated.status == 200 && truncated.result("incomplete") == "?1")
-    #expect(truncated["ETag"] == nil && truncated["Cache-Control"] == "no-store", "half a picture is not kept")
+    #expect(truncated["ETag"] == nil && truncated["Cache-Control"] == "no-store", "an incomplete frame is not stored")
     for (name, type) in [
       ("corrupt.jpg", "image-unreadable"), ("truncated.png", "image-unreadable"),
       ("twelve-bit.jpg", "image-unreadable"),
@@ -207,7 +213,7 @@ struct ImageTests {
       #expect(answer.json["type"] as? String == "/problems/\(type)" && answer.json["status"] as? Int == 422)
       let multipart = try daemon.get(
         "/v1/assets/\(try daemon.identifier(name))/image?targetSize=400x400&deliveryMode=opportunistic")
-      #expect(multipart.status == 422, "without a frame before it, a failure is a plain answer")
+      #expect(multipart.status == 422, "a failure before the first frame is a plain response")
     }
     // An empty file is no asset; a PNG by another name is one.
     let paths = (try daemon.get("/v1/assets").json["assets"] as? [[String: Any]])?.compactMap {
@@ -220,9 +226,9 @@ struct ImageTests {
     #expect(try daemon.get("/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=50x50").status == 200)
   }
 
-  @Test("colorSpace: the profile goes with the pixels, or the pixels are sRGB, in every frame")
+  @Test("colorSpace: every frame keeps its profile, or is converted to sRGB")
   func colorSpace() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let url = "/v1/assets/\(try daemon.identifier("wide.jpg"))/image?targetSize=300x300"
     let plain = try daemon.get(url)
     let preserved = try daemon.get(url + "&colorSpace=preserve")
@@ -232,7 +238,7 @@ struct ImageTests {
     #expect(plain["ETag"] == preserved["ETag"] && plain["ETag"] != converted["ETag"])
     #expect(
       try daemon.get(url + "&colorSpace=srgb", ["If-None-Match: \(try #require(plain["ETag"]))"]).status == 200)
-    // Of another size, for a final frame that is there already is what fastFormat would give.
+    // Another size, because fastFormat would return a final frame that is already cached.
     let other = url.replacingOccurrences(of: "300x300", with: "290x290")
     for (word, profile) in [("preserve", ICCFile.displayP3), ("srgb", nil)] {
       let degraded = try daemon.get(other + "&deliveryMode=fastFormat&colorSpace=\(word)")
@@ -240,7 +246,7 @@ struct ImageTests {
     }
   }
 
-  @Test("what is over a limit is an asset, and its picture is refused by the limit's name")
+  @Test("a file beyond a limit is an asset, and its image is refused with the name of the limit")
   func limits() throws {
     let card = Pixels.orientationCard(width: 64, height: 48)
     let daemon = try TestDaemon { files in
@@ -273,7 +279,7 @@ struct ImageTests {
     }
   }
 
-  @Test("no C library writes a line of its own, whatever it is fed")
+  @Test("no C library prints messages, whatever the file")
   func silence() throws {
     let scene = Scene(seed: 9).pixels(width: 200, height: 160)
     var broken = JPEGFile { _ in }.encoded(scene)
@@ -297,7 +303,7 @@ struct ImageTests {
     }
   }
 
-  @Test("a file that went or changed since the scan is never served as what it was")
+  @Test("a file that was removed or changed since the scan is never served under its old version")
   func changedBehindItsBack() throws {
     let daemon = try Self.daemon()
     let (gone, changed) = (try daemon.identifier("plain.jpg"), try daemon.identifier("opaque.png"))

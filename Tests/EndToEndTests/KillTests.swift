@@ -7,12 +7,12 @@ import Testing
 #endif
 
 /// `photod scan`, killed again and again while it writes.
-@Suite("Scans that are killed", .serialized)
+@Suite("Killing a scan", .serialized)
 struct KillTests {
-  private static let kills = 40
+  private static let kills = Sampling.count(15, thorough: 40)
   private static let files = 300
 
-  /// A scan in a process of its own. It says nothing on its standard output, whose end tells that it has gone.
+  /// A scan in a separate process. It prints nothing on standard output; the end of that pipe means that it has ended.
   private final class Scan {
     let process = Process()
     private let output = Pipe()
@@ -26,7 +26,7 @@ struct KillTests {
       try process.run()
     }
 
-    /// Whether it went within so many milliseconds.
+    /// Whether it ended within that many milliseconds.
     func hasEnded(within milliseconds: Int) -> Bool {
       var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
       return poll(&watched, 1, Int32(milliseconds)) != 0
@@ -40,20 +40,20 @@ struct KillTests {
     }
   }
 
-  @Test("forty kills at moments of chance: the catalogue is sound after each, and the next scan completes it")
+  @Test("after kills at random moments the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()
     defer { withExtendedLifetime(folders) {} }
     let (base, library, data) = (folders.base, folders.library, folders.data)
     let files = TestDaemon.Files(root: library)
-    var numbers = SplitMix(state: 6)
+    var numbers = Sampling.generator("kills of a scan")
     var names: [String] = []
     var count = 0
     let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
     func add() throws {
       count += 1
       let name = "\(count % 5)/\(count).jpg"
-      // Each is a picture of its own.
+      // Each picture is different.
       try files.put(picture + Array("\(count)".utf8), name)
       names.append(name)
     }
@@ -99,7 +99,7 @@ struct KillTests {
       if scan.hasEnded(within: Int.random(in: 1...longest, using: &numbers)) {
         #expect(scan.end() == 0)
         ended += 1
-        // Quicker than thought, for there is less to do: most moments should lie before its end.
+        // Shorter than measured, because there is less to do: most kills should happen before the scan ends.
         longest = max(longest * 9 / 10, 2)
         try change()
         continue
@@ -111,15 +111,15 @@ struct KillTests {
       killed += 1
       if killed % 3 == 0 { try change() }
       guard FileManager.default.fileExists(atPath: data + "/catalogue.sqlite") else { continue }
-      let state = try CatalogueIntegrity(data, "kill \(killed)")
+      let state = try CatalogueIntegrity(data, "kill \(killed), \(Sampling.note)")
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
     #expect(killed == Self.kills)
     print("killed \(killed) scans; \(ended) ended before their moment came")
 
     #expect(try Scan(library, data).end() == 0)
-    let last = try CatalogueIntegrity(data, "at the end")
-    #expect(last.paths == Set(names) && last.identifiers.count == names.count)
+    let last = try CatalogueIntegrity(data, "at the end, \(Sampling.note)")
+    #expect(last.paths == Set(names) && last.identifiers.count == names.count, "\(Sampling.note)")
     var kept = 0
     for name in names {
       var status = stat()
@@ -127,9 +127,9 @@ struct KillTests {
       let inode = Int64(bitPattern: UInt64(status.st_ino))
       guard let before = seen[inode] else { continue }
       kept += 1
-      #expect(last.identifiers[inode] == before, "\(name)")
+      #expect(last.identifiers[inode] == before, "\(name), \(Sampling.note)")
     }
-    #expect(kept > Self.files / 2, "the comparison is of something")
+    #expect(kept > Self.files / 2, "most files are compared")
     // And nothing is left to do.
     let check = try TestDaemon.run(["check", "--library", library, "--data", data])
     #expect(check.status == 0 && check.output.hasSuffix("no difference\n"), "\(check.output)")

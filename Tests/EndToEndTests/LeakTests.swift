@@ -11,12 +11,12 @@ import Testing
 /// The daemon says how many bytes it has allocated and not freed (`photod_allocated_bytes`). Each kind is asked for until
 /// its caches are full, and then in two equal rounds: a leak grows in both, noise in one at most.
 ///
-/// `PHOTOD_LEAK_REQUESTS` sets the requests a round; with 50,000 the test prints the table of 100,000 requests of each kind.
+/// `PHOTOD_LEAK_REQUESTS` sets the requests a round; with 50,000 the test prints a table for 100,000 of each kind.
 @Suite("Memory after requests", .serialized)
 struct LeakTests {
   private static let perRound =
     ProcessInfo.processInfo.environment["PHOTOD_LEAK_REQUESTS"].flatMap { Int($0) } ?? 250
-  /// The smallest object takes 32 bytes; what is measured beside it, a page of a table or a log buffer, is not per request.
+  /// The smallest object takes 32 bytes. Other allocations, such as a page of a table, do not happen in each request.
   private static let noiseBytes = 48 << 10
   private static let bytesPerRequest = 16
 
@@ -24,9 +24,9 @@ struct LeakTests {
   enum Ending {
     /// Reads every answer.
     case whole
-    /// Leaves without reading.
+    /// Disconnects without reading.
     case cut
-    /// Leaves after the first bytes of the answer.
+    /// Disconnects after the first bytes of the response.
     case cutInTheMiddle
   }
 
@@ -35,7 +35,7 @@ struct LeakTests {
     var ending = Ending.whole
     /// A round has half as many.
     var isSlow = false
-    /// Request `number`, whole; `{}` stands for an asset's identifier.
+    /// The complete request with that number; `{}` is replaced by an asset's identifier.
     var request: @Sendable (_ number: Int) -> String = { _ in "" }
     /// In place of one request: several, each needing the answer to the one before.
     var conversation: (@Sendable (TestDaemon, _ asset: String, _ number: Int) throws -> Void)?
@@ -186,12 +186,12 @@ struct LeakTests {
     }
   }()
 
-  @Test("no request leaves memory behind", arguments: kinds)
+  @Test("no kind of request leaks memory", arguments: kinds)
   func slope(_ kind: Kind) throws {
     let daemon = Self.shared
     let asset = try daemon.identifier("0.jpg")
     let perRound = kind.isSlow && Self.perRound <= 250 ? Self.perRound / 2 : Self.perRound
-    // Fills the caches, what is remembered of ended requests, and in long rounds the allocator's own caches.
+    // Fills the caches and the list of finished requests.
     var number = 0
     try ask(kind, asset, from: &number, count: max(min(perRound, 1000), perRound / 5))
     var bytes = [try allocatedBytes(daemon)]
@@ -206,7 +206,7 @@ struct LeakTests {
     #expect(growth <= Self.noiseBytes + Self.bytesPerRequest * perRound, "\(kind.name): \(bytes)")
   }
 
-  /// What is allocated once nothing is under way.
+  /// The allocated bytes while no request is active.
   private func allocatedBytes(_ daemon: TestDaemon) throws -> Int {
     var last = Int.max
     for _ in 0..<200 {

@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// What one who comes with a limited token is answered: of what is outside, the same as of what never was, byte for byte.
+/// A caller with a limited token gets the same bytes for an object outside its library as for one that never existed.
 @Suite("A limited caller")
 struct LimitedCallerTests {
   private struct LimitedCallerFixture {
@@ -33,17 +33,17 @@ struct LimitedCallerTests {
     }
   }
 
-  /// All that an answer says but who is answered when.
+  /// The response without its date and request identifier.
   private func words(_ answer: TestDaemon.Response, without name: String) -> String {
     let fields = answer.fields.filter { !["date", "x-request-id", "server-timing", "image-result"].contains($0.key) }
       .sorted { $0.key < $1.key }
     return "\(answer.status) \(fields) \(String(decoding: answer.body, as: UTF8.self))".replacing(name, with: "NAME")
   }
 
-  @Test("asks for what is outside and for what never was, and is told the same by every resource")
+  @Test("gets the same answer from every resource for an invisible object and for an unknown one")
   func same() throws {
     let world = try LimitedCallerFixture()
-    // As long as the names that there are.
+    // As long as real identifiers.
     let never = String(repeating: "z", count: world.outside.count)
     func told(_ asset: String, _ collection: String) throws -> [String] {
       var words: [String] = []
@@ -91,14 +91,14 @@ struct LimitedCallerTests {
       words.append(self.words(index, without: asset))
       return words
     }
-    // The daemon has a full picture of it ready, for others.
+    // The daemon has a prepared frame of it for other callers.
     for _ in 0..<3 { _ = try world.daemon.get("/v1/assets/\(world.outside)/image?targetSize=20x20", [world.full]) }
     let (outside, nothing) = (try told(world.outside, "album-zzzz"), try told(never, "album-yyyy"))
     #expect(outside.count > 80)
     for (one, other) in zip(outside, nothing) { #expect(one == other) }
   }
 
-  @Test("finds no trace of what is outside in any list, count or state")
+  @Test("finds no trace of invisible objects in any list, count or state")
   func lists() throws {
     let world = try LimitedCallerFixture()
     let daemon = world.daemon
@@ -122,7 +122,7 @@ struct LimitedCallerTests {
     #expect(scan?["indexed"] as? Int == 2)
     let moments = try daemon.get("/v1/collections?type=moment", [world.limited]).json["collections"] as? [[String: Any]]
     #expect(moments?.map { $0["estimatedAssetCount"] as? Int } == [2])
-    // What others change outside moves nothing.
+    // Changes outside of its library change none of its tokens.
     let lists = ["/v1/assets", "/v1/collections", "/v1/assets?layout=columns", "/v1/assets/\(world.inside)"]
     func tags(_ caller: String) throws -> [String?] { try lists.map { try daemon.get($0, [caller])["ETag"] } }
     let (before, whole) = (try tags(world.limited), try tags(world.full))
@@ -130,16 +130,16 @@ struct LimitedCallerTests {
       "catalogue.sqlite",
       """
       BEGIN;
-      UPDATE library SET value = value + 1 WHERE key = 'token';
+      UPDATE library SET revision = revision + 1 WHERE id = 0;
       UPDATE asset SET isFavorite = 1 WHERE localIdentifier = '\(world.outside)';
-      INSERT INTO change SELECT value, 0, 1, 0 FROM library WHERE key = 'token';
+      INSERT INTO change SELECT id, revision, 0, 1, 0 FROM library WHERE id = 0;
       COMMIT;
       """)
     try daemon.until("the change is seen") { try tags(world.full)[0] != whole[0] }
     #expect(try tags(world.limited) == before)
   }
 
-  @Test("is shown a picture that is ready for others once it is let in, and no more when it is not")
+  @Test("gets a prepared image only while the asset is visible to it")
   func cached() throws {
     let world = try LimitedCallerFixture()
     let image = "/v1/assets/\(world.outside)/image?targetSize=20x20"
@@ -151,7 +151,7 @@ struct LimitedCallerTests {
     func change(_ statement: String) throws {
       try world.daemon.script(
         "catalogue.sqlite",
-        "BEGIN; UPDATE library SET value = value + 1 WHERE key = 'token'; \(statement) COMMIT;")
+        "BEGIN; UPDATE library SET revision = revision + 1 WHERE id = 0; \(statement) COMMIT;")
     }
     let album = "(SELECT id FROM collection WHERE localIdentifier = 'mine')"
     let asset = "(SELECT id FROM asset WHERE localIdentifier = '\(world.outside)')"
@@ -163,7 +163,7 @@ struct LimitedCallerTests {
     #expect(try status([tag]) == 404 && world.daemon.get(image, [world.full]).status == 200)
   }
 
-  @Test("owns what it makes: to others it is what never was, to an administrator who sees everything it is there")
+  @Test("owns its handles: others can't see them, except administrators who see everything")
   func ownership() throws {
     let world = try LimitedCallerFixture()
     let daemon = world.daemon
@@ -195,8 +195,8 @@ struct LimitedCallerTests {
       }
       #expect(try daemon.get(paths[0].replacing("NAME", with: name), [world.limited]).status == 200)
     }
-    #expect(try daemon.get("/v1/requests/zreq1", [world.full]).status == 200, "it sees everybody's")
-    #expect(try daemon.get("/v1/requests/zreq2", [world.limited]).status == 404, "its scope tells of no other's assets")
+    #expect(try daemon.get("/v1/requests/zreq1", [world.full]).status == 200, "it sees the requests of all callers")
+    #expect(try daemon.get("/v1/requests/zreq2", [world.limited]).status == 404, "it sees only its own")
     #expect(try daemon.ask("DELETE", "/v1/fetchResults/\(handle)", [world.limited]).status == 204)
   }
 }

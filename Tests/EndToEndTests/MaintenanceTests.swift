@@ -8,8 +8,8 @@ import Testing
 
 private let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
 
-/// The commands that look after a catalogue, on the built binary.
-@Suite("Checking, copying, restoring, and disks that fail")
+/// The maintenance commands of the built binary: scan, check, backup, restore.
+@Suite("Check, backup, restore and disk faults")
 struct MaintenanceTests {
   /// A library and a data folder without a daemon.
   private final class Folders {
@@ -29,7 +29,7 @@ struct MaintenanceTests {
     deinit { try? FileManager.default.removeItem(atPath: base) }
   }
 
-  @Test("check tells what differs, a line each, and by its exit code, while a daemon serves")
+  @Test("photod check prints one line for each difference and sets its exit code, while a daemon runs")
   func check() throws {
     let daemon = try TestDaemon({
       try $0.put(picture, "a.jpg")
@@ -61,7 +61,7 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("a copy made under a serving daemon is restored when it has ended, and identifiers are the same")
+  @Test("a backup of a running daemon can be restored, with the same identifiers")
   func backupAndRestore() throws {
     let daemon = try TestDaemon({ for i in 0..<5 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })
     let options = ["--library", daemon.library, "--data", daemon.data]
@@ -80,7 +80,7 @@ struct MaintenanceTests {
     #expect(restored.status == 0, "\(restored)")
     let check = try TestDaemon.run(["check"] + options)
     #expect(check.status == 0, "\(check)")
-    // By the standard folder too, named by the library alone.
+    // Also in the default data folder, which follows from the library.
     let home = ["XDG_DATA_HOME": daemon.data + "/home"]
     #expect(try TestDaemon.run(["restore", copy, "--library", daemon.library], environment: home).status == 0)
     #expect(try TestDaemon.run(["check", "--library", daemon.library], environment: home).status == 0)
@@ -90,7 +90,9 @@ struct MaintenanceTests {
     #expect(bytes.firstRange(of: Data(identifier.utf8)) != nil)
   }
 
-  @Test("a scan on a terminal draws a bar within its width; elsewhere there are plain lines", arguments: [30, 12, 100])
+  @Test(
+    "a scan on a terminal draws a progress bar within its width; elsewhere it prints plain lines",
+    arguments: [30, 12, 100])
   func terminal(_ columns: Int) throws {
     let folders = try Folders(files: 6000)
     let (terminal, other) = try Self.pseudoTerminal(columns: columns)
@@ -105,7 +107,7 @@ struct MaintenanceTests {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {
-      // EIO: nobody has the other end open any more.
+      // EIO: the other end is closed.
       let count = read(terminal, &chunk, chunk.count)
       guard count > 0 else { break }
       bytes += chunk[..<count]
@@ -156,7 +158,7 @@ struct MaintenanceTests {
     return umount2(path, 0) == 0
   }()
 
-  /// Takes all the room that there is; the file that does.
+  /// Fills the disk; returns the file that fills it.
   private func fill(_ folder: String) throws -> String {
     let path = folder + "/filler"
     let descriptor = open(path, O_CREAT | O_WRONLY, 0o600)
@@ -168,7 +170,7 @@ struct MaintenanceTests {
     return path
   }
 
-  @Test("a full disk: the scan says which folder and why, and ends with an error", .enabled(if: canMount))
+  @Test("a full disk ends a scan with an error that names the folder and the reason", .enabled(if: canMount))
   func fullDisk() throws {
     let folders = try Folders(files: 2000)
     try FileManager.default.createDirectory(atPath: folders.data, withIntermediateDirectories: true)
@@ -187,7 +189,7 @@ struct MaintenanceTests {
     #expect(readOnly.status == 1 && readOnly.error.hasPrefix("Error: the data folder \(folders.data): "), "\(readOnly)")
   }
 
-  @Test("a disk that refuses to write, which takes no rights to have: the scan says so, and the next one goes on")
+  @Test("a failed write ends a scan with an error, and the next scan continues")
   func failingDisk() throws {
     let folders = try Folders(files: 2000)
     let process = Process()
@@ -208,7 +210,7 @@ struct MaintenanceTests {
     #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
   }
 
-  @Test("a daemon whose disk is full goes on serving what it knows, and on when there is room", .enabled(if: canMount))
+  @Test("a daemon with a full disk serves its catalogue, and scans again once there is space", .enabled(if: canMount))
   func servingFromAFullDisk() throws {
     var disk = ""
     defer { umount2(disk, Int32(MNT_DETACH)) }
@@ -223,7 +225,7 @@ struct MaintenanceTests {
         for i in 0..<20 { try $0.put(picture + [UInt8(i)], "\(i).jpg") }
       },
       arguments: ["--set", "cache.diskBytes=0", "--set", "scan.intervalSeconds=0"],
-      // The pipe has a writer and a reader from the start, so that nobody waits for the other.
+      // The pipe has a writer and a reader from the start, so that neither waits for the other.
       launcher: "exec \"$@\" 2<>\(log)")
     let descriptor = open(log, O_RDWR)
     try #require(descriptor >= 0)
@@ -254,7 +256,7 @@ struct MaintenanceTests {
 
     deinit { close(descriptor) }
 
-    /// Reads until a line says that; half a minute of silence is a no.
+    /// Reads until a line contains the text; `false` after half a minute without one.
     func wait(for text: String) -> Bool {
       while true {
         while let end = rest.firstIndex(of: "\n") {

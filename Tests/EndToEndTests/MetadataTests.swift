@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// The metadata resource, beside what exiftool reads of the same files.
+/// Compares the metadata resource with exiftool's output for the same files.
 @Suite("Metadata of an asset")
 struct MetadataTests {
   private static let scene = Pixels.orientationCard(width: 64, height: 48)
@@ -19,7 +19,7 @@ struct MetadataTests {
     }.encoded(scene)
   }
 
-  /// Pictures with every tag that exiftool can write, in both byte orders, and IPTC in an encoding that it does not tell.
+  /// Pictures with every tag that exiftool can write, in both byte orders, and IPTC in an undeclared encoding.
   private static func everything(in folder: String) throws {
     let files = TestDaemon.Files(root: folder)
     try files.put(jpeg(), "little.jpg")
@@ -44,7 +44,7 @@ struct MetadataTests {
   }
 
   @Test(
-    "all that exiftool can write is read as exiftool reads it, but for what has a reason; and no place is left without the scope"
+    "tags written by ExifTool read the same, except for listed ones; no location without the scope"
   )
   func everything() throws {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-metadata-XXXXXX").utf8CString)
@@ -53,7 +53,7 @@ struct MetadataTests {
     try Self.everything(in: folder)
     let (status, output) = try Self.compare([folder, "--write"])
     #expect(status == 0, "\(output)")
-    // That so much was compared, and of every file.
+    // Many entries of every file were compared.
     let counts = output.split(separator: "\n").last.map { $0.split(separator: " ").compactMap { Int($0) } } ?? []
     #expect(counts.count == 4 && counts.first == 3 && counts.last == 0, "\(output)")
     #expect(counts.count == 4 && counts[1] > 5000 && counts[2] < counts[1] / 20, "\(output)")
@@ -71,7 +71,7 @@ struct MetadataTests {
       #expect(all["GPS"] != nil && rest["GPS"] == nil)
       let texts = Self.texts(rest)
       #expect(texts.count > 1000 && Self.texts(all).count > texts.count + 100)
-      // A text says what it was written to.
+      // Each text was set to the name of its own tag.
       let places = texts.filter {
         $0.contains(try! Regex("GPS|Latitude|Longitude|Location|City|Country|Province(State)? is|Address|^Berlin"))
       }
@@ -89,7 +89,7 @@ struct MetadataTests {
     }
   }
 
-  @Test("sections, entity tags by who is asking, and nothing opened for who has it")
+  @Test("metadata has sections and an entity tag per caller; a 304 opens no file")
   func resource() throws {
     let daemon = try TestDaemon({ try $0.put(Self.jpeg(), "a.jpg") }, arguments: ["--allow-anonymous"])
     let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/metadata"
@@ -112,7 +112,7 @@ struct MetadataTests {
     #expect(strangersTag != tag)
     #expect(try daemon.get(target, ["X-Forwarded-For: 10.0.0.1", "If-None-Match: \(tag)"]).status == 200)
 
-    // Behind the daemon's back.
+    // The daemon has not scanned this change.
     try FileManager.default.removeItem(atPath: daemon.library + "/a.jpg")
     let again = try daemon.get(target, ["If-None-Match: \(tag)"])
     #expect(again.status == 304 && again["ETag"] == tag && again.body.isEmpty)
@@ -125,7 +125,7 @@ struct MetadataTests {
     #expect(try daemon.get("/v1/assets/none/metadata").status == 404)
   }
 
-  @Test("metadata that is long comes in gzip, under a tag that holds without opening the file")
+  @Test("long metadata is compressed, and its entity tag is validated without opening the file")
   func packed() throws {
     let packet =
       "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">"
@@ -138,6 +138,6 @@ struct MetadataTests {
     let tag = try #require(packed["ETag"])
     try FileManager.default.removeItem(atPath: daemon.library + "/a.jpg")
     #expect(try daemon.get(target, ["Accept-Encoding: gzip", "If-None-Match: \(tag)"]).status == 304)
-    #expect(try daemon.get(target, ["If-None-Match: \(tag)"]).status == 404, "who can't read it has nothing of use")
+    #expect(try daemon.get(target, ["If-None-Match: \(tag)"]).status == 404, "the tag of the compressed form")
   }
 }

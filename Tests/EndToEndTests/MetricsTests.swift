@@ -14,7 +14,12 @@ struct MetricsTests {
       arguments: arguments)
   }
 
-  @Test("answers, bytes and connections are counted as they were, to the byte")
+  /// One daemon for the tests that don't compare values.
+  private static let shared: TestDaemon = {
+    do { return try daemon() } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  @Test("responses, bytes and connections are counted exactly")
   func counts() throws {
     let daemon = try Self.daemon()
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=30x30"
@@ -45,16 +50,14 @@ struct MetricsTests {
     #expect(before["photod_frame_cache_bytes"] == 0)
     #expect(try change("photod_frame_cache_bytes") >= Double(answers[1].body.count))
     #expect(after["photod_frame_cache_capacity_bytes"] == Double(128 << 20))
-    // A worker lets go of its memory a moment after its answer.
-    var inUse = after["photod_memory_in_use_bytes"]
-    for _ in 0..<1000 where inUse != 0 {
-      inUse = try Exposition(try daemon.get("/metrics"))["photod_memory_in_use_bytes"]
+    // A worker releases its memory a moment after its response.
+    try daemon.until("no memory is in use") {
+      try Exposition(try daemon.get("/metrics"))["photod_memory_in_use_bytes"] == 0
     }
-    #expect(inUse == 0)
     #expect((after["photod_memory_budget_bytes"] ?? 0) > 0x1p20)
   }
 
-  @Test("the process is told of as other programs tell of theirs")
+  @Test("process metrics have the standard names of Prometheus")
   func process() throws {
     let daemon = try Self.daemon(["--set", "memoryBudgetBytes=123456789"])
     let first = try Exposition(try daemon.get("/metrics"))
@@ -72,11 +75,11 @@ struct MetricsTests {
     let second = try Exposition(try daemon.get("/metrics"))
     // SQLite and a scan may open and close a few meanwhile.
     #expect(abs((second["process_open_fds"] ?? 0) - descriptors - 50) < 20)
-    #expect(second["photod_http_connections"] == 51, "these, and the one that asks")
+    #expect(second["photod_http_connections"] == 51, "these, and the one of this request")
     #expect((second["process_cpu_seconds_total"] ?? 0) > cpu)
   }
 
-  @Test("the whole text is well-formed by the format's rules, and comes in one order")
+  @Test("the metrics are well-formed and in a stable order")
   func form() throws {
     let daemon = try Self.daemon()
     let answer = try daemon.get("/metrics")
@@ -88,7 +91,7 @@ struct MetricsTests {
     #expect(try daemon.get("/metrics", method: "HEAD").body.isEmpty)
   }
 
-  @Test("HTTP.md tells of every metric there is, and of no other")
+  @Test("HTTP.md lists every metric and no others")
   func documentation() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -97,14 +100,13 @@ struct MetricsTests {
     let told = rows.flatMap { row in
       row.split(separator: "|")[0].matches(of: #/`(\w+)(?:\{[\w, ]*\})?`/#).map { String($0.1) }
     }
-    let names = try Exposition(try Self.daemon().get("/metrics")).names
+    let names = try Exposition(try Self.shared.get("/metrics")).names
     #expect(Set(told) == Set(names) && told.count == names.count)
   }
 
-  @Test("who may look: the person at this machine, or anybody where anybody may")
+  @Test("metrics are for local callers only, unless anonymous callers are allowed")
   func access() throws {
-    let closed = try Self.daemon()
-    let refused = try closed.get("/metrics", ["X-Forwarded-For: 10.0.0.1"])
+    let refused = try Self.shared.get("/metrics", ["X-Forwarded-For: 10.0.0.1"])
     #expect(refused.status == 403 && refused.json["type"] as? String == "/problems/forbidden")
     #expect(!String(decoding: refused.body, as: UTF8.self).contains("process_"))
     let open = try Self.daemon(["--allow-anonymous"])

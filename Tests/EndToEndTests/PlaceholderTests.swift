@@ -33,7 +33,7 @@ struct PlaceholderTests {
     try files.put(PNGFile(.rgba(depth: 8)).encoded(cutOut), "cut-out.png")
   }
 
-  @Test("every asset of a library gets one: its shape, its colours, upright")
+  @Test("every asset gets an upright placeholder with its shape and colours")
   func library() throws {
     let daemon = try TestDaemon { try Self.fill($0) }
     let assets = try daemon.assetsWithPlaceholders()
@@ -47,7 +47,7 @@ struct PlaceholderTests {
       // A side of the shape is one of seven, or five.
       #expect(abs(placeholder.aspectRatio / (Double(width) / Double(height)) - 1) < 0.2, "\(path)")
       #expect(placeholder.hasAlpha == path.hasSuffix("png"))
-      // What the daemon shows is held against the files elsewhere.
+      // Other tests compare the daemon's pictures with the files.
       let frame = try daemon.get("/v1/assets/\(identifier)/image?targetSize=64x64&format=png&colorSpace=srgb")
       let picture = try #require(Pixels.decoded(frame.body)).pixels
       let isClose = zip(placeholder.average, picture.average).allSatisfy { abs(Double($0) - $1) < 14 }
@@ -61,7 +61,7 @@ struct PlaceholderTests {
     }
   }
 
-  @Test("it makes another entity tag, the same revision, and goes with the content that it is of")
+  @Test("a placeholder changes the entity tag but not the revision, and is removed when the content changes")
   func tags() throws {
     func picture(_ color: [UInt8]) -> [UInt8] {
       JPEGFile { _ in }.encoded(
@@ -70,7 +70,7 @@ struct PlaceholderTests {
     let daemon = try TestDaemon(
       { try $0.put(picture([200, 30, 30]), "a.jpg") }, arguments: ["--set", "scan.intervalSeconds=0"])
     let target = "/v1/assets/\(try daemon.identifier("a.jpg"))"
-    // The first answers may come before the placeholder; all of one tag must be alike.
+    // The first responses may come before the placeholder; all responses with one tag must be equal.
     var bodies: [String: [UInt8]] = [:]
     var answer = try daemon.get(target)
     func note() throws {
@@ -78,11 +78,12 @@ struct PlaceholderTests {
       #expect(bodies[tag] == nil || bodies[tag] == answer.body)
       bodies[tag] = answer.body
     }
-    for _ in 0..<100_000 where answer.json["placeholder"] is NSNull {
-      try note()
-      answer = try daemon.get(target)
-    }
     try note()
+    try daemon.until("the asset has a placeholder") {
+      answer = try daemon.get(target)
+      try note()
+      return !(answer.json["placeholder"] is NSNull)
+    }
     let tag = try #require(answer["ETag"])
     #expect(try daemon.get(target, ["If-None-Match: \(tag)"]).status == 304)
     let revisions = bodies.values.map {
@@ -94,15 +95,17 @@ struct PlaceholderTests {
     let before = try Self.hash(answer.json)
     try TestDaemon.Files(root: daemon.library).put(picture([30, 30, 200]), "a.jpg")
     daemon.signal(SIGHUP)
-    for _ in 0..<100_000 where answer.json["contentVersion"] as? String == version { answer = try daemon.get(target) }
-    for _ in 0..<100_000 where answer.json["placeholder"] is NSNull { answer = try daemon.get(target) }
+    try daemon.until("the changed asset has a placeholder") {
+      answer = try daemon.get(target)
+      return answer.json["contentVersion"] as? String != version && !(answer.json["placeholder"] is NSNull)
+    }
     let after = try Self.hash(answer.json)
     #expect(after != before && answer["ETag"] != tag)
     let average = try #require(DecodedThumbHash(after)).average
     #expect(average[2] > 180 && average[0] < 50)
   }
 
-  @Test("a picture that can't be shown has none, and the others have theirs")
+  @Test("an undecodable picture has no placeholder, and the others have theirs")
   func broken() throws {
     let whole = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 320, height: 240))
     // Its header is sound, and no decoder accepts its first Huffman table.
@@ -114,9 +117,9 @@ struct PlaceholderTests {
       try files.put(whole, "whole.jpg")
     }
     let target = "/v1/assets/\(try daemon.identifier("whole.jpg"))"
-    var answer = try daemon.get(target)
-    for _ in 0..<100_000 where answer.json["placeholder"] is NSNull { answer = try daemon.get(target) }
-    #expect(answer.json["placeholder"] is String)
+    try daemon.until("the whole picture has a placeholder") {
+      try daemon.get(target).json["placeholder"] is String
+    }
     #expect(try daemon.get("/v1/assets/\(try daemon.identifier("broken.jpg"))").json["placeholder"] is NSNull)
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import PhotoFixtures
 
-/// Files of each kind with one place in them, in every spelling that there is: scripts/search-places knows them all.
+/// Files of each kind that contain one place in every known spelling; scripts/search-places searches for all of them.
 enum PlantedLocations {
   private static let (latitude, longitude) = (-41.292483, 174.778142)
   private static let scene = Pixels.orientationCard(width: 240, height: 180)
@@ -44,7 +44,7 @@ enum PlantedLocations {
           $0.xmp = xmp
         }.bytes
       ))
-    // Far from the others, soon after: whose moments know places tells it from them.
+    // Far from the others and soon after them: only moments that use places separate it from them.
     files.append(
       (
         "far.jpg",
@@ -113,7 +113,7 @@ enum PlantedLocations {
       $0.leadingSegments = [.xmp(xmp), JPEGSegment(marker: 0xFE, content: Array(free.utf8))]
       $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (latitude, longitude) }
     }.encoded(Pixels.orientationCard(width: 160, height: 120))
-    // Of no maker that is known.
+    // Of an unknown maker.
     let note: [UInt8] = Array("NOBODY\0\0".utf8) + packed + Array(free.utf8)
     let method: [UInt8] = Array("ASCII\0\0\0Quaxwellington".utf8)
     var area: [UInt8] = Array("UNICODE\0".utf8)

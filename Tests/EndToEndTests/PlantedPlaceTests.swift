@@ -4,22 +4,22 @@ import PhotoAPI
 import PhotoFixtures
 import Testing
 
-/// Places are planted in files of each kind, in every spelling that programs write them in; then every resource is asked, in
-/// every form, by everybody who may not know places, and whatever comes back is searched for all of them. A new kind of
-/// resource has to say in `ask(_:of:as:)` how it is asked, or the tests do not compile.
-@Suite("Places")
+/// Places are planted in files of each kind, in every spelling that programs write them in. Then every resource is
+/// requested, in every form, by all callers that may not know places, and the responses are searched for the places. A
+/// new resource needs a case in `ask(_:of:as:)`, or the test fails.
+@Suite("Locations")
 struct PlantedPlaceTests {
-  /// Who asks. The last two may know places: by what is found in their answers it is known that the search finds.
+  /// The callers. The last two may see places; the search must find places in their responses.
   enum CallerKind: String, CaseIterable {
     case forwarded, anonymous, read, limited, write, admin, readAdmin, session, signedImage, signedAlbum, local
     case location, limitedLocation
 
     var mayKnowPlaces: Bool { [.local, .location, .limitedLocation].contains(self) }
-    /// Where there are no tokens.
+    /// Without tokens.
     var isUnguarded: Bool { self == .forwarded || self == .local }
   }
 
-  @Test("are in no answer to one who may not know them, in whatever form it is asked and however they are spelt")
+  @Test("are in no response to a caller without the location scope, in any form or spelling")
   func search() throws {
     let worlds = [
       true: try LocationFixture(requiresCredential: false), false: try LocationFixture(requiresCredential: true),
@@ -28,8 +28,8 @@ struct PlantedPlaceTests {
     for who in CallerKind.allCases {
       let world = try #require(worlds[who.isUnguarded])
       var (good, all) = (0, 0)
-      for kind in Route.Kind.allCases {
-        for (label, answer) in try Self.ask(kind, of: world, as: who) {
+      for resource in Resource.all {
+        for (label, answer) in try Self.ask(resource, of: world, as: who) {
           #expect(answer.status < 500, "\(who.rawValue): \(label): \(answer.status)")
           all += 1
           if answer.status < 300 { good += 1 }
@@ -51,7 +51,7 @@ struct PlantedPlaceTests {
     #expect(result.strangers.isEmpty, "\(result.strangers.prefix(5))")
     #expect(result.answers == answers.count + files.count && answers.count > 4000)
 
-    // It finds, where there is something: in every file that was planted, of every kind of spelling, and in answers.
+    // The search finds places where they are: in every planted file, in every spelling, and in responses.
     for file in files { #expect((result.found[file.label]?.count ?? 0) > 2, "\(file.label)") }
     let inFiles = Set(result.found.filter { $0.key.hasPrefix("file ") }.values.flatMap { $0 })
     for spelling in [
@@ -73,7 +73,7 @@ struct PlantedPlaceTests {
     }
   }
 
-  @Test("a key of a place is to one who may not know places what no key is")
+  @Test("a location key is an unknown key for a caller without the location scope")
   func keys() throws {
     let world = try LocationFixture(requiresCredential: true)
     let secret = TestDaemon.bearer(try #require(world.secrets[.read]))
@@ -98,7 +98,7 @@ struct PlantedPlaceTests {
     }
   }
 
-  @Test("moments that end where the place changes are for those alone who may know places")
+  @Test("only callers with the location scope get moments that are divided by location")
   func moments() throws {
     let world = try LocationFixture(requiresCredential: true)
     func moments(_ who: CallerKind) throws -> [[String: Any]] {
@@ -108,7 +108,7 @@ struct PlantedPlaceTests {
     }
     for (blind, seeing) in [(CallerKind.read, CallerKind.location), (.limited, .limitedLocation)] {
       let (fewer, more) = (try moments(blind), try moments(seeing))
-      #expect(more.count > fewer.count, "one of them is made of two places")
+      #expect(more.count > fewer.count, "one moment has assets at two places")
       let names = more.compactMap { $0["localIdentifier"] as? String }
       #expect(Set(names).isDisjoint(with: fewer.compactMap { $0["localIdentifier"] as? String }))
       for name in names {
@@ -124,7 +124,7 @@ struct PlantedPlaceTests {
     }
   }
 
-  @Test("a change of nothing but a place is none to one who may not know places")
+  @Test("a change of location only is not a change for a caller without the location scope")
   func changes() throws {
     let world = try LocationFixture(requiresCredential: true)
     let identifier = try #require(world.assets.first)
@@ -139,7 +139,7 @@ struct PlantedPlaceTests {
         try world.daemon.get("/v1/assets?layout=columns", [secret])["ETag"],
       ]
     }
-    // Once there are placeholders of all that can have one, nothing else changes.
+    // After the last placeholder is made, nothing else changes.
     let secret = TestDaemon.bearer(try #require(world.secrets[.read]))
     try world.daemon.until("there are placeholders") {
       let assets = try world.daemon.get("/v1/assets?limit=1000", [secret]).json["assets"] as? [[String: Any]] ?? []
@@ -154,9 +154,10 @@ struct PlantedPlaceTests {
       "catalogue.sqlite",
       """
       BEGIN;
-      UPDATE library SET value = value + 1 WHERE key = 'token';
+      UPDATE library SET revision = revision + 1 WHERE id = 0;
       UPDATE asset SET latitude = latitude + 1 WHERE localIdentifier = '\(identifier)';
-      INSERT INTO change SELECT value, 0, 1, 1 FROM library WHERE key = 'token';
+      INSERT INTO change SELECT id, revision, 0, 1, 1 FROM library
+        WHERE revision = (SELECT revision FROM library WHERE id = 0);
       COMMIT;
       """)
     try world.daemon.until("the change is seen") { try state(.location) != before[2] }
@@ -199,7 +200,7 @@ extension PlantedPlaceTests {
       for (who, path) in [
         (CallerKind.signedImage, "/v1/assets/\(assets[0])/image"), (.signedAlbum, "/v1/collections/\(Self.album)"),
       ] {
-        // By one who may know places: what it signs shows none.
+        // The issuer may see places; its signed URLs show none.
         let issuer = try #require(secrets[.location])
         let answer = try daemon.ask(
           "POST", "/v1/signedURLs", [TestDaemon.bearer(issuer)], body: #"{"path": "\#(path)"}"#)
@@ -222,8 +223,8 @@ extension PlantedPlaceTests {
 
   typealias LabelledResponse = (label: String, answer: TestDaemon.Response)
 
-  /// Every form that a resource is asked in.
-  private static func ask(_ kind: Route.Kind, of world: LocationFixture, as who: CallerKind) throws
+  /// Requests a resource in every form.
+  private static func ask(_ resource: Resource, of world: LocationFixture, as who: CallerKind) throws
     -> [LabelledResponse]
   {
     var found: [LabelledResponse] = []
@@ -235,10 +236,10 @@ extension PlantedPlaceTests {
       found.append(("\(method) \(target) \(fields.joined(separator: " ")) \(body ?? "")", answer))
       return answer
     }
-    /// As it is, its head alone, and again by its entity tag; packed, where it is text.
+    /// With GET, with HEAD, and again with its entity tag; JSON also compressed.
     func get(_ target: String) throws {
       let answer = try ask("GET", target)
-      if kind != .image { try ask("GET", target, ["Accept-Encoding: gzip"]) }
+      if !resource.path.text.hasSuffix("/image") { try ask("GET", target, ["Accept-Encoding: gzip"]) }
       guard found.count % 4 == 0 else { return }
       try ask("HEAD", target)
       if let tag = answer["ETag"] { try ask("GET", target, ["If-None-Match: \(tag)"]) }
@@ -251,29 +252,31 @@ extension PlantedPlaceTests {
       "fileSize",
     ]
     let all = "[" + world.assets.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
-    switch kind {
-    case .health: try get("/healthz")
-    case .readiness: try get("/readyz")
-    case .openAPI: try get("/openapi.json")
-    case .metrics: try get("/metrics")
-    case .authorization: try get("/v1/authorization")
-    case .session:
+    let path = resource.path.text
+    switch path {
+    case "/healthz": try get("/healthz")
+    case "/readyz": try get("/readyz")
+    case "/openapi.json": try get("/openapi.json")
+    case "/metrics": try get("/metrics")
+    case "/v1/authorization": try get("/v1/authorization")
+    case "/v1/session":
       try ask("POST", "/v1/session", body: #"{"token": "\#(world.secrets[.read] ?? "none")"}"#)
       try ask("POST", "/v1/session", body: #"{"token": "none"}"#)
-    case .signedURLs:
+    case "/v1/signedURLs":
       for asset in world.assets {
         try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/assets/\#(asset)/image?targetSize=20x20"}"#)
       }
-    case .assets:
+    case "/v1/assets":
       try list("/v1/assets", get, keys)
-    case .collectionAssets:
+    case "/v1/collections/{collection}/assets":
       try list("/v1/collections/\(LocationFixture.album)/assets", get, keys)
       for moment in try names(world, who, "/v1/collections?type=moment&limit=1000") {
         try get("/v1/collections/\(moment)/assets")
       }
-    case .asset: for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)") }
-    case .metadata: for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }
-    case .image:
+    case "/v1/assets/{localIdentifier}": for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)") }
+    case "/v1/assets/{localIdentifier}/metadata":
+      for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }
+    case "/v1/assets/{localIdentifier}/image":
       for asset in world.assets + ["none"] {
         let image = "/v1/assets/\(asset)/image"
         for query in [
@@ -286,40 +289,40 @@ extension PlantedPlaceTests {
         ] { try get(image + query) }
         try ask("GET", image, ["Range: bytes=0-99"])
       }
-    case .collections:
+    case "/v1/collections":
       for query in [
         "", "?type=album", "?type=smartAlbum", "?type=folder&subtype=momentListYear",
         "?type=folder&subtype=momentListCluster",
         "?type=moment&limit=1000", "?type=moment&limit=1", "?predicate=title%20!%3D%20nil", "?sortDescriptors=-title",
         "?predicate=localizedLocationNames%20!%3D%20nil", "?sortDescriptors=location",
       ] { try get("/v1/collections" + query) }
-    case .collection:
+    case "/v1/collections/{collection}":
       for name in try names(world, who, "/v1/collections") + names(world, who, "/v1/collections?type=moment&limit=1000")
         + ["none"]
       {
         try get("/v1/collections/\(name)")
       }
-    case .collectionChildren:
+    case "/v1/collections/{collection}/collections":
       for list in try names(world, who, "/v1/collections?type=folder&subtype=momentListYear")
         + names(world, who, "/v1/collections?type=folder&subtype=momentListCluster") + ["none"]
       { try get("/v1/collections/\(list)/collections") }
-    case .transientCollections:
+    case "/v1/transientCollections":
       let name = try create(
         "/v1/transientCollections", #"{"assets": ["\#(world.assets[0])"], "title": "mine"}"#, "localIdentifier")
       try get("/v1/collections/\(name)")
       try get("/v1/collections/\(name)/assets")
       try ask("POST", "/v1/transientCollections", body: #"{"assets": ["none"]}"#)
-    case .fetchResults:
+    case "/v1/fetchResults":
       for body in [
         "{}", #"{"collection": "album"}"#, #"{"sortDescriptors": "latitude"}"#, #"{"predicate": "longitude < 0"}"#,
         #"{"predicate": "location == nil"}"#,
       ] { try ask("POST", "/v1/fetchResults", body: body) }
-    case .fetchResult:
+    case "/v1/fetchResults/{fetchResult}":
       let id = try create("/v1/fetchResults", "{}", "id")
       try get("/v1/fetchResults/\(id)")
       try ask("DELETE", "/v1/fetchResults/\(id)")
       try get("/v1/fetchResults/\(id)")
-    case .fetchResultAssets:
+    case "/v1/fetchResults/{fetchResult}/assets":
       let id = try create("/v1/fetchResults", #"{"collection": "album", "sortDescriptors": "creationDate"}"#, "id")
       for query in [
         "?range=0-99", "?range=0-0&fields=location", "?range=0-9&fields=location,revision",
@@ -327,10 +330,10 @@ extension PlantedPlaceTests {
       ] {
         try get("/v1/fetchResults/\(id)/assets\(query)")
       }
-    case .fetchResultChanges:
+    case "/v1/fetchResults/{fetchResult}/changes":
       let id = try create("/v1/fetchResults", #"{"collection": "album"}"#, "id")
       try get("/v1/fetchResults/\(id)/changes")
-    case .changes:
+    case "/v1/changes":
       let token = try world.ask("GET", "/v1/assets?limit=1", as: who).json["changeToken"] as? String ?? "none"
       try ask(
         "POST", "/v1/changes",
@@ -339,36 +342,38 @@ extension PlantedPlaceTests {
         "POST", "/v1/changes",
         body: #"{"changes": [{"type": "updateAsset", "asset": "\#(world.assets[0])", "ifMatch": "none"}]}"#)
       for since in [token, "none"] { try get("/v1/changes?since=\(since)") }
-    // What is wrong with it alone: a stream that began would not end.
-    case .changeStream: try get("/v1/changes/stream?since=none")
-    case .trash: try get("/v1/trash")
-    case .requests: try get("/v1/requests")
-    case .request:
+    // A malformed request, because a stream would not end.
+    case "/v1/changes/stream": try get("/v1/changes/stream?since=none")
+    case "/v1/trash": try get("/v1/trash")
+    case "/v1/requests": try get("/v1/requests")
+    case "/v1/requests/{requestID}":
       for asset in world.assets {
         try ask("GET", "/v1/assets/\(asset)/image?targetSize=21x21&requestID=\(who.rawValue)")
         try get("/v1/requests/\(who.rawValue)")
       }
       try ask("DELETE", "/v1/requests/\(who.rawValue)")
-    case .images:
+    case "/v1/images":
       for options in [
         #""targetSize": "24x24""#, #""deliveryMode": "fastFormat""#, #""format": "png", "targetSize": "30x30""#,
       ] {
         try ask("POST", "/v1/images", body: "{\"assets\": \(all), \(options)}")
       }
-    case .cachingManagers: try get("/v1/cachingManagers")
-    case .cachingManager:
+    case "/v1/cachingManagers": try get("/v1/cachingManagers")
+    case "/v1/cachingManagers/{cachingManager}":
       let id = try create("/v1/cachingManagers", "{}", "id")
       try get("/v1/cachingManagers/\(id)")
       try ask("DELETE", "/v1/cachingManagers/\(id)")
       try get("/v1/cachingManagers/default")
-    case .startCaching, .stopCaching, .stopCachingAllImages:
+    case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching",
+      "/v1/cachingManagers/{cachingManager}/stopCachingAllImages":
       try ask(
-        "POST", "/v1/cachingManagers/default/\(kind.rawValue)",
-        body: kind == .stopCachingAllImages ? "{}" : "{\"assets\": \(all), \"targetSize\": \"25x25\"}")
-    case .window:
+        "POST", path.replacing("{cachingManager}", with: "default"),
+        body: path.hasSuffix("/stopCachingAllImages") ? "{}" : "{\"assets\": \(all), \"targetSize\": \"25x25\"}")
+    case "/v1/cachingManagers/{cachingManager}/window":
       try ask(
         "PUT", "/v1/cachingManagers/default/window",
         body: "{\"assets\": \(all), \"visible\": [0, 3], \"targetSize\": \"26x26\"}")
+    default: Issue.record("\(path) is not requested")
     }
     return found
   }
@@ -398,7 +403,7 @@ extension PlantedPlaceTests {
     return (answer.json["collections"] as? [[String: Any]])?.compactMap { $0["localIdentifier"] as? String } ?? []
   }
 
-  /// What scripts/search-places says.
+  /// The output of scripts/search-places.
   struct Search {
     let answers: Int
     let bytes: Int

@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// An answer that is waited for on a thread of its own.
+/// A response that a separate thread waits for.
 private struct Answer {
   private let stream: AsyncThrowingStream<TestDaemon.Response, any Error>
 
@@ -22,7 +22,7 @@ private struct Answer {
 }
 
 /// Requests that have names: listed, asked about, cancelled from another connection.
-@Suite("Requests under way")
+@Suite("Pending requests")
 struct RequestTests {
   /// One render at a time, each of a part of a second.
   private static func daemon() throws -> TestDaemon {
@@ -61,7 +61,7 @@ struct RequestTests {
     try #require(try daemon.get("/v1/requests").json["requests"] as? [[String: Any]])
   }
 
-  @Test("a request is listed while it waits, a second of its name is refused, and DELETE ends it")
+  @Test("a pending request is listed, its identifier can't be used twice, and DELETE ends it")
   func cancelled() async throws {
     let daemon = try Self.daemon()
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
@@ -85,7 +85,7 @@ struct RequestTests {
     try release(daemon)
   }
 
-  @Test("cancelled after a degraded frame, the last part says so")
+  @Test("after a cancellation that follows a degraded frame, the last part reports it")
   func cancelledLater() async throws {
     let daemon = try Self.daemon()
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
@@ -93,7 +93,7 @@ struct RequestTests {
     let victim = Answer {
       try daemon.get("\(image)?deliveryMode=opportunistic&targetSize=max&quality=50&requestID=victim")
     }
-    // The others go, one by one, until the degraded frame has come; then this one goes.
+    // Cancels the other requests one by one until the degraded frame has arrived, and then this one.
     var ended = 0
     try until {
       let frames = try daemon.get("/v1/requests/victim").json["frames"] as? [Any]
@@ -107,14 +107,14 @@ struct RequestTests {
     let ending = try daemon.get("/v1/requests/victim", method: "DELETE").status
     let parts = try Multipart(try await victim.value()).parts
     #expect(parts.count == 2 && parts[0].fields["image-result"]?.contains("degraded=?1") == true)
-    // It may have been over just before.
+    // It may have just ended.
     if ending == 204 {
       #expect(parts[1].fields["content-type"] == "application/problem+json")
       #expect(parts[1].fields["image-result"] == "request-id=\"victim\", cancelled=?1")
     }
   }
 
-  @Test("what has a name is in no cache's key: it is answered from memory, in its own name")
+  @Test("a request identifier is not part of a cache key: a cached frame is answered with the new identifier")
   func named() throws {
     let daemon = try Self.daemon()
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=200x200"
@@ -126,7 +126,7 @@ struct RequestTests {
     #expect(again.result("source") == "memory" && again.result("request-id") != "\"mine\"")
   }
 
-  @Test("a client that goes takes its request with it")
+  @Test("a closed connection cancels its request")
   func gone() throws {
     let daemon = try Self.daemon()
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"

@@ -8,7 +8,7 @@ import Testing
 struct RestartTests {
   private static let restarts = ProcessInfo.processInfo.environment["PHOTOD_RESTARTS"].flatMap { Int($0) } ?? 3
 
-  /// Each client opens a connection for each request, and has nothing to do but ask again.
+  /// Each client opens a new connection for each request and sends requests without a pause.
   private static let script = """
     import os, socket, subprocess, sys, tempfile, threading
     binary, clients, restarts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

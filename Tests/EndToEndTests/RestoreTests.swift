@@ -8,7 +8,7 @@ import Testing
 
 /// A library that was copied to another place, where each file has another inode, and a catalogue that was restored
 /// there.
-@Suite("Pictures after a restore, before anything is scanned")
+@Suite("Images after a restore, before a scan")
 struct RestoreTests {
   private static func picture(_ side: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Pixels.orientationCard(width: side, height: side))
@@ -28,7 +28,7 @@ struct RestoreTests {
     deinit { close(descriptor) }
   }
 
-  /// What became of a file on its way.
+  /// What the copy changed about a file.
   enum Way: String, CaseIterable {
     case copied = "copied with its time"
     case copiedInSeconds = "copied with its time in whole seconds"
@@ -62,7 +62,7 @@ struct RestoreTests {
     try #require(utimensat(AT_FDCWD, path, &times, 0) == 0)
   }
 
-  @Test("a file that is the same by size, time and both ends is served; any other is 503 until it is scanned")
+  @Test("a file with the same size, time and fingerprint is served; any other is 503 until it is scanned")
   func recognised() throws {
     let (before, after) = (try TestDaemon.Folders(), try TestDaemon.Folders())
     for i in Way.allCases.indices {
@@ -109,12 +109,10 @@ struct RestoreTests {
 
     block.end()
     daemon.signal(SIGHUP)
-    var isComplete = false
-    for _ in 0..<100_000 where !isComplete {
+    try daemon.until("the first scan is complete") {
       let scan = try #require(try daemon.get("/readyz").json["firstScan"] as? [String: Any])
-      isComplete = scan["complete"] as? Bool == true
+      return scan["complete"] as? Bool == true
     }
-    #expect(isComplete)
     for (i, way) in Way.allCases.enumerated() {
       let identifier = try daemon.identifier("\(i).jpg")
       let image = try daemon.get("/v1/assets/\(identifier)/image?targetSize=20x20")

@@ -94,7 +94,7 @@ final class ReverseProxy {
     return text
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   /// curl failed before any answer came.
   struct NoAnswer: Error {
@@ -129,7 +129,7 @@ final class ReverseProxy {
     ]
   }
 
-  /// An answer that is read as it comes.
+  /// A response that is read as it arrives.
   final class Stream {
     private let process = Process()
     private let output = Pipe()
@@ -149,7 +149,7 @@ final class ReverseProxy {
       process.waitUntilExit()
     }
 
-    /// Whether the text comes, before the answer ends.
+    /// Whether the text arrives before the response ends.
     func brings(_ expected: String) -> Bool {
       while !text.contains(expected) {
         let more = output.fileHandleForReading.availableData
@@ -164,7 +164,7 @@ final class ReverseProxy {
     try Stream(["curl"] + curlArguments("https") + ["-N"] + arguments + [version, "\(Self.origin)\(target)"])
   }
 
-  /// Sends the head of an HTTP/1.1 request and the beginning of its body, which never gets whole; what comes back.
+  /// Sends the head of an HTTP/1.1 request and the beginning of its body, never the rest; returns the response.
   ///
   /// - Parameter body: fits into a pipe.
   func begin(_ target: String, _ fields: [String], _ body: String) throws -> TestDaemon.Response {

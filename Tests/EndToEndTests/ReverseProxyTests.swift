@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// What the sample configuration of nginx promises, over TLS and real sockets.
+/// The guarantees of the sample nginx configuration, over TLS and real sockets.
 @Suite(
   "The nginx sample in front of a daemon",
   .enabled(if: ReverseProxy.isInstalled, "nginx, openssl or curl is not installed"))
@@ -15,7 +15,7 @@ struct ReverseProxyTests {
     }
   }
 
-  /// A frame by its version; without tokens everybody may ask for it.
+  /// The URL of a frame with its version; without tokens, every caller may request it.
   private func frame(_ daemon: TestDaemon) throws -> String {
     let identifier = try daemon.identifier("1.jpg")
     let version = try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
@@ -121,7 +121,7 @@ struct ReverseProxyTests {
     #expect(stream.brings(identifier), "\(proxy.errors)")
   }
 
-  @Test("an answer with a long Link field passes")
+  @Test("a response with a long Link field passes")
   func longLink() throws {
     let proxy = try ReverseProxy(Self.fill)
     let predicate = Array(repeating: "pixelWidth%20%3E%200", count: 200).joined(separator: "%20OR%20")
@@ -179,7 +179,7 @@ struct ReverseProxyTests {
     }
   }
 
-  // MARK: Who is asking
+  // MARK: Callers
 
   @Test("a page served on another port than 443 may upload; a client can't name its own host")
   func sameOrigin() throws {

@@ -24,9 +24,9 @@ struct ServiceTests {
       }, arguments: arguments)
   }
 
-  @Test("health, readiness and the document")
+  @Test("/healthz, /readyz and /openapi.json are served")
   func health() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     #expect(try daemon.get("/healthz").status == 200)
     let ready = try daemon.get("/readyz")
     #expect(ready.status == 200 && ready.json["ready"] as? Bool == true)
@@ -37,9 +37,9 @@ struct ServiceTests {
     #expect(try TestDaemon.run(["health", "--listen", "127.0.0.1:1"]).status != 0)
   }
 
-  @Test("assets are listed by pages and told one by one")
+  @Test("assets are listed in pages and served one by one")
   func assets() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     var next: String? = "/v1/assets?limit=2&count=true"
     var seen: [String] = []
     while let target = next {
@@ -51,7 +51,7 @@ struct ServiceTests {
       #expect(page["Link"] == next.map { "<\($0)>; rel=\"next\"" })
     }
     #expect(Set(seen).count == 5)
-    // They make another tag when they come.
+    // A new placeholder changes the tag.
     _ = try daemon.assetsWithPlaceholders()
     let answer = try daemon.get("/v1/assets/\(seen[0])")
     let asset = answer.json
@@ -65,9 +65,9 @@ struct ServiceTests {
     #expect(try daemon.get("/v1/assets/\(seen[0])", ["If-None-Match: \(tag)"]).status == 304)
   }
 
-  @Test("one who was forwarded sees no places")
+  @Test("a forwarded request gets no locations")
   func places() throws {
-    let daemon = try Self.daemon()
+    let daemon = Self.shared
     let identifier = try daemon.identifier("folder/1.jpg")
     for field in ["X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1", "Via: 1.1 proxy"] {
       let answer = try daemon.get("/v1/assets/\(identifier)", [field])
@@ -77,7 +77,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "a mistake is a 400 that names it",
+    "an invalid parameter is a 400 that names it",
     arguments: [
       ("image?targetsize=10x10", "targetsize"), ("image?targetSize=10", "targetSize"),
       ("image?targetSize=0x10", "targetSize"),
@@ -105,7 +105,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "mistakes in a listing",
+    "invalid parameters of a list are refused by name",
     arguments: [
       ("limit=0", "limit"), ("limit=1001", "limit"), ("cursor=x", "cursor"), ("count=1", "count"),
       ("predicate=x", "predicate"),
@@ -115,13 +115,13 @@ struct ServiceTests {
     #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter)
   }
 
-  /// One daemon for all that only asks.
+  /// One daemon for all tests that only read.
   private static let shared: TestDaemon = {
     do { return try daemon() } catch { fatalError("no daemon: \(error)") }
   }()
 
   @Test(
-    "what there is not",
+    "unknown resources are 404",
     arguments: [
       ("/v1/assets/none", 404, "asset-not-found"), ("/v1/assets/none/image", 404, "asset-not-found"),
       ("/nothing", 404, "not-found"), ("/", 404, "not-found"), ("/v1/assets/x/image/y", 404, "not-found"),
@@ -131,14 +131,14 @@ struct ServiceTests {
     #expect(answer.status == status && answer.json["type"] as? String == "/problems/\(type)")
   }
 
-  @Test("methods that a resource does not know", arguments: ["POST", "DELETE", "PUT", "PATCH", "BREW"])
+  @Test("an unsupported method is 405, with the allowed ones", arguments: ["POST", "DELETE", "PUT", "PATCH", "BREW"])
   func methods(_ method: String) throws {
     let answer = try Self.shared.get("/openapi.json", method: method)
     #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD, OPTIONS")
   }
 
   @Test(
-    "a name that is not ours is refused; addresses and loopback names are not",
+    "an unknown host name is refused; addresses and loopback names are accepted",
     arguments: [
       ("evil.example", 421), ("localhost:80", 200), ("127.0.0.1", 200), ("[::1]:8080", 200), ("photos.localhost", 200),
       ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421),
@@ -148,7 +148,7 @@ struct ServiceTests {
     #expect(try TestDaemon.parsed(raw).status == status)
   }
 
-  @Test("pipelined requests are answered in their order")
+  @Test("pipelined requests are answered in order")
   func pipelining() throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let raw = try Self.shared.send(
@@ -162,7 +162,7 @@ struct ServiceTests {
     #expect(text.contains("{\"status\":\"ok\"}"))
   }
 
-  @Test("a body that finds no room beside others' is told when to come again")
+  @Test("a request without space for its body is refused with Retry-After")
   func requestBufferBytes() throws {
     let daemon = try TestDaemon(arguments: ["--set", "http.requestBufferBytes=1392640"])
     let request =
@@ -182,7 +182,7 @@ struct ServiceTests {
     #expect(refused.status != 0 && refused.error.contains("http.requestBufferBytes"))
   }
 
-  @Test("a client that has said all it will say still gets its picture", arguments: ["1.0", "1.1"])
+  @Test("a client that has shut down its sending side still gets its image", arguments: ["1.0", "1.1"])
   func halfClosed(_ version: String) throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let raw = try Self.shared.send(
@@ -192,7 +192,7 @@ struct ServiceTests {
     #expect(text.contains("HTTP/1.1 200 OK"))
   }
 
-  @Test("an answer larger than any socket's buffer reaches a client that has stopped sending")
+  @Test("a response larger than the socket buffers reaches a client that has shut down its sending side")
   func halfClosedAndLarge() throws {
     let daemon = try TestDaemon { files in
       try files.put(
@@ -207,7 +207,7 @@ struct ServiceTests {
     #expect(answer.body.count > 9_000_000)
   }
 
-  @Test("requests that came before the end of sending are all answered")
+  @Test("all requests before a client's shutdown are answered")
   func halfClosedPipeline() throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")
     let image = "GET /v1/assets/\(identifier)/image?targetSize=20x20 HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -215,26 +215,26 @@ struct ServiceTests {
     #expect(String(decoding: raw, as: UTF8.self).components(separatedBy: "HTTP/1.1 200").count == 4)
   }
 
-  @Test("a refused client that goes on sending still hears why")
+  @Test("a refused client that continues to send still gets the response")
   func lingering() throws {
     let body = String(repeating: "x", count: 3_000_000)
     let raw = try Self.shared.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + body)
     #expect(try TestDaemon.parsed(raw).status == 413)
   }
 
-  @Test("a date from outside can't end the daemon", arguments: ["If-Modified-Since", "If-Unmodified-Since"])
+  @Test("an extreme date in a condition does no harm", arguments: ["If-Modified-Since", "If-Unmodified-Since"])
   func absurdDate(_ field: String) throws {
     let answer = try Self.shared.get("/openapi.json", ["\(field): Sun, 06 Nov 9223372036854775807 08:49:37 GMT"])
     #expect(answer.status == 200)
   }
 
-  @Test("no more connections from one address than allowed, and again as soon as one is gone")
+  @Test("connections per address are limited, and a closed one makes room")
   func connectionsPerAddress() throws {
     let daemon = try Self.daemon(["--set", "http.connectionsPerAddress=1"])
     for _ in 0..<5 { #expect(try daemon.get("/healthz").status == 200) }
   }
 
-  @Test("behind a proxy nobody is the person at this machine")
+  @Test("a forwarded request never counts as local")
   func proxy() throws {
     let daemon = try Self.daemon(["--set", "trustedProxies=127.0.0.1"])
     let identifier = try daemon.identifier("folder/1.jpg")
@@ -242,7 +242,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "what is no request gets its status and a closed connection",
+    "a malformed request gets an error status and a closed connection",
     arguments: [
       ("GET / HTTP/1.1\r\n\r\n", 400), ("nonsense\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505),
       ("GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
@@ -255,7 +255,7 @@ struct ServiceTests {
     )
   }
 
-  @Test("it refuses to be reached from elsewhere unless told to")
+  @Test("the daemon refuses to listen beyond loopback without tokens or --allow-anonymous")
   func loopbackOnly() throws {
     let refused = try TestDaemon.run([
       "serve", "--library", "/tmp", "--data", "/tmp/photod-unused", "--listen", "0.0.0.0:0",
@@ -263,14 +263,14 @@ struct ServiceTests {
     #expect(refused.status != 0 && refused.error.contains("--allow-anonymous"))
   }
 
-  @Test("it ends with 0 when it is told to end")
+  @Test("the daemon exits with 0 on SIGTERM")
   func termination() throws {
     let daemon = try Self.daemon()
     #expect(try daemon.get("/healthz").status == 200)
     #expect(daemon.terminate() == 0)
   }
 
-  @Test("one file from the command line, with its plan")
+  @Test("photod render writes one image and prints its plan")
   func renderCommand() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "photod-render-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -300,7 +300,7 @@ struct ServiceTests {
     #expect(!FileManager.default.fileExists(atPath: folder + "/none.png"))
   }
 
-  @Test("settings: a mistake is named, and weights rise from file to environment to flag")
+  @Test("an invalid setting is named, and flags override the environment, which overrides the file")
   func settings() throws {
     // Of this test's own: another version may have left a catalogue of its own anywhere else.
     let data = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString)"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every setting, by every way to set it.
+/// Every setting, set in every way, and the documents that are generated from the settings table.
 @Suite("Settings")
 struct SettingsTests {
   private struct Setting {
@@ -9,8 +9,9 @@ struct SettingsTests {
     let environment: String
     let standard: String
     let value: String
+    let origin: String
 
-    /// Another value than the default, that is one too.
+    /// A valid value that is not the default.
     var other: String {
       switch (key, standard) {
       case ("library", _), ("data", _): "/tmp/elsewhere"
@@ -28,7 +29,7 @@ struct SettingsTests {
       }
     }
 
-    /// The same as a settings file has it.
+    /// The same value in a settings file.
     var json: Any {
       switch standard {
       case "true", "false": other == "true"
@@ -38,8 +39,7 @@ struct SettingsTests {
       }
     }
 
-    /// Whether any text at all is a value.
-    var isValidUTF8: Bool { Int(standard) == nil && standard != "true" && standard != "false" }
+    var acceptsAnyText: Bool { Int(standard) == nil && standard != "true" && standard != "false" }
   }
 
   private static func settings(
@@ -51,11 +51,11 @@ struct SettingsTests {
     return try #require(entries).map { entry in
       Setting(
         key: entry["key"] ?? "", environment: entry["environment"] ?? "", standard: entry["default"] ?? "",
-        value: entry["value"] ?? "")
+        value: entry["value"] ?? "", origin: entry["origin"] ?? "")
     }
   }
 
-  /// Nested as its keys say.
+  /// Writes a settings file with another value than the default for each setting; its path.
   private static func file(_ settings: [Setting]) throws -> String {
     var object: [String: Any] = [:]
     for setting in settings {
@@ -76,41 +76,43 @@ struct SettingsTests {
   @Test("every setting takes effect from a file, from the environment and from --set")
   func everyKey() throws {
     let standard = try Self.settings()
-    #expect(standard.count > 80 && standard.allSatisfy { $0.value == $0.standard })
+    #expect(standard.count > 80)
+    #expect(standard.allSatisfy { $0.value == $0.standard && $0.origin == "default" })
     let file = try Self.file(standard)
     defer { try? FileManager.default.removeItem(atPath: file) }
     let variables = Dictionary(uniqueKeysWithValues: standard.map { ($0.environment, $0.other) })
     let ways = [
       ("file", try Self.settings(["--config", file])), ("environment", try Self.settings(environment: variables)),
-      ("--set", try Self.settings(standard.flatMap { ["--set", "\($0.key)=\($0.other)"] })),
+      ("commandLine", try Self.settings(standard.flatMap { ["--set", "\($0.key)=\($0.other)"] })),
     ]
-    for (way, found) in ways {
+    for (origin, found) in ways {
       for (setting, before) in zip(found, standard) {
         #expect(
-          setting.key == before.key && setting.value == before.other && setting.value != before.standard,
-          "\(setting.key) from \(way)")
+          setting.key == before.key && setting.value == before.other && setting.value != before.standard
+            && setting.origin == origin,
+          "\(setting.key) from \(origin)")
       }
     }
   }
 
-  @Test("flags outweigh the environment, and the environment outweighs the file, key by key")
-  func weights() throws {
+  @Test("the command line overrides the environment, and the environment overrides the file, setting by setting")
+  func precedence() throws {
     let standard = try Self.settings()
     let file = try Self.file(standard)
     defer { try? FileManager.default.removeItem(atPath: file) }
     let variables = Dictionary(uniqueKeysWithValues: standard.map { ($0.environment, $0.standard) })
     for found in try Self.settings(["--config", file], environment: variables) {
-      #expect(found.value == found.standard, "\(found.key)")
+      #expect(found.value == found.standard && found.origin == "environment", "\(found.key)")
     }
     let flags = standard.flatMap { ["--set", "\($0.key)=\($0.other)"] }
     for found in try Self.settings(flags, environment: variables) {
-      #expect(found.value == found.other, "\(found.key)")
+      #expect(found.value == found.other && found.origin == "commandLine", "\(found.key)")
     }
   }
 
-  @Test("what is no value of a setting is refused by the setting's name")
+  @Test("a value of the wrong type is refused with the names of the setting and its variable")
   func refused() throws {
-    let standard = try Self.settings().filter { !$0.isValidUTF8 }
+    let standard = try Self.settings().filter { !$0.acceptsAnyText }
     #expect(standard.count > 70)
     for setting in standard {
       let run = try TestDaemon.run(["settings", "--set", "\(setting.key)=perhaps"])
@@ -118,7 +120,44 @@ struct SettingsTests {
     }
   }
 
-  @Test("a variable is called by the words of its key")
+  @Test("a number outside of its range is refused with the range")
+  func ranges() throws {
+    for (assignment, range) in [
+      ("render.workers=1025", "0 to 1024"), ("http.headerFields=3", "4 to 10000"),
+      ("access.sessionLeaseSeconds=59", "60 to 31536000"), ("http.backlog=65536", "1 to 65535"),
+    ] {
+      let run = try TestDaemon.run(["settings", "--set", assignment])
+      let key = assignment.prefix { $0 != "=" }
+      #expect(run.status != 0 && run.error.contains("\(key) is ") && run.error.contains("must be from \(range)"))
+    }
+  }
+
+  @Test("an unknown setting in the file is refused with the name of the file")
+  func unknownKey() throws {
+    let path = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString).json"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    for (content, words) in [
+      (#"{"http": {"nonsense": 1}}"#, "no setting http.nonsense"), (#"{"http": 1}"#, "no setting http"),
+      (#"{"http": {"#, "not valid JSON"), (#"{"listen": [1, "a"]}"#, "listen"),
+    ] {
+      try Data(content.utf8).write(to: URL(filePath: path))
+      let run = try TestDaemon.run(["settings", "--config", path])
+      #expect(run.status != 0 && run.error.contains(path) && run.error.contains(words), "\(run.error)")
+    }
+  }
+
+  @Test("config/photod.json and Settings.md are what photod settings prints")
+  func documents() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    for (format, path) in [("file", "config/photod.json"), ("page", "Sources/photod/photod.docc/Settings.md")] {
+      let stored = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+      let run = try TestDaemon.run(["settings", "--format", format])
+      #expect(run.status == 0 && run.output == stored, "run: photod settings --format \(format) >\(path)")
+    }
+  }
+
+  @Test("the name of a variable has the words of its setting's name")
   func names() throws {
     let names = Dictionary(uniqueKeysWithValues: try Self.settings().map { ($0.key, $0.environment) })
     for (key, name) in [

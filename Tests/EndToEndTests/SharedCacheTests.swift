@@ -11,8 +11,8 @@ private enum Nginx {
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
-/// A cache that clients share: nginx, told to keep whatever it may for an hour.
-@Suite("A shared cache in front", .enabled(if: Nginx.path != nil, "nginx is not installed"))
+/// A shared cache: nginx, configured to store everything that it may for an hour.
+@Suite("A shared cache in front of the daemon", .enabled(if: Nginx.path != nil, "nginx is not installed"))
 struct SharedCacheTests {
   /// nginx in front of a daemon, on a socket file of its own.
   ///
@@ -48,9 +48,11 @@ struct SharedCacheTests {
     }
 
     deinit {
-      // What tests start has its signals blocked, and nginx does not look which it may have; there is nothing to save.
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      // nginx inherits the blocked signals of the tests and ignores SIGTERM. SIGKILL is safe: it has no state to save.
+      if process.isRunning {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+      }
       try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -101,7 +103,7 @@ struct SharedCacheTests {
     return (try targets("in.jpg"), try targets("out.jpg"))
   }
 
-  @Test("it never hands one caller's picture to another, also where public pictures are allowed")
+  @Test("a shared cache never gives one caller's image to another, even if public images are allowed")
   func callers() throws {
     let daemon = try Self.daemon(["--set", "cache.allowPublic=true"])
     let (inside, outside) = try targets(daemon)
@@ -135,7 +137,9 @@ struct SharedCacheTests {
     }
   }
 
-  @Test("it keeps what anybody may see, where that is allowed, and nothing where it is not", arguments: [true, false])
+  @Test(
+    "a shared cache stores images that everyone may see if that is allowed, and otherwise nothing",
+    arguments: [true, false])
   func publicPictures(_ isAllowed: Bool) throws {
     let daemon = try Self.daemon(["--allow-anonymous", "--set", "cache.allowPublic=\(isAllowed)"])
     let (inside, _) = try targets(daemon)
@@ -144,12 +148,12 @@ struct SharedCacheTests {
       let first = try cache.get(target)
       let second = try cache.get(target)
       #expect(first.status == 200 && second.status == 200 && first["X-Cache"] == "MISS")
-      // Of a picture without its version the next one who asks may be shown another.
+      // Without a version in the URL, the next caller may get another picture.
       let isKept = isAllowed && i == 1
       #expect(second["X-Cache"] == (isKept ? "HIT" : "MISS"), "\(target)")
       #expect(first["Cache-Control"]?.hasPrefix(isAllowed && i < 2 ? "public" : "private") == true, "\(target)")
     }
-    // Once there are tokens nothing is public any more.
+    // With tokens, nothing is public.
     let secret = try daemon.makeToken()
     let answer = try daemon.get(inside[1], [TestDaemon.bearer(secret)])
     #expect(answer.status == 200 && answer["Cache-Control"]?.hasPrefix("private") == true)

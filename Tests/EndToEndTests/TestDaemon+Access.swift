@@ -1,6 +1,10 @@
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 extension TestDaemon {
   /// Runs `photod token` on its data folder.
   func token(_ arguments: [String]) throws -> String {
@@ -9,7 +13,7 @@ extension TestDaemon {
     return run.output.trimmingCharacters(in: .newlines)
   }
 
-  /// A token that it has heard of. It looks once a second; a test asks until it has.
+  /// Creates a token and waits until the daemon accepts it; it checks for new tokens once a second.
   func makeToken(_ scopes: String = "read", _ arguments: [String] = []) throws -> String {
     let secret = try token(["create", "--scope", scopes] + arguments)
     try until("the token is known") { try authorization(secret)["status"] as? String != "denied" }
@@ -22,10 +26,16 @@ extension TestDaemon {
 
   static func bearer(_ secret: String) -> String { "Authorization: Bearer \(secret)" }
 
-  /// Asks again and again; not for ever.
+  /// Asks until the condition holds, for two minutes at most. Pauses grow from 1 to 50 ms, so that the daemon has the
+  /// processors.
   func until(_ what: String, _ isSo: () throws -> Bool) throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while try !isSo() { try #require(ContinuousClock.now < end, "\(what): it did not come to that") }
+    let end = ContinuousClock.now + .seconds(120)
+    var microseconds: UInt32 = 1000
+    while try !isSo() {
+      try #require(ContinuousClock.now < end, "\(what): it did not come to that")
+      usleep(microseconds)
+      microseconds = min(2 * microseconds, 50_000)
+    }
   }
 
   /// Changes a database of its data folder as another process would.

@@ -11,7 +11,7 @@ import Testing
 ///
 /// `@unchecked Sendable` because its fields are constants, and `Process` is only ended, once.
 final class TestDaemon: @unchecked Sendable {
-  /// A library and a data folder, which go with the last who holds them.
+  /// A library and a data folder, removed with the last reference.
   final class Folders: Sendable {
     let base: String
     var library: String { base + "/library" }
@@ -32,7 +32,7 @@ final class TestDaemon: @unchecked Sendable {
 
   /// - Parameters:
   ///   - fill: puts files into the library before the daemon starts.
-  ///   - launcher: a shell command that starts what its arguments say, as `exec "$@"` does.
+  ///   - launcher: a shell command that runs its arguments, as `exec "$@"` does.
   convenience init(
     _ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = [], launcher: String = "exec \"$@\""
   ) throws {
@@ -61,7 +61,7 @@ final class TestDaemon: @unchecked Sendable {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    // It says where it listens as soon as it does; nothing has to be waited for by the clock.
+    // The daemon prints its address as soon as it listens, so no timed wait is needed.
     var line = Data()
     while !line.contains(UInt8(ascii: "\n")) {
       let more = output.fileHandleForReading.availableData
@@ -80,7 +80,7 @@ final class TestDaemon: @unchecked Sendable {
     Self.running.withLock { $0.removeAll { [process] in $0 == process.processIdentifier } }
   }
 
-  /// One that the whole run shares has no owner to end it.
+  /// A daemon that all tests share has no owner that ends it.
   private static func endAtExit(_ identifier: Int32) {
     let isFirst = running.withLock { running in
       running.append(identifier)
@@ -107,13 +107,13 @@ final class TestDaemon: @unchecked Sendable {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-  /// Whether it went by SIGKILL. Waits until it has gone.
+  /// Waits until it has ended; whether SIGKILL ended it.
   var wasKilled: Bool {
     process.waitUntilExit()
     return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
   }
 
-  /// Ends it as an operator would; its exit status.
+  /// Ends it as an operator would; returns its exit status.
   func terminate() -> Int32 {
     process.terminate()
     process.waitUntilExit()
@@ -151,14 +151,14 @@ final class TestDaemon: @unchecked Sendable {
     return (process.terminationStatus, text, complaint)
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// What came back on a connection of its own.
+  /// The response to a request on its own connection.
   struct Response {
     let status: Int
     let fields: [String: String]
     let body: [UInt8]
-    /// Everything, as it came.
+    /// All received bytes.
     let raw: [UInt8]
 
     subscript(name: String) -> String? { fields[name.lowercased()] }
@@ -191,10 +191,10 @@ final class TestDaemon: @unchecked Sendable {
     return try Self.parsed(send(request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body))
   }
 
-  /// When a client says that it has nothing more to say.
+  /// When a client shuts its sending side.
   enum ClientShutdown {
     case never, atOnce, afterTheFirstBytes
-    /// It says nothing: it goes.
+    /// Disconnects without shutting its sending side first.
     case abruptly
   }
 
@@ -263,16 +263,15 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
-  /// All assets, once every one of them has its placeholder: the daemon makes them in its own time.
+  /// Waits until every asset has its placeholder, which are made in the background; returns all assets.
   func assetsWithPlaceholders() throws -> [[String: Any]] {
-    for _ in 0..<100_000 {
-      let assets = try #require(try get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
-      if assets.allSatisfy({ $0["placeholder"] is String }) { return assets }
+    var assets: [[String: Any]] = []
+    try until("every asset has a placeholder") {
+      assets = try #require(try get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
+      return assets.allSatisfy { $0["placeholder"] is String }
     }
-    throw MissingPlaceholders()
+    return assets
   }
-
-  struct MissingPlaceholders: Error {}
 
   /// The identifier of the asset with that path.
   func identifier(_ path: String) throws -> String {
@@ -282,7 +281,7 @@ final class TestDaemon: @unchecked Sendable {
   }
 }
 
-/// A multipart answer as Python's email package understands it: an independent parser.
+/// A multipart response, parsed by Python's email package as an independent parser.
 struct Multipart {
   struct Part {
     let fields: [String: String]
@@ -336,7 +335,7 @@ struct Multipart {
 }
 
 extension TestDaemon {
-  /// Over as many small pictures, `0.jpg` and so on, each of a width of its own.
+  /// A daemon over that many small pictures, `0.jpg` and so on, each with a different width.
   ///
   /// - Parameter settings: variables of the environment, as a shell takes them.
   static func ofCards(_ count: Int = 4, settings: String = "") throws -> TestDaemon {

@@ -63,14 +63,14 @@ extension TestDaemon {
   }
 }
 
-@Suite("Uploads, over real sockets")
+@Suite("Uploads over real sockets")
 struct UploadTests {
   static func picture(_ number: Int, size: Int = 0) -> [UInt8] {
     JPEGFile { $0.exif = EXIFBlock { $0.dateTimeOriginal = "2021:07:04 12:30:0\(number % 10)" } }
       .encoded(Pixels.orientationCard(width: 32 + number, height: 24)) + [UInt8](repeating: 0, count: size)
   }
 
-  @Test("an image as the body is an asset with its place, and the same again is that asset")
+  @Test("an image as the body becomes an asset with its location; the same content again returns that asset")
   func one() throws {
     let daemon = try TestDaemon()
     let answer = try daemon.upload(Self.picture(1, size: 3 << 20), "?filename=..%2F..%2FIMG_1.JPG")
@@ -89,7 +89,7 @@ struct UploadTests {
     #expect(TestDaemon.files(in: daemon.library) == ["2021/07/IMG_1.JPG", "2021/07/\u{E9}.jpg"])
   }
 
-  @Test("several files have an outcome each, and one that is none does not harm the others")
+  @Test("each file of a multipart upload has its own result, and an invalid one does not affect the others")
   func several() throws {
     let daemon = try TestDaemon()
     let body = TestDaemon.form([
@@ -115,7 +115,7 @@ struct UploadTests {
     #expect(field.status == 400 && field.json["parameter"] as? String == "album")
   }
 
-  @Test("what can't be taken is refused by name, before its body is sent where that can be known")
+  @Test("an unacceptable upload is refused with the reason, before its body is sent if possible")
   func refused() throws {
     let daemon = try TestDaemon(
       arguments: [
@@ -144,11 +144,11 @@ struct UploadTests {
     let many = try daemon.upload(three, type: "multipart/form-data; boundary=xyz")
     #expect(
       many.status == 413 && (many.json["results"] as? [Any])?.count == 2, "those before it are there, and told of")
-    // Bodies where none is taken stay what they were.
+    // Other resources treat bodies as before.
     #expect(
       try daemon.exchange("POST /v1/assets/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n", []).status
         == 413)
-    // One under way, and one more.
+    // One upload is in progress; this is one more.
     let slow = try daemon.connection()
     defer { close(slow) }
     let text = head("Content-Length: 5\r\nExpect: 100-continue")
@@ -159,7 +159,7 @@ struct UploadTests {
     #expect(TestDaemon.files(in: daemon.library).count == 2)
   }
 
-  @Test("a request that was sent behind an upload is answered behind it; one that breaks off leaves nothing")
+  @Test("a pipelined request after an upload is answered after it; an aborted upload leaves no file")
   func pipelined() throws {
     let daemon = try TestDaemon()
     let picture = Self.picture(1)
@@ -183,13 +183,13 @@ struct UploadTests {
       Array("POST /v1/assets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n".utf8) + Self.picture(2)
     _ = Glibc.send(broken, half, half.count, 0)
     close(broken)
-    // What was sent before it is seen before it.
+    // The daemon handles the broken upload before these requests.
     for _ in 0..<20 { _ = try daemon.get("/healthz") }
     #expect(TestDaemon.files(in: daemon.library).count == 1)
     #expect(try daemon.get("/v1/assets?count=true").json["count"] as? Int == 1)
   }
 
-  @Test("a library that is not to be written takes nothing")
+  @Test("a read-only library accepts no upload")
   func readOnly() throws {
     let daemon = try TestDaemon(arguments: ["--set", "readOnly=true"])
     let answer = try daemon.upload(Self.picture(1))
@@ -198,14 +198,14 @@ struct UploadTests {
   }
 
   @Test(
-    "a daemon that is killed between any two steps of an upload leaves a whole photograph or none, and nothing else",
+    "a kill between any two steps of an upload leaves the complete file or none, and no other file",
     arguments: ["received", "synced", "named", "placed", "recorded"])
   func killed(_ point: String) throws {
     let folders = try TestDaemon.Folders()
     let picture = Self.picture(3, size: 200_000)
     do {
       let daemon = try TestDaemon(serving: folders, environment: ["PHOTOD_TEST_FAULT": point])
-      // Nothing comes back from one that is killed.
+      // A killed daemon sends no response.
       let head =
         "POST /v1/assets?filename=a.jpg HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(picture.count)\r\n\r\n"
       #expect(try daemon.exchanged(head, picture).isEmpty)
@@ -217,12 +217,14 @@ struct UploadTests {
     try queue.close()
     let daemon = try TestDaemon(serving: folders)
     if point == "recorded" {
-      // The daemon's own first scan may be under way.
-      while try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data]).status != 0 {}
+      // The daemon's first scan may be running.
+      try daemon.until("a scan is complete") {
+        try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data]).status == 0
+      }
     }
     #expect(TestDaemon.files(in: folders.library) == (isThere ? ["2021/07/a.jpg"] : []))
     let again = try daemon.upload(picture, "?filename=a.jpg")
-    // A scan may have met what the catalogue was not told of, or not yet; it is one asset either way.
+    // A scan may have found the file before the upload recorded it; it is one asset in both cases.
     #expect([200, 201].contains(again.status) && (point != "recorded" || again.status == 200))
     #expect(TestDaemon.files(in: folders.library) == ["2021/07/a.jpg"])
     #expect(try daemon.get("/v1/assets?count=true").json["count"] as? Int == 1)

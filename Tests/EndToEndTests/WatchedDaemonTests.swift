@@ -6,36 +6,38 @@ import Testing
   import Glibc
 #endif
 
-/// `photod serve` over a library that others change.
-@Suite("A library that is watched", .serialized)
+/// `photod serve` over a library that other programs change.
+@Suite("A watched library", .serialized)
 struct WatchedDaemonTests {
   private static let watching = ["--set", "watch.enabled=true", "--set", "scan.intervalSeconds=0"]
   private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
 
-  /// The assets' paths and identifiers, once they are what they should be: the daemon sees it in its own time.
+  /// Waits until the assets have the expected paths; returns paths and identifiers.
   private func assets(
     of daemon: TestDaemon, _ isExpected: ([String: String]) -> Bool
   ) throws -> [String: String] {
     var found: [String: String] = [:]
-    for _ in 0..<100_000 {
+    defer { if !isExpected(found) { Issue.record("still \(found.keys.sorted())") } }
+    try daemon.until("the library has the expected assets") {
       let assets = try #require(try daemon.get("/v1/assets?limit=1000").json["assets"] as? [[String: Any]])
       found = Dictionary(
         uniqueKeysWithValues: assets.compactMap { asset in
           (asset["relativePath"] as? String).flatMap { path in (asset["localIdentifier"] as? String).map { (path, $0) }
           }
         })
-      if isExpected(found) { return found }
+      return isExpected(found)
     }
-    Issue.record("still \(found.keys.sorted())")
     return found
   }
 
-  @Test("what is copied, renamed and removed is seen without a scan of everything")
+  @Test("copied, renamed and removed files are found without a full scan")
   func follows() throws {
     let daemon = try TestDaemon({ try $0.put(Self.picture, "a.jpg") }, arguments: Self.watching)
     let files = TestDaemon.Files(root: daemon.library)
-    // Its first scan has to have been here.
-    while try !daemon.get("/metrics").body.contains(Array("photod_watch_folders 1\n".utf8)) {}
+    // The first scan must have read this folder.
+    try daemon.until("the first scan watches the folder") {
+      try daemon.get("/metrics").body.contains(Array("photod_watch_folders 1\n".utf8))
+    }
     let before = try assets(of: daemon) { $0.count == 1 }
     try files.put(Self.picture + [1], "new/folder/b.jpg")
     let copied = try assets(of: daemon) { $0.count == 2 }
@@ -75,7 +77,7 @@ struct WatchedDaemonTests {
       }
     }
 
-    /// Lets it work for so long at most, and kills it.
+    /// Lets it run for at most that time, and kills it.
     func kill(after milliseconds: Int) {
       var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: 0, revents: 0)
       poll(&watched, 1, Int32(milliseconds))
@@ -85,13 +87,14 @@ struct WatchedDaemonTests {
     }
   }
 
-  @Test("thirty kills while it follows what happens: the catalogue is sound after each, and whole after the next scan")
+  @Test("after kills while watching, the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()
     defer { withExtendedLifetime(folders) {} }
     let (base, library, data) = (folders.base, folders.library, folders.data)
     let files = TestDaemon.Files(root: library)
-    var numbers = SplitMix(state: 9)
+    var numbers = Sampling.generator("kills while watching")
+    let kills = Sampling.count(10, thorough: 30)
     var names: [String] = []
     var count = 0
     func add() throws {
@@ -104,7 +107,7 @@ struct WatchedDaemonTests {
     #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
     var seen: [Int64: String] = [:]
     var halves = 0
-    for round in 0..<30 {
+    for round in 0..<kills {
       let served = try WatchedDaemon(library, data)
       let before = try CatalogueIntegrity(data, "before \(round)").paths
       // Half are renamed, half are overwritten; some go and some come.
@@ -127,19 +130,19 @@ struct WatchedDaemonTests {
         try add()
       }
       served.kill(after: Int.random(in: 0..<200, using: &numbers))
-      let state = try CatalogueIntegrity(data, "kill \(round)")
+      let state = try CatalogueIntegrity(data, "kill \(round), \(Sampling.note)")
       if state.paths != before && state.paths != Set(names) { halves += 1 }
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
-    print("thirty kills, \(halves) of them between two steps of what was to be done")
+    print("killed \(kills) watching daemons, \(halves) of them while they recorded changes")
     #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
-    let last = try CatalogueIntegrity(data, "at the end")
-    #expect(last.paths == Set(names))
+    let last = try CatalogueIntegrity(data, "at the end, \(Sampling.note)")
+    #expect(last.paths == Set(names), "\(Sampling.note)")
     for name in names {
       var status = stat()
       #expect(stat("\(library)/\(name)", &status) == 0)
       let inode = Int64(bitPattern: UInt64(status.st_ino))
-      if let before = seen[inode] { #expect(last.identifiers[inode] == before, "\(name)") }
+      if let before = seen[inode] { #expect(last.identifiers[inode] == before, "\(name), \(Sampling.note)") }
     }
     let check = try TestDaemon.run(["check", "--library", library, "--data", data])
     #expect(check.status == 0 && check.output.hasSuffix("no difference\n"), "\(check.output)")

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Pages, proxies and service managers")
+@Suite("Origins, proxies and service managers")
 struct WebTests {
   private static func daemon(_ settings: [String] = [], launcher: String = "exec \"$@\"") throws -> TestDaemon {
     try TestDaemon(
@@ -29,7 +29,7 @@ struct WebTests {
   // MARK: Other sites
 
   @Test(
-    "who may change something: a page of ours, or no page",
+    "only the daemon's own pages and clients without an origin may change something",
     arguments: [
       ([], 405), (["Origin: http://localhost"], 405), (["Origin: https://localhost"], 405),
       (["Origin: http://localhost:80"], 405), (["Sec-Fetch-Site: same-origin"], 405), (["Sec-Fetch-Site: none"], 405),
@@ -46,7 +46,7 @@ struct WebTests {
     #expect(try Self.plain.get("/openapi.json", fields).status == 200, "reading is not changing")
   }
 
-  @Test("a configured origin may read; another may not, and neither is told of the other")
+  @Test("a configured origin may read and others may not, and no response reveals another origin")
   func origins() throws {
     let identifier = try Self.open.identifier("1.jpg")
     for target in ["/v1/assets", "/v1/assets/\(identifier)/image?targetSize=30x30", "/nothing"] {
@@ -70,7 +70,7 @@ struct WebTests {
     #expect(without["Access-Control-Allow-Origin"] == nil && without["Cross-Origin-Resource-Policy"] == "same-origin")
   }
 
-  @Test("a preflight is answered for configured origins, and is a plain OPTIONS for others")
+  @Test("a preflight of a configured origin is answered; of another origin it is a plain OPTIONS")
   func preflight() throws {
     let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range"]
     let allowed = try Self.open.get("/openapi.json", ["Origin: https://photos.example"] + fields, method: "OPTIONS")
@@ -84,7 +84,7 @@ struct WebTests {
     #expect(change.status == 403, "a configured origin may read")
   }
 
-  @Test("OPTIONS of the server and of a resource", arguments: ["*", "/openapi.json", "/healthz"])
+  @Test("OPTIONS lists the methods of the server and of a resource", arguments: ["*", "/openapi.json", "/healthz"])
   func options(_ target: String) throws {
     let answer = try Self.plain.get(target, method: "OPTIONS")
     #expect(answer.status == 204 && answer["Allow"] == "GET, HEAD, OPTIONS" && answer.body.isEmpty)
@@ -94,9 +94,10 @@ struct WebTests {
   // MARK: gzip
 
   @Test(
-    "JSON in gzip has a tag of its own, and conditions know which is meant", arguments: ["/v1/assets", "/openapi.json"])
+    "compressed JSON has its own entity tag, and conditions compare the right one",
+    arguments: ["/v1/assets", "/openapi.json"])
   func gzip(_ target: String) throws {
-    // They make another tag when they come.
+    // A new placeholder changes the tag.
     _ = try Self.plain.assetsWithPlaceholders()
     let plain = try Self.plain.get(target)
     let packed = try Self.plain.get(target, ["Accept-Encoding: br, gzip"])
@@ -135,7 +136,7 @@ struct WebTests {
   // MARK: Proxies
 
   @Test(
-    "what a proxy says of the host is believed, what anybody else says is not",
+    "the forwarded host of a trusted proxy is used, and that of others is ignored",
     arguments: ["X-Forwarded-Host: evil.example", "Forwarded: for=1.2.3.4;host=\"evil.example\";proto=https"])
   func forwardedHost(_ field: String) throws {
     let behind = try Self.daemon(["trustedProxies=10.0.0.0/8,127.0.0.1", "allowedHosts=photos.example"])
@@ -146,7 +147,7 @@ struct WebTests {
     #expect(try elsewhere.get("/healthz", [field]).status == 200)
   }
 
-  @Test("a proxy that is none is refused at the start")
+  @Test("an invalid proxy address is refused at startup")
   func malformedProxy() throws {
     for text in ["10.0.0.0/33", "photos.example", "::1/129", "unix:/x"] {
       let run = try TestDaemon.run([
@@ -158,7 +159,7 @@ struct WebTests {
 
   // MARK: Listening
 
-  @Test("several addresses at once: IPv4, IPv6 and a socket file, which goes with the daemon")
+  @Test("the daemon listens on IPv4, IPv6 and a socket file at once, and removes the file when it ends")
   func listeners() throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).sock").path
     let daemon = try TestDaemon(arguments: ["--listen", "[::1]:0", "--listen", "unix:\(path)"])
@@ -168,7 +169,7 @@ struct WebTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test("sockets that a service manager passes on are served, and it is told when")
+  @Test("sockets passed by a service manager are served, and it is notified of readiness")
   func socketActivation() throws {
     let script = """
       import os, socket, subprocess, sys, tempfile, time
@@ -209,7 +210,7 @@ struct WebTests {
     #expect(process.terminationStatus == 0)
   }
 
-  @Test("out of descriptors it goes on with what it has, and takes others as soon as it can")
+  @Test("without free descriptors the daemon serves open connections, and accepts others once it can")
   func descriptors() throws {
     let daemon = try Self.daemon(launcher: "ulimit -n 48; exec \"$@\"")
     func open() throws -> Int32 {
@@ -234,7 +235,7 @@ struct WebTests {
     }
     let first = try open()
     #expect(isAnswered(first))
-    // More than it has descriptors for; the kernel holds the rest.
+    // More connections than it has descriptors; the kernel queues the rest.
     let many = try (0..<100).map { _ in try open() }
     #expect(isAnswered(first))
     for descriptor in many { close(descriptor) }

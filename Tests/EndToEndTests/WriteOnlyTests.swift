@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// A token with the scope `write` and without `read` adds to the library, and learns nothing of what is there.
+/// A token with the scope `write` and without `read` can add to the library, and learns nothing about its contents.
 @Suite("A caller who may write and not read")
 struct WriteOnlyTests {
   private typealias Object = [String: Any]
@@ -31,21 +31,21 @@ struct WriteOnlyTests {
     }
 
     func asset(_ identifier: String) throws -> Object {
-      // A placeholder is made in the daemon's own time.
+      // The placeholder is made in the background.
       try daemon.get("/v1/assets/\(identifier)", [reader]).json.filter { $0.key != "placeholder" }
     }
 
     func count() throws -> Int? { try daemon.get("/v1/assets?count=true", [reader]).json["count"] as? Int }
   }
 
-  /// All that an answer says but when it was sent and what the new asset is called: its status, its fields, how long it is.
+  /// A response without its date and the new identifier: its status, its fields and its length.
   private func shape(_ answer: TestDaemon.Response) -> String {
     let name = answer.json["localIdentifier"] as? String ?? "none"
     let fields = answer.fields.filter { !["date", "x-request-id"].contains($0.key) }.sorted { $0.key < $1.key }
     return "\(answer.status) \(fields) \(answer.body.count)".replacing(name, with: "NAME")
   }
 
-  @Test("uploads a new asset each time, and can't tell whether the content was there")
+  @Test("creates a new asset with each upload, and can't detect whether the content existed")
   func uploads() throws {
     let world = try WriteOnlyFixture()
     let before = try world.asset(world.existing)
@@ -73,13 +73,13 @@ struct WriteOnlyTests {
       #expect(asset["localIdentifier"] as? String != world.existing)
     }
     #expect(try world.count() == 6)
-    // One who may read is shown what is there.
+    // A caller with `read` gets the existing asset.
     let seen = try world.daemon.upload(WriteOnlyFixture.picture, "", [world.reader])
     #expect(seen.status == 200 && seen.json["localIdentifier"] as? String == world.existing)
     #expect(seen.json["isFavorite"] as? Bool == true)
   }
 
-  @Test("may perform no change list, and is refused in the same words whatever it names")
+  @Test("can't perform change lists, and gets the same refusal whatever the list names")
   func changes() throws {
     let world = try WriteOnlyFixture()
     let deleted = try world.daemon.upload(UploadTests.picture(4), "", [world.reader])
@@ -117,7 +117,7 @@ struct WriteOnlyTests {
     #expect(trash?.compactMap { $0["localIdentifier"] as? String } == [gone])
   }
 
-  @Test("can't read what it uploaded, nor count what is there")
+  @Test("can't read its uploads or count assets")
   func reads() throws {
     let world = try WriteOnlyFixture()
     let own = try world.daemon.upload(UploadTests.picture(5), "", [world.writer])
@@ -131,7 +131,7 @@ struct WriteOnlyTests {
     #expect(try indexed(world.writer) == 0 && indexed(world.reader) == 2)
   }
 
-  @Test("raw data joins the picture that it belongs with only for a sender who sees the picture")
+  @Test("uploads a RAW file that joins its picture only if it may see the picture")
   func partners() throws {
     let exif = EXIFBlock {
       $0.dateTimeOriginal = "2024:05:06 07:08:09"

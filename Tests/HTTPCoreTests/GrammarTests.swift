@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Testing
 
-@Suite("ASCIISet, names, tags and codings")
+@Suite("Character sets, field names, hosts, entity tags and codings")
 struct GrammarTests {
   private static let alphanumeric = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 

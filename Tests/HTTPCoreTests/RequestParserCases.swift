@@ -54,7 +54,7 @@ extension RequestParserTests {
       name: "bytes above ASCII in a value", message: "GET / HTTP/1.1\r\nHost: a\r\nX: \u{FC}\r\n\r\n",
       requests: ["GET / [] true"]),
     ValidCase(
-      name: "absolute form with nothing after the host", message: "GET http://b HTTP/1.1\r\nHost: a\r\n\r\n",
+      name: "absolute form without a path", message: "GET http://b HTTP/1.1\r\nHost: a\r\n\r\n",
       requests: ["GET / [] true"]),
     ValidCase(
       name: "absolute form with a query and no path", message: "GET HTTPS://b?x HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -69,12 +69,12 @@ extension RequestParserTests {
       name: "dots inside segments", message: "GET /a..b/.c/... HTTP/1.1\r\nHost: a\r\n\r\n",
       requests: ["GET /a..b/.c/... [] true"]),
     ValidCase(
-      name: "a query that only looks like climbing", message: "GET /a?b=/../%2e HTTP/1.1\r\nHost: a\r\n\r\n",
+      name: "dot segments in a query", message: "GET /a?b=/../%2e HTTP/1.1\r\nHost: a\r\n\r\n",
       requests: ["GET /a [] true"]),
     ValidCase(
       name: "a higher minor version", message: "GET / HTTP/1.2\r\nHost: a\r\n\r\n", requests: ["GET / [] true"]),
     ValidCase(
-      name: "close beats keep-alive", message: "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
+      name: "close and keep-alive: close", message: "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
       requests: ["GET / [] false"]),
     ValidCase(
       name: "connection options over two fields",
@@ -144,7 +144,7 @@ extension RequestParserTests {
       name: "chunked twice", message: head + "Transfer-Encoding: chunked, chunked\r\n\r\n",
       error: .unknownTransferEncoding, status: 501),
     InvalidCase(
-      name: "chunked hidden after a tab", message: head + "Transfer-Encoding: x\tchunked\r\n\r\n",
+      name: "chunked after a tab", message: head + "Transfer-Encoding: x\tchunked\r\n\r\n",
       error: .unknownTransferEncoding, status: 501),
     InvalidCase(
       name: "gzip as a transfer coding", message: head + "Transfer-Encoding: gzip\r\n\r\n",
@@ -166,7 +166,7 @@ extension RequestParserTests {
     InvalidCase(name: "a NUL in a value", message: head + "X: a\0b\r\n\r\n", error: .nulByte, status: 400),
     InvalidCase(
       name: "a NUL in the target", message: "GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n", error: .nulByte, status: 400),
-    InvalidCase(name: "no host", message: "GET / HTTP/1.1\r\n\r\n", error: .missingHost, status: 400),
+    InvalidCase(name: "HTTP/1.1 without a host", message: "GET / HTTP/1.1\r\n\r\n", error: .missingHost, status: 400),
     InvalidCase(
       name: "two hosts", message: "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", error: .repeatedHost, status: 400),
     InvalidCase(
@@ -180,7 +180,8 @@ extension RequestParserTests {
     InvalidCase(
       name: "version 2", message: "GET / HTTP/2.0\r\nHost: a\r\n\r\n", error: .unsupportedVersion, status: 505),
     InvalidCase(
-      name: "a path that climbs", message: "GET /a/%2e%2e/b HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      name: "a path with an escaped dot segment",
+      message: "GET /a/%2e%2e/b HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
       status: 400),
     InvalidCase(
       name: "an encoded slash", message: "GET /a%2Fb HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
@@ -216,10 +217,11 @@ extension RequestParserTests {
       name: "chunks over the limit", message: head + "Transfer-Encoding: chunked\r\n\r\n15\r\n",
       error: .bodyTooLarge(limit: 20), status: 413),
     InvalidCase(
-      name: "a smuggling trailer", message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX : a\r\n\r\n",
+      name: "a trailer with space before its colon (smuggling)",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX : a\r\n\r\n",
       error: .spaceBeforeColon, status: 400),
     InvalidCase(
-      name: "a trailer that is folded", message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: a\r\n b\r\n\r\n",
+      name: "a folded trailer", message: head + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: a\r\n b\r\n\r\n",
       error: .foldedField, status: 400),
     InvalidCase(
       name: "trailers without end",
@@ -239,7 +241,8 @@ extension RequestParserTests {
       message: head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\n0\r\n\r\n",
       error: .bareLineFeed, status: 400),
     InvalidCase(
-      name: "a chunk size in a bare line", message: head + "Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n",
+      name: "a chunk size that ends in a bare line feed",
+      message: head + "Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n",
       error: .bareLineFeed, status: 400),
     InvalidCase(
       name: "a chunk size with 0x", message: head + "Transfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n",
@@ -253,7 +256,7 @@ extension RequestParserTests {
       error: .unknownTransferEncoding,
       status: 501),
     InvalidCase(
-      name: "identity hiding chunked", message: head + "Transfer-Encoding: identity, chunked\r\n\r\n",
+      name: "identity before chunked", message: head + "Transfer-Encoding: identity, chunked\r\n\r\n",
       error: .unknownTransferEncoding, status: 501),
     InvalidCase(
       name: "an empty transfer coding", message: head + "Transfer-Encoding:\r\n\r\n", error: .unknownTransferEncoding,
@@ -270,18 +273,19 @@ extension RequestParserTests {
       error: .malformedContentLength,
       status: 400),
     InvalidCase(
-      name: "a length whose name is spelt in two ways",
+      name: "two lengths whose names differ in case",
       message: head + "Content-Length: 1\r\ncontent-length: 1\r\n\r\n", error: .repeatedContentLength, status: 400),
     InvalidCase(
       name: "a tab before the colon", message: head + "Transfer-Encoding\t: chunked\r\n\r\n", error: .spaceBeforeColon,
       status: 400),
     InvalidCase(
-      name: "a first field that is folded", message: "GET / HTTP/1.1\r\n Host: a\r\n\r\n", error: .foldedField,
+      name: "a folded first field", message: "GET / HTTP/1.1\r\n Host: a\r\n\r\n", error: .foldedField,
       status: 400),
     InvalidCase(
-      name: "a name with a slash", message: head + "X/Y: a\r\n\r\n", error: .malformedField, status: 400),
+      name: "a field name with a slash", message: head + "X/Y: a\r\n\r\n", error: .malformedField, status: 400),
     InvalidCase(
-      name: "a name with a byte above ASCII", message: head + "X\u{E4}: a\r\n\r\n", error: .malformedField, status: 400),
+      name: "a field name with a byte above ASCII", message: head + "X\u{E4}: a\r\n\r\n", error: .malformedField,
+      status: 400),
     InvalidCase(
       name: "a delete character in a value", message: head + "X: a\u{7F}\r\n\r\n", error: .malformedField, status: 400),
     InvalidCase(
@@ -328,11 +332,12 @@ extension RequestParserTests {
       name: "the authority form", message: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
       status: 400),
     InvalidCase(
-      name: "a path that climbs without escapes", message: "GET /a/../b HTTP/1.1\r\nHost: a\r\n\r\n",
+      name: "a path with a dot segment", message: "GET /a/../b HTTP/1.1\r\nHost: a\r\n\r\n",
       error: .malformedTarget,
       status: 400),
     InvalidCase(
-      name: "a path that climbs at its end", message: "GET /.. HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget,
+      name: "a path that ends in a dot segment", message: "GET /.. HTTP/1.1\r\nHost: a\r\n\r\n",
+      error: .malformedTarget,
       status: 400),
     InvalidCase(
       name: "half an escape", message: "GET /a%2 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
@@ -345,7 +350,7 @@ extension RequestParserTests {
     InvalidCase(
       name: "an encoded NUL", message: "GET /a%00 HTTP/1.1\r\nHost: a\r\n\r\n", error: .malformedTarget, status: 400),
     InvalidCase(
-      name: "a host and a host list", message: "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", error: .malformedHost,
+      name: "a list of hosts", message: "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", error: .malformedHost,
       status: 400),
     InvalidCase(
       name: "a host with two ports", message: "GET / HTTP/1.1\r\nHost: a:1:2\r\n\r\n", error: .malformedHost,
@@ -357,6 +362,6 @@ extension RequestParserTests {
       status: 400
     ),
     InvalidCase(
-      name: "nothing but empty lines", message: "\r\n\r\n\r\n\r\n\r\n", error: .malformedRequestLine, status: 400),
+      name: "only empty lines", message: "\r\n\r\n\r\n\r\n\r\n", error: .malformedRequestLine, status: 400),
   ]
 }

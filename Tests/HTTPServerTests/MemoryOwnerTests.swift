@@ -15,10 +15,10 @@ struct MemoryOwnerTests {
     /// More than any socket's buffer takes.
     static let size = 24 << 20
 
-    let made = Atomic<Int>(0)
-    let gone = Atomic<Int>(0)
+    let created = Atomic<Int>(0)
+    let released = Atomic<Int>(0)
     /// Signalled by each owner in its deinit.
-    let went = DispatchSemaphore(value: 0)
+    let didRelease = DispatchSemaphore(value: 0)
     private let form: Form
     private let prepared = Mutex<[String: PreparedResponse]>([:])
 
@@ -28,11 +28,11 @@ struct MemoryOwnerTests {
       private let handler: OwningHandler
       init(_ handler: OwningHandler) {
         self.handler = handler
-        handler.made.add(1, ordering: .relaxed)
+        handler.created.add(1, ordering: .relaxed)
       }
       deinit {
-        handler.gone.add(1, ordering: .relaxed)
-        handler.went.signal()
+        handler.released.add(1, ordering: .relaxed)
+        handler.didRelease.signal()
       }
     }
 
@@ -69,12 +69,14 @@ struct MemoryOwnerTests {
     func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
 
     /// Waits until all created owners are released; `false` if one never is.
-    func allGo() -> Bool {
-      for _ in 0..<made.load(ordering: .relaxed) where went.wait(timeout: .now() + 30) == .timedOut { return false }
-      return gone.load(ordering: .relaxed) == made.load(ordering: .relaxed)
+    func waitUntilReleased() -> Bool {
+      for _ in 0..<created.load(ordering: .relaxed) {
+        if didRelease.wait(timeout: .now() + 30) == .timedOut { return false }
+      }
+      return released.load(ordering: .relaxed) == created.load(ordering: .relaxed)
     }
 
-    var held: Int { made.load(ordering: .relaxed) - gone.load(ordering: .relaxed) }
+    var held: Int { created.load(ordering: .relaxed) - released.load(ordering: .relaxed) }
   }
 
   /// A client that requested a large response and reads none of it.
@@ -84,7 +86,7 @@ struct MemoryOwnerTests {
     // Twice, because owners are released after the response to the first probe.
     try server.probe()
     try server.probe()
-    #expect(handler.made.load(ordering: .relaxed) == (form == .pieces ? 2 : 1))
+    #expect(handler.created.load(ordering: .relaxed) == (form == .pieces ? 2 : 1))
     #expect(handler.held == 1, "the owner of the small piece is released, that of the large piece is held")
     return client
   }
@@ -96,7 +98,7 @@ struct MemoryOwnerTests {
     let client = try Self.stalled(server, handler, form)
     let answer = try #require(client.readToEnd())
     #expect(answer.utf8.count > OwningHandler.size)
-    #expect(handler.allGo())
+    #expect(handler.waitUntilReleased())
   }
 
   @Test("an owner is released when the client disconnects", arguments: Form.allCases)
@@ -106,7 +108,7 @@ struct MemoryOwnerTests {
     var client: TestClient? = try Self.stalled(server, handler, form)
     #expect(client != nil)
     client = nil
-    #expect(handler.allGo())
+    #expect(handler.waitUntilReleased())
   }
 
   @Test("an owner is released when the client times out", arguments: Form.allCases)
@@ -118,7 +120,7 @@ struct MemoryOwnerTests {
     try server.probe()
     #expect(handler.held == 1)
     try server.pass(seconds: 2)
-    #expect(handler.allGo())
+    #expect(handler.waitUntilReleased())
     #expect(client.readToEnd() != nil)
   }
 
@@ -159,7 +161,7 @@ struct MemoryOwnerTests {
       #expect(client.read(until: method == "HEAD" ? "\r\n\r\n" : form == .pieces ? "0\r\n\r\n" : "xxx") != nil)
     }
     try server.probe()
-    #expect(handler.made.load(ordering: .relaxed) == [.whole: 3, .pieces: 6, .prepared: 0][form])
-    #expect(handler.allGo())
+    #expect(handler.created.load(ordering: .relaxed) == [.whole: 3, .pieces: 6, .prepared: 0][form])
+    #expect(handler.waitUntilReleased())
   }
 }

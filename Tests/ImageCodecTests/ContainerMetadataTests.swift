@@ -14,12 +14,12 @@ struct ContainerMetadataTests {
     [.tiff, .dng, .cr2, .nef, .arw, .cr3].contains($0.format)
   }
 
-  @Test("EXIF that lies in pieces is put together", arguments: gathered.map { $0.format })
+  @Test("an EXIF block in several pieces is assembled", arguments: gathered.map { $0.format })
   func pieces(_ format: MediaFormat) throws {
     let bytes = try #require(Self.gathered.first { $0.format == format }).bytes
     let read = try metadata(bytes)
     #expect(read.sections["TIFF"]?["Model"] == .text("Model 1"))
-    // Beside what the catalogue wants; Sony's first directory has no picture of its own.
+    // More than the catalogue needs. Sony's first directory has no picture.
     #expect(read.sections["TIFF"]?["ImageWidth"] != nil || format == .arw)
     #expect(read.sections["EXIF"]?["DateTimeOriginal"] == .text("2024:05:06 07:08:09"))
     #expect(read.sections["GPS"]?["Latitude"] == .number(33.5) || read.sections["GPS"]?["GPSLatitude"] == .number(33.5))
@@ -27,7 +27,7 @@ struct ContainerMetadataTests {
     #expect(try metadata(bytes, includesLocations: false).sections["GPS"] == nil)
   }
 
-  @Test("what is too long to be put together is counted")
+  @Test("a block that is too long to assemble is reported as incomplete")
   func leftOut() throws {
     let long = TIFFPicture.dng(.init { $0.makerNote = [UInt8](repeating: 7, count: 500) }) {
       $0.chain[0].entries.append((0x9999, .undefined([UInt8](repeating: 7, count: 20_000))))
@@ -37,7 +37,7 @@ struct ContainerMetadataTests {
         == ["EXIF: 2 values that are longer than 16384 bytes or are a maker note"])
   }
 
-  @Test("more values than a block holds are left out, and counted")
+  @Test("values beyond the limit of a block are left out, and reported as incomplete")
   func many() throws {
     let many = TIFFPicture.tiff(.init()) { file in
       file.chain[0].entries += (0..<200).map { (0xC800 + $0, .undefined([UInt8](repeating: 7, count: 1000))) }
@@ -47,7 +47,7 @@ struct ContainerMetadataTests {
     #expect(read.sections["TIFF"]?["Model"] == .text("Model 1"))
   }
 
-  @Test("a movie's container tells what it tells, and places to those who may know them")
+  @Test("the metadata of a movie's container is read, with its location only if allowed")
   func movie() throws {
     let bytes = MovieFile {
       $0.keys = [
@@ -66,7 +66,7 @@ struct ContainerMetadataTests {
     #expect(movie.keys.sorted() == ["ContentIdentifier", "CreationDate", "Make"])
   }
 
-  @Test("a HEIC's blocks are read where they lie")
+  @Test("the metadata blocks of a HEIC file are read at their offsets")
   func heic() throws {
     let read = try metadata(
       HEIFFile {

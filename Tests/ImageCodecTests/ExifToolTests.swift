@@ -5,8 +5,8 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// The readers beside one that has nothing in common with them: libimage-exiftool-perl, which `scripts/test` installs.
-@Suite("Beside exiftool")
+/// The readers, compared with an independent one: libimage-exiftool-perl, which `scripts/test` installs.
+@Suite("Comparison with ExifTool")
 struct ExifToolTests {
   private static func run(_ arguments: [String]) throws -> Data {
     let process = Process()
@@ -21,7 +21,7 @@ struct ExifToolTests {
     return data
   }
 
-  /// What exiftool says of each file, by the file's name: numbers and texts by name, of a name's first.
+  /// ExifTool's values for each file, by the file's name: numbers and texts by tag name, the first one of each name.
   private static func read(_ files: [URL]) throws -> [String: [String: String]] {
     let output = try run(["-n", "-j"] + files.map(\.path))
     let objects = try JSONSerialization.jsonObject(with: output) as? [[String: Any]] ?? []
@@ -47,7 +47,7 @@ struct ExifToolTests {
     }
   }
 
-  @Test("files of all kinds say the same to both")
+  @Test("metadata of all kinds of files equals ExifTool's")
   func samples() throws {
     let said = try Self.withFolder { folder in
       let files = try ContainerSamples.all.map { format, bytes in
@@ -60,15 +60,15 @@ struct ExifToolTests {
     for (format, bytes) in ContainerSamples.all {
       let read = try header(bytes)
       let said = try #require(said[format.rawValue], "\(format)")
-      // exiftool tells the file's own type, and the size of a DNG's samples rather than of the picture cut out of them.
+      // ExifTool reports the type of the file itself, and the size of a DNG's samples, not of the cropped picture.
       switch format {
       case .dng: #expect(said["DefaultCropSize"] == "4000 3000")
-      // And of a HEIC's crop nothing.
+      // It ignores the crop of a HEIC.
       case .heic: #expect(said["ImageSize"] == "64 48" && read.storedSize == PixelSize(width: 60, height: 40))
       case .cr2: #expect(said["ExifImageWidth"] == "\(read.storedSize.width)")
       default: #expect(said["ImageSize"] == "\(read.storedSize.width) \(read.storedSize.height)", "\(format)")
       }
-      // What lies in the tables' own data it does not read.
+      // It does not read items inside the tables.
       if format != .avif {
         #expect(said["Make"] == read.exif.make, "\(format)")
         #expect(said["Model"] == read.exif.model, "\(format)")
@@ -84,7 +84,7 @@ struct ExifToolTests {
     }
   }
 
-  @Test("a movie that exiftool has written to says what it wrote", arguments: ["mov", "mp4"])
+  @Test("tags that ExifTool wrote to a movie are read", arguments: ["mov", "mp4"])
   func movie(_ type: String) throws {
     let original = MovieFile {
       if type == "mp4" { ($0.major, $0.compatible) = ("isom", ["mp42"]) }
@@ -110,7 +110,7 @@ struct ExifToolTests {
     #expect(read.orientation == .rightTop && read.durationSeconds == 2)
   }
 
-  @Test("a picture that exiftool has written to says what it wrote", arguments: ["tif", "dng", "webp", "gif", "heic"])
+  @Test("tags that ExifTool wrote to a picture are read", arguments: ["tif", "dng", "webp", "gif", "heic"])
   func picture(_ type: String) throws {
     let original =
       switch type {

@@ -14,7 +14,7 @@ struct HEIFHeaderTests {
     (3, 0, .rightBottom), (3, 1, .leftTop),
   ]
 
-  @Test("rotation and mirroring are an orientation", arguments: turns)
+  @Test("rotation and mirroring become the orientation", arguments: turns)
   func orientation(_ turns: Int, _ axis: Int?, _ orientation: Orientation) throws {
     let file = HEIFFile {
       if turns > 0 { $0.transformations.append(.rotation(turns)) }
@@ -27,24 +27,24 @@ struct HEIFHeaderTests {
 
   @Test("transformations are applied in the item's order", arguments: [0, 1])
   func order(_ axis: Int) throws {
-    // Mirrored first, then turned: as if turned and then mirrored the other way.
+    // Mirrored, then rotated: the same as rotated, then mirrored along the other axis.
     let first = try header(HEIFFile { $0.transformations = [.mirror(axis: axis), .rotation(1)] }.bytes)
     let second = try header(HEIFFile { $0.transformations = [.rotation(1), .mirror(axis: 1 - axis)] }.bytes)
     #expect(first.orientation == second.orientation)
   }
 
-  @Test("a crop is of what it is applied to, before a turn or behind it")
+  @Test("a crop applies to its input, before and after a rotation")
   func crop() throws {
     let before = try header(HEIFFile { $0.transformations = [.crop(width: 60, height: 20), .rotation(3)] }.bytes)
     #expect(before.storedSize == PixelSize(width: 60, height: 20))
     #expect(before.uprightSize == PixelSize(width: 20, height: 60))
     let behind = try header(HEIFFile { $0.transformations = [.rotation(3), .crop(width: 20, height: 60)] }.bytes)
     #expect(behind.uprightSize == PixelSize(width: 20, height: 60))
-    // One that is larger than the picture is nonsense.
+    // A crop larger than the picture is ignored.
     #expect(try header(HEIFFile { $0.transformations = [.crop(width: 65, height: 2)] }.bytes).storedSize.width == 64)
   }
 
-  @Test("what EXIF says of the orientation is not applied on top, and is kept")
+  @Test("the EXIF orientation is not applied in addition, and is kept in the metadata")
   func exifOrientation() throws {
     let file = HEIFFile {
       $0.exif = exifBlock {
@@ -66,7 +66,7 @@ struct HEIFHeaderTests {
   }
 
   @Test(
-    "an EXIF block is found behind what stands before it", arguments: [[], Array("Exif".utf8) + [0, 0], [1, 2, 3]])
+    "an EXIF block is found after its prefix", arguments: [[], Array("Exif".utf8) + [0, 0], [1, 2, 3]])
   func exifPrefix(_ prefix: [UInt8]) throws {
     let block = exifBlock { $0.model = "Model 1" }
     let bytes = HEIFFile { ($0.exif, $0.exifPrefix) = (block, prefix) }.bytes
@@ -76,7 +76,7 @@ struct HEIFHeaderTests {
   }
 
   @Test(
-    "tables of all widths, and items within the tables",
+    "tables with fields of all widths are read, and items inside the tables",
     arguments: [(false, false), (true, false), (false, true), (true, true)])
   func tables(_ isWide: Bool, _ usesItemData: Bool) throws {
     let file = HEIFFile {
@@ -96,7 +96,7 @@ struct HEIFHeaderTests {
     #expect(part(read.thumbnail, of: bytes) == TIFFPicture.jpeg)
   }
 
-  @Test("a grid without a size of its own says it in its data", arguments: [false, true])
+  @Test("a grid without a size property has its size in its data", arguments: [false, true])
   func grid(_ usesItemData: Bool) throws {
     let file = HEIFFile { ($0.tiles, $0.hasSize, $0.usesItemData, $0.width) = (6, false, usesItemData, 4032) }
     #expect(try header(file.bytes).storedSize == PixelSize(width: 4032, height: 48))
@@ -114,13 +114,13 @@ struct HEIFHeaderTests {
     ("urn:com:apple:photo:2019:aux:semanticskinmatte", false, []),
   ]
 
-  @Test("what an auxiliary picture is says what the picture is", arguments: auxiliaries)
+  @Test("the type of an auxiliary picture determines alpha and subtypes", arguments: auxiliaries)
   func auxiliary(_ name: String, _ hasAlpha: Bool, _ subtypes: MediaSubtypes) throws {
     let read = try header(HEIFFile { $0.auxiliaries = ["urn:else", name] }.bytes)
     #expect(read.hasAlpha == hasAlpha && read.facts.subtypes == subtypes)
   }
 
-  @Test("a tone map that is derived from the picture makes it HDR")
+  @Test("a picture with a derived tone map is HDR")
   func toneMap() throws {
     #expect(try header(HEIFFile { $0.hasToneMap = true }.bytes).facts.subtypes == .photoHDR)
     #expect(try header(HEIFFile { _ in }.bytes).facts.subtypes == [])

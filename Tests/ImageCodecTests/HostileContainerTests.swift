@@ -7,7 +7,8 @@ import Testing
 @Suite("Hostile containers")
 struct HostileContainerTests {
   @Test(
-    "every shorter file is a header or an error, and within itself", arguments: ContainerSamples.all.map { $0.format })
+    "every truncated file gives a header or an error, and ranges within the file",
+    arguments: ContainerSamples.all.map { $0.format })
   func prefixes(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
     var whole = 0
@@ -17,12 +18,12 @@ struct HostileContainerTests {
       whole += 1
       #expect(read.format == format || [.tiff, .heif].contains(read.format))
     }
-    // Some of a header is enough, and most of it is not.
+    // Some prefixes have a complete header, and most have not.
     #expect(whole < sample.bytes.count)
   }
 
   @Test(
-    "every file with one byte turned is a header or an error, and within itself",
+    "every file with one changed byte gives a header or an error, and ranges within the file",
     arguments: ContainerSamples.all.map { $0.format })
   func flips(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
@@ -35,7 +36,7 @@ struct HostileContainerTests {
     }
   }
 
-  /// Reads, and holds the header to what it promises and the reader to its limits.
+  /// Reads a header, and checks its ranges and the number of reads.
   @discardableResult
   private func check(_ source: CountingSource) -> MediaHeader? {
     let read = try? MediaHeader.read(from: source, limits: CodecLimits().headerOnly)
@@ -107,13 +108,13 @@ struct HostileContainerTests {
     ),
   ]
 
-  @Test("an attack is refused by name", arguments: attacks.indices)
+  @Test("each attack is refused with its reason", arguments: attacks.indices)
   func refused(_ i: Int) {
     let (name, bytes, error) = Self.attacks[i]
     #expect(throws: error, "\(name)") { try header(bytes) }
   }
 
-  @Test("more pixels than can be counted are refused, even where any number is allowed")
+  @Test("a pixel count that overflows is refused, even without a limit")
   func pixels() {
     let file = HEIFFile { ($0.width, $0.height) = (0xFFFF_FFFF, 0xFFFF_FFFF) }
     #expect(throws: CodecError.limitExceeded("the number of pixels", limit: .max, found: .max)) {
@@ -122,11 +123,11 @@ struct HostileContainerTests {
   }
 
   @Test(
-    "a header takes a few reads of a few kilobytes, however long the file",
+    "a header takes a few reads of a few kilobytes, however long the file is",
     arguments: ContainerSamples.all.map { $0.format })
   func reads(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
-    // Many megabytes behind it.
+    // Many megabytes after it.
     let source = CountingSource(sample.bytes, size: 1 << 32)
     _ = try MediaHeader.read(from: source, limits: CodecLimits())
     #expect(source.reads <= 5, "\(source.reads) reads")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Formats")
 struct MediaFormatTests {
-  @Test("each kind of file is known by its bytes", arguments: ContainerSamples.all.map { $0.format })
+  @Test("each format is recognised by its bytes", arguments: ContainerSamples.all.map { $0.format })
   func kinds(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
     #expect(try header(sample.bytes).format == format)
@@ -19,7 +19,7 @@ struct MediaFormatTests {
     ("3gp4", [], .mpeg4), ("M4V ", [], .mpeg4), ("XAVC", [], .mpeg4),
   ]
 
-  @Test("brands tell files of boxes apart", arguments: brands)
+  @Test("brands distinguish the formats based on boxes", arguments: brands)
   func branded(_ major: String?, _ compatible: [String], _ format: MediaFormat) throws {
     var bytes: [UInt8]
     if format.mediaType == .video {
@@ -28,7 +28,7 @@ struct MediaFormatTests {
       bytes =
         HEIFFile {
           ($0.major, $0.compatible) = (major ?? "", compatible)
-          // The codec, where the brands leave it open.
+          // The codec, if the brands don't name one.
           if format == .heif { $0.itemType = "jpeg" }
         }.bytes
     }
@@ -36,7 +36,7 @@ struct MediaFormatTests {
   }
 
   @Test(
-    "where the brands name no codec, the primary item does",
+    "without a codec in the brands, the type of the primary item decides",
     arguments: [("hvc1", MediaFormat.heic), ("av01", .avif), ("j2k1", .heif)])
   func codecs(_ type: String, _ format: MediaFormat) throws {
     for tiles in [0, 2] {
@@ -47,7 +47,7 @@ struct MediaFormatTests {
     }
   }
 
-  @Test("identifiers lead back to their format; only JPEG and PNG have a decoder")
+  @Test("a type identifier gives its format; only JPEG and PNG have a decoder")
   func identifiers() {
     for format in MediaFormat.allCases {
       #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
@@ -58,7 +58,7 @@ struct MediaFormatTests {
     #expect(MediaFormat(uniformTypeIdentifier: "public.movie") == nil)
   }
 
-  @Test("a JPEG and a PNG go through their own readers")
+  @Test("JPEG and PNG files are read by their own readers")
   func pictures() throws {
     let scene = Scene(seed: 3).pixels(width: 40, height: 30)
     let jpeg = JPEGFile {
@@ -113,21 +113,21 @@ struct MediaFormatTests {
     ),
   ]
 
-  @Test("what is none of these is refused, and says what it is", arguments: strangers.indices)
+  @Test("other formats are refused by name", arguments: strangers.indices)
   func refused(_ i: Int) {
     let (name, bytes, error) = Self.strangers[i]
     #expect(throws: error, "\(name)") { try header(bytes) }
   }
 
   @Test(
-    "whoever wants to show a file that nothing decodes is told what it is",
+    "decoding a format without a decoder fails with the name of the format",
     arguments: ContainerSamples.all.map { $0.format })
   func nouns(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
     #expect(throws: CodecError.unsupported(format.noun)) {
       try ImageHeader.read(from: MemoryByteSource(sample.bytes), limits: CodecLimits())
     }
-    // Damaged, it is still told apart from what is damaged and could be shown.
+    // A damaged file of this format is still distinguished from a damaged picture with a decoder.
     let start = Array(sample.bytes.prefix(40))
     do {
       _ = try ImageHeader.read(from: MemoryByteSource(start), limits: CodecLimits())

@@ -9,7 +9,7 @@ func header(_ bytes: [UInt8]) throws(CodecError) -> MediaHeader {
   try MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits())
 }
 
-/// The part of a file that a range or a block points to.
+/// The bytes of a file in a range or a block.
 func part(_ range: ByteRange?, of bytes: [UInt8]) -> [UInt8]? {
   range.map { Array(bytes[Int($0.offset)..<Int($0.offset) + $0.length]) }
 }
@@ -21,7 +21,7 @@ extension MediaHeader {
 /// An EXIF block from its TIFF header on.
 func exifBlock(_ change: (inout EXIFBlock) -> Void) -> [UInt8] { Array(EXIFBlock(change).bytes.dropFirst(6)) }
 
-/// A packet with a rating, and with what else is said.
+/// An XMP packet with a rating and other properties.
 func packet(rating: Int) -> String {
   """
   <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
@@ -29,11 +29,11 @@ func packet(rating: Int) -> String {
   """
 }
 
-/// A source that counts what is read of it, and may be said to be longer than its bytes.
+/// A source that counts its reads, and may be longer than its bytes.
 final class CountingSource: ByteSource {
   private let source: MemoryByteSource
   private let counts = Mutex((reads: 0, bytes: 0))
-  /// Zeros follow the bytes up to here.
+  /// The size; zeros follow the bytes.
   let size: Int64
 
   init(_ bytes: [UInt8], size: Int64? = nil) {
@@ -59,7 +59,7 @@ final class CountingSource: ByteSource {
   }
 }
 
-/// One file of each kind, with whatever a reader looks at.
+/// One file of each format, with everything that a reader reads.
 enum ContainerSamples {
   static let details = TIFFPicture.Details { $0.pixelSize = (3504, 2336) }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite("QuickTime and MPEG-4")
 struct MovieHeaderTests {
   @Test(
-    "a movie's box is found before its samples and behind them, with sizes of 32 and of 64 bits",
+    "the movie box is found before and after the samples, with 32-bit and 64-bit sizes",
     arguments: [(nil, false), (nil, true), (1000, false), (1000, true)] as [(Int?, Bool)])
   func order(_ samplesFirst: Int?, _ isLong: Bool) throws {
     let read = try header(
@@ -26,7 +26,7 @@ struct MovieHeaderTests {
     (-1, 0, 0, 1, .topRight), (1, 0, 0, -1, .bottomLeft), (0, 1, 1, 0, .leftTop), (0, -1, -1, 0, .rightBottom),
   ]
 
-  @Test("a track's matrix is an orientation", arguments: matrices)
+  @Test("a track's matrix becomes the orientation", arguments: matrices)
   func matrix(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ orientation: Orientation) throws {
     let read = try header(MovieFile { $0.tracks[0].matrix = (a, b, c, d) }.bytes)
     #expect(read.orientation == orientation)
@@ -34,7 +34,7 @@ struct MovieHeaderTests {
     #expect(read.uprightSize == (orientation.swapsSides ? PixelSize(width: 1080, height: 1920) : read.storedSize))
   }
 
-  @Test("the first track of pictures that is shown counts")
+  @Test("the first enabled video track is used")
   func tracks() throws {
     let sound = MovieFile.Track { $0.handler = "soun" }
     let chapters = MovieFile.Track { ($0.isEnabled, $0.width, $0.height) = (false, 160, 90) }
@@ -42,7 +42,7 @@ struct MovieHeaderTests {
     #expect(
       try header(MovieFile { $0.tracks = [sound, chapters, film, MovieFile.Track()] }.bytes).storedSize.width == 640)
     #expect(try header(MovieFile { $0.tracks = [chapters, sound] }.bytes).storedSize.width == 160)
-    // The size may stand in the sample description alone.
+    // The size may be in the sample description only.
     let hidden = MovieFile.Track { ($0.width, $0.height, $0.sizeIsOfSamples) = (320, 240, true) }
     #expect(try header(MovieFile { $0.tracks = [hidden] }.bytes).storedSize == PixelSize(width: 320, height: 240))
   }
@@ -51,12 +51,12 @@ struct MovieHeaderTests {
     (1200, nil, 2), (0, 900, 1.5), (0, nil, 2), (0xFFFF_FFFF, nil, 2), (600, 900, 1),
   ]
 
-  @Test("how long it runs says the movie, else its fragments, else its track", arguments: durations)
+  @Test("the duration comes from the movie, else from its fragments, else from its track", arguments: durations)
   func duration(_ movie: Int, _ fragments: Int?, _ seconds: Double) throws {
     let read = try header(
       MovieFile {
         ($0.duration, $0.fragmentDuration) = (movie, fragments)
-        // 60 frames of a thirtieth.
+        // 60 frames of a thirtieth of a second each.
         $0.tracks[0].runs = [(60, 20)]
       }.bytes)
     #expect(read.durationSeconds == seconds)
@@ -67,7 +67,7 @@ struct MovieHeaderTests {
     ([(30, 20), (120, 5), (30, 20)], false), ([], false), ([(5, 0)], false),
   ]
 
-  @Test("from 100 frames a second on it is in slow motion", arguments: rates.indices)
+  @Test("a video with 100 frames per second or more is a high frame rate video", arguments: rates.indices)
   func frameRate(_ i: Int) throws {
     let (runs, isHigh) = Self.rates[i]
     let read = try header(MovieFile { $0.tracks[0].runs = runs }.bytes)
@@ -93,7 +93,7 @@ struct MovieHeaderTests {
     ("٢٠١٩-08-13T14:05:06Z", nil), ("+019-08-13T14:05:06Z", nil),
   ]
 
-  @Test("QuickTime's creation date has its offset", arguments: dates)
+  @Test("the QuickTime creation date has a time zone offset", arguments: dates)
   func date(_ text: String, _ date: EXIFDate?) throws {
     let key = "com.apple.quicktime.creationdate"
     #expect(try header(MovieFile { $0.keys = [("x", "y"), (key, text)] }.bytes).containerDate == date)
@@ -110,12 +110,12 @@ struct MovieHeaderTests {
     (1_582_977_600, 0, EXIFDate(year: 2020, month: 2, day: 29, hour: 12, minute: 0, second: 0, offsetMinutes: 0)),
   ]
 
-  @Test("else the movie's time counts, which is in UTC, else the track's", arguments: times)
+  @Test("without that date, the movie's time in UTC is used, else the track's", arguments: times)
   func time(_ movie: Int, _ track: Int, _ date: EXIFDate?) throws {
     #expect(try header(MovieFile { ($0.created, $0.trackCreated) = (movie, track) }.bytes).containerDate == date)
   }
 
-  @Test("the date that names its offset comes before the movie's time")
+  @Test("a date with an offset takes precedence over the movie's time")
   func datePrecedence() throws {
     let read = try header(
       MovieFile {
@@ -126,7 +126,7 @@ struct MovieHeaderTests {
     #expect(read.containerDate?.year == 2019 && read.containerDate?.offsetMinutes == 120)
   }
 
-  @Test("camera, place and the picture that it belongs to")
+  @Test("camera, location and content identifier are read")
   func metadata() throws {
     let apple = try header(
       MovieFile {
@@ -160,21 +160,21 @@ struct MovieHeaderTests {
     ("+1e1+1e1/", nil), ("++/", nil),
   ]
 
-  @Test("places are written as ISO 6709", arguments: places)
+  @Test("ISO 6709 locations are read", arguments: places)
   func place(_ text: String, _ place: Location?) throws {
     #expect(try header(MovieFile { $0.userData = [("©xyz", text)] }.bytes).exif.location == place)
   }
 
-  @Test("XMP in the user data or in a box of its own", arguments: [false, true])
+  @Test("XMP is read from the user data or its own box", arguments: [false, true])
   func xmp(_ isInBox: Bool) throws {
     let bytes = MovieFile { ($0.xmp, $0.xmpIsInBox) = (packet(rating: 3), isInBox) }.bytes
     let read = try header(bytes)
     #expect(part(read.block(.xmp), of: bytes) == Array(packet(rating: 3).utf8) && read.facts.rating == 3)
   }
 
-  @Test("a movie whose samples come first costs no more reads however many they are")
+  @Test("the number of reads of a movie does not grow with its samples")
   func reads() throws {
-    // 6 GB of samples, with a size of 64 bits, then the movie's box.
+    // 6 GB of samples, with a 64-bit size, then the movie box.
     let samples: Int64 = 6 << 30
     let movie = MovieFile { $0.isLong = true }.bytes
     let head = Boxes.fileType("qt  ") + Boxes.number(1, 4) + Boxes.fourCC("mdat") + Boxes.number(Int(samples) + 16, 8)
@@ -185,7 +185,7 @@ struct MovieHeaderTests {
   }
 }
 
-/// Bytes at both ends of a long file, and nothing but zeros between them.
+/// Bytes at both ends of a long file, with zeros between them.
 final class PatchedSource: ByteSource {
   private let head: CountingSource
   private let tail: MemoryByteSource

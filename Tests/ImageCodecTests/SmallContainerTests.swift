@@ -7,7 +7,7 @@ import Testing
 @Suite("WebP and GIF")
 struct SmallContainerTests {
   @Test(
-    "a WebP's size and alpha, in all three kinds",
+    "size and alpha are read from all three kinds of WebP",
     arguments: [
       (WebPFile.Kind.lossy, false), (.lossless, false), (.lossless, true), (.extended, false), (.extended, true),
     ])
@@ -16,7 +16,7 @@ struct SmallContainerTests {
     #expect(read.format == .webp && read.storedSize == PixelSize(width: 16_383, height: 2) && read.hasAlpha == hasAlpha)
   }
 
-  @Test("a WebP's EXIF and XMP come behind its pictures", arguments: [1, 7])
+  @Test("EXIF and XMP of a WebP are read after its pictures", arguments: [1, 7])
   func webpBlocks(_ frames: Int) throws {
     let exif = exifBlock {
       $0.orientation = 8
@@ -34,7 +34,7 @@ struct SmallContainerTests {
     }
   }
 
-  @Test("a WebP of very many pictures is known without its metadata")
+  @Test("a WebP with very many pictures is read without its metadata")
   func manyFrames() throws {
     let bytes = WebPFile(.extended) { ($0.exif, $0.frames) = (exifBlock { $0.orientation = 8 }, 2000) }.bytes
     let source = CountingSource(bytes)
@@ -43,10 +43,10 @@ struct SmallContainerTests {
     #expect(source.reads < 20)
   }
 
-  @Test("a GIF's size, transparency and XMP", arguments: ["87a", "89a"])
+  @Test("size, transparency and XMP of a GIF are read", arguments: ["87a", "89a"])
   func gif(_ version: String) throws {
     for hasColorTable in [false, true] {
-      // Of all lengths, so that readers of sub-blocks come to the ramp behind the packet at every place.
+      // Of all lengths, so that readers of sub-blocks reach the ramp after the packet at every offset.
       for padding in 0..<257 {
         let xmp = packet(rating: 2) + String(repeating: "\n", count: padding)
         let bytes = GIFFile {

@@ -31,7 +31,7 @@ struct TIFFHeaderTests {
     ]
   }()
 
-  @Test("the main picture's size, wherever its directory lies", arguments: kinds.indices)
+  @Test("the size of the main picture is read, wherever its directory is", arguments: kinds.indices)
   func sizes(_ i: Int) throws {
     let (name, bytes, format, width, height) = Self.kinds[i]
     let read = try header(bytes)
@@ -40,7 +40,7 @@ struct TIFFHeaderTests {
   }
 
   @Test(
-    "camera, date, orientation and place, in both byte orders and far from the start",
+    "camera, date, orientation and location are read in both byte orders, also far from the start",
     arguments: [(false, 0), (true, 0), (false, 100_000), (true, 100_000)])
   func details(_ isBigEndian: Bool, _ padding: Int) throws {
     for make in [Picture.tiff, Picture.dng] {
@@ -70,12 +70,12 @@ struct TIFFHeaderTests {
     CR3File().bytes,
   ]
 
-  @Test("the smallest JPEG that is not the picture itself is its thumbnail", arguments: thumbnails)
+  @Test("the thumbnail is the smallest JPEG that is not the picture itself", arguments: thumbnails)
   func thumbnail(_ bytes: [UInt8]) throws {
     #expect(part(try header(bytes).thumbnail, of: bytes) == Picture.jpeg)
   }
 
-  @Test("Apple's maker note goes with the block, and what it says is known; another's does not")
+  @Test("Apple's maker note is read with the block; those of other makers are left out")
   func makerNote() throws {
     // One entry of Apple's: tag 11 is the burst's identifier (an ASCII text).
     let identifier = Array("burst-0815".utf8) + [0]
@@ -90,7 +90,7 @@ struct TIFFHeaderTests {
         == "Model 1")
   }
 
-  @Test("XMP and IPTC are found, and read")
+  @Test("XMP and IPTC are found and read")
   func blocks() throws {
     let xmp = Array(packet(rating: 2).utf8)
     let bytes = Picture.tiff(Picture.Details()) {
@@ -104,14 +104,14 @@ struct TIFFHeaderTests {
     #expect(part(try header(cr3).block(.xmp), of: cr3) == Array(packet(rating: 1).utf8))
   }
 
-  @Test("alpha is among the extra samples", arguments: [([0], false), ([1], true), ([0, 2], true)])
+  @Test("alpha is found among the extra samples", arguments: [([0], false), ([1], true), ([0, 2], true)])
   func alpha(_ samples: [Int], _ hasAlpha: Bool) throws {
     #expect(
       try header(Picture.tiff(Picture.Details()) { $0.chain[0].entries.append((338, .short(samples))) }.bytes).hasAlpha
         == hasAlpha)
   }
 
-  @Test("of pages the first counts that is no smaller version of another")
+  @Test("the first page that is not a reduced version of another is used")
   func pages() throws {
     func page(_ width: Int, _ type: Int) -> Directory {
       Directory([(254, .long([type])), (256, .long([width])), (257, .long([10]))])
@@ -125,7 +125,7 @@ struct TIFFHeaderTests {
     }
   }
 
-  @Test("a small picture points to further directories, of which there may be no more than so many")
+  @Test("the number of subdirectories is limited")
   func subdirectories() throws {
     let many = Picture.dng(Picture.Details()) {
       $0.chain[0].entries.removeAll { $0.tag == 330 }
@@ -136,7 +136,7 @@ struct TIFFHeaderTests {
     }
   }
 
-  @Test("a directory with more entries than any has is refused by name")
+  @Test("a directory with too many entries is refused with the limit")
   func entries() throws {
     let many = Picture { $0.chain = [Directory((0..<3000).map { ($0, .short([1])) })] }
     #expect(throws: CodecError.limitExceeded("the number of a directory's entries", limit: 2048, found: 3000)) {
@@ -144,7 +144,7 @@ struct TIFFHeaderTests {
     }
   }
 
-  @Test("directories that point to each other end")
+  @Test("directories that point to each other do not loop")
   func loop() throws {
     var bytes = Picture { $0.chain = [Directory([(254, .long([1])), (256, .short([9])), (257, .short([9]))])] }.bytes
     // The next directory is this one.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Bad input")
 struct BadInputTests {
-  @Test("a truncated JPEG shows what is there, and says so")
+  @Test("a truncated JPEG shows its decodable part and is marked incomplete")
   func truncatedJPEG() throws {
     let scene = Scene(seed: 9).pixels(width: 400, height: 300)
     let file = JPEGFile { _ in }.encoded(scene)
@@ -16,7 +16,7 @@ struct BadInputTests {
     #expect(try #require(pixels.channels(3).cropped(x: 0, y: 0, width: 400, height: 60).meanDifference(from: top)) < 6)
   }
 
-  @Test("a truncated PNG is refused, and says where it ends")
+  @Test("a truncated PNG is refused with the offset of its end")
   func truncatedPNG() throws {
     let file = PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 9).pixels(width: 100, height: 100))
     #expect(throws: CodecError.truncated(offset: Int64(file.count / 2))) {
@@ -24,7 +24,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("every shorter file is a picture or an error, never worse", arguments: [true, false])
+  @Test("every shorter file gives a picture or an error, never a crash", arguments: [true, false])
   func prefixes(_ isJPEG: Bool) {
     let scene = Scene(seed: 9).pixels(width: 48, height: 40)
     let exif = EXIFBlock {
@@ -35,7 +35,7 @@ struct BadInputTests {
     for length in 0..<file.count { _ = try? render(Array(file[..<length]), request(20, 20)) }
   }
 
-  @Test("every file with one byte turned is a picture or an error, never worse", arguments: 0..<4)
+  @Test("every file with one changed byte gives a picture or an error, never a crash", arguments: 0..<4)
   func flips(_ kind: Int) {
     let scene = Scene(seed: 9).pixels(width: 40, height: 40)
     let files = [
@@ -54,11 +54,11 @@ struct BadInputTests {
     }
   }
 
-  @Test("every profile with one byte turned is a picture, never an error and never worse", arguments: [false, true])
+  @Test("every profile with one changed byte gives a picture", arguments: [false, true])
   func profileFlips(_ isCMYK: Bool) throws {
     let scene = Scene(seed: 9).pixels(width: 16, height: 16)
     let profile = isCMYK ? ICCFile.cmyk : ICCFile.displayP3
-    // Of the table all bytes are alike; what leads to it is in the first of them. Tables take their time.
+    // All bytes of the table are alike, so only the first ones are tried, and those that lead to it. Tables take long.
     for i in stride(from: 0, to: min(profile.count, 256), by: isCMYK ? 5 : 2) {
       var turned = profile
       turned[i] ^= 0xFF
@@ -70,7 +70,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("too many pixels are refused by name, before any memory is taken")
+  @Test("too many pixels are refused with the limit's name, before memory is allocated")
   func pixelLimit() {
     let file = PNGFile(.gray(depth: 1)).encoded(Pixels(width: 300, height: 300, channels: 3))
     #expect(throws: CodecError.limitExceeded("the number of pixels", limit: 1000, found: 90_000)) {
@@ -78,7 +78,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("a picture that is all side is refused by name: its weights alone would fill the memory")
+  @Test("a very long side is refused with the limit's name: its resampling weights would fill the memory")
   func sideLimit() {
     let file = PNGFile(.gray(depth: 1)).encoded(Pixels(width: 70_000, height: 1, channels: 3))
     #expect(throws: CodecError.limitExceeded("the longer side", limit: 65_500, found: 70_000)) {
@@ -86,10 +86,10 @@ struct BadInputTests {
     }
   }
 
-  @Test("a PNG whose pixels end before its end says so, at every size")
+  @Test("a PNG whose pixel data ends early reports it, at every output size")
   func shortPNG() throws {
     let file = PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 9).pixels(width: 200, height: 200))
-    // The same pixels under a header that promises twice the rows; libpng is told not to mind the checksum by a right one.
+    // The same pixels under a header that promises twice the rows, with a correct checksum so that libpng reads it.
     var tall = file
     tall[22] = 1
     tall[23] = 144
@@ -101,14 +101,14 @@ struct BadInputTests {
     }
   }
 
-  /// CRC-32 as PNG takes it (third edition, annex D).
+  /// CRC-32 as PNG defines it (third edition, annex D).
   private static func crc(_ bytes: [UInt8]) -> UInt32 {
     ~bytes.reduce(~0) { sum, byte in
       (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
     }
   }
 
-  @Test("a file that was replaced between its header and its rows is refused")
+  @Test("a file that was replaced after its header was read is refused")
   func replaced() throws {
     let small = JPEGFile { _ in }.encoded(Scene(seed: 9).pixels(width: 60, height: 40))
     let large = JPEGFile { _ in }.encoded(Scene(seed: 9).pixels(width: 600, height: 400))
@@ -122,7 +122,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("a scan bomb is refused by name")
+  @Test("a scan bomb is refused with the limit's name")
   func scanBomb() throws {
     let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))
     let limits = CodecLimits(jpegScans: 3)
@@ -134,7 +134,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("hundreds of scans are refused before the first of them is decoded, at the limit that is shipped")
+  @Test("with the default limit, hundreds of scans are refused before the first is decoded")
   func manyScans() throws {
     let file = JPEGFile { $0.isProgressive = true }.encoded(Scene(seed: 1).pixels(width: 64, height: 64))
     let end = file.count - 2
@@ -146,13 +146,13 @@ struct BadInputTests {
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: MemoryByteSource(bomb), limits: limits)
     let plan = RenderPlanner().plan(header, request(20, 20))
-    // Thrown where the decoder is made, before any row can be asked for.
+    // Thrown when the decoder is made, before any row can be requested.
     #expect(throws: CodecError.limitExceeded("the number of scans", limit: 100, found: 101)) {
       _ = try Renderer(plan, source: MemoryByteSource(bomb), limits: limits, stop: StopFlag())
     }
   }
 
-  @Test("a thumbnail full of scan markers is no scan bomb")
+  @Test("scan markers inside a thumbnail are not counted as scans")
   func scansElsewhere() throws {
     let scene = Scene(seed: 1).pixels(width: 64, height: 64)
     let file = JPEGFile {
@@ -169,12 +169,13 @@ struct BadInputTests {
     #expect(try renderer.resume() != nil)
   }
 
-  @Test("text is passed over, whatever it would inflate to", arguments: ["zTXt", "iTXt"], [false, true])
+  @Test("compressed text is skipped, whatever size it would inflate to", arguments: ["zTXt", "iTXt"], [false, true])
   func text(_ type: String, _ isInterlaced: Bool) throws {
     let plain = PNGFile(.rgb(depth: 8)) { $0.isInterlaced = isInterlaced }.encoded(
       Pixels.orientationCard(width: 16, height: 16))
     let start = Array("Name".utf8) + [0] + (type == "iTXt" ? [1, 0, 0, 0] : [0])
-    // 300,000 bytes become a few hundred. What is more than a chunk may inflate to libpng warns of, if it looks.
+    // 300,000 bytes become a few hundred. If libpng inflates it, it warns, because a chunk may not inflate to that
+    // much.
     let bomb = PNGChunks.chunk(type, start + PNGChunks.deflated(zeros: 300_000))
     let file = plain[..<33] + bomb + plain[33...].dropLast(12) + bomb + plain.suffix(12)
     let limits = CodecLimits(profileBytes: 10_000)
@@ -183,7 +184,7 @@ struct BadInputTests {
     #expect(image.warnings.isEmpty && image.bytes == expected)
   }
 
-  @Test("a profile that inflates beyond the limit is refused by name")
+  @Test("a profile that inflates beyond the limit is refused with the limit's name")
   func inflation() throws {
     let plain = PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 16, height: 16))
     let content = Array("Name".utf8) + [0, 0] + PNGChunks.deflated(zeros: 300_000)
@@ -194,7 +195,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("a chunk beside the pixels that is longer than the limit is refused by name")
+  @Test("an ancillary chunk over the limit is refused with the limit's name")
   func longChunk() {
     let plain = PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 16, height: 16))
     let file = plain[..<33] + PNGChunks.chunk("prIv", [UInt8](repeating: 1, count: 5000)) + plain[33...]
@@ -203,7 +204,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("sampling factors that JPEG does not have are refused", arguments: [0x00, 0x01, 0x10, 0x51, 0x1F], 0..<3)
+  @Test("sampling factors that JPEG does not allow are refused", arguments: [0x00, 0x01, 0x10, 0x51, 0x1F], 0..<3)
   func sampling(_ factors: UInt8, _ component: Int) throws {
     var file = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
     // SOF0: length, depth, size and count; then a number, factors and a table for each component (T.81 §B.2.2).
@@ -216,7 +217,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("an encoder that fails is not the original's fault")
+  @Test("a failing encoder is not reported as a damaged original")
   func encoder() {
     #expect {
       try JPEGEncoder(size: PixelSize(width: 70_000, height: 1), channels: 3, quality: 80, profile: nil)
@@ -230,11 +231,11 @@ struct BadInputTests {
     }
   }
 
-  @Test("what a C library complains of is told with its name and how often")
+  @Test("warnings of a C library carry its name and their number")
   func warnings() throws {
     let scene = Scene(seed: 9).pixels(width: 200, height: 160)
     var broken = JPEGFile { _ in }.encoded(scene)
-    // Restart markers where none are due, all over the scan.
+    // Restart markers throughout the scan, where none are due.
     for i in stride(from: broken.count / 2, to: broken.count - 4, by: 101) {
       broken.replaceSubrange(i..<i + 2, with: [0xFF, 0xD3])
     }
@@ -242,13 +243,13 @@ struct BadInputTests {
     #expect(jpeg.map(\.library) == ["libjpeg"] && (jpeg.first?.count ?? 0) > 0 && jpeg.first?.first.isEmpty == false)
 
     let plain = PNGFile(.rgb(depth: 8)).encoded(scene)
-    // One byte where RGB has three, and a profile that is none.
+    // One byte where RGB has three, and an invalid profile.
     let bits = PNGChunks.chunk("sBIT", [8])
     let profile = PNGChunks.chunk("iCCP", Array("icc".utf8) + [0, 0] + PNGChunks.stored([1, 2, 3]))
     let png = try render(plain[..<33] + bits + profile + plain[33...], request(50, 50)).image.warnings
     #expect(png.map(\.library) == ["libpng", "lcms2"] && png.allSatisfy { $0.count == 1 && !$0.first.isEmpty })
 
-    // A byte order that is none.
+    // An invalid byte order.
     var exif = JPEGFile { $0.exif = EXIFBlock { $0.make = "Maker and more" } }.encoded(scene)
     let place = try #require(exif.firstRange(of: Array("Exif".utf8) + [0, 0]))
     exif.replaceSubrange(place.upperBound..<place.upperBound + 2, with: Array("XX".utf8))
@@ -257,9 +258,9 @@ struct BadInputTests {
     #expect(header.warnings?.first.isEmpty == false)
   }
 
-  @Test("an EXIF block made to be searched for long is not searched")
+  @Test("an EXIF block that is made to take long to search is not searched")
   func endlessSearch() throws {
-    // A thumbnail of FF D8 FF D8 … in a block of the same: any search by comparing would take the square of its length.
+    // A thumbnail of FF D8 FF D8 … in a block of the same bytes: a search by comparing would take quadratic time.
     let pattern = (0..<60_000).map { UInt8($0 % 2 == 0 ? 0xFF : 0xD8) }
     let exif = EXIFBlock { $0.thumbnail = Array(pattern.prefix(20_000)) }.bytes + pattern.prefix(30_000)
     let plain = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 16, height: 16))
@@ -270,7 +271,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "what is no picture says so",
+    "a file that is no picture is refused as such",
     arguments: [
       ("", CodecError.truncated(offset: 0)), ("hello", .unsupported("neither a JPEG nor a PNG")),
       ("GIF89a", .unsupported("a GIF picture")),

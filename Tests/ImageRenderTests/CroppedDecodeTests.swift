@@ -3,8 +3,8 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// A decode that leaves out what is not shown makes the same pixels of the rest as one that leaves out nothing: so a frame
-/// is the same bytes whatever else its decode was for.
+/// A decode of a region gives the same pixels as a decode of the whole picture, so a frame has the same bytes whatever
+/// else its decode was for.
 @Suite("Cropped decodes")
 struct CroppedDecodeTests {
   struct Kind: CustomTestStringConvertible {
@@ -58,7 +58,7 @@ struct CroppedDecodeTests {
     return (decoder.layout, canvas)
   }
 
-  @Test("the same pixels, wherever the region begins", arguments: kinds, [1, 2, 4, 8])
+  @Test("a cropped decode gives the same pixels, wherever the region begins", arguments: kinds, [1, 2, 4, 8])
   func same(_ kind: Kind, _ eighths: Int) throws {
     let (layout, whole) = try Self.decode(kind.file, eighths, nil)
     let (width, height) = (layout.imageSize.width, layout.imageSize.height)

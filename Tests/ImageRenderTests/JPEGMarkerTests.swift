@@ -13,7 +13,7 @@ struct JPEGMarkerTests {
   private static let plain = JPEGFile { $0.restartRows = 1 }.encoded(scene)
   private static let progressive = JPEGFile { $0.isProgressive = true }.encoded(scene)
 
-  /// Where the markers of a sound file's header stand, in their order: APP0 is the first, SOS the last.
+  /// Where the markers of a valid file's header are, in order: APP0 is the first, SOS the last.
   private static func markers(_ file: [UInt8]) -> [Int] {
     var positions = [2]
     while let last = positions.last, file[last + 1] != 0xDA {
@@ -51,7 +51,7 @@ struct JPEGMarkerTests {
   static let skippable: [UInt8] = Array(0xE0...0xEF) + [0xFE, 0xDC]
 
   @Test(
-    "an APPn, COM or DNL segment of length 0 or 1 changes nothing, wherever it stands", arguments: skippable,
+    "an APPn, COM or DNL segment of length 0 or 1 changes nothing, at any position", arguments: skippable,
     [0, 1] as [UInt8])
   func shortSegment(_ marker: UInt8, _ length: UInt8) throws {
     for file in [Self.plain, Self.progressive] {
@@ -63,7 +63,7 @@ struct JPEGMarkerTests {
         #expect(JPEGFacts(odd) == JPEGFacts(file), "before byte \(position)")
         #expect(oddHeader == header && oddPicture == picture, "before byte \(position)")
       }
-      // The door that the catalogue's scan uses.
+      // The entry point of the catalogue's scan.
       let odd = Self.inserting([0xFF, marker, 0, length], at: places[0], into: file)
       let media = try MediaHeader.read(from: MemoryByteSource(odd), limits: CodecLimits().headerOnly)
       #expect(media.format == .jpeg && media.storedSize == header.storedSize)
@@ -93,7 +93,7 @@ struct JPEGMarkerTests {
     }
   }
 
-  @Test("bytes between segments are skipped up to a limit, in total")
+  @Test("the bytes skipped between segments are limited in total")
   func skippedBytes() throws {
     let name = "the number of bytes between header segments"
     let header = try Self.header(Self.plain)
@@ -110,7 +110,7 @@ struct JPEGMarkerTests {
     }
   }
 
-  @Test("the colour model follows APP0 and APP14 of any length as it does in libjpeg", arguments: UInt8(0)...20)
+  @Test("the colour model follows APP0 and APP14 of any length, as in libjpeg", arguments: UInt8(0)...20)
   func colors(_ length: UInt8) throws {
     // T.871 §10.1: version, units, density, no thumbnail. Adobe's: version, two flags, the transform to YCbCr.
     let jfif: [UInt8] = Array("JFIF".utf8) + [0, 1, 1, 0, 0, 1, 0, 1, 0, 0]
@@ -130,7 +130,7 @@ struct JPEGMarkerTests {
   // MARK: Metadata
 
   @Test(
-    "a segment of length 0 or 1 holds no metadata; that of the other segments counts", arguments: [0, 1] as [UInt8])
+    "a segment of length 0 or 1 holds no metadata; the other segments count", arguments: [0, 1] as [UInt8])
   func metadata(_ length: UInt8) throws {
     let packet = "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><tiff:Make>Maker</tiff:Make></x:xmpmeta>"
     let resource = Array("8BIM".utf8) + [4, 4, 0, 0, 0, 0, 0, 6, 0x1C, 2, 105, 0, 1, 65]
@@ -180,7 +180,7 @@ struct JPEGMarkerTests {
   // MARK: Refused
 
   @Test(
-    "a frame, a scan or a table whose length is wrong is refused, as libjpeg refuses it",
+    "a frame, scan or table segment with a wrong length is refused, as by libjpeg",
     arguments: [0xC0, 0xC4, 0xDB, 0xDD, 0xDA] as [UInt8])
   func wrongLength(_ marker: UInt8) throws {
     let position = try #require(Self.markers(Self.plain).first { Self.plain[$0 + 1] == marker })
@@ -194,7 +194,7 @@ struct JPEGMarkerTests {
     }
   }
 
-  @Test("a segment that a decoder needs has no length of 0 or 1", arguments: [0, 1] as [UInt8])
+  @Test("a segment that the decoder needs can't have length 0 or 1", arguments: [0, 1] as [UInt8])
   func neededSegment(_ length: UInt8) throws {
     for marker in [0xC0, 0xC4, 0xDB, 0xDD, 0xDA, 0xCC] as [UInt8] {
       let place = try #require(Self.markers(Self.plain).last)
@@ -208,7 +208,7 @@ struct JPEGMarkerTests {
   }
 
   @Test(
-    "a second SOI, an EOI before the scan and reserved markers are refused, as libjpeg refuses them",
+    "a second SOI, an EOI before the scan and reserved markers are refused, as by libjpeg",
     arguments: [0xD8, 0xD9, 0x02, 0xBF, 0xC8, 0xF0, 0xFD, 0xDE, 0xDF] as [UInt8])
   func wrongMarker(_ marker: UInt8) throws {
     for position in Self.markers(Self.plain) {
@@ -218,7 +218,7 @@ struct JPEGMarkerTests {
     }
   }
 
-  @Test("a second frame header is refused, as libjpeg refuses it")
+  @Test("a second frame header is refused, as by libjpeg")
   func secondFrame() throws {
     let places = Self.markers(Self.plain)
     let frame = try #require(places.firstIndex { Self.plain[$0 + 1] == 0xC0 })
@@ -237,7 +237,7 @@ struct JPEGMarkerTests {
     JPEGFile { $0.leadingSegments = [JPEGSegment(marker: 0xE5, content: [0xFF, 0xE6, 0, 0, 0xFF, 0xD8, 0xFF, 0xD9])] },
   ]
 
-  @Test("whatever libjpeg decodes is shown, with the size that libjpeg gives it", arguments: kinds.indices)
+  @Test("every file that libjpeg decodes is shown, with the size that libjpeg reports", arguments: kinds.indices)
   func mutations(_ kind: Int) throws {
     let file = Self.kinds[kind].encoded(Self.scene)
     var mutation = Mutation(seed: UInt64(kind))
@@ -263,7 +263,7 @@ struct JPEGMarkerTests {
 private struct Mutation {
   private var state: UInt64
 
-  /// Bytes that mean something in a header.
+  /// Bytes with a meaning in a header.
   private static let values: [UInt8] = [
     0, 1, 2, 3, 4, 16, 17, 0xC0, 0xC2, 0xC4, 0xC8, 0xCC, 0xD0, 0xD8, 0xD9, 0xDA, 0xDB, 0xDC, 0xDD, 0xDE, 0xE0, 0xE1,
     0xEE, 0xF0, 0xFE, 0xFF,

@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-@Suite("What real JPEGs carry beside their pixels")
+@Suite("JPEG segments of real files")
 struct JPEGSegmentTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
@@ -37,7 +37,9 @@ struct JPEGSegmentTests {
       [JPEGSegment(marker: 0xE1, content: EXIFBlock { $0.orientation = 3 }.bytes)]),
   ]
 
-  @Test("EXIF is found among them, in either byte order, and the picture is upright", arguments: cases, [false, true])
+  @Test(
+    "EXIF is found between other segments in either byte order, and the picture is upright",
+    arguments: cases, [false, true])
   func metadata(_ segments: Case, _ isBigEndian: Bool) throws {
     let upright = Pixels.orientationCard(width: 160, height: 120)
     let stored = upright.stored(orientation: 6)
@@ -59,7 +61,7 @@ struct JPEGSegmentTests {
     #expect(try #require(pixels.channels(3).meanDifference(from: upright.averaged(width: 80, height: 60))) < 3)
   }
 
-  @Test("a multi-picture file is its first picture, whatever comes behind it")
+  @Test("a multi-picture file shows its first picture")
   func multiPicture() throws {
     let first = Scene(seed: 4).pixels(width: 200, height: 150)
     let plain = JPEGFile { _ in }.encoded(first)
@@ -71,7 +73,7 @@ struct JPEGSegmentTests {
   }
 
   @Test(
-    "what no decoder here reads has a size, and is refused by name",
+    "a format without a decoder has a size and is refused by name",
     arguments: [(0xC1, 12, "12"), (0xC2, 12, "12"), (0xC3, 8, "SOF"), (0xC5, 8, "SOF"), (0xCB, 16, "SOF")])
   func undecodable(_ startOfFrame: Int, _ precision: Int, _ name: String) throws {
     var file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 64, height: 48))

@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Frames that are made of a rung of the derivative ladder, against those that are made of the original.
+/// Compares frames from a rung of the derivative ladder with frames from the original.
 @Suite("The derivative ladder")
 struct LadderTests {
   private static let ladder = DerivativeLadder.standard
@@ -14,7 +14,7 @@ struct LadderTests {
     try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
   }
 
-  /// The rung's file and the size of the picture that it was made of.
+  /// The rung's file, and the size of the original picture.
   private static func made(_ rung: DerivativeLadder.Rung, of file: [UInt8]) throws -> (
     file: [UInt8], upright: PixelSize
   ) {
@@ -26,7 +26,7 @@ struct LadderTests {
   private static func frame(_ derivative: [UInt8], _ upright: PixelSize, _ request: ImageRequest) throws
     -> RenderedImage
   {
-    let plan = RenderPlanner().derivativePlan(try header(derivative), of: upright, request)
+    let plan = RenderPlanner().derivativePlan(try header(derivative), SizedRequest(request, upright: upright))
     let renderer = try Renderer(plan, source: MemoryByteSource(derivative), limits: CodecLimits(), stop: StopFlag())
     return try #require(try renderer.resume())
   }
@@ -45,67 +45,73 @@ struct LadderTests {
 
   static let choices = [
     Choice(testDescription: "a thumbnail", request: request(100, 100, .aspectFit, .jpeg), side: 250),
-    Choice(testDescription: "the last that 250 serves", request: request(267, 267, .aspectFit, .jpeg), side: 250),
-    Choice(testDescription: "the first that it does not", request: request(268, 268, .aspectFit, .jpeg), side: 500),
-    Choice(testDescription: "the last square", request: request(200, 200, .aspectFill, .jpeg), side: 250),
-    Choice(testDescription: "the next square", request: request(201, 201, .aspectFill, .jpeg), side: 500),
+    Choice(testDescription: "the largest fit from rung 250", request: request(267, 267, .aspectFit, .jpeg), side: 250),
+    Choice(testDescription: "a pixel larger needs rung 500", request: request(268, 268, .aspectFit, .jpeg), side: 500),
     Choice(
-      testDescription: "the last square of all", request: request(400, 400, .aspectFill, .jpeg), side: 500),
-    Choice(testDescription: "a larger square", request: request(401, 401, .aspectFill, .jpeg), side: nil),
+      testDescription: "the largest square from rung 250", request: request(200, 200, .aspectFill, .jpeg), side: 250),
     Choice(
-      testDescription: "the last square of a wide picture", upright: PixelSize(width: 5312, height: 2988),
+      testDescription: "a pixel larger square needs rung 500", request: request(201, 201, .aspectFill, .jpeg), side: 500
+    ),
+    Choice(
+      testDescription: "the largest square from rung 500", request: request(400, 400, .aspectFill, .jpeg), side: 500),
+    Choice(
+      testDescription: "a square too large for any rung", request: request(401, 401, .aspectFill, .jpeg), side: nil),
+    Choice(
+      testDescription: "the largest square of a wide picture", upright: PixelSize(width: 5312, height: 2988),
       request: request(400, 400, .aspectFill, .jpeg), side: 500),
     Choice(
-      testDescription: "the last square of one that stands", upright: PixelSize(width: 3000, height: 4500),
+      testDescription: "the largest square from rung 250 of a portrait", upright: PixelSize(width: 3000, height: 4500),
       request: request(200, 200, .aspectFill, .jpeg), side: 250),
-    Choice(testDescription: "533", request: request(533, 533, .aspectFit, .jpeg), side: 500),
-    Choice(testDescription: "534", request: request(534, 534, .aspectFit, .jpeg), side: nil),
+    Choice(testDescription: "the largest fit from rung 500", request: request(533, 533, .aspectFit, .jpeg), side: 500),
+    Choice(testDescription: "a fit too large for any rung", request: request(534, 534, .aspectFit, .jpeg), side: nil),
     Choice(
-      testDescription: "a rung's own size is made of more", request: request(667, 500, .aspectFit, .jpeg), side: nil),
-    Choice(testDescription: "all of it", request: ImageRequest(format: .jpeg), side: nil),
+      testDescription: "a rung's own size needs more pixels than the rung has",
+      request: request(667, 500, .aspectFit, .jpeg), side: nil),
+    Choice(testDescription: "the maximum size", request: ImageRequest(format: .jpeg), side: nil),
     Choice(
-      testDescription: "half of the picture, small",
+      testDescription: "a crop of half the sides, small",
       request: request(100, 100, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 250),
     Choice(
-      testDescription: "half of the picture, larger",
+      testDescription: "a crop of half the sides, larger",
       request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5)), side: 500),
     Choice(
-      testDescription: "less of the picture than a rung resolves",
+      testDescription: "a crop that no rung resolves",
       request: request(200, 200, .aspectFit, .jpeg, crop: UnitRect(x: 0.5, y: 0, width: 0.2, height: 0.2)), side: nil),
     Choice(
-      testDescription: "a panorama, filled", upright: PixelSize(width: 9000, height: 1500),
+      testDescription: "a panorama with aspectFill", upright: PixelSize(width: 9000, height: 1500),
       request: request(100, 100, .aspectFill, .jpeg), side: 500),
     Choice(
-      testDescription: "a panorama's rung is no longer than any other's", upright: PixelSize(width: 9000, height: 1500),
+      testDescription: "a panorama's rung is limited by its longer side", upright: PixelSize(width: 9000, height: 1500),
       request: request(200, 200, .aspectFill, .jpeg), side: nil),
     Choice(
-      testDescription: "of a small original only the small rung", upright: PixelSize(width: 800, height: 600),
+      testDescription: "a small original has only the small rung", upright: PixelSize(width: 800, height: 600),
       request: request(100, 100, .aspectFit, .jpeg), side: 250),
     Choice(
-      testDescription: "of a small original none", upright: PixelSize(width: 800, height: 600),
+      testDescription: "a fit too large for a small original's rung", upright: PixelSize(width: 800, height: 600),
       request: request(300, 300, .aspectFit, .jpeg), side: nil),
     Choice(
-      testDescription: "of one hardly larger than a rung none", upright: PixelSize(width: 500, height: 400),
+      testDescription: "an original hardly larger than a rung has none", upright: PixelSize(width: 500, height: 400),
       request: request(100, 100, .aspectFit, .jpeg), side: nil),
-    Choice(testDescription: "of the usual quality", request: quality(82), side: 250),
-    Choice(testDescription: "a better one is made of more", request: quality(83), side: 500),
-    Choice(testDescription: "still better", request: quality(90), side: 500),
-    Choice(testDescription: "better than a rung", request: quality(91), side: nil),
-    Choice(testDescription: "a PNG of what a JPEG holds", request: request(100, 100), side: nil),
+    Choice(testDescription: "the usual quality", request: quality(82), side: 250),
+    Choice(testDescription: "better quality needs the larger rung", request: quality(83), side: 500),
+    Choice(testDescription: "the best quality from a rung", request: quality(90), side: 500),
+    Choice(testDescription: "better quality than any rung", request: quality(91), side: nil),
+    Choice(testDescription: "a PNG from an original without alpha", request: request(100, 100), side: nil),
     Choice(testDescription: "a PNG with alpha", request: request(100, 100), hasAlpha: true, side: 250),
     Choice(
-      testDescription: "a JPEG of what has alpha", request: request(100, 100, .aspectFit, .jpeg), hasAlpha: true,
+      testDescription: "a JPEG from an original with alpha", request: request(100, 100, .aspectFit, .jpeg),
+      hasAlpha: true,
       side: 250),
   ]
 
-  @Test("the smallest rung that serves, or none", arguments: choices)
+  @Test("the smallest suitable rung is chosen, or none", arguments: choices)
   func choice(_ one: Choice) {
-    let rung = Self.ladder.rung(for: one.request, upright: one.upright, hasAlpha: one.hasAlpha)
+    let rung = Self.ladder.rung(for: SizedRequest(one.request, upright: one.upright), hasAlpha: one.hasAlpha)
     #expect(rung?.side == one.side)
   }
 
   @Test(
-    "a rung of a telephone's photograph takes a small decode",
+    "a rung of a phone photograph needs only a small DCT scale",
     arguments: [
       (4000, 3000, [1, 2]), (4032, 3024, [1, 2]), (3024, 4032, [1, 2]), (6000, 4000, [1, 2]), (8064, 6048, [1, 1]),
     ])
@@ -116,7 +122,8 @@ struct LadderTests {
   }
 
   @Test(
-    "upright, cropped and sized as of the original, and hardly less of it", arguments: 1...8, [false, true])
+    "a frame from a rung has the same crop, size and orientation as from the original, and nearly the same pixels",
+    arguments: 1...8, [false, true])
   func frames(_ orientation: Int, _ hasAlpha: Bool) throws {
     var card = Pixels.orientationCard(width: Self.upright.width, height: Self.upright.height)
     if hasAlpha {
@@ -137,14 +144,15 @@ struct LadderTests {
         $0.exif = exif
       }.encoded(stored)
     let format: OutputFormat = hasAlpha ? .png : .jpeg
-    // A PNG has to be made of more.
+    // A PNG needs a larger rung.
     let side = hasAlpha ? 1 : 2
     for wish in [
       request(100 * side, 100 * side, .aspectFit, format), request(140 * side, 120 * side, .aspectFill, format),
       request(
         75 * side, 75 * side, .aspectFit, format, crop: UnitRect(x: 0.25, y: 0.1, width: 0.5, height: 0.6)),
     ] {
-      let rung = try #require(Self.ladder.rung(for: wish, upright: Self.upright, hasAlpha: hasAlpha))
+      let rung = try #require(
+        Self.ladder.rung(for: SizedRequest(wish, upright: Self.upright), hasAlpha: hasAlpha))
       let (derivative, upright) = try Self.made(rung, of: file)
       #expect(upright == Self.upright)
       #expect(try Self.header(derivative).hasAlpha == hasAlpha)
@@ -171,7 +179,7 @@ struct LadderTests {
     #expect(try #require(pixels.meanDifference(from: direct.pixels)) < 2.5)
   }
 
-  @Test("of a rung with fewer pixels than the request a frame has as many as there are, in the right shape")
+  @Test("a frame larger than its rung has the rung's pixels and the requested shape")
   func degraded() throws {
     let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
     let file = JPEGFile { _ in }.encoded(scene)
@@ -185,13 +193,14 @@ struct LadderTests {
     #expect(try #require(pixels.meanDifference(from: middle)) < 4)
   }
 
-  @Test("for a degraded frame the smallest that has the pixels, else the largest that is there")
+  @Test("a degraded frame uses the smallest rung with enough pixels, else the largest")
   func degradedChoice() {
     let upright = PixelSize(width: 4000, height: 3000)
     let all = Self.ladder.rungs(of: upright)
     #expect(all.map(\.side) == [250, 500])
     func side(_ target: Int, among rungs: [DerivativeLadder.Rung]) -> Int? {
-      Self.ladder.degradedRung(among: rungs, for: request(target, target, .aspectFit, .png), upright: upright)?.side
+      let wanted = SizedRequest(request(target, target, .aspectFit, .png), upright: upright)
+      return Self.ladder.degradedRung(among: rungs, for: wanted)?.side
     }
     #expect(side(333, among: all) == 250)
     #expect(side(334, among: all) == 500)
@@ -200,7 +209,7 @@ struct LadderTests {
     #expect(side(3000, among: []) == nil)
   }
 
-  @Test("a rung's own bytes are a degraded frame of the whole picture in its own colours and format")
+  @Test("a rung's bytes are sent unchanged only for the whole picture in its own format and colours")
   func asItIs() throws {
     let scene = Scene(seed: 6, grain: 2).pixels(width: 1400, height: 1050)
     func rung(_ profile: [UInt8]?) throws -> ImageHeader {
@@ -209,7 +218,7 @@ struct LadderTests {
     }
     let (plain, described) = (try rung(nil), try rung(ICCFile.displayP3))
     func serves(_ header: ImageHeader, _ request: ImageRequest) -> Bool {
-      DerivativeLadder.canServeUnchanged(header, for: request, upright: Self.upright)
+      DerivativeLadder.canServeUnchanged(header, for: SizedRequest(request, upright: Self.upright))
     }
     var converted = request(800, 800, .aspectFit, .jpeg)
     converted.colorSpace = .srgb

@@ -4,12 +4,12 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Plain PNGs, whose pixels go past libpng, against what libpng itself reads of the same bytes.
+/// Compares plain PNGs, which are decoded without libpng, with libpng's pixels of the same bytes.
 @Suite("PNG pixels")
 struct PNGPixelTests {
   static let kinds: [PNGFile.Kind] = [.gray(depth: 8), .grayAlpha(depth: 8), .rgb(depth: 8), .rgba(depth: 8)]
 
-  /// Grain makes libpng's encoder choose among all filters, smooth parts make matches that reach far back.
+  /// Grain makes libpng's encoder use all filters; smooth parts make matches that reach far back.
   private static func picture(_ width: Int, _ height: Int, _ kind: PNGFile.Kind) -> Pixels {
     var scene = Scene(seed: 17, grain: 9).pixels(width: width, height: height)
     for y in stride(from: 0, to: height, by: 3) {
@@ -25,7 +25,7 @@ struct PNGPixelTests {
     return out
   }
 
-  @Test("every byte as libpng has it", arguments: kinds, [(1, 1), (3, 70), (333, 211), (1030, 40)])
+  @Test("every byte equals what libpng decodes", arguments: kinds, [(1, 1), (3, 70), (333, 211), (1030, 40)])
   func exact(_ kind: PNGFile.Kind, _ size: (Int, Int)) throws {
     let file = PNGFile(kind).encoded(Self.picture(size.0, size.1, kind))
     let reference = try #require(Pixels.decoded(file)).pixels
@@ -35,7 +35,7 @@ struct PNGPixelTests {
     #expect(trickled == reference)
   }
 
-  @Test("a byte turned anywhere in the pixel data is found: by the checksum, if by nothing else")
+  @Test("a changed byte anywhere in the pixel data is detected, at the latest by the checksum")
   func checksum() throws {
     let file = PNGFile(.rgb(depth: 8)).encoded(Self.picture(24, 16, .rgb(depth: 8)))
     let start = try #require(file.firstRange(of: Array("IDAT".utf8))).upperBound

@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-@Suite("Pixels instead of a file")
+@Suite("Rendering to pixels")
 struct PixelRenderTests {
   private static let side = 100
 
@@ -22,7 +22,7 @@ struct PixelRenderTests {
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: source, limits: limits)
     let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))
-    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
+    let thumbnail = EmbeddedThumbnail.best(for: header.sized(request), of: header, in: source, limits: limits)
     return try thumbnail?.pixels(
       side: side, of: header, in: source, transforms: ColorTransforms(capacityBytes: 0), limits: limits,
       stop: StopFlag()
@@ -33,7 +33,7 @@ struct PixelRenderTests {
     Pixels(width: rendered.size.width, height: rendered.size.height, channels: 4, bytes: rendered.rgba)
   }
 
-  @Test("every orientation comes upright", arguments: 1...8)
+  @Test("pixels are upright in every orientation", arguments: 1...8)
   func upright(_ orientation: Int) throws {
     let card = Pixels.orientationCard(width: 640, height: 480)
     let file = JPEGFile { $0.exif = EXIFBlock { $0.orientation = orientation } }
@@ -44,7 +44,7 @@ struct PixelRenderTests {
   }
 
   @Test(
-    "the whole picture is at most as large as asked for, and never enlarged",
+    "the whole picture is rendered within the requested size and never enlarged",
     arguments: [
       (640, 480, 80, 60), (1000, 700, 100, 70), (801, 600, 100, 75), (800, 600, 100, 75), (160, 120, 80, 60),
       (100, 100, 100, 100), (99, 30, 99, 30), (1601, 1201, 100, 75), (1200, 9, 100, 1), (7, 900, 1, 100), (1, 1, 1, 1),
@@ -59,7 +59,7 @@ struct PixelRenderTests {
   }
 
   @Test(
-    "a progressive file has its colours, large from the DC coefficients and small from all", arguments: [1600, 160])
+    "a progressive file is rendered in colour, from DC coefficients alone or from all scans", arguments: [1600, 160])
   func progressive(_ width: Int) throws {
     let scene = Scene(seed: 5).pixels(width: width, height: width * 3 / 4)
     let pixels = try Self.pixels(JPEGFile { $0.isProgressive = true }.encoded(scene))
@@ -67,7 +67,7 @@ struct PixelRenderTests {
     #expect(try #require(pixels.channels(3).meanDifference(from: reference)) < 6)
   }
 
-  @Test("gray becomes three equal channels, alpha stays alpha, and 16 bits become 8")
+  @Test("gray becomes three equal channels, alpha is kept, and 16 bits become 8")
   func channels() throws {
     let scene = Scene(seed: 4).pixels(width: 320, height: 240)
     var gray = Pixels(width: 320, height: 240, channels: 1)
@@ -93,7 +93,7 @@ struct PixelRenderTests {
     }
   }
 
-  @Test("colours are sRGB, by the picture's profile, also a thumbnail's that has none of its own")
+  @Test("pixels are sRGB by the picture's profile, which also applies to a thumbnail without one")
   func colors() throws {
     let colors: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [200, 100, 50], [40, 50, 160]]
     let wide = ColorTests.patches(colors)
@@ -108,7 +108,7 @@ struct PixelRenderTests {
       $0.profile = ICCFile.displayP3
       $0.exif = EXIFBlock { $0.thumbnail = thumbnail }
     }.encoded(wide)
-    // The file path of the renderer is held against independent numbers elsewhere.
+    // Other tests compare the renderer's file output with independent numbers.
     let source = MemoryByteSource(file)
     let plan = RenderPlanner().plan(
       try ImageHeader.read(from: source, limits: CodecLimits()), ColorTests.asked(128, .srgb))
@@ -122,7 +122,7 @@ struct PixelRenderTests {
   }
 
   @Test(
-    "a thumbnail's bars are cut off, and it is turned with the picture",
+    "a thumbnail is rendered upright and without its bars",
     arguments: [(900, 600, 1), (1600, 600, 3), (640, 480, 6), (600, 900, 8)])
   func thumbnails(_ width: Int, _ height: Int, _ orientation: Int) throws {
     let upright = Pixels.orientationCard(width: width, height: height)
@@ -140,7 +140,7 @@ struct PixelRenderTests {
     #expect(try #require(pixels.channels(3).meanDifference(from: reference)) < 8)
   }
 
-  @Test("a thumbnail that shows something where its bars should be is none of this picture; a damaged one throws")
+  @Test("a thumbnail with a picture where its bars should be is rejected; a damaged one throws")
   func badThumbnails() throws {
     let scene = Scene(seed: 1).pixels(width: 900, height: 600)
     func file(_ thumbnail: [UInt8]) -> [UInt8] {
@@ -156,7 +156,7 @@ struct PixelRenderTests {
     #expect(throws: CodecError.self) { try Self.thumbnail(photograph) }
   }
 
-  @Test("a raised flag stops it")
+  @Test("a raised flag stops the render")
   func stopped() throws {
     let source = MemoryByteSource(JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 400, height: 300)))
     let plan = RenderPlanner().pixelPlan(try ImageHeader.read(from: source, limits: CodecLimits()), side: 100)

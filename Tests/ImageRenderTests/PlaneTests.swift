@@ -4,8 +4,8 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// JPEG made of JPEG: pictures that stay YCbCr all the way, against the same ones made by way of RGB.
-@Suite("Planes")
+/// JPEG to JPEG: compares pictures that stay YCbCr with the same pictures rendered in RGB.
+@Suite("Rendering in planes")
 struct PlaneTests {
   struct Kind: CustomTestStringConvertible {
     let testDescription: String
@@ -38,7 +38,7 @@ struct PlaneTests {
       targetSize: .size(PixelSize(width: width, height: height)), contentMode: mode, format: .jpeg, quality: quality)
   }
 
-  @Test("every sampling, at every DCT scale, at even and odd sizes", arguments: kinds, [90, 96])
+  @Test("every sampling is rendered at every DCT scale, in even and odd sizes", arguments: kinds, [90, 96])
   func samplings(_ kind: Kind, _ quality: Int) throws {
     let scene = Scene(seed: 9, grain: 1).pixels(width: 643, height: 427)
     let file = kind.file.encoded(scene)
@@ -53,10 +53,10 @@ struct PlaneTests {
   }
 
   @Test(
-    "turned upright as by way of RGB, colours where they belong, at even and odd sizes",
+    "planes are turned upright like RGB, in even and odd sizes",
     arguments: 1...8, [(64, 48), (63, 47), (57, 43)])
   func orientations(_ number: Int, _ target: (Int, Int)) throws {
-    // Coloured stripes of a few pixels: a chroma plane that lies half a pixel off shows.
+    // Coloured stripes a few pixels wide: a chroma plane that is half a pixel off is visible.
     var upright = Pixels(width: target.0 * 4, height: target.1 * 4, channels: 3)
     for y in 0..<upright.height {
       for x in 0..<upright.width {
@@ -75,7 +75,7 @@ struct PlaneTests {
       #expect(try !Self.plan(file, jpeg).planes.isEmpty)
       let (_, planar, _) = try render(file, jpeg)
       #expect((planar.width, planar.height) == (byRGB.width, byRGB.height))
-      // What libjpeg makes of the RGB picture at the same quality and sampling differs from it by as much.
+      // libjpeg's own encoding of the RGB picture at the same quality and sampling differs as much.
       let encoded = JPEGFile {
         $0.sampling = quality > 90 ? (1, 1) : (2, 2)
         $0.quality = quality
@@ -86,7 +86,7 @@ struct PlaneTests {
     }
   }
 
-  @Test("filled and cropped at its middle")
+  @Test("planes are filled and cropped at the centre")
   func fill() throws {
     let scene = Scene(seed: 31, grain: 1).pixels(width: 800, height: 600)
     let file = JPEGFile { $0.quality = 95 }.encoded(scene)
@@ -98,7 +98,7 @@ struct PlaneTests {
     #expect(try #require(planar.channels(3).meanDifference(from: byRGB.channels(3))) < 2)
   }
 
-  @Test("its own size loses nothing but what the encoder rounds")
+  @Test("rendering at the original size loses only what the encoder rounds")
   func identity() throws {
     let scene = Scene(seed: 3, grain: 1).pixels(width: 331, height: 217)
     let file = JPEGFile { $0.quality = 90 }.encoded(scene)
@@ -107,7 +107,7 @@ struct PlaneTests {
     #expect(try #require(same.meanDifference(from: whole)) < 0.4)
   }
 
-  @Test("bytes that come bit by bit, with waits, give the same picture", arguments: [false, true])
+  @Test("a source that delivers few bytes at a time gives the same picture", arguments: [false, true])
   func waiting(_ isProgressive: Bool) throws {
     let file = JPEGFile { $0.isProgressive = isProgressive }.encoded(Scene(seed: 4).pixels(width: 300, height: 200))
     let request = Self.jpeg(77, 77, quality: 82)
@@ -116,7 +116,7 @@ struct PlaneTests {
     #expect(whole == trickled)
   }
 
-  @Test("RGB is made where a crop shows little, where a picture grows, and of what is not YCbCr")
+  @Test("small crops, enlarged pictures and sources other than YCbCr are rendered in RGB")
   func byRows() throws {
     let scene = Scene(seed: 3).pixels(width: 320, height: 200)
     let file = JPEGFile { _ in }.encoded(scene)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import ImageRender
 
-/// What a plan says that its render takes is what it takes: never less, and not many times more. Counted is what the allocator
-/// sets aside, from the plan to the finished file, with that file.
-@Suite("Prices")
+/// Compares a plan's estimate with the memory that the render takes: never more than the estimate, and not many times
+/// less. Counted is what the allocator sets aside, from the plan to the finished file and including it.
+@Suite("Memory estimates")
 struct PriceTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
@@ -27,10 +27,10 @@ struct PriceTests {
 
   private static let size = PixelSize(width: 1100, height: 800)
 
-  /// What a codec can't make small.
+  /// Incompressible pixels.
   ///
-  /// - Parameter isEven: all values are as likely, which is the worst for deflate; else there is black and white alone, which
-  ///   is half as much again for JPEG.
+  /// - Parameter isEven: all values are equally likely, the worst case for deflate; otherwise only black and white,
+  ///   which is half as much again for JPEG.
   private static func noise(_ channels: Int, _ size: PixelSize = size, isEven: Bool = false) -> Pixels {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
     let bytes = [UInt8](unsafeUninitializedCapacity: size.pixelCount * channels) { buffer, count in
@@ -165,7 +165,7 @@ struct PriceTests {
     try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
   }
 
-  @Test("a render takes no more than its plan says, and a fifth of it at least", arguments: cases)
+  @Test("a render uses at most its estimate, and at least a fifth of it", arguments: cases)
   func price(_ one: Case) throws {
     let source = MemoryByteSource(one.file)
     let header = try Self.header(one.file)
@@ -185,11 +185,11 @@ struct PriceTests {
     #expect(image.bytes.capacity <= price)
   }
 
-  @Test("one decode for several pictures takes no more than its plan says", arguments: [0, 7, 9, 18, 34, 44])
+  @Test("a shared decode uses at most its estimate", arguments: [0, 7, 9, 18, 34, 44])
   func shared(_ index: Int) throws {
     let file = Self.cases[index].file
     let (header, source) = (try Self.header(file), MemoryByteSource(file))
-    let requests = [700, 400, 300, 100].map { request($0, $0, .aspectFit, .jpeg) }
+    let requests = [700, 400, 300, 100].map { header.sized(request($0, $0, .aspectFit, .jpeg)) }
     let (price, peak) = try AllocationCounter.peakBytesOnThisThread {
       let plan = RenderPlanner().sharedPlan(header, requests)
       let renderer = try SharedRenderer(
@@ -202,7 +202,9 @@ struct PriceTests {
     #expect(peak <= price && peak * 5 >= price, "\(peak) of \(price)")
   }
 
-  @Test("a file that becomes longer than it may is refused by name", arguments: OutputFormat.allCases, [100, 10_000])
+  @Test(
+    "an encoded file over the size limit is refused with the limit's name",
+    arguments: OutputFormat.allCases, [100, 10_000])
   func refusal(_ format: OutputFormat, _ limit: Int) throws {
     let noise = Self.noise(3, PixelSize(width: 300, height: 200))
     #expect(throws: CodecError.limitExceeded("the size of the encoded picture", limit: limit, found: limit + 1)) {
@@ -223,7 +225,7 @@ struct PriceTests {
   }
 
   @Test(
-    "a progressive JPEG is priced by its own sampling",
+    "the estimate of a progressive JPEG uses its own sampling",
     arguments: [((1, 1), 6.0), ((2, 1), 4.0), ((2, 2), 3.0), ((4, 1), 3.0)])
   func hundredMegapixels(_ sampling: (Int, Int), _ bytesAPixel: Double) throws {
     var file = JPEGFile {
@@ -238,7 +240,7 @@ struct PriceTests {
     #expect((coefficients...coefficients + 4 << 20).contains(plan.peakBytes), "\(plan.peakBytes)")
   }
 
-  @Test("what is rendered without a reservation takes 4 MiB at most: frames of rungs, and of small thumbnails")
+  @Test("a render without a reservation uses at most 4 MiB, from a rung or from a small thumbnail")
   func unreserved() throws {
     let limit = 4 << 20
     let noise = Self.noise(4, PixelSize(width: 512, height: 512))
@@ -249,12 +251,12 @@ struct PriceTests {
     for rung in rungs {
       for wish in [ImageRequest(format: .jpeg), ImageRequest(format: .jpeg, quality: 100), ImageRequest(format: .png)] {
         let plan = RenderPlanner().derivativePlan(
-          try Self.header(rung), of: PixelSize(width: 4000, height: 4000), wish)
+          try Self.header(rung), SizedRequest(wish, upright: PixelSize(width: 4000, height: 4000)))
         #expect(plan.outputSize == PixelSize(width: 512, height: 512))
         #expect(plan.peakBytes <= limit, "\(plan.peakBytes)")
       }
     }
-    // With bars, turned, converted, and to a PNG: all that can be done to one.
+    // Everything that can be done to a thumbnail: with bars, turned, converted, and encoded as PNG.
     let small = Self.noise(3, PixelSize(width: 640, height: 480))
     let thumbnail = JPEGFile { $0.quality = 5 }.encoded(small)
     #expect(thumbnail.count <= EmbeddedThumbnail.unreservedBytes)
@@ -266,12 +268,11 @@ struct PriceTests {
       }
     }.encoded(Pixels(width: 1600, height: 1200, channels: 3))
     let (header, source) = (try Self.header(file), MemoryByteSource(file))
-    var wish = ImageRequest(format: .png)
-    wish.colorSpace = .srgb
+    let wanted = header.sized(ImageRequest(format: .png, colorSpace: .srgb))
     let (image, peak) = try AllocationCounter.peakBytesOnThisThread {
-      let embedded = EmbeddedThumbnail.best(for: wish, of: header, in: source, limits: CodecLimits())
-      #expect(embedded?.peakBytes(for: wish, of: header) == 0)
-      return try embedded?.render(for: wish, of: header, in: source, limits: CodecLimits(), stop: StopFlag())
+      let embedded = EmbeddedThumbnail.best(for: wanted, of: header, in: source, limits: CodecLimits())
+      #expect(embedded?.peakBytes(for: wanted, of: header) == 0)
+      return try embedded?.render(for: wanted, of: header, in: source, limits: CodecLimits(), stop: StopFlag())
     }
     #expect(image?.size == PixelSize(width: 480, height: 640))
     #expect(peak <= limit, "\(peak)")

@@ -32,7 +32,7 @@ func request(
 
 @Suite("Rendering")
 struct RenderTests {
-  @Test("every orientation comes out upright, fitted", arguments: 1...8)
+  @Test("every orientation is rendered upright with aspectFit", arguments: 1...8)
   func orientation(_ number: Int) throws {
     let upright = Pixels.orientationCard(width: 320, height: 240)
     let file = JPEGFile {
@@ -44,7 +44,7 @@ struct RenderTests {
     #expect(difference < 3)
   }
 
-  @Test("every orientation comes out upright, filled and cropped", arguments: 1...8)
+  @Test("every orientation is rendered upright with aspectFill", arguments: 1...8)
   func orientationWithCrop(_ number: Int) throws {
     let upright = Pixels.orientationCard(width: 320, height: 200)
     let file = JPEGFile {
@@ -113,7 +113,7 @@ struct RenderTests {
     },
   ]
 
-  @Test("every kind of JPEG, at sizes that take each DCT scale", arguments: jpegs)
+  @Test("every kind of JPEG is rendered correctly at every DCT scale", arguments: jpegs)
   func jpegKinds(_ kind: Kind) throws {
     let scene = Scene(seed: 5, grain: 2).pixels(width: 645, height: 431)
     let source = kind.file.color == .gray ? Self.gray(scene) : scene
@@ -133,7 +133,7 @@ struct RenderTests {
     + [8, 16].map { .grayAlpha(depth: $0) } + [8, 16].map { .rgba(depth: $0) }
 
   @Test(
-    "every colour type and depth of PNG, plain and interlaced, against an average of what libpng reads",
+    "every colour type and depth of PNG equals an average of libpng's pixels",
     arguments: pngs, [false, true])
   func pngKinds(_ kind: PNGFile.Kind, _ isInterlaced: Bool) throws {
     var scene = Self.withAlpha(Scene(seed: 8, grain: 0).pixels(width: 203, height: 151))
@@ -150,7 +150,7 @@ struct RenderTests {
   }
 
   @Test(
-    "a transparent colour is alpha, and alpha survives",
+    "a transparent colour becomes alpha, and alpha is kept",
     arguments: [1, 2, 4, 8, 16].map { PNGFile.Kind.gray(depth: $0) } + [8, 16].map { .rgb(depth: $0) }
       + [1, 2, 4, 8].map { .palette(depth: $0) }, [false, true])
   func transparency(_ kind: PNGFile.Kind, _ isInterlaced: Bool) throws {
@@ -172,18 +172,19 @@ struct RenderTests {
     #expect(flattened[2, 8].allSatisfy { $0 > 245 }, "a JPEG shows it over white")
   }
 
-  @Test("what can't be seen does not bleed: averages are premultiplied")
+  @Test("transparent pixels do not bleed: averages are premultiplied")
   func premultiplied() throws {
     var card = Pixels(width: 64, height: 64, channels: 4)
     for i in 0..<64 * 64 {
-      // Opaque blue beside a red that nobody can see.
+      // Opaque blue beside a transparent red.
       card.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: (i % 64) / 8 % 2 == 0 ? [0, 0, 255, 255] : [255, 0, 0, 0])
     }
     let (_, pixels, _) = try render(PNGFile(.rgba(depth: 8)).encoded(card), request(10, 10))
     for x in 0..<10 where pixels[x, 5].last ?? 0 > 40 { #expect(pixels[x, 5].first ?? 255 < 12) }
   }
 
-  @Test("a crop shows what a crop of the whole would", arguments: [(0.0, 0.0), (0.31, 0.17), (0.6, 0.55)])
+  @Test(
+    "a crop shows the same pixels as a crop of the whole picture", arguments: [(0.0, 0.0), (0.31, 0.17), (0.6, 0.55)])
   func crops(_ x: Double, _ y: Double) throws {
     let scene = Scene(seed: 21, grain: 1).pixels(width: 800, height: 600)
     for file in [JPEGFile { $0.sampling = (1, 1) }.encoded(scene), PNGFile(.rgb(depth: 8)).encoded(scene)] {
@@ -194,7 +195,7 @@ struct RenderTests {
     }
   }
 
-  @Test("the size it has is the picture it is: no resampling at full size")
+  @Test("rendering at full size does not resample")
   func identity() throws {
     let scene = Scene(seed: 2).pixels(width: 123, height: 77)
     let (_, pixels, _) = try render(PNGFile(.rgb(depth: 8)).encoded(scene), ImageRequest(format: .png))
@@ -202,14 +203,14 @@ struct RenderTests {
   }
 
   @Test(
-    "one direction that needs no resampling beside one that does",
+    "a picture can be resampled in one direction only",
     arguments: [(50, 120), (60, 100), (33, 120), (50, 60)])
   func halfIdentity(_ width: Int, _ height: Int) throws {
     let scene = Scene(seed: 12, grain: 1).pixels(width: 200, height: 240)
     for file in [JPEGFile { $0.sampling = (1, 1) }.encoded(scene), PNGFile(.rgb(depth: 16)).encoded(scene)] {
       let crop = UnitRect(x: 0.25, y: 0.25, width: 0.25, height: 0.5)
       let (_, pixels, _) = try render(file, request(width, height, .aspectFill, crop: crop))
-      // The frame is 50x120 from (50, 60); what is shown of it is its middle.
+      // The frame is 50x120 from (50, 60) and shows its middle.
       let part = scene.cropped(
         x: 50 + (50 - pixels.width) / 2, y: 60 + (120 - pixels.height) / 2, width: pixels.width, height: pixels.height)
       let difference = try #require(
@@ -218,7 +219,7 @@ struct RenderTests {
     }
   }
 
-  @Test("bytes that come bit by bit, with waits, give the same picture", arguments: [false, true])
+  @Test("a source that delivers few bytes at a time gives the same picture", arguments: [false, true])
   func waiting(_ isProgressive: Bool) throws {
     let scene = Scene(seed: 4).pixels(width: 300, height: 200)
     for file in [JPEGFile { $0.isProgressive = isProgressive }.encoded(scene), PNGFile(.rgb(depth: 8)).encoded(scene)] {
@@ -249,7 +250,7 @@ struct RenderTests {
   }
 
   @Test(
-    "a progressive file's degraded frame has all colours, also where each component's DC comes in a scan of its own",
+    "a progressive file's degraded frame has all colours, also if each component's DC has a scan of its own",
     arguments: [false, true], [false, true])
   func firstScan(_ isSeparate: Bool, _ waits: Bool) throws {
     let card = Pixels.orientationCard(width: 640, height: 480)
@@ -258,7 +259,7 @@ struct RenderTests {
       $0.hasSeparateDCScans = isSeparate
     }.encoded(card)
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
-    let plan = try #require(RenderPlanner().degradedPlan(header, request(400, 400)))
+    let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(request(400, 400))))
     let source: any ByteSource =
       waits ? TrickleSource(MemoryByteSource(file), headerBytes: 700) : MemoryByteSource(file)
     let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
@@ -269,7 +270,7 @@ struct RenderTests {
     #expect(try #require(pixels.meanDifference(from: card.averaged(width: 80, height: 60))) < 4)
   }
 
-  /// With alpha that fades from left to right.
+  /// With alpha that decreases from left to right.
   private static func withAlpha(_ scene: Pixels) -> Pixels {
     var out = Pixels(width: scene.width, height: scene.height, channels: 4)
     for i in 0..<scene.width * scene.height {
@@ -279,7 +280,7 @@ struct RenderTests {
     return out
   }
 
-  /// What is seen over a gray ground, so that pictures with alpha can be compared.
+  /// The picture over a gray ground, so that pictures with alpha can be compared.
   private static func overGray(_ picture: Pixels) -> Pixels {
     var out = Pixels(width: picture.width, height: picture.height, channels: 3)
     for i in 0..<picture.width * picture.height {
@@ -294,7 +295,7 @@ struct RenderTests {
 
 /// A source that has its header at once and the rest a few bytes at a time, with "not yet" in between.
 final class TrickleSource: ByteSource, @unchecked Sendable {
-  // Because: one reader at a time, in one test.
+  // `@unchecked Sendable` because one test has one reader at a time.
   private let source: any ByteSource
   private let headerBytes: Int64
   private var isDue = false

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImageRender
 
-/// Several pictures from one decode are what each would be alone at the same DCT scale.
+/// Each picture of a shared decode equals a picture rendered alone at the same DCT scale.
 @Suite("Shared decodes")
 struct SharedDecodeTests {
   struct Kind: CustomTestStringConvertible {
@@ -53,7 +53,7 @@ struct SharedDecodeTests {
     return try #require(try renderer.resume()).bytes
   }
 
-  /// Every picture of a plan, in the order in which they were delivered.
+  /// All pictures of a plan, in the order of delivery.
   private static func together(
     _ plan: SharedPlan, _ source: any ByteSource, stops: [StopFlag]? = nil
   ) throws -> [(member: Int, result: Result<RenderedImage, CodecError>)] {
@@ -71,13 +71,13 @@ struct SharedDecodeTests {
     return delivered
   }
 
-  @Test("each picture is the bytes that it is alone at the same scale", arguments: kinds, [false, true])
+  @Test("each picture has the same bytes as when rendered alone at that scale", arguments: kinds, [false, true])
   func sameBytes(_ kind: Kind, _ waits: Bool) throws {
     let header = try Self.header(kind.file)
     var left = Array(Self.requests.indices)
     var shared = 0
     while !left.isEmpty {
-      let plan = RenderPlanner().sharedPlan(header, left.map { Self.requests[$0] })
+      let plan = RenderPlanner().sharedPlan(header, left.map { header.sized(Self.requests[$0]) })
       let source: any ByteSource =
         waits ? TrickleSource(MemoryByteSource(kind.file), headerBytes: 8192) : MemoryByteSource(kind.file)
       for (member, result) in try Self.together(plan, source) {
@@ -95,7 +95,15 @@ struct SharedDecodeTests {
     #expect(shared > 0)
   }
 
-  @Test("the scale that a picture is decoded at alone follows from the size rules")
+  @Test("a plan uses the header's size if the request was sized for another one")
+  func otherSize() throws {
+    let header = try Self.header(Self.kinds[0].file)
+    let asked = request(100, 100)
+    let sized = SizedRequest(asked, upright: PixelSize(width: 10, height: 20))
+    #expect(RenderPlanner().plan(header, sized) == RenderPlanner().plan(header, asked))
+  }
+
+  @Test("the unshared DCT scale follows from the size rules")
   func loneScale() throws {
     let header = try Self.header(Self.kinds[8].file)
     for request in Self.requests {
@@ -115,7 +123,7 @@ struct SharedDecodeTests {
   }
 
   static let groupings = [
-    Grouping(testDescription: "one", requests: [request(60, 60)], members: [0], eighths: 1),
+    Grouping(testDescription: "one picture", requests: [request(60, 60)], members: [0], eighths: 1),
     Grouping(
       testDescription: "JPEGs of several sizes, at the largest scale",
       requests: [
@@ -123,13 +131,13 @@ struct SharedDecodeTests {
       ],
       members: [0, 1, 2], eighths: 4),
     Grouping(
-      testDescription: "rows do not join planes, nor planes rows",
+      testDescription: "pictures in rows and in planes do not share a decode",
       requests: [
         request(60, 60), request(60, 60, .aspectFit, .jpeg), request(80, 80), request(90, 90, .aspectFit, .jpeg),
       ],
       members: [0, 2], eighths: 2),
     Grouping(
-      testDescription: "a crop that shows little stays alone, for the whole picture would cost more at its scale",
+      testDescription: "a small crop is not shared: the whole picture would cost more at its scale",
       requests: [request(60, 60), request(100, 100, crop: UnitRect(x: 0, y: 0, width: 0.2, height: 0.2))],
       members: [0], eighths: 1),
     Grouping(
@@ -137,28 +145,30 @@ struct SharedDecodeTests {
       requests: [30, 60, 100].map { request($0, $0, crop: UnitRect(x: 0.1, y: 0.1, width: 0.2, height: 0.2)) },
       members: [0, 1, 2], eighths: 8),
     Grouping(
-      testDescription: "of a progressive file, crops too", file: kinds[5].file,
+      testDescription: "a small crop of a progressive file is shared", file: kinds[5].file,
       requests: [request(60, 60), request(100, 100, crop: UnitRect(x: 0, y: 0, width: 0.2, height: 0.2))],
       members: [0, 1], eighths: 8),
     Grouping(
-      testDescription: "what is to be converted only joins what is to be converted", file: kinds[9].file,
+      testDescription: "only converted pictures share with converted ones", file: kinds[9].file,
       requests: [Self.requests[9], Self.requests[1], Self.requests[10]], members: [0, 2], eighths: 4),
     Grouping(
-      testDescription: "without a profile nothing is converted", requests: [Self.requests[9], Self.requests[1]],
+      testDescription: "without a profile nothing needs converting", requests: [Self.requests[9], Self.requests[1]],
       members: [0, 1], eighths: 2),
     Grouping(
-      testDescription: "an extra comes along where it raises no scale",
+      testDescription: "an extra is added only if it raises no scale",
       requests: [request(100, 100, .aspectFit, .jpeg)],
       extras: [request(300, 300, .aspectFit, .jpeg), request(90, 90, .aspectFit, .jpeg), request(80, 80)],
       members: [0, 2], eighths: 2),
     Grouping(
-      testDescription: "no more than the limit", requests: (1...12).map { request(10 * $0, 10 * $0) },
+      testDescription: "at most the maximum number of members", requests: (1...12).map { request(10 * $0, 10 * $0) },
       members: [0, 1, 2, 3, 4, 5, 6, 7], eighths: 8),
   ]
 
-  @Test("who shares a decode, and at which scale", arguments: groupings)
+  @Test("pictures share a decode when that is cheaper, at the largest scale they need", arguments: groupings)
   func grouping(_ one: Grouping) throws {
-    let plan = RenderPlanner().sharedPlan(try Self.header(one.file), one.requests, extras: one.extras)
+    let header = try Self.header(one.file)
+    let plan = RenderPlanner().sharedPlan(
+      header, one.requests.map(header.sized), extras: one.extras.map(header.sized))
     if one.members.count == SharedPlan.maximumMembers {
       #expect(plan.members.count == SharedPlan.maximumMembers && plan.members[0].request == 0)
     } else {
@@ -169,7 +179,7 @@ struct SharedDecodeTests {
     #expect(plan.peakBytes <= plan.members.reduce(0) { $0 + $1.plan.peakBytes })
   }
 
-  /// Raises a flag at one of its reads.
+  /// Raises a flag during one of its reads.
   private final class GatedSource: ByteSource {
     private let source: MemoryByteSource
     private let gate: Int
@@ -197,14 +207,15 @@ struct SharedDecodeTests {
   }
 
   @Test(
-    "a picture whose flag is raised is dropped, the others go on; when all are, the decode ends",
+    "a raised flag drops its picture only; when all flags are raised, the decode ends",
     arguments: [0, 5, 10],
     [1, 40])
   func stopping(_ kind: Int, _ gate: Int) throws {
     let file = Self.kinds[kind].file
     let format: OutputFormat = kind == 10 ? .png : .jpeg
     let requests = [100, 200, 300].map { request($0, $0, .aspectFit, format) }
-    let plan = RenderPlanner().sharedPlan(try Self.header(file), requests)
+    let header = try Self.header(file)
+    let plan = RenderPlanner().sharedPlan(header, requests.map(header.sized))
     #expect(plan.members.count == 3)
     for dropped in [[0], [1], [0, 2], [0, 1, 2]] {
       let stops = plan.members.map { _ in StopFlag() }
@@ -220,11 +231,12 @@ struct SharedDecodeTests {
     }
   }
 
-  @Test("the first that is finished is delivered first, before the last row is read")
+  @Test("a finished picture is delivered before the last row is read")
   func oneByOne() throws {
     let file = Self.kinds[0].file
     let upper = request(50, 50, crop: UnitRect(x: 0, y: 0, width: 0.5, height: 0.3))
-    let plan = RenderPlanner().sharedPlan(try Self.header(file), [request(400, 400), upper])
+    let header = try Self.header(file)
+    let plan = RenderPlanner().sharedPlan(header, [request(400, 400), upper].map(header.sized))
     try #require(plan.members.count == 2)
     let source = GatedSource(file, atRead: .max, raising: [])
     let renderer = try SharedRenderer(plan, source: source, limits: CodecLimits(), stops: [StopFlag(), StopFlag()])
@@ -233,12 +245,13 @@ struct SharedDecodeTests {
     #expect(order == [1, 0])
   }
 
-  @Test("what ends the decode ends every picture that is not finished, and none that is")
+  @Test("an error of the decode fails the unfinished pictures only")
   func brokenOriginal() throws {
     var file = PNGFile(.rgb(depth: 8)).encoded(Self.scene)
     file.removeLast(file.count / 3)
     let upper = request(50, 50, crop: UnitRect(x: 0, y: 0, width: 0.5, height: 0.3))
-    let plan = RenderPlanner().sharedPlan(try Self.header(file), [request(400, 400), upper, request(30, 30)])
+    let header = try Self.header(file)
+    let plan = RenderPlanner().sharedPlan(header, [request(400, 400), upper, request(30, 30)].map(header.sized))
     try #require(plan.members.count == 3)
     let results = try Self.together(plan, MemoryByteSource(file))
     #expect(results.map(\.member).first == 1)
@@ -251,7 +264,7 @@ struct SharedDecodeTests {
     }
   }
 
-  /// Fails at one of its rows, or takes so many and wants no more.
+  /// Fails at one of its rows, or accepts a number of rows and no more.
   private final class CountingOutput: RenderOutput {
     let failsAt: Int?
     let wants: Int
@@ -275,7 +288,7 @@ struct SharedDecodeTests {
     func finish() -> [UInt8] { [] }
   }
 
-  @Test("an encoder that fails hurts no other picture")
+  @Test("a failing encoder fails its own picture only")
   func failingEncoder() throws {
     let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9, failsAt: 3), CountingOutput(wants: 9)]
     let fanOut = FanOut(

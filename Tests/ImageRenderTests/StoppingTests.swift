@@ -7,11 +7,11 @@ import Testing
 
 @testable import ImageRender
 
-/// A raised stop flag ends a render after a bounded amount of further work, wherever it is. Time is measured by
-/// `scripts/bench cancel`; here what is done after the flag is counted.
-@Suite("Stopping")
+/// A raised stop flag ends a render after a bounded amount of further work, at any point. `scripts/bench cancel`
+/// measures the time; these tests count the work after the flag.
+@Suite("Stopping a render")
 struct StoppingTests {
-  /// A source that raises the flag during one of its reads, and counts those that come after.
+  /// A source that raises the flag during one of its reads, and counts later reads.
   private final class GatedSource: ByteSource {
     private let source: MemoryByteSource
     private let stop: StopFlag
@@ -35,7 +35,7 @@ struct StoppingTests {
         return $0
       }
       if number == gate { stop.raise() }
-      // Little at a time, so that there are many reads to come.
+      // Few bytes at a time, so that many reads follow.
       return source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(512)), at: offset)
     }
   }
@@ -54,13 +54,13 @@ struct StoppingTests {
   static let cases = [
     Case(testDescription: "baseline", file: JPEGFile { _ in }.encoded(scene), request: request(100, 100)),
     Case(
-      testDescription: "baseline, bytes may be late", file: JPEGFile { _ in }.encoded(scene),
+      testDescription: "baseline, from a source that can wait", file: JPEGFile { _ in }.encoded(scene),
       request: request(100, 100), canReturnNotYet: true),
     Case(
       testDescription: "baseline, turned", file: JPEGFile { $0.exif = turned }.encoded(scene),
       request: request(400, 400)),
     Case(
-      testDescription: "baseline, most rows passed over", file: JPEGFile { _ in }.encoded(scene),
+      testDescription: "baseline, most rows skipped", file: JPEGFile { _ in }.encoded(scene),
       request: request(40, 40, crop: bottom)),
     Case(
       testDescription: "progressive", file: JPEGFile { $0.isProgressive = true }.encoded(scene),
@@ -75,14 +75,14 @@ struct StoppingTests {
       request: request(100, 100, .aspectFit, .jpeg)),
     Case(testDescription: "PNG", file: PNGFile(.rgb(depth: 8)).encoded(scene), request: request(100, 100)),
     Case(
-      testDescription: "PNG, most rows passed over", file: PNGFile(.rgb(depth: 8)).encoded(scene),
+      testDescription: "PNG, most rows skipped", file: PNGFile(.rgb(depth: 8)).encoded(scene),
       request: request(40, 40, crop: bottom)),
     Case(
       testDescription: "PNG, interlaced", file: PNGFile(.rgb(depth: 8)) { $0.isInterlaced = true }.encoded(scene),
       request: request(100, 100)),
   ]
 
-  @Test("hardly a byte is read after the flag is raised, wherever that is", arguments: cases)
+  @Test("a raised flag stops reading almost at once, at any position", arguments: cases)
   func reads(_ one: Case) throws {
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: MemoryByteSource(one.file), limits: limits)
@@ -95,16 +95,16 @@ struct StoppingTests {
         let renderer = try Renderer(plan, source: source, limits: limits, stop: stop)
         while try renderer.resume() == nil {}
       }
-      // libjpeg asks once an MCU row, and at each further read; libpng at each row.
+      // libjpeg checks the flag at each MCU row and at each further read; libpng at each row.
       #expect(source.readsAfterwards <= 8, "raised at read \(gate) of \(all)")
     }
   }
 
-  @Test("the first scan of a progressive file stops as well")
+  @Test("the first scan of a progressive file can be stopped")
   func firstScan() throws {
     let file = JPEGFile { $0.isProgressive = true }.encoded(Self.scene)
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
-    let plan = try #require(RenderPlanner().degradedPlan(header, request(400, 400)))
+    let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(request(400, 400))))
     let stop = StopFlag()
     let source = GatedSource(file, raising: stop, atRead: 4)
     #expect(throws: CodecError.stopped) {
@@ -134,7 +134,7 @@ struct StoppingTests {
   }
 
   @Test(
-    "the last turn and the encoder stop at the next row", arguments: [Orientation.topLeft, .rightTop, .bottomRight])
+    "rotation and encoding stop at the next row", arguments: [Orientation.topLeft, .rightTop, .bottomRight])
   func writing(_ orientation: Orientation) {
     let stop = StopFlag()
     let encoder = GatedEncoder(raising: stop, atRow: 7)
@@ -148,7 +148,7 @@ struct StoppingTests {
     #expect(encoder.rows == 7)
   }
 
-  @Test("planes stop at the next row of MCUs", arguments: [Orientation.topLeft, .rightTop, .bottomRight])
+  @Test("rendering in planes stops at the next row of MCUs", arguments: [Orientation.topLeft, .rightTop, .bottomRight])
   func writingPlanes(_ orientation: Orientation) throws {
     let stop = StopFlag()
     let sizes = [PixelSize(width: 64, height: 48)] + Array(repeating: PixelSize(width: 32, height: 24), count: 2)

@@ -21,11 +21,12 @@ struct ThumbnailTests {
     let source = MemoryByteSource(file)
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: source, limits: limits)
-    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
-    return try thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: StopFlag())
+    let wanted = header.sized(request)
+    let thumbnail = EmbeddedThumbnail.best(for: wanted, of: header, in: source, limits: limits)
+    return try thumbnail?.render(for: wanted, of: header, in: source, limits: limits, stop: StopFlag())
   }
 
-  @Test("its place in the file is found, in either byte order", arguments: [false, true])
+  @Test("a thumbnail's place in the file is found in either byte order", arguments: [false, true])
   func place(_ isBigEndian: Bool) throws {
     let scene = Scene(seed: 3).pixels(width: 400, height: 300)
     let thumbnail = DemoLibrary.thumbnail(of: scene)
@@ -35,7 +36,7 @@ struct ThumbnailTests {
     #expect(Array(file[Int(range.offset)..<Int(range.offset) + range.length]) == thumbnail)
   }
 
-  @Test("one that serves is sent as it is")
+  @Test("a suitable thumbnail is sent unchanged")
   func asItIs() throws {
     let scene = Scene(seed: 3).pixels(width: 800, height: 600)
     let thumbnail = DemoLibrary.thumbnail(of: scene)
@@ -44,7 +45,7 @@ struct ThumbnailTests {
   }
 
   @Test(
-    "black bars are trimmed: the frame has the picture's aspect ratio",
+    "black bars are trimmed, so the frame has the picture's aspect ratio",
     arguments: [(900, 600, 160, 107), (1600, 600, 160, 60), (600, 900, 107, 160)])
   func bars(_ width: Int, _ height: Int, _ frameWidth: Int, _ frameHeight: Int) throws {
     let scene = Scene(seed: 3).pixels(width: width, height: height)
@@ -57,7 +58,7 @@ struct ThumbnailTests {
     #expect(difference < 8)
   }
 
-  @Test("it is turned with the picture", arguments: [3, 6, 8])
+  @Test("a thumbnail is turned upright with its picture", arguments: [3, 6, 8])
   func turned(_ orientation: Int) throws {
     let upright = Pixels.orientationCard(width: 640, height: 480)
     let stored = upright.stored(orientation: orientation)
@@ -68,7 +69,7 @@ struct ThumbnailTests {
     #expect(try #require(pixels.meanDifference(from: reference)) < 6)
   }
 
-  @Test("a fill frame is cropped as the final one is")
+  @Test("an aspectFill frame from a thumbnail is cropped like the final frame")
   func filled() throws {
     let card = Pixels.orientationCard(width: 640, height: 480)
     let image = try #require(
@@ -80,14 +81,14 @@ struct ThumbnailTests {
     #expect(try #require(pixels.meanDifference(from: reference)) < 6)
   }
 
-  @Test("a stale one, left behind by a crop, is not used")
+  @Test("a stale thumbnail, from before a crop, is not used")
   func stale() throws {
     let before = Scene(seed: 3).pixels(width: 800, height: 600)
     let after = before.cropped(x: 0, y: 0, width: 800, height: 300)
     #expect(try frame(photo(after, thumbnail: DemoLibrary.thumbnail(of: before)), request(400, 400)) == nil)
   }
 
-  @Test("one that is damaged is not sent as it is, and not shown")
+  @Test("a damaged thumbnail is not shown")
   func damaged() throws {
     let scene = Scene(seed: 3).pixels(width: 800, height: 600)
     let thumbnail = DemoLibrary.thumbnail(of: scene)
@@ -103,15 +104,16 @@ struct ThumbnailTests {
     ] {
       let image = try? frame(photo(scene, thumbnail: bytes), wish)
       #expect(image?.bytes != bytes, "\(name)")
-      // libjpeg brings Huffman tables of its own, and pixels that are all there are shown: made anew, so they are sound.
+      // The other thumbnails have complete pixels, and libjpeg adds missing Huffman tables: they are encoded again, so
+      // the frame is valid.
       if name == "cut short" || name == "without its quantization tables" { #expect(image == nil, "\(name)") }
     }
-    // Padding behind EOI, as cameras write it, is no damage, and is not sent.
+    // Padding after EOI, as cameras write it, is no damage and is not sent.
     let padded = try #require(try frame(photo(scene, thumbnail: thumbnail + [0, 0, 0]), wish))
     #expect(padded.bytes == thumbnail)
   }
 
-  @Test("one that tells more than its picture is not sent as it is")
+  @Test("a thumbnail with metadata is not sent unchanged")
   func talkative() throws {
     let scene = Scene(seed: 3).pixels(width: 800, height: 600)
     let small = scene.averaged(width: 160, height: 120)
@@ -125,7 +127,7 @@ struct ThumbnailTests {
   }
 
   @Test(
-    "one with a segment of length 0 or 1, or with a stray marker, is not sent as it is",
+    "a thumbnail with a short segment or a stray marker is not sent unchanged",
     arguments: [[0xFF, 0xE0, 0, 0], [0xFF, 0xE0, 0, 1], [0xFF, 0x01], [0xFF, 0xD3]] as [[UInt8]], [false, true])
   func oddHeader(_ bytes: [UInt8], _ hasProfile: Bool) throws {
     let scene = Scene(seed: 3).pixels(width: 800, height: 600)
@@ -149,7 +151,7 @@ struct ThumbnailTests {
     JPEGFile { _ in }.encoded(scene.averaged(width: $0, height: $1))
   }
 
-  /// A photograph of 800x600 with a thumbnail of 160x120, a preview of 320x240 and one of 600x450 behind it.
+  /// A photograph of 800x600 with a thumbnail of 160x120, followed by previews of 320x240 and 600x450.
   private func multiPicture(isBigEndian: Bool = false) -> (file: [UInt8], previews: [[UInt8]]) {
     let (small, large) = (Self.previews[0], Self.previews[1])
     var file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: small), (type: 0x01_0002, bytes: large)])
@@ -157,18 +159,18 @@ struct ThumbnailTests {
     return (file.encoded(photo(Self.scene, thumbnail: DemoLibrary.thumbnail(of: Self.scene))), Self.previews)
   }
 
-  @Test("previews are found by the index, in either byte order", arguments: [false, true])
+  @Test("previews are found by the multi-picture index, in either byte order", arguments: [false, true])
   func previews(_ isBigEndian: Bool) throws {
     let (file, previews) = multiPicture(isBigEndian: isBigEndian)
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
     #expect(header.previews.map { Array(file[Int($0.offset)..<Int($0.offset) + $0.length]) } == previews)
   }
 
-  @Test("pictures that are no previews, and previews that are not there, are not taken for any")
+  @Test("other pictures of the index and missing previews are not used")
   func otherPictures() throws {
     let scene = Scene(seed: 3).pixels(width: 160, height: 120)
     let photograph = JPEGFile { _ in }.encoded(scene)
-    // Stereo, a gain map's undefined type, and a preview that is not a JPEG.
+    // Stereo, the undefined type of a gain map, and a preview that is not a JPEG.
     for type in [0x02_0002, 0x00_0000, 0x0101_0001] {
       let file = MultiPictureFile(previews: [(type: type, bytes: photograph)]).encoded(photograph)
       #expect(try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits()).previews.isEmpty)
@@ -178,7 +180,7 @@ struct ThumbnailTests {
   }
 
   @Test(
-    "the smallest that has the pixels is taken, none that is far too large, else the largest",
+    "the smallest preview with enough pixels is used unless far too large, else the largest",
     arguments: [40, 160, 170, 300, 320, 500, 600, 700])
   func choice(_ target: Int) throws {
     let (file, previews) = multiPicture()
@@ -189,17 +191,17 @@ struct ThumbnailTests {
     if target >= 600 { #expect(image.bytes == previews[1], "as it is") }
   }
 
-  @Test("a preview with four times the pixels a side is not decoded for a few more than the thumbnail has")
+  @Test("a preview with four times the pixels on a side is not decoded to gain a few pixels over the thumbnail")
   func farTooLarge() throws {
     let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 720, height: 540))
     let photograph = photo(Self.scene, thumbnail: DemoLibrary.thumbnail(of: Self.scene))
     let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(photograph)
-    // A fit of 170x128, brought into 160x120.
+    // The frame would be 170x128, and is reduced to fit 160x120.
     #expect(try frame(file, request(170, 170))?.size == PixelSize(width: 159, height: 120))
     #expect(try frame(file, request(190, 190))?.size.width == 190)
   }
 
-  @Test("without a thumbnail a preview serves, however large")
+  @Test("without a thumbnail, a preview of any allowed size is used")
   func onlyPreview() throws {
     let (scene, preview) = (Self.scene, Self.previews[1])
     let file = MultiPictureFile(previews: [(type: 0x01_0002, bytes: preview)]).encoded(JPEGFile { _ in }.encoded(scene))
@@ -208,7 +210,7 @@ struct ThumbnailTests {
     #expect(try #require(pixels.meanDifference(from: scene.averaged(width: 80, height: 60))) < 4)
   }
 
-  @Test("a preview of another shape is stale, and one that is progressive or huge is not looked at")
+  @Test("a preview of another shape, a progressive one and a huge one are not used")
   func unusablePreviews() throws {
     let scene = Self.scene
     let photograph = JPEGFile { _ in }.encoded(scene)

@@ -3,7 +3,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Who is let in, in which order, and who is told to come again.
+/// Which jobs are admitted, in which order, and which are refused.
 @Suite("Admission")
 struct AdmissionTests {
   private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
@@ -16,16 +16,16 @@ struct AdmissionTests {
     }
   }
 
-  @Test("as many jobs wait as may; one more is refused at once, and those in line are answered when there is room")
+  @Test("jobs over the limit are refused at once; waiting jobs are answered when there is room")
   func limit() async throws {
-    let harness = ImageManagerHarness { $0.limits.waitingJobs = 3 }
+    let harness = ImageManagerHarness { $0.waitingJobs = 3 }
     let assets = (0..<5).map { harness.originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
     for i in 0..<3 { _ = harness.request(assets[i], named: "\(i)") { log.append(Self.name($0)) } }
     _ = harness.request(assets[3], named: "late") { log.append("late " + Self.name($0)) }
     #expect(await log.lines(1) == ["late queueFull"])
-    // One who wants what others wait for is no job more.
+    // A task that joins a waiting job adds no job.
     _ = harness.request(assets[0], named: "joins") { log.append(Self.name($0)) }
     harness.unblockRenderLane()
     #expect(Set(await log.lines(4)) == ["final 0", "final 1", "final 2", "final joins"])
@@ -33,7 +33,7 @@ struct AdmissionTests {
     #expect(await log.lines(1) == ["final 4"])
   }
 
-  @Test("what presses more overtakes what came before it, and the same presses as its most pressing task")
+  @Test("higher priority goes first, and a job has the priority of its most urgent task")
   func priorities() async throws {
     let harness = ImageManagerHarness()
     let assets = (0..<4).map { harness.originals.add(Self.picture, named: "\($0)") }
@@ -45,7 +45,7 @@ struct AdmissionTests {
         log.append(Self.name($0))
       }
     }
-    // The one that pressed least is wanted by one who presses most, and one who pressed much leaves.
+    // An urgent task joins the job with the lowest priority, and a task with high priority leaves its job.
     _ = harness.request(assets[3], named: "urgent", priority: .high) { log.append(Self.name($0)) }
     await harness.untilQueued(4)
     harness.unblockRenderLane()
@@ -53,7 +53,7 @@ struct AdmissionTests {
     #expect(order == ["final 2", "final 3", "final urgent", "final 1", "final 0"])
   }
 
-  @Test("a job presses less when the one who pressed leaves")
+  @Test("a job's priority falls when its most urgent task leaves")
   func lowered() async throws {
     let harness = ImageManagerHarness()
     let assets = (0..<2).map { harness.originals.add(Self.picture, named: "\($0)") }
@@ -68,7 +68,7 @@ struct AdmissionTests {
     #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])
   }
 
-  @Test("what could never fit is refused with what it needs and what there is")
+  @Test("a render that can never fit is refused with its size and the budget")
   func neverFits() async throws {
     let harness = ImageManagerHarness { $0.memoryBytes = 1000 }
     let asset = harness.originals.add(Self.picture)
@@ -79,7 +79,7 @@ struct AdmissionTests {
     #expect(needed > 1000 && budget == 1000)
   }
 
-  @Test("a task that takes longer than it may is told so; the clock is the manager's")
+  @Test("a task over its deadline fails, by the manager's clock")
   func deadline() async throws {
     let harness = ImageManagerHarness { $0.limits.deadline = .seconds(10) }
     let asset = harness.originals.add(Self.picture)
@@ -95,7 +95,7 @@ struct AdmissionTests {
     #expect(await log.lines(1) == ["new final new"])
   }
 
-  @Test("a name that is in use is refused, and the other request goes on; another owner's is another name")
+  @Test("a request ID in use is refused for its owner and allowed for another owner")
   func names() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.picture)
@@ -112,7 +112,7 @@ struct AdmissionTests {
     #expect(await log.lines(2) == ["b cancelled", "a final n"])
   }
 
-  @Test("what became of a request is known for a minute, to its owner")
+  @Test("the outcome of a request is known to its owner for one minute")
   func remembered() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.picture)
@@ -131,7 +131,7 @@ struct AdmissionTests {
     #expect(harness.manager.request("n", owner: "me") == nil)
   }
 
-  @Test("no more is remembered than may be")
+  @Test("the number of remembered requests is limited")
   func bounded() async throws {
     let harness = ImageManagerHarness { $0.limits.retainedRequests = 2 }
     let asset = harness.originals.add(Self.picture)

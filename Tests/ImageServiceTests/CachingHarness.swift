@@ -5,15 +5,19 @@ import PhotoModel
 import Synchronization
 import Telemetry
 
-/// A library that a test may change: assets in a row, each of one small picture.
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A library that a test may change: a list of assets, each with one small picture.
 final class EditableLibrary: AssetSource {
   private struct State {
     var assets: [LocalIdentifier: Asset] = [:]
     var generation: UInt64 = 1
-    /// What was touched, by the generation that it made.
+    /// The touched assets, by the generation of the change.
     var history: [(generation: UInt64, name: LocalIdentifier)] = []
     var lookups = 0
-    /// The assets that somebody asked for.
+    /// How many assets were looked up, by name or by position.
     var lookedUp = 0
 
     mutating func touch(_ name: LocalIdentifier) {
@@ -35,14 +39,14 @@ final class EditableLibrary: AssetSource {
   }
 
   var generation: UInt64 { state.withLock { $0.generation } }
-  /// How often somebody asked for assets by name.
+  /// How often assets were looked up by name.
   var lookups: Int { state.withLock { $0.lookups } }
   /// How many assets were looked up, by name or by position.
   var lookedUp: Int { state.withLock { $0.lookedUp } }
 
   subscript(_ index: Int) -> Asset? { state.withLock { $0.assets[names[index]] } }
 
-  /// Another picture in its place, which shows the same.
+  /// Replaces the picture by a different file that shows the same.
   func edit(_ index: Int) {
     state.withLock { state in
       guard var asset = state.assets[names[index]] else { return }
@@ -80,13 +84,13 @@ final class EditableLibrary: AssetSource {
     return assets
   }
 
-  /// Calls something when the next assets were looked up and whoever wants them has not got them.
+  /// Calls a closure after the next look-up, before the caller has its result.
   func afterLookup(_ work: @escaping @Sendable () -> Void) { interruption.withLock { $0 = work } }
 
-  /// Something changed that is no asset.
+  /// Records a change that touches no asset.
   func change() { state.withLock { $0.generation += 1 } }
 
-  /// It forgets what was more than eight changes ago.
+  /// Forgets the history before the latest eight changes.
   func touchedAssets(since changeToken: String?, for principal: Principal) -> TouchedIdentifiers {
     state.withLock { state in
       let since = changeToken.flatMap(UInt64.init)
@@ -96,7 +100,7 @@ final class EditableLibrary: AssetSource {
     }
   }
 
-  /// Assets that are in a list, at some positions of it.
+  /// A list with assets at some of its positions.
   func assets(at rows: [Int]) -> [Asset?] {
     state.withLock { state in
       state.lookedUp += rows.count
@@ -114,7 +118,7 @@ final class EditableLibrary: AssetSource {
   }
 }
 
-/// All of a library, in the order of its names.
+/// All assets of a library, in the order of their names.
 struct RowSource: PreheatSource {
   let library: EditableLibrary
   var name = "all"
@@ -127,7 +131,7 @@ struct RowSource: PreheatSource {
   func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
 }
 
-/// A list of a library's assets that may change, and what has become of a window over it, found out the slow way.
+/// A list of a library's assets that may change. Finds the new place of a window in the plainest way.
 final class ChangingList: Sendable {
   private struct State {
     var rows: [Int]
@@ -140,7 +144,7 @@ final class ChangingList: Sendable {
   let library: EditableLibrary
   let isLong: Bool
 
-  /// - Parameter isLong: what became of it is found out only by reading it.
+  /// - Parameter isLong: a change can be resolved only by reading the whole list.
   init(_ library: EditableLibrary, _ rows: [Int], isLong: Bool = false) {
     self.library = library
     self.isLong = isLong
@@ -194,7 +198,7 @@ final class ChangingList: Sendable {
   }
 }
 
-/// An image manager with caching managers whose clock and timers go when they are told to.
+/// An image manager with caching managers, with a manual clock and manual timers.
 final class CachingHarness: Sendable {
   static let owner = Principal.local
 
@@ -241,7 +245,7 @@ final class CachingHarness: Sendable {
     }
   }
 
-  /// Lets time pass, with the timers that fall due.
+  /// Advances the clock and runs the timers that are due.
   func advance(by duration: Duration) {
     managers.sync()
     let end = images.clock.now + duration
@@ -253,21 +257,22 @@ final class CachingHarness: Sendable {
     images.clock.advance(by: max(.zero, images.clock.now.duration(to: end)))
   }
 
-  /// Returns when nothing is looked up or prepared any more.
+  /// Returns when no look-up or preparation is running or waiting.
   func untilQuiet() async {
-    while true {
-      // What is asked twice goes from one to the other.
-      if lookups.depth == (0, 0) && fetches.depth == (0, 0) && lookups.depth == (0, 0) {
-        managers.sync()
-        if managers.counts.pending == 0 && lookups.depth == (0, 0) && fetches.depth == (0, 0) { return }
-      }
-      await Task.yield()
+    await eventually {
+      // A look-up that runs twice moves from one queue to the other.
+      guard lookups.depth == (0, 0) && fetches.depth == (0, 0) && lookups.depth == (0, 0) else { return false }
+      managers.sync()
+      return managers.counts.pending == 0 && lookups.depth == (0, 0) && fetches.depth == (0, 0)
     }
   }
 
-  /// Returns when nothing is looked up any more; blocks.
+  /// Returns when no look-up is running or waiting; blocks.
   func untilLookedUp() {
-    while lookups.depth != (0, 0) || fetches.depth != (0, 0) { managers.sync() }
+    while lookups.depth != (0, 0) || fetches.depth != (0, 0) {
+      managers.sync()
+      usleep(50)
+    }
     managers.sync()
   }
 
@@ -304,11 +309,11 @@ final class CachingHarness: Sendable {
     Set(
       library.names.indices.filter { index in
         guard let asset = library[index] else { return false }
-        return images.cache.pinnedByteCount(of: RenditionKey(asset, options.request(for: asset))) != nil
+        return images.cache.pinnedByteCount(of: ResolvedRequest(options.request(for: asset), for: asset).key) != nil
       })
   }
 
-  /// Asks for a frame as a client does, and waits for it.
+  /// Requests a frame as a client does, and waits for it.
   func ask(_ index: Int, side: Int = 12) async -> ImageResult.Source? {
     guard let asset = library[index] else { return nil }
     let request = Self.options(side).request(for: asset)

@@ -1,27 +1,29 @@
 import ImageService
+import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// What holds after anything that clients and the library may do.
+/// Invariants after any sequence of events from clients and the library.
 extension CachingManagerTests {
-  /// The same worked out anew for each question, by what was done: for managers whose margins never shrink.
+  /// A naive model: computes the expected state again for each question, from the recorded events. For managers whose
+  /// margins never shrink.
   private struct Model {
     struct Manager {
       var started: Set<Int> = []
       var moves: [(at: ContinuousClock.Instant, visible: Range<Int>, margin: Int)] = []
-      /// What the window holds.
+      /// The positions that the window keeps.
       var held: Set<Int> = []
-      /// What it was not given in a fling, and is not until it has left or the fling is over.
+      /// Positions that were refused in a fling: until they leave the window or the fling ends.
       var refused: Set<Int> = []
     }
 
     let count: Int
     var managers: [String: Manager] = [:]
-    /// What was ever made of the content that there is now, and so is in memory.
+    /// Every frame of the current content that was ever made, and is therefore in memory.
     var made: Set<Int> = []
     var deleted: Set<Int> = []
 
-    /// Positions a second, by the moves of the last 150 ms in the same direction, and how many it may have been.
+    /// Positions per second from the moves of the last 150 ms in the same direction, and the highest possible speed.
     private func speed(
       _ moves: [(at: ContinuousClock.Instant, visible: Range<Int>, margin: Int)], _ now: ContinuousClock.Instant
     ) -> (likely: Double, fastest: Double) {
@@ -73,7 +75,7 @@ extension CachingManagerTests {
       }
     }
 
-    /// What the window was refused in a fling it has by this, too.
+    /// Starts entries. The window keeps them too, even if it was refused them in a fling.
     mutating func start(_ chosen: [Int], _ id: String) {
       var manager = managers[id, default: .init()]
       manager.started.formUnion(Set(chosen).subtracting(deleted))
@@ -92,17 +94,17 @@ extension CachingManagerTests {
     }
   }
 
-  @Test("after any moves, changes and ends of leases, what is pinned is what working it out anew gives")
+  @Test("after random moves, changes and lease ends, the pinned keys equal the model's")
   func property() async throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("moves of windows")
     var limits = CachingLimits()
     limits.rules.rememberedOutcomes = .infinity
-    for _ in 0..<60 {
+    for _ in 0..<Sampling.count(20, thorough: 60) {
       let harness = CachingHarness(60, limits) { $0.cacheBytes = 64 << 20 }
       var model = Model(count: 60)
       var ids = ["default"]
       var deletedAssets: [Int: Asset] = [:]
-      var log: [String] = []
+      var log = [Sampling.note]
       func now() -> ContinuousClock.Instant { harness.images.clock.now }
       for _ in 0..<16 {
         let id = ids[Int.random(in: 0..<ids.count, using: &random)]
@@ -146,7 +148,7 @@ extension CachingManagerTests {
             for name in model.managers.keys { model.managers[name]?.held.remove(index) }
           }
           harness.managers.libraryDidChange()
-          // The refresh begins after 200 ms. It reads the clock, which therefore stands still until the refresh is over.
+          // The refresh begins after 200 ms. It reads the clock, which must not advance until the refresh is over.
           harness.advance(by: .milliseconds(200))
           await harness.untilQuiet()
           model.lookAtAll(now())
@@ -178,7 +180,7 @@ extension CachingManagerTests {
         #expect(harness.pinned() == model.pinned, "\(log.joined(separator: "; "))")
         let all = harness.managers.all(of: CachingHarness.owner)
         #expect(harness.images.cache.pinCount == all.reduce(0) { $0 + $1.ready }, "\(log.joined(separator: "; "))")
-        // Each of them for itself, also what is nobody's asset any more.
+        // Each on its own, including a deleted asset.
         for status in all {
           let own = model.managers[status.id].map { $0.held.union($0.started).count } ?? 0
           #expect(status.ready == own, "\(status.id.prefix(4)): \(log.joined(separator: "; "))")
@@ -188,11 +190,11 @@ extension CachingManagerTests {
     }
   }
 
-  @Test("after any changes of a list, what is pinned is what is around what was on screen before")
+  @Test("after random changes of a list, the pinned keys surround the assets that were visible")
   func listProperty() async throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("changes of a list")
     func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
-    for round in 0..<60 {
+    for round in 0..<Sampling.count(20, thorough: 60) {
       let harness = CachingHarness(60, Self.steady)
       let list = ChangingList(harness.library, Array(10..<50).shuffled(using: &random), isLong: round % 3 == 0)
       let ids = ["default", try harness.managers.make(for: CachingHarness.owner).id]
@@ -200,7 +202,7 @@ extension CachingManagerTests {
       var margins: [String: Int] = [:]
       var started: Set<Int> = []
       var gone: [Int: Asset] = [:]
-      var log = ["\(list.rows)"]
+      var log = [Sampling.note, "\(list.rows)"]
       func move(_ id: String) throws {
         let rows = list.rows
         let first = below(max(1, rows.count))
@@ -237,7 +239,7 @@ extension CachingManagerTests {
             visible[id] = start..<min(new.count, start + range.count)
           }
           harness.managers.libraryDidChange()
-          // The client may say something else before it is seen.
+          // The client may report another position before it knows of the change.
           if below(3) == 0 { try move(ids[below(2)]) }
         case 5:
           let index = below(60)
@@ -259,11 +261,11 @@ extension CachingManagerTests {
           }
           harness.managers.libraryDidChange()
         }
-        // So long that nothing travels any more.
+        // Long enough for every movement to have settled.
         harness.advance(by: .seconds(1))
         await harness.untilQuiet()
         let rows = list.rows
-        /// What windows have within so many margins, and what was started.
+        /// The positions of the windows with a number of margins, and the started entries.
         func around(_ margins: [String: Int], times: Int) -> Set<Int> {
           visible.reduce(into: started) { wanted, window in
             let margin = times * (margins[window.key] ?? 0)
@@ -271,7 +273,7 @@ extension CachingManagerTests {
             wanted.formUnion(rows[range.clamped(to: 0..<rows.count)])
           }.subtracting(gone.keys)
         }
-        // Beyond the margin that is there may be kept what was prepared on the way, and nothing else.
+        // Frames beyond the current margin may be kept only if they were prepared on the way.
         let isRight =
           harness.pinned().isSuperset(of: around(margins, times: 1))
           && harness.pinned().isSubset(of: around(margins, times: 2))
@@ -285,9 +287,9 @@ extension CachingManagerTests {
     }
   }
 
-  @Test("after a thousand sequences that nobody waits for, no pin is left")
+  @Test("after a thousand random sequences no pin is left")
   func leaks() async throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("caching sequences")
     let harness = CachingHarness(80, CachingLimits()) {
       $0.cacheBytes = 64 << 10
       $0.workers = 2
@@ -324,7 +326,7 @@ extension CachingManagerTests {
         harness.managers.sync()
       }
       let (pins, bytes) = (harness.images.cache.pinCount, harness.images.cache.pinnedByteCount)
-      #expect(pins == 0 && bytes == 0)
+      #expect(pins == 0 && bytes == 0, "\(Sampling.note)")
       if pins + bytes != 0 { return }
     }
     await harness.untilQuiet()

@@ -5,7 +5,7 @@ import Testing
 
 /// Windows, and how they follow the library and its lists.
 extension CachingManagerTests {
-  @Test("a window prepares what it covers, and lets go of what it leaves")
+  @Test("a window prepares its range and releases what leaves it")
   func window() async throws {
     let harness = CachingHarness(100, Self.steady)
     let first = try harness.move(20..<30)
@@ -16,19 +16,19 @@ extension CachingManagerTests {
     _ = try harness.move(27..<37)
     harness.advance(by: .seconds(1))
     await harness.untilQuiet()
-    // What is there is kept as far again as the margin goes.
+    // Existing frames are kept over twice the margin.
     let moved = try #require(try harness.managers.status("default", for: CachingHarness.owner)?.window)
     #expect(moved.range == 22..<42 && moved.ready == 20 && moved.leftOut == 0)
     #expect(harness.pinned() == Set(17..<42))
     let lookups = harness.library.lookups
     _ = try harness.move(27..<37)
-    // What is known is not asked for again.
+    // Known positions are not looked up again.
     #expect(harness.library.lookups == lookups)
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
     #expect(harness.images.cache.pinCount == 0)
   }
 
-  @Test("what a window and startCaching both want stays when one of them lets go")
+  @Test("an entry that the window and startCaching want stays when one of them releases it")
   func both() async throws {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([18, 50])
@@ -44,7 +44,7 @@ extension CachingManagerTests {
     #expect(harness.pinned() == Set(75..<95))
   }
 
-  @Test("what is prepared first is what is visible, and what leaves the window before its turn is never made")
+  @Test("visible positions are prepared first; an entry that leaves before its turn is never prepared")
   func order() async throws {
     let harness = CachingHarness(100, Self.steady)
     harness.images.originals.blockReaders()
@@ -58,12 +58,12 @@ extension CachingManagerTests {
     harness.images.unblockRenderLane()
     await harness.untilQuiet()
     #expect(harness.pinned() == Set(55..<75))
-    // At most those few that were under way.
+    // At most the few preparations that were running.
     #expect(harness.images.originals.opened - before <= 24)
     #expect(harness.images.cache.pinCount == 20)
   }
 
-  @Test("a margin that there was no time for was as little wanted as one that was prepared")
+  @Test("an unseen margin shrinks, whether there was time to prepare it or not")
   func unpreparedMargin() async throws {
     let harness = CachingHarness()
     harness.images.originals.blockReaders()
@@ -74,11 +74,11 @@ extension CachingManagerTests {
     harness.images.originals.resumeReaders()
     harness.images.unblockRenderLane()
     await harness.untilQuiet()
-    // Of ten one in sixteen less each time: three of five are left.
+    // Of ten, each unseen frame removes one sixteenth: three of five remain.
     #expect(harness.pinned() == Set(57..<73))
   }
 
-  @Test("a fling starts nothing new; when no move comes any more, what it left is made up for")
+  @Test("a fling starts nothing new; when it ends, the missing frames are prepared")
   func fling() async throws {
     let harness = CachingHarness(2000)
     _ = try harness.move(0..<10)
@@ -97,7 +97,7 @@ extension CachingManagerTests {
     #expect(harness.managers.all(of: CachingHarness.owner)[0].window?.quality == .high)
   }
 
-  @Test("without high quality allowed, only what is nearly free is prepared")
+  @Test("without high quality, only cheap frames are prepared")
   func reduced() async throws {
     let harness = CachingHarness()
     let made = try harness.managers.make(for: CachingHarness.owner, allowsHighQuality: false)
@@ -109,9 +109,9 @@ extension CachingManagerTests {
     #expect(try harness.managers.status(made.id, for: CachingHarness.owner)?.leftOut == 24)
   }
 
-  // MARK: The library's changes
+  // MARK: Changes of the library
 
-  @Test("a picture that was changed is prepared anew, one that is gone is let go of, one that came is prepared")
+  @Test("a changed picture is prepared again, a deleted one released, a new one prepared")
   func changes() async throws {
     let harness = CachingHarness()
     _ = try harness.start([50, 51])
@@ -127,14 +127,14 @@ extension CachingManagerTests {
     #expect(harness.pinned() == Set(15..<35).subtracting([22]).union([50]))
     #expect(harness.images.cache.pinCount == 20)
     harness.library.restore(22, from: gone)
-    // Nobody said so, but it is looked at now and then.
+    // No change was announced, but the regular check finds it.
     harness.managers.tick()
     harness.advance(by: .milliseconds(500))
     await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35).union([50]))
   }
 
-  @Test("a change that touches nothing that is kept asks for no asset")
+  @Test("a change of other assets looks up no asset")
   func untouched() async throws {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([50])
@@ -148,19 +148,19 @@ extension CachingManagerTests {
       await harness.untilQuiet()
       return harness.library.lookedUp - before
     }
-    // The first time nobody knows since when.
+    // The first look-up has no change token.
     #expect(await after { harness.library.edit(99) } == 41)
     #expect(await after { harness.library.edit(98) } == 0)
     #expect(await after { for index in 80..<88 { harness.library.edit(index) } } == 0)
-    // In the window it is its list's and the manager's; what was started is the manager's alone.
+    // Assets in the window are looked up by list and by name; started entries only by name.
     #expect(await after { harness.library.edit(20) } == 2)
     #expect(await after { harness.library.edit(50) } == 1)
     #expect(harness.pinned() == Set(15..<35).union([50]))
-    // More than the history tells.
+    // More changes than the history holds.
     #expect(await after { for index in 80..<89 { harness.library.edit(index) } } == 41)
   }
 
-  @Test("what was looked up while the library changed is looked up again, whatever was learnt meanwhile")
+  @Test("assets that were looked up during a change are looked up again")
   func overtaken() async throws {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([0])
@@ -171,7 +171,7 @@ extension CachingManagerTests {
     }
     harness.library.edit(99)
     await changed()
-    // Its answer is on its way when the asset becomes another, and everything is looked up anew.
+    // The asset changes while a look-up of it is running, so all assets are looked up again.
     harness.library.afterLookup {
       harness.library.edit(5)
       harness.managers.libraryDidChange()
@@ -186,7 +186,7 @@ extension CachingManagerTests {
     #expect(harness.images.cache.pinCount == 0)
   }
 
-  @Test("so it is when that ends while everything is being looked up")
+  @Test("assets are looked up again if the library changed during a refresh")
   func overtakenTwice() async throws {
     let harness = CachingHarness(100, Self.steady)
     let (isAsked, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -196,7 +196,7 @@ extension CachingManagerTests {
     harness.advance(by: .milliseconds(500))
     await harness.untilQuiet()
     harness.library.afterLookup {
-      // 5 was looked up, and is another now; so is 0, which is looked up when that is known of both.
+      // 5 was looked up and has changed since; so has 0, which is looked up once both changes are known.
       for index in [5, 0] { harness.library.edit(index) }
       harness.library.afterLookup {
         isAsked.signal()
@@ -214,9 +214,9 @@ extension CachingManagerTests {
     #expect(harness.pinned() == [0, 5])
   }
 
-  // MARK: Lists that change
+  // MARK: Changes of lists
 
-  @Test("a window follows its list: what is on screen stays on screen, and is not made again")
+  @Test("a window follows its list: visible assets stay visible and are not prepared again")
   func follows() async throws {
     let harness = CachingHarness(100, Self.steady)
     let list = ChangingList(harness.library, Array(20..<80))
@@ -233,7 +233,8 @@ extension CachingManagerTests {
     _ = try harness.move(10..<20, over: list.source)
     await harness.untilQuiet()
     #expect(harness.pinned() == Set(25..<45))
-    // Before the visible ones: it moves along. 25 and 44 are where they were, and nothing is made.
+    // Inserted before the visible positions: the window moves along. 25 and 44 keep their assets, and nothing is
+    // prepared.
     await changed { $0.insert(contentsOf: [0, 1, 2], at: 4) }
     #expect(try state().window?.range == 8..<28)
     #expect(try state().prepared == 20 && harness.pinned() == Set(25..<45))
@@ -241,15 +242,15 @@ extension CachingManagerTests {
     await changed { $0.removeSubrange(0..<2) }
     #expect(try state().window?.range == 6..<26)
     #expect(harness.library.lookedUp == lookedUp, "what moved along is known")
-    // Behind them it stays.
+    // Inserted after the visible positions: the window stays.
     await changed { $0.removeSubrange(40...) }
     #expect(try state().window?.range == 6..<26 && state().prepared == 20)
-    // In it: the first that stays is the first visible one, and what comes in is prepared.
+    // Inserted within: the first remaining asset is the first visible one, and new assets are prepared.
     await changed { $0.removeSubrange(11..<13) }
     #expect(try state().window?.range == 6..<26)
     #expect(harness.pinned() == Set(25..<47).subtracting([30, 31]))
     #expect(try state().prepared == 22)
-    // Over all of them.
+    // All visible assets are replaced.
     await changed { $0.reverse() }
     await changed { $0 = [99, 98] + $0.suffix(3) }
     #expect(try state().window?.range == 0..<5)
@@ -257,10 +258,10 @@ extension CachingManagerTests {
     #expect(try state().window?.range == 0..<0 && harness.images.cache.pinCount == 0)
     await changed { $0 = Array(50..<60) }
     #expect(harness.images.cache.pinCount == harness.pinned().count)
-    // The client says where it is, by the list as it is now.
+    // The client reports its position in the current list.
     _ = try harness.move(0..<3, margin: 1, over: list.source)
     await harness.untilQuiet()
-    // 54 is kept, for it is near.
+    // 54 is kept because it is near.
     #expect(harness.pinned() == [50, 51, 52, 53, 54])
     list.end()
     harness.managers.tick()
@@ -269,7 +270,7 @@ extension CachingManagerTests {
   }
 
   @Test(
-    "what the client says while its list is looked up stands, and is not looked up again",
+    "a move during a look-up wins over the look-up's result",
     arguments: ["the same list", "another list", "another list, which it does not know of"])
   func meanwhile(_ kind: String) async throws {
     let harness = CachingHarness(100, Self.steady)
@@ -294,11 +295,11 @@ extension CachingManagerTests {
     await harness.untilQuiet()
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.window?.range == 7..<27)
     #expect(harness.pinned().isSuperset(of: list.rows[7..<27]))
-    // The one that changed, by its name and by its place; and what came ahead of the travel.
+    // The changed asset, by name and by position, and the new positions ahead.
     if kind == "the same list" { #expect(harness.library.lookedUp - before == 2 + 7) }
   }
 
-  @Test("a long list is read where lists are read, and nothing waits for it but its window")
+  @Test("a long list is read on the fetch queue, and only its window waits")
   func longList() async throws {
     let harness = CachingHarness(100, Self.steady)
     let list = ChangingList(harness.library, Array(0..<60), isLong: true)
@@ -312,7 +313,7 @@ extension CachingManagerTests {
     #expect(list.readings == 1 && harness.pinned() == Set(5..<25))
   }
 
-  @Test("another list is no travel, wherever one comes from; the same list by another name is")
+  @Test("a change to another list is not a movement; a move over a newer version of the same list is")
   func anotherList() throws {
     let harness = CachingHarness(100)
     _ = try harness.move(80..<90)

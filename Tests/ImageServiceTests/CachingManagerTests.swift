@@ -3,14 +3,14 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// What caching managers keep ready, for whom, and for how long.
+/// What caching managers keep ready, for whom, and how long.
 @Suite("Caching managers", .serialized)
 struct CachingManagerTests {
-  /// Larger than what is read of a file to know what it is.
+  /// Larger than the part that is read for the header.
   static let photograph = JPEGFile { $0.quality = 98 }.encoded(Scene(seed: 5).pixels(width: 1200, height: 900))
   static let other = Principal(name: "other", scopes: [.read])
 
-  /// Margins stay what was asked for.
+  /// Margins are never reduced.
   static let steady = {
     var limits = CachingLimits()
     limits.rules.rememberedOutcomes = .infinity
@@ -19,7 +19,7 @@ struct CachingManagerTests {
 
   // MARK: startCaching, stopCaching
 
-  @Test("what was started is a memory hit, until it is stopped with the same size, mode and options")
+  @Test("a started frame is a memory hit until it is stopped with the same size, mode and options")
   func started() async throws {
     let harness = CachingHarness()
     let started = try #require(try harness.start(0..<10))
@@ -31,7 +31,7 @@ struct CachingManagerTests {
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
     #expect(status.ready == 10 && status.pending == 0 && status.pinned == 10 && status.prepared == 10)
     #expect(status.bytes == harness.images.cache.pinnedByteCount && status.bytes > 0)
-    // Another size, another mode and other options are something else.
+    // Another size, another mode and other options are other entries.
     #expect(try harness.stop(0..<10, CachingHarness.options(13)) == 0)
     var cropped = ImageRequest(targetSize: .size(PixelSize(width: 12, height: 12)))
     cropped.contentMode = .aspectFill
@@ -44,7 +44,7 @@ struct CachingManagerTests {
     #expect(harness.images.cache.pinCount == 0 && harness.images.cache.pinnedByteCount == 0)
   }
 
-  @Test("several sizes of one asset are kept at once, each until it is stopped itself")
+  @Test("several sizes of one asset are kept, each until it is stopped")
   func sizes() async throws {
     let harness = CachingHarness()
     for side in [8, 10, 12] { _ = try harness.start(0..<3, CachingHarness.options(side)) }
@@ -55,7 +55,7 @@ struct CachingManagerTests {
     #expect(harness.pinned(CachingHarness.options(12)) == [0, 1, 2])
   }
 
-  @Test("started twice is started once")
+  @Test("starting an entry twice counts once")
   func twice() async throws {
     let harness = CachingHarness()
     for _ in 0..<2 { _ = try harness.start(0..<3) }
@@ -65,7 +65,7 @@ struct CachingManagerTests {
     #expect(harness.images.cache.pinCount == 0)
   }
 
-  @Test("what two managers want stays until neither does")
+  @Test("a frame that two managers want stays until both release it")
   func shared() async throws {
     let harness = CachingHarness()
     let second = try harness.managers.make(for: CachingHarness.owner)
@@ -77,9 +77,9 @@ struct CachingManagerTests {
     #expect(harness.pinned() == Set(0..<4))
   }
 
-  // MARK: Whose, how many, how long
+  // MARK: Owners, limits and leases
 
-  @Test("a manager is its owner's alone, and everyone has one of the name default")
+  @Test("a manager is visible only to its owner, and every principal has a default manager")
   func owners() async throws {
     let harness = CachingHarness()
     let made = try harness.managers.make(for: CachingHarness.owner)
@@ -93,7 +93,7 @@ struct CachingManagerTests {
     _ = try harness.start(0..<3)
     #expect(try harness.managers.status("default", for: Self.other)?.pinned == 0)
     #expect(harness.managers.all(of: CachingHarness.owner).map(\.id) == ["default", made.id])
-    // One who may sees it and ends it; another's default one has no name of its own.
+    // A caller with the permission can see and end it; other principals' default managers are not listed.
     #expect(harness.managers.all(of: Self.other).map(\.id) == ["default"])
     #expect(harness.managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == ["default", made.id])
     let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
@@ -111,7 +111,7 @@ struct CachingManagerTests {
     #expect(harness.pinned() == Set(0..<3))
   }
 
-  @Test("there are so many managers, of each and in all, and no more")
+  @Test("the number of managers is limited for each principal and in total")
   func limits() throws {
     var limits = CachingLimits()
     limits.managers = 4
@@ -126,12 +126,12 @@ struct CachingManagerTests {
       { _ = try harness.managers.make(for: Self.other) },
       { _ = try harness.managers.status("default", for: Self.other) },
     ] { #expect(throws: CachingManagerRegistry.CachingError.tooManyManagers(limit: 4)) { try attempt() } }
-    // Those that are left to themselves make room.
+    // Managers without calls expire and make room.
     harness.advance(by: .seconds(300))
     #expect(throws: Never.self) { try harness.managers.make(for: Self.other) }
   }
 
-  @Test("a lease that is not renewed ends, and its pins with it; every call renews it")
+  @Test("an expired lease ends the manager and its pins; every call renews it")
   func leases() async throws {
     let harness = CachingHarness()
     let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
@@ -154,7 +154,7 @@ struct CachingManagerTests {
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.pinned == 0)
   }
 
-  @Test("what is beyond the limit of assets is left out, and named")
+  @Test("assets over the limit are left out and reported")
   func assetLimit() async throws {
     var limits = CachingLimits()
     limits.assets = 6
@@ -166,7 +166,7 @@ struct CachingManagerTests {
     await harness.untilQuiet()
     #expect(harness.pinned() == [1, 2, 3, 4, 5, 9])
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
-    // A window has what is left, the nearest first.
+    // A window gets the remaining room, nearest positions first.
     _ = try harness.start([0])
     let status = try harness.move(10..<12, margin: 4)
     await harness.untilQuiet()
@@ -175,7 +175,7 @@ struct CachingManagerTests {
     #expect(harness.managers.all(of: CachingHarness.owner)[0].window?.leftOut == 5)
   }
 
-  @Test("a window has the room that what was started leaves, and what is visible has it before what is only near")
+  @Test("a window gets the room that started entries leave, visible positions first")
   func roomOfAWindow() async throws {
     var limits = Self.steady
     limits.assets = 6
@@ -190,13 +190,13 @@ struct CachingManagerTests {
     #expect(harness.pinned().isSuperset(of: [0, 1, 2, 10, 11]) && harness.pinned().count == 6)
     try await move(13..<15)
     #expect(harness.pinned().isSuperset(of: [0, 1, 2, 13, 14]) && harness.pinned().count == 6)
-    // What was started and is deleted takes none.
+    // A started entry whose asset was deleted takes no room.
     for index in 0..<3 { harness.library.delete(index) }
     harness.managers.libraryDidChange()
     harness.advance(by: .seconds(1))
     try await move(20..<22)
     #expect(harness.pinned().isSuperset(of: 19..<23) && harness.pinned().count == 6)
-    // Nor does what was started and is stopped.
+    // A stopped entry takes no room.
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
     _ = try harness.start(30..<33)
     #expect(try harness.stop(30..<33) == 3)
@@ -204,7 +204,7 @@ struct CachingManagerTests {
     #expect(harness.pinned().isSuperset(of: 39..<43) && harness.pinned().count == 6)
   }
 
-  @Test("all managers together keep so many, and what one lets go of another may have")
+  @Test("the entries of all managers are limited; released room is available to other managers")
   func limitInAll() async throws {
     var limits = Self.steady
     limits.totalAssets = 6
@@ -223,7 +223,7 @@ struct CachingManagerTests {
     }
   }
 
-  @Test("beyond the pinned bytes nothing is kept, and what goes makes room for it")
+  @Test("frames over the pinned bytes are left out, and prepared when room is released")
   func bytes() async throws {
     let probe = CachingHarness(3)
     _ = try probe.start([0])
@@ -245,7 +245,7 @@ struct CachingManagerTests {
     #expect(harness.pinned().isSubset(of: Set(4..<10)) && harness.pinned().count == 4)
   }
 
-  @Test("an asset that there is not, or that has no picture, is told apart and harms nothing")
+  @Test("unknown and deleted assets are reported, and the others are started")
   func missing() async throws {
     let harness = CachingHarness(4)
     harness.library.delete(1)
@@ -256,17 +256,17 @@ struct CachingManagerTests {
     #expect(started.started == 1 && started.missing == [harness.library.names[1], LocalIdentifier("nobody")])
   }
 
-  // MARK: What became of it
+  // MARK: Counts
 
-  @Test("what was asked for was used, also from a prepared answer; what left unseen was wasted")
+  @Test("a requested frame counts as used, also from a prepared response; an unseen one as wasted")
   func outcomes() async throws {
     let harness = CachingHarness()
     _ = try harness.move(20..<30)
     await harness.untilQuiet()
     for index in [20, 21, 22, 16] { #expect(await harness.ask(index) == .memory) }
-    // As a prepared answer notes it.
+    // As a prepared response does.
     let asset = try #require(harness.library[23])
-    let key = RenditionKey(asset, CachingHarness.options().request(for: asset))
+    let key = ResolvedRequest(CachingHarness.options().request(for: asset), for: asset).key
     harness.images.cache.frame(for: key)?.markUsed()
     let during = try #require(try harness.managers.status("default", for: CachingHarness.owner))
     #expect([during.prepared, during.used, during.wasted] == [20, 5, 0] && during.hitRate == 1)
@@ -279,7 +279,7 @@ struct CachingManagerTests {
     ] { #expect(exposition.contains(line), "\(line)") }
   }
 
-  @Test("a picture that is another is prepared and used once more")
+  @Test("a changed picture is prepared and counted again")
   func usedTwice() async throws {
     let harness = CachingHarness()
     _ = try harness.start([0, 1])
@@ -294,7 +294,7 @@ struct CachingManagerTests {
     #expect([status.prepared, status.used, status.wasted] == [4, 2, 1])
   }
 
-  @Test("what was in memory already is kept, and is nobody's work")
+  @Test("a frame that was already in memory is pinned but not counted as prepared")
   func found() async throws {
     let harness = CachingHarness(10, CachingLimits()) { $0.cacheBytes = 8 << 20 }
     #expect(await harness.ask(0) == .original)
@@ -304,7 +304,7 @@ struct CachingManagerTests {
     #expect(status.ready == 2 && status.prepared == 1)
   }
 
-  @Test("a request that comes while its frame is being prepared waits for the same work, and has used it")
+  @Test("a request joins the running preparation of its frame and counts as a use")
   func joined() async throws {
     let harness = CachingHarness()
     harness.images.blockRenderLane()
@@ -316,7 +316,7 @@ struct CachingManagerTests {
     _ = harness.images.request(asset, CachingHarness.options().request(for: asset)) { delivery in
       if case .final(let frame) = delivery { log.append(frame.result.source.rawValue) }
     }
-    // It presses now as much as the request does.
+    // The job now has the request's priority.
     #expect(harness.images.renderLane.waitingCounts == (1, 0))
     harness.images.unblockRenderLane()
     #expect(await log.lines(1) == ["original"])
@@ -326,7 +326,7 @@ struct CachingManagerTests {
     #expect([status.prepared, status.used] == [1, 1])
   }
 
-  @Test("stopping what is being made gives it up, unless somebody waits for it")
+  @Test("stopping an entry cancels its preparation unless a request waits for it")
   func givenUp() async throws {
     let harness = CachingHarness()
     harness.images.blockRenderLane()
@@ -339,7 +339,7 @@ struct CachingManagerTests {
     }
     #expect(try harness.stop([0, 1]) == 2)
     #expect(harness.images.cache.pinCount == 0)
-    // Neither had begun.
+    // Neither render had begun.
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.cancelled == 0)
     harness.images.unblockRenderLane()
     #expect(await log.lines(1) == ["final"])
@@ -348,14 +348,14 @@ struct CachingManagerTests {
     #expect(harness.images.budget.bytesInUse == 0)
   }
 
-  @Test("a render that is stopped half-way is counted as given up; one that somebody waits for is not")
+  @Test("only a render that was stopped midway counts as cancelled")
   func stoppedHalfway() async throws {
     let harness = CachingHarness()
     func counts() throws -> [Int] {
       let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
       return [status.prepared, status.wasted, status.cancelled]
     }
-    /// Until a render reads its original.
+    /// Waits until a render reads its original.
     func begin(_ index: Int) async throws {
       harness.library.restore(index, from: harness.images.originals.add(Self.photograph, named: "p\(index)"))
       harness.images.blockRenderLane()
@@ -384,7 +384,7 @@ struct CachingManagerTests {
     #expect(exposition.contains("photod_preheat_cancelled_total 1"))
   }
 
-  @Test("preparations are in no list of requests, and have no deadline")
+  @Test("preparations are not listed as requests and have no deadline")
   func unlisted() async throws {
     let harness = CachingHarness()
     harness.images.blockRenderLane()

@@ -6,11 +6,10 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// A file that becomes another picture while it is rendered: what comes of that is nobody's but the old version's, if
-/// anybody's at all.
-@Suite("Originals that change")
+/// The original changes while it is rendered: the result may be used only for the old version, if at all.
+@Suite("Originals that change during a render")
 struct ChangedOriginalTests {
-  /// A folder with one picture, whose readers can be stopped in the middle.
+  /// A folder with one picture whose readers can be blocked in the middle.
   private final class ChangingOriginal: Sendable {
     let path: String
     let store: OriginalStore
@@ -30,20 +29,20 @@ struct ChangedOriginalTests {
 
     private var file: String { path + "/a.jpg" }
 
-    /// Another picture by the same name: a file of its own, as programs do that write beside and rename.
+    /// A new file under the same name, from a program that writes a temporary file and renames it.
     func replace(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: file), options: .atomic) }
 
-    /// Another picture in the same file.
+    /// Overwrites the file in place.
     func overwrite(_ bytes: [UInt8]) throws {
       let handle = try FileHandle(forWritingTo: URL(filePath: file))
       try handle.truncate(atOffset: 0)
       try handle.write(contentsOf: Data(bytes))
       try handle.close()
-      // A clock that is too coarse would hide it from everybody.
+      // With a coarse clock the change would be invisible.
       try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: file)
     }
 
-    /// As a scan that looks now would have it.
+    /// The asset as a scan would read it now.
     func asset(_ bytes: [UInt8], version: String) throws -> Asset {
       let header = try ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits())
       let folder = try LibraryFolder(path: path)
@@ -92,7 +91,8 @@ struct ChangedOriginalTests {
 
   enum Way: CaseIterable { case overwritten, replaced }
 
-  @Test("a render under way is not kept under the new version, whichever way the file changed", arguments: Way.allCases)
+  @Test(
+    "a render of a changed file is not stored under the new version, however the file changed", arguments: Way.allCases)
   func change(_ way: Way) async throws {
     let changing = try ChangingOriginal()
     let harness = ImageManagerHarness {
@@ -122,13 +122,13 @@ struct ChangedOriginalTests {
       }
     case .replaced: #expect(Self.frame(outcome) != nil, "the file that was opened is still the old picture")
     }
-    // Nothing of it is told to who asks for the new version, in memory or anywhere else.
+    // No frame of this render is served for the new version, from memory or elsewhere.
     let fresh = try #require(Self.frame(await harness.deliveries(new, Self.request())))
     #expect(fresh.result.source == .original)
     let reference = try #require(Self.frame(await harness.deliveries(new, Self.request(), bypassesCaches: true)))
     #expect(fresh.bytes == reference.bytes)
     if let stale = Self.frame(outcome) { #expect(stale.bytes != fresh.bytes) }
-    // The old version is gone: who still asks for it is not given the new picture.
+    // The old version is gone: a request for it does not get the new picture.
     guard way == .overwritten else { return }
     let late = await harness.deliveries(old, Self.request())
     guard case .failed(.originalChanged) = late.last else {

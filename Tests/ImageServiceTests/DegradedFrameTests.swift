@@ -5,10 +5,10 @@ import PhotoModel
 import Synchronization
 import Testing
 
-/// What a degraded frame is made from, and what the log says of files that are not quite sound.
+/// Sources of degraded frames, and log lines about files with faults.
 @Suite("Degraded frames and warnings")
 struct DegradedFrameTests {
-  /// Log lines as they are: message and fields.
+  /// Records log lines: message and fields.
   private final class Lines: Sendable {
     private let lines = Mutex<[(message: String, fields: [String: String])]>([])
 
@@ -32,7 +32,7 @@ struct DegradedFrameTests {
     }
   }
 
-  /// Every delivery of one request for a file of these bytes, and what was logged.
+  /// All deliveries of one request for a file with these bytes, and the log.
   private func deliveries(
     _ bytes: [UInt8], _ deliveryMode: DeliveryMode, target: Int = 600, budget: Int = 64 << 20
   ) async throws -> (deliveries: [ImageDelivery], lines: Lines) {
@@ -62,7 +62,7 @@ struct DegradedFrameTests {
     }
   }
 
-  @Test("a preview that fits better than the thumbnail is the degraded frame, and then comes the final one")
+  @Test("a preview that fits better than the thumbnail is the degraded frame, followed by the final frame")
   func preview() async throws {
     let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 800, height: 600))
     let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph(Self.thumbnail))
@@ -74,7 +74,7 @@ struct DegradedFrameTests {
     #expect(fast.map(\.bytes) == [preview], "as it is")
   }
 
-  @Test("the memory for a preview's frame is reserved, and what can't fit is refused by name")
+  @Test("memory for a preview's frame is reserved, and a preview that can't fit is refused with the limit's name")
   func reservation() async throws {
     let preview = JPEGFile { _ in }.encoded(Self.scene.averaged(width: 800, height: 600))
     let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: preview)]).encoded(Self.photograph(nil))
@@ -84,7 +84,7 @@ struct DegradedFrameTests {
     }
   }
 
-  @Test("a damaged thumbnail is not shown: what is made from the original comes in its place")
+  @Test("a damaged thumbnail is not shown: the degraded frame is made from the original")
   func damagedThumbnail() async throws {
     let file = Self.photograph(Array(Self.thumbnail.dropLast(Self.thumbnail.count / 3)))
     let (deliveries, lines) = try await deliveries(file, .fastFormat)
@@ -92,7 +92,7 @@ struct DegradedFrameTests {
     #expect(lines.all.contains { $0.message == "a thumbnail was not used" && $0.fields["reason"]?.isEmpty == false })
   }
 
-  @Test("warnings of the C libraries are fields of the log: which library, how many, what first")
+  @Test("warnings of C libraries are log fields: library, number, first text")
   func warnings() async throws {
     var broken = Self.photograph(nil)
     for i in stride(from: broken.count / 2, to: broken.count - 4, by: 999) {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Frame cache")
 struct FrameCacheTests {
-  /// A frame of so many bytes, in an array with room for many more.
+  /// A frame of `count` bytes in an array with much spare capacity.
   private static func frame(_ count: Int) -> ImageFrame {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count * 10)
@@ -27,10 +27,10 @@ struct FrameCacheTests {
       cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
       original: OriginalFile(
         path: Array(name.utf8), identity: FileIdentity(inode: 1, size: 1, modified: 1)))
-    return RenditionKey(asset, ImageRequest(format: .jpeg))
+    return ResolvedRequest(ImageRequest(format: .jpeg), for: asset).key
   }
 
-  @Test("an entry takes what it is counted as, not what its encoder had reserved")
+  @Test("a frame counts with its own bytes, not with the encoder's spare capacity")
   func compact() throws {
     let cache = FrameCache(capacityBytes: 1 << 20)
     let kept = try #require(cache.store(Self.frame(10_000), for: Self.key("a")))
@@ -39,7 +39,7 @@ struct FrameCacheTests {
     #expect(cache.byteCount >= kept.bytes.count)
   }
 
-  @Test("full, it lets go of what has not been asked for longest, and tells; what was used has a second turn")
+  @Test("a full cache evicts the least recently used frame and reports it; a used frame gets a second chance")
   func eviction() throws {
     let gone = Mutex<[Int]>([])
     let cache = FrameCache(capacityBytes: 60_000) { frames in gone.withLock { $0 += frames.map(\.bytes.count) } }
@@ -54,13 +54,13 @@ struct FrameCacheTests {
     #expect(cache.byteCount <= 60_000)
   }
 
-  @Test("a frame larger than its share is not kept, nor anything without a capacity")
+  @Test("a frame over its share is not stored, and a cache without capacity stores nothing")
   func refused() {
     #expect(FrameCache(capacityBytes: 40_000).store(Self.frame(10_000), for: Self.key("a")) == nil)
     #expect(FrameCache(capacityBytes: 0).store(Self.frame(1), for: Self.key("a")) == nil)
   }
 
-  @Test("what is being sent is not let go of, and is not counted twice: what comes meanwhile is not kept")
+  @Test("a frame that is being sent is not evicted or counted twice; new frames are refused meanwhile")
   func held() throws {
     let cache = FrameCache(capacityBytes: 60_000)
     var holds = try (1...4).map { try #require(cache.store(Self.frame(10_000), for: Self.key("\($0)"))?.hold()) }
@@ -71,7 +71,7 @@ struct FrameCacheTests {
     #expect(cache.frame(for: Self.key("1")) == nil && cache.frame(for: Self.key("2")) != nil)
   }
 
-  @Test("a frame that has gone can't be held any more")
+  @Test("an evicted frame can't be held")
   func late() throws {
     let cache = FrameCache(capacityBytes: 60_000)
     let first = try #require(cache.store(Self.frame(10_000), for: Self.key("1")))
@@ -79,10 +79,10 @@ struct FrameCacheTests {
     #expect(first.isEvicted && first.hold() == nil && !first.attach(1))
   }
 
-  @Test("pinned frames stay within a bound of their own, and go like others when they are let loose")
+  @Test("pinned frames have a limit of their own, and are evictable when unpinned")
   func pinned() throws {
     let cache = FrameCache(capacityBytes: 60_000, pinnedCapacityBytes: 30_000)
-    // One that is here, one that comes later, and one for which there is no room among the pinned.
+    // A key that is stored, one that is stored later, and one that has no room among the pinned.
     _ = cache.store(Self.frame(10_000), for: Self.key("1"))
     for name in ["1", "2", "3"] { cache.pin(Self.key(name)) }
     for i in 2...3 { _ = cache.store(Self.frame(10_000), for: Self.key("\(i)")) }
@@ -97,7 +97,7 @@ struct FrameCacheTests {
     #expect(cache.frame(for: Self.key("1")) == nil && cache.frame(for: Self.key("2")) == nil)
   }
 
-  @Test("pinned twice, let loose once, it stays")
+  @Test("a frame that was pinned twice stays when unpinned once")
   func pinnedTwice() {
     let cache = FrameCache(capacityBytes: 60_000, pinnedCapacityBytes: 30_000)
     cache.pin(Self.key("1"))
@@ -110,7 +110,7 @@ struct FrameCacheTests {
   }
 
   @Test(
-    "after any sequence of stores, uses, holds and pins the bytes are those of what is there, and within the bounds")
+    "after random stores, uses, holds and pins, the counted bytes are right and within the limits")
   func bounds() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<20 {

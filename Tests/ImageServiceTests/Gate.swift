@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Holds whoever passes while it is shut. `@unchecked Sendable` because all is guarded by the condition's lock.
+/// Blocks threads while it is shut. `@unchecked Sendable` because the condition's lock guards all fields.
 final class Gate: @unchecked Sendable {
   private let condition = NSCondition()
   private var isShut = false
@@ -29,7 +29,7 @@ final class Gate: @unchecked Sendable {
     waiting -= 1
   }
 
-  /// Returns when somebody is held.
+  /// Returns when a thread is blocked.
   func waitUntilBlocked() async {
     await withCheckedContinuation { continuation in
       condition.withLock {
@@ -39,7 +39,18 @@ final class Gate: @unchecked Sendable {
   }
 }
 
-/// What was told, in order, and a way to wait for so much of it.
+/// Returns when the condition holds. Pauses between the questions grow from 50 µs to 2 ms, so that the work that is waited
+/// for has the processors.
+func eventually(_ isSo: () -> Bool) async {
+  var pause = Duration.microseconds(50)
+  while !isSo() {
+    // A cancelled test continues to wait: the work ends by itself.
+    try? await Task.sleep(for: pause)
+    pause = min(pause * 2, .milliseconds(2))
+  }
+}
+
+/// An ordered log of events that a test can wait for.
 final class EventLog: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: String.self)
 

@@ -3,40 +3,42 @@ import ImageService
 import Logging
 import PhotoFixtures
 import PhotoModel
+import Primitives
 import Synchronization
 import Telemetry
 
-/// An image manager with everything around it that a test wants to hold in its hands: originals in memory that count their
-/// readers and can be stopped in the middle, memory that opens and shuts the render lane, and a clock that stands still.
+/// An image manager with everything that a test controls around it: originals in memory that count their readers and
+/// can be blocked, a render lane that can be blocked by taking its memory, and a manual clock.
 final class ImageManagerHarness: Sendable {
-  /// What a test may change before the manager is made.
+  /// Settings that a test may change before the manager is made.
   struct Setting {
     var memoryBytes = 64 << 20
     var cacheBytes = 0
     var pinnedBytes = 0
     var workers = 1
     var limits = ImageManager.Limits()
+    var waitingJobs = 1024
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var codec = CodecLimits()
     var store = FrameStore(nil)
-    /// Where originals are, if not in memory.
+    /// Where originals are opened, if not in memory.
     var originals: OriginalStore?
   }
 
   let originals = InMemoryOriginals()
-  let budget: MemoryBudget
+  let budget: ByteBudget
   let cache: FrameCache
   let renderLane: RenderLane
   let manager: ImageManager
   let clock = Clock()
   let metrics = MetricsRegistry()
   private let store: FrameStore
-  private let held = Mutex<MemoryBudget.Reservation?>(nil)
+  private let held = Mutex<ByteBudget.Reservation?>(nil)
 
   init(_ change: (inout Setting) -> Void = { _ in }) {
     var setting = Setting()
     change(&setting)
-    budget = MemoryBudget(capacityBytes: setting.memoryBytes)
+    budget = ByteBudget(capacityBytes: setting.memoryBytes)
     cache = FrameCache(capacityBytes: setting.cacheBytes, pinnedCapacityBytes: setting.pinnedBytes)
     store = setting.store
     renderLane = RenderLane(label: "test.render", workers: setting.workers, budget: budget)
@@ -44,16 +46,16 @@ final class ImageManagerHarness: Sendable {
     let pipeline = ImagePipeline(
       originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
       quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
-      budget: budget,
-      limits: setting.codec, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
+      budget: budget, maximumWaitingJobs: setting.waitingJobs, limits: setting.codec,
+      metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
     manager = ImageManager(pipeline, limits: setting.limits)
   }
 
-  /// Takes all memory: no render begins.
+  /// Takes all memory, so no render begins.
   func blockRenderLane() { held.withLock { $0 = budget.tryReserve(budget.capacityBytes) } }
   func unblockRenderLane() { held.withLock { $0.take() }?.release() }
 
-  /// Asks, and tells what comes: one line a delivery, in `name`'s name.
+  /// Starts a request under the ID `name`.
   func request(
     _ asset: Asset, _ request: ImageRequest = ImageRequest(), named name: String = "r", owner: String = "me",
     priority: ImagePriority = .normal, bypassesCaches: Bool = false,
@@ -62,10 +64,10 @@ final class ImageManagerHarness: Sendable {
     var context = ImageManager.RequestContext(requestID: name, owner: owner)
     context.priority = priority
     context.bypassesCaches = bypassesCaches
-    return manager.requestImage(for: asset, request, context, deliver: deliver)
+    return manager.requestImage(ResolvedRequest(request, for: asset), context, deliver: deliver)
   }
 
-  /// Asks, and waits for the end.
+  /// Requests a frame and returns all deliveries.
   func deliveries(_ asset: Asset, _ request: ImageRequest = ImageRequest(), bypassesCaches: Bool = false) async
     -> [ImageDelivery]
   {
@@ -78,7 +80,7 @@ final class ImageManagerHarness: Sendable {
     return await stream.reduce(into: []) { $0.append($1) }
   }
 
-  /// A clock that goes when it is told to.
+  /// A manual clock.
   final class Clock: Sendable {
     private let time = Mutex(ContinuousClock.now)
 
@@ -99,17 +101,17 @@ final class InMemoryOriginals: Sendable {
   private let state = Mutex(State())
   private let gate = Gate()
 
-  /// How often one was opened, and how much was read of all of them.
+  /// How often an original was opened, and how many bytes were read in total.
   var opened: Int { state.withLock { $0.opened } }
   var bytesRead: Int { state.withLock { $0.bytesRead } }
 
-  /// Reading beyond the header waits, or goes on.
+  /// Blocks or releases reads beyond the header.
   func blockReaders() { gate.shut() }
   func resumeReaders() { gate.open() }
-  /// Waits until a reader waits.
+  /// Returns when a reader is blocked.
   func waitUntilReaderBlocks() async { await gate.waitUntilBlocked() }
 
-  /// An asset whose original these bytes are.
+  /// Adds an original and returns its asset.
   func add(_ bytes: [UInt8], named name: String = "a") -> Asset {
     guard let header = try? ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits()) else {
       preconditionFailure("not a picture")
@@ -162,14 +164,14 @@ final class InMemoryOriginals: Sendable {
 }
 
 extension ImageManagerHarness {
-  /// Returns when every render has ended, which is a moment after its frame was delivered.
+  /// Returns when every render has ended, which is shortly after its frame was delivered.
   func untilIdle() async {
-    while renderLane.runningCount > 0 { await Task.yield() }
+    await eventually { renderLane.runningCount == 0 }
   }
 
-  /// Returns when so many renders stand in line: their first steps are done on another thread.
+  /// Returns when `count` renders are waiting: their first steps run on another thread.
   func untilQueued(_ count: Int) async {
-    while renderLane.waitingCounts.interactive + renderLane.waitingCounts.background < count { await Task.yield() }
+    await eventually { renderLane.waitingCounts.interactive + renderLane.waitingCounts.background >= count }
   }
 
   func derivativeWork(_ library: any AssetSource) -> DerivativeBackgroundWork {

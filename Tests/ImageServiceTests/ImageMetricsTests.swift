@@ -4,7 +4,7 @@ import PhotoModel
 import Telemetry
 import Testing
 
-/// What the manager counts of what it does, as a scrape shows it.
+/// The manager's metrics, as a scrape shows them.
 @Suite("Metrics of the image manager")
 struct ImageMetricsTests {
   private static let picture = JPEGFile { _ in }.encoded(Scene(seed: 2).pixels(width: 400, height: 300))
@@ -14,7 +14,7 @@ struct ImageMetricsTests {
       .first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
   }
 
-  @Test("jobs, those who joined them, frames by their source, stages, cancellations and failures are counted")
+  @Test("jobs, coalesced tasks, frames by source, stages, cancellations and failures are counted")
   func counts() async throws {
     let harness = ImageManagerHarness { $0.cacheBytes = 1 << 20 }
     let asset = harness.originals.add(Self.picture)
@@ -41,7 +41,7 @@ struct ImageMetricsTests {
     for (series, count) in expected { #expect(value(series, harness) == count, "\(series)") }
   }
 
-  @Test("frames that came out of another one's decode are counted")
+  @Test("frames from a shared decode are counted")
   func shared() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.picture)

@@ -3,10 +3,10 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Tasks that come to the same picture share one job.
+/// Tasks for the same picture share one job.
 @Suite("Shared jobs")
 struct JobTests {
-  /// Larger than what is read of a file to know what it is.
+  /// Larger than the part that is read for the header.
   private static let photograph = JPEGFile { $0.quality = 98 }.encoded(Scene(seed: 5).pixels(width: 1200, height: 900))
   private static let small = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
 
@@ -22,14 +22,14 @@ struct JobTests {
     }
   }
 
-  @Test("a hundred equal requests open the original once, read it once, and are all answered, each in its name")
+  @Test("a hundred equal requests open and read the original once, and each is answered under its own ID")
   func coalesced() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
     harness.blockRenderLane()
     let log = EventLog()
     for i in 0..<100 {
-      // Put differently, and the same picture.
+      // Written differently, but the same picture.
       let mode = i % 2 == 0 ? ContentMode.aspectFit : .aspectFill
       var request = Self.request(300)
       request.contentMode = mode
@@ -45,7 +45,7 @@ struct JobTests {
     #expect(harness.budget.bytesInUse == 0)
   }
 
-  @Test("queue time is the wait for a worker and for memory, not the time of the render")
+  @Test("queue time is the wait for a worker and for memory, without render time")
   func queueTime() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
@@ -66,7 +66,7 @@ struct JobTests {
     }
   }
 
-  @Test("ninety-nine leave, and the work goes on for the one who stays")
+  @Test("when ninety-nine of a hundred tasks leave, the job continues")
   func oneStays() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
@@ -80,7 +80,7 @@ struct JobTests {
     #expect(await log.lines(1) == ["final 1200 for 42"])
   }
 
-  @Test("when the last leaves, the render stops where it is, and all that it held is given back")
+  @Test("when the last task leaves, the render stops and its memory is released")
   func lastLeaves() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
@@ -93,7 +93,7 @@ struct JobTests {
     #expect(harness.manager.activeRequests(owner: nil).isEmpty)
     let before = harness.originals.bytesRead
     harness.originals.resumeReaders()
-    // The lane's one worker is free again only when the render has ended.
+    // The lane's only worker is free again when the render has ended.
     let other = harness.originals.add(Self.small, named: "b")
     _ = await harness.deliveries(other)
     #expect(harness.originals.bytesRead - before < Self.photograph.count / 2)
@@ -101,7 +101,7 @@ struct JobTests {
     #expect(harness.budget.bytesInUse == 0)
   }
 
-  @Test("a job that was given up is nobody's: who asks next has one of his own")
+  @Test("a cancelled job is not joined: the next request starts a new one")
   func afterwards() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
@@ -116,7 +116,7 @@ struct JobTests {
     #expect(await log.lines(1) == ["final 1200 for again"])
   }
 
-  @Test("one who is let go of is told so once, and a second end is none")
+  @Test("a cancelled task ends once; a second end is ignored")
   func cancelledTwice() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.small)
@@ -130,7 +130,7 @@ struct JobTests {
     #expect(await log.lines(2) == ["cancelled", "final 64 for end"])
   }
 
-  @Test("who measures has a render of his own, and leaves nothing behind")
+  @Test("a request that bypasses the caches has its own render and stores nothing")
   func fresh() async throws {
     let harness = ImageManagerHarness { $0.cacheBytes = 1 << 20 }
     let asset = harness.originals.add(Self.small)
@@ -144,7 +144,7 @@ struct JobTests {
     #expect(harness.originals.opened == 3 && harness.cache.byteCount == 0)
   }
 
-  @Test("a frame that is kept is there at once, before the call returns")
+  @Test("a cached frame is delivered before the call returns")
   func kept() async throws {
     let harness = ImageManagerHarness { $0.cacheBytes = 1 << 20 }
     let asset = harness.originals.add(Self.small)
@@ -159,7 +159,7 @@ struct JobTests {
     #expect(harness.originals.opened == 1)
   }
 
-  @Test("an error is told to everyone who waits, and nothing of it is kept")
+  @Test("an error reaches every waiting task and is not cached")
   func failure() async throws {
     let harness = ImageManagerHarness { $0.cacheBytes = 1 << 20 }
     var asset = harness.originals.add(Self.small)

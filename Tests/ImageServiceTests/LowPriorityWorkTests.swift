@@ -1,10 +1,10 @@
 import ImageService
 import Testing
 
-/// Work that nobody waits for, in a line of those that somebody does.
-@Suite("Idle work")
+/// Low-priority work in a queue with other work.
+@Suite("Low-priority work")
 struct LowPriorityWorkTests {
-  @Test("it leaves a worker free, and what somebody waits for runs there at once")
+  @Test("low-priority work leaves one worker free for other work")
   func leavesOne() async {
     let queue = WorkQueue(label: "test", workers: 2, limit: .max, qos: .default)
     let gate = Gate()
@@ -25,7 +25,7 @@ struct LowPriorityWorkTests {
     #expect(await log.lines(3) == ["ends", "begins", "ends"])
   }
 
-  @Test("it comes after all that waits, in its own order")
+  @Test("low-priority work runs after all other work, in its own order")
   func comesLast() async {
     let queue = WorkQueue(label: "test", workers: 1, limit: .max, qos: .default)
     let gate = Gate()

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// What the manager holds, counted by the allocator: in a process of its own, for other tests allocate too.
+/// Memory of the image manager, counted by the allocator in a process of its own, because other tests allocate too.
 @Suite("Memory")
 struct MemoryTests {
-  @Test("in a storm of everything at once no more is allocated than the budget, the cache and a fixed part")
+  @Test("a storm of requests allocates no more than the budget, the cache and a fixed part")
   func storm() throws {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
@@ -19,7 +19,7 @@ struct MemoryTests {
     let peak = try #require(numbers["peakBytes"])
     let allowed = try #require(numbers["allowedBytes"])
     #expect(peak <= allowed, "\(numbers)")
-    // Else it was no storm.
+    // Otherwise it was no storm.
     #expect(peak > allowed / 5, "\(numbers)")
     #expect(try #require(numbers["highestReserved"]) <= #require(numbers["budget"]))
     #expect((numbers["final"] ?? 0) > 100 && (numbers["cancelled"] ?? 0) > 10 && numbers["failed"] == nil, "\(numbers)")

@@ -9,17 +9,17 @@ import PhotoModel
 import Synchronization
 import Testing
 
-@Suite("Making placeholders")
+@Suite("Placeholder producer")
 struct PlaceholderWorkTests {
   private static let red: [UInt8] = [230, 20, 20]
   private static let green: [UInt8] = [20, 200, 20]
   private static let blue: [UInt8] = [20, 20, 220]
 
-  /// A sink in memory that does what the catalogue does.
+  /// A sink in memory that behaves like the catalogue.
   private final class Sink: PlaceholderStore {
     struct State {
       var assets: [Asset] = []
-      /// By identifier; an entry without bytes is one that can't be made.
+      /// By identifier; an entry without bytes is a recorded failure.
       var results: [LocalIdentifier: PlaceholderResult] = [:]
       var batches: [Int] = []
       var marks: [String] = []
@@ -47,7 +47,7 @@ struct PlaceholderWorkTests {
     }
   }
 
-  /// A folder of files, and the work on them.
+  /// A folder of files, and the producer for them.
   private final class PlaceholderHarness: Sendable {
     let folder: String
     let library: LibraryFolder
@@ -67,7 +67,7 @@ struct PlaceholderWorkTests {
       try Data(bytes).write(to: URL(filePath: folder + "/" + name))
     }
 
-    /// Puts a file and its asset where they belong, as a scan would.
+    /// Adds a file and its asset, as a scan would.
     func add(_ bytes: [UInt8], _ name: String) throws {
       try write(bytes, name)
       let file = try library.open(Array(name.utf8))
@@ -98,7 +98,7 @@ struct PlaceholderWorkTests {
         now: { [self] in time.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Until there is nothing left. Returns how many steps were carried out.
+    /// Runs until nothing is left. Returns the number of steps.
     @discardableResult
     func run(_ work: PlaceholderProducer, stop: StopFlag = StopFlag()) throws -> Int {
       var count = 0
@@ -123,7 +123,7 @@ struct PlaceholderWorkTests {
     Pixels(width: width, height: height, channels: 3, bytes: (0..<width * height).flatMap { _ in color })
   }
 
-  /// A blue photograph, with a thumbnail of another colour so that it shows where a placeholder comes from.
+  /// A blue photograph with a thumbnail of another colour, so that a placeholder shows its source.
   private static func photograph(
     thumbnail: [UInt8]? = nil, width: Int = 640, height: Int = 480, orientation: Int = 1
   ) -> [UInt8] {
@@ -143,17 +143,17 @@ struct PlaceholderWorkTests {
     a.map { zip($0, b).allSatisfy { abs(Int($0) - Int($1)) < 12 } } ?? false
   }
 
-  @Test("the camera's thumbnail comes first, then a derivative, then the original")
+  @Test("the camera's thumbnail is tried first, then a derivative, then the original")
   func sources() throws {
     let harness = try PlaceholderHarness()
     let thumbnail = Self.jpeg(Self.red, 160, 120)
     try harness.add(Self.photograph(thumbnail: thumbnail), "thumbnail")
     try harness.add(Self.photograph(), "derivative")
     try harness.add(Self.photograph(), "original")
-    // Of another shape, so of another picture; and half of one.
+    // A thumbnail of another shape, so of another picture; and a truncated one.
     try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 120, 120)), "strange")
     try harness.add(Self.photograph(thumbnail: Array(thumbnail.prefix(thumbnail.count * 2 / 3))), "damaged")
-    // Bars that are none: known when they are decoded.
+    // Bars that are not dark, which is known after decoding.
     try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120), width: 900, height: 600), "bars")
     harness.derivatives.withLock { derivatives in
       for name in ["thumbnail", "derivative", "strange", "bars"] {
@@ -170,7 +170,7 @@ struct PlaceholderWorkTests {
     }
   }
 
-  @Test("a broken derivative is passed over")
+  @Test("a damaged derivative is skipped")
   func brokenDerivative() throws {
     let harness = try PlaceholderHarness()
     try harness.add(Self.photograph(), "a")
@@ -179,7 +179,7 @@ struct PlaceholderWorkTests {
     #expect(isClose(harness.color("a"), Self.blue))
   }
 
-  @Test("a preview behind the picture serves where there is no thumbnail")
+  @Test("without a thumbnail, an embedded preview is used")
   func preview() throws {
     let harness = try PlaceholderHarness()
     let preview = Self.jpeg(Self.red, 320, 240)
@@ -189,7 +189,7 @@ struct PlaceholderWorkTests {
     #expect(isClose(harness.color("a"), Self.red))
   }
 
-  @Test("it is of the upright picture", arguments: [1, 3, 6, 8])
+  @Test("a placeholder shows the upright picture", arguments: [1, 3, 6, 8])
   func upright(_ orientation: Int) throws {
     let harness = try PlaceholderHarness()
     let card = Pixels.orientationCard(width: 640, height: 480)
@@ -207,7 +207,7 @@ struct PlaceholderWorkTests {
     for name in ["with", "without"] {
       let placeholder = try #require(harness.result(name)?.placeholder)
       let picture = try #require(DecodedThumbHash(placeholder)).pixels(width: 16, height: 12).channels(3)
-      // Nearer to the card than to the card mirrored, upside down, or turned by half.
+      // Closer to the card than to the card mirrored, upside down or turned by 180 degrees.
       let differences = try (1...4).map { other in
         try #require(picture.meanDifference(from: card.stored(orientation: other).averaged(width: 16, height: 12)))
       }
@@ -215,7 +215,7 @@ struct PlaceholderWorkTests {
     }
   }
 
-  @Test("what can't be made is noted, and tried once for each content")
+  @Test("a permanent failure is recorded and tried once for each content")
   func broken() throws {
     let harness = try PlaceholderHarness()
     let whole = Self.photograph()
@@ -230,7 +230,7 @@ struct PlaceholderWorkTests {
     #expect(isClose(harness.color("a"), Self.blue))
   }
 
-  @Test("what fails for now is not noted: a file that changed, one that is gone, a raised flag")
+  @Test("a temporary failure is not recorded: a changed file, a missing file, a raised flag")
   func forNow() throws {
     let harness = try PlaceholderHarness()
     for name in ["changed", "gone", "stopped"] { try harness.add(Self.photograph(), name) }
@@ -246,7 +246,7 @@ struct PlaceholderWorkTests {
     #expect(harness.sink.state.withLock { Array($0.results.keys) } == [LocalIdentifier("stopped")])
   }
 
-  @Test("a file that is overwritten between its opening and its end gives nothing")
+  @Test("a file that is overwritten while it is read gives no placeholder")
   func overwritten() throws {
     let harness = try PlaceholderHarness()
     try harness.add(Self.photograph(), "a")
@@ -261,7 +261,7 @@ struct PlaceholderWorkTests {
     #expect(harness.sink.state.withLock { $0.results.isEmpty })
   }
 
-  @Test("results go to the sink 64 at a time, or after a second, or at the end")
+  @Test("results go to the sink 64 at a time, after a second, or at the end")
   func batches() throws {
     let harness = try PlaceholderHarness()
     for i in 0..<70 { try harness.add(Self.photograph(width: 8, height: 8), "\(i)") }
@@ -283,7 +283,7 @@ struct PlaceholderWorkTests {
     #expect(batches() == [64, 3, 3])
   }
 
-  @Test("more than a page of them, and those that come meanwhile after a restart")
+  @Test("more than one page is processed, and assets added meanwhile after a restart")
   func pages() throws {
     let harness = try PlaceholderHarness()
     for i in 0..<300 { try harness.add(Self.photograph(width: 8, height: 8), "\(i)") }
@@ -296,7 +296,8 @@ struct PlaceholderWorkTests {
     #expect(harness.sink.state.withLock { $0.results.count } == 301)
   }
 
-  @Test("a thumbnail takes no reservation, an original what its plan says, and what takes too much is noted")
+  @Test(
+    "a thumbnail needs no reservation, an original what its plan says, and one over the limit is recorded as failed")
   func memory() throws {
     let harness = try PlaceholderHarness()
     try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120)), "thumbnail")

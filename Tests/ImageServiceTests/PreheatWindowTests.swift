@@ -1,16 +1,16 @@
 import ImageService
 import Testing
 
-/// Which positions of a list a window prepares, by what is visible and how it moved.
-@Suite("The arithmetic of preheat windows")
+/// The positions that a window prepares, by its visible range and movement.
+@Suite("Preheat window")
 struct PreheatWindowTests {
-  /// A row of moves: milliseconds since the one before, and what is visible then.
+  /// A sequence of moves: milliseconds since the previous one, and the visible range.
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     var count = 10_000
     var margin = 40
     let moves: [(after: Int, visible: Range<Int>)]
-    /// How long after the last move one looks.
+    /// Time after the last move at which the plan is read.
     var lookedAtAfter = 0
     let range: Range<Int>
     var prepared: Range<Int>?
@@ -26,75 +26,79 @@ struct PreheatWindowTests {
 
   static let cases: [Case] = [
     Case(testDescription: "at rest: the margin on both sides", moves: [(0, 100..<140)], range: 60..<180),
-    Case(testDescription: "the beginning of the list ends the margin", moves: [(0, 10..<50)], range: 0..<90),
-    Case(testDescription: "so does its end", count: 150, moves: [(0, 100..<140)], range: 60..<150),
+    Case(testDescription: "the margin ends at the beginning of the list", moves: [(0, 10..<50)], range: 0..<90),
     Case(
-      testDescription: "what lies beyond the end is not there", count: 120, moves: [(0, 100..<140)], range: 60..<120),
-    Case(testDescription: "all of it beyond the end", count: 50, moves: [(0, 100..<140)], range: 10..<50),
+      testDescription: "the margin ends at the end of the list", count: 150, moves: [(0, 100..<140)], range: 60..<150),
+    Case(
+      testDescription: "visible positions beyond the end are ignored", count: 120, moves: [(0, 100..<140)],
+      range: 60..<120),
+    Case(
+      testDescription: "a visible range beyond the end is empty", count: 50, moves: [(0, 100..<140)], range: 10..<50),
     Case(testDescription: "an empty list", count: 0, moves: [(0, 0..<40)], range: 0..<0),
     Case(testDescription: "no margin", margin: 0, moves: [(0, 100..<140)], range: 100..<140),
     Case(
-      testDescription: "no margin, and none ahead either", margin: 0,
+      testDescription: "without a margin, nothing is prepared ahead in travel", margin: 0,
       moves: [(0, 100..<140)] + steps(3, of: 1, every: 16, from: 100), range: 103..<143, direction: 1),
     Case(
-      testDescription: "scrolling at 60 a second: the margin and half a second more ahead, a quarter behind",
+      testDescription: "scrolling at 60 a second: ahead the margin and half a second more, behind a quarter",
       moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100), range: 162..<282, kept: 92..<292,
       direction: 1),
     Case(
-      testDescription: "the same towards the beginning",
+      testDescription: "scrolling towards the beginning at 60 a second",
       moves: [(0, 500..<540)] + steps(12, of: -6, every: 100, from: 500), range: 358..<478, kept: 348..<548,
       direction: -1),
     Case(
-      testDescription: "ahead is at most twice the margin",
+      testDescription: "at most twice the margin is prepared ahead",
       moves: [(0, 100..<140)] + steps(12, of: 15, every: 100, from: 100), range: 270..<400, kept: 200..<400,
       direction: 1),
     Case(
-      testDescription: "a fling at 2,000 a second prepares nothing: all of it will be gone",
+      testDescription: "a fling at 2,000 a second prepares nothing: no position stays visible",
       moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100), range: 740..<780, prepared: 780..<780,
       kept: 660..<860, quality: .reduced, direction: 1),
     Case(
-      testDescription: "a slower one, at 250 a second: what stays for a moment",
+      testDescription: "a fling at 250 a second prepares the positions that stay visible a moment",
       moves: [(0, 100..<140)] + steps(20, of: 5, every: 20, from: 100), range: 200..<240, prepared: 212..<240,
       quality: .reduced, direction: 1),
     Case(
-      testDescription: "and towards the beginning, from the other side",
+      testDescription: "a fling at 250 a second towards the beginning",
       moves: [(0, 500..<540)] + steps(20, of: -5, every: 20, from: 500), range: 400..<440, prepared: 400..<428,
       quality: .reduced, direction: -1),
     Case(
       testDescription:
-        "a fling's first move is one already, however long the rest before it was; how fast, nobody knows",
+        "the first move after a rest can be a fling, of unknown speed",
       moves: [(0, 100..<140), (5000, 133..<173)], range: 133..<173, prepared: 173..<173, quality: .reduced,
       direction: 1),
     Case(
-      testDescription: "the same range again: the fling is over",
+      testDescription: "reporting the same range again ends a fling",
       moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100) + [(16, 740..<780)], range: 700..<820),
     Case(
-      testDescription: "no move for a while: it is over too",
+      testDescription: "a pause ends a fling",
       moves: [(0, 100..<140)] + steps(20, of: 32, every: 16, from: 100), lookedAtAfter: 51, range: 700..<820),
     Case(
-      testDescription: "with moves every 100 ms the pause has to be twice that",
+      testDescription: "with moves every 100 ms the pause must last 200 ms",
       moves: [(0, 100..<140)] + steps(5, of: 200, every: 100, from: 100), lookedAtAfter: 199, range: 1100..<1140,
       prepared: 1140..<1140, quality: .reduced, direction: 1),
     Case(
-      testDescription: "and then it is over",
+      testDescription: "after 200 ms the fling has ended",
       moves: [(0, 100..<140)] + steps(5, of: 200, every: 100, from: 100), lookedAtAfter: 200, range: 1060..<1180),
     Case(
-      testDescription: "a jump to a date is not known from a fling at once",
+      testDescription: "a jump to a date is at first taken for a fling",
       moves: [(0, 100..<140), (3000, 7000..<7040)], range: 7000..<7040, prepared: 7040..<7040, quality: .reduced,
       direction: 1),
     Case(
-      testDescription: "but soon after", moves: [(0, 100..<140), (3000, 7000..<7040)], lookedAtAfter: 250,
+      testDescription: "after 250 ms a jump has ended", moves: [(0, 100..<140), (3000, 7000..<7040)],
+      lookedAtAfter: 250,
       range: 6960..<7080),
     Case(
-      testDescription: "turned round: where it goes now counts",
+      testDescription: "after a change of direction only the new direction counts",
       moves: [(0, 100..<140)] + steps(12, of: 6, every: 100, from: 100) + [(100, 169..<209)], range: 114..<219,
       direction: -1),
     Case(
-      testDescription: "two moves at one moment are no fling", moves: [(0, 100..<140), (0, 101..<141)],
+      testDescription: "two moves at the same time are not a fling", moves: [(0, 100..<140), (0, 101..<141)],
       range: 91..<211, direction: 1),
   ]
 
-  @Test("what is prepared", arguments: cases)
+  @Test("a window prepares the expected positions", arguments: cases)
   func plans(_ sample: Case) {
     var window = PreheatWindow()
     var now = ContinuousClock.now
@@ -111,7 +115,7 @@ struct PreheatWindowTests {
     #expect(Set(plan.order) == Set(plan.prepared) && plan.order.count == plan.prepared.count)
   }
 
-  @Test("the order: what is visible, then by distance; in travel what lies ahead first")
+  @Test("visible positions come first, then others by distance; in travel those ahead first")
   func order() {
     var window = PreheatWindow()
     var now = ContinuousClock.now
@@ -127,7 +131,7 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now + .milliseconds(100)).order == [100, 101, 102, 99, 98, 97, 96])
   }
 
-  @Test("a margin that nobody looks at shrinks to nothing, and comes back when somebody does")
+  @Test("an unseen margin shrinks to nothing, and grows again when it is seen")
   func yield() {
     var window = PreheatWindow()
     let now = ContinuousClock.now
@@ -142,7 +146,7 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).range == 960..<1080)
   }
 
-  @Test("what lies in the way and what lies behind are told apart, also at rest", arguments: [1, -1])
+  @Test("positions ahead and behind are told apart by the last movement, also at rest", arguments: [1, -1])
   func sides(heading: Int) {
     var window = PreheatWindow()
     let now = ContinuousClock.now
@@ -160,7 +164,7 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).range == first..<first + 40)
   }
 
-  @Test("what lies behind, of which none has left yet, is as likely to be seen as what lay ahead")
+  @Test("until frames behind have left, they are as likely to be seen as those ahead")
   func behindAtFirst() {
     var window = PreheatWindow()
     let now = ContinuousClock.now
@@ -176,9 +180,9 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).range == 5001..<5081)
   }
 
-  /// Milliseconds from row to row, and from one look to the next: a rest begins in the last of them.
+  /// Milliseconds between rows and between plans: a rest begins in the last of them.
   @Test(
-    "whoever scrolls by rows, resting between them, leaves nothing unseen that was prepared",
+    "scrolling row by row with rests leaves no prepared position unseen",
     arguments: [(83, 17, true), (300, 100, false), (300, 60, false)])
   func rows(_ everyRow: Int, _ everyLook: Int, saysItAgain: Bool) {
     var window = PreheatWindow()
@@ -204,7 +208,7 @@ struct PreheatWindowTests {
     #expect(prepared.contains(first + 40 + 39 - 5))
   }
 
-  @Test("in a rest that lasts for longer than the ones before, all of the margin is prepared")
+  @Test("in a rest longer than the previous ones, the whole margin is prepared")
   func longRest() throws {
     var window = PreheatWindow()
     var now = ContinuousClock.now
@@ -219,7 +223,7 @@ struct PreheatWindowTests {
       for _ in 0..<200 { window.frameLeft(side, wasSeen: false) }
     }
     now += .milliseconds(1500)
-    // Short ones, each as long as the one before.
+    // Short rests, each as long as the previous one.
     for stop in 1...5 {
       rest(at: stop * 1000, seconds: 1)
       #expect(window.plan(at: now).range == stop * 1000..<stop * 1000 + 40)
@@ -229,18 +233,18 @@ struct PreheatWindowTests {
     #expect(window.nextChange(after: now - .nanoseconds(1)) == now)
     #expect(window.plan(at: now).range == 5960..<6080 && window.nextChange(after: now) == nil)
     now += .seconds(1)
-    // Rests of three seconds are the custom now: the next must be of six.
+    // Rests of three seconds are usual now, so a long one has six.
     rest(at: 7000, seconds: 5)
     #expect(window.plan(at: now).range == 7000..<7040 && window.nextChange(after: now) == now + .seconds(1))
     now += .seconds(1)
     #expect(window.plan(at: now).range == 6960..<7080)
-    // However long they are, one of ten is long enough.
+    // However long the rests are, ten seconds is a long one.
     now += .seconds(1000)
     rest(at: 8000, seconds: 10)
     #expect(window.plan(at: now).range == 7960..<8080)
   }
 
-  @Test("a window says when its plan will be another, and is another then, and not before")
+  @Test("the plan changes exactly at the announced time")
   func settling() throws {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<300 {
@@ -253,7 +257,7 @@ struct PreheatWindowTests {
       }
       var plan = window.plan(at: now)
       var changes = 0
-      // It comes to rest, and then, where not all of the margin was likely, that is a long one.
+      // The movement settles; then, unless the whole margin was likely, the rest becomes long.
       while let change = window.nextChange(after: now), changes < 3 {
         let next = window.plan(at: change)
         #expect(window.plan(at: change - .nanoseconds(1)) == plan && (next != plan || plan.direction == 0))
@@ -264,7 +268,7 @@ struct PreheatWindowTests {
     }
   }
 
-  @Test("whatever the moves: within the list, what is visible first, never more than the margins allow")
+  @Test("a plan is within the list, has visible positions first and never exceeds the margins")
   func bounds() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<500 {

@@ -1,10 +1,11 @@
 import ImageService
 import PhotoModel
+import Primitives
 import Testing
 
 @Suite("Render lane")
 struct RenderLaneTests {
-  /// Work that waits for its gate, and says when it began.
+  /// Work that waits for its gate and logs its start.
   private static func work(_ name: String, _ log: EventLog, _ gate: Gate? = nil) -> RenderLane.Work {
     { _ in
       log.append(name)
@@ -12,15 +13,15 @@ struct RenderLaneTests {
     }
   }
 
-  @Test("while the first in line waits for memory, nothing behind it is let past, however small")
+  @Test("nothing overtakes the first entry while that waits for memory, however small")
   func noOvertaking() async {
-    let budget = MemoryBudget(capacityBytes: 100)
+    let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
     let log = EventLog()
     let held = budget.tryReserve(50)
     lane.submit(.normal, bytes: 80, Self.work("large", log))
     lane.submit(.normal, bytes: 1, Self.work("small", log))
-    // What presses more is not behind it.
+    // Higher priority is not behind it.
     lane.submit(.high, bytes: 2, Self.work("urgent", log))
     #expect(await log.lines(1) == ["urgent"])
     #expect(lane.waitingCounts.interactive == 2)
@@ -28,9 +29,9 @@ struct RenderLaneTests {
     #expect(Set(await log.lines(2)) == ["large", "small"])
   }
 
-  @Test("when the first in line is withdrawn, those behind it begin; what has begun can't be")
+  @Test("withdrawing the first entry lets later ones start; started work can't be withdrawn")
   func withdrawal() async {
-    let budget = MemoryBudget(capacityBytes: 100)
+    let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
     let log = EventLog()
     let held = budget.tryReserve(50)
@@ -42,11 +43,11 @@ struct RenderLaneTests {
     held?.release()
   }
 
-  @Test("what nobody waits for leaves a worker to those for whom somebody does")
+  @Test("background work leaves one worker free")
   func background() async {
     let gate = Gate()
     gate.shut()
-    let lane = RenderLane(label: "test", workers: 2, budget: MemoryBudget(capacityBytes: 100))
+    let lane = RenderLane(label: "test", workers: 2, budget: ByteBudget(capacityBytes: 100))
     let log = EventLog()
     for i in 0..<3 { lane.submit(.background, bytes: 1, Self.work("background \(i)", log, gate)) }
     #expect(await log.lines(1) == ["background 0"])
@@ -56,11 +57,11 @@ struct RenderLaneTests {
     #expect(await log.lines(2) == ["background 1", "background 2"])
   }
 
-  @Test("what a render keeps of its memory is held until it is let go of, the rest comes back")
+  @Test("the split-off part of a reservation is kept until it is released")
   func kept() async {
-    let budget = MemoryBudget(capacityBytes: 100)
+    let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 1, budget: budget)
-    let (stream, continuation) = AsyncStream.makeStream(of: MemoryBudget.Reservation.self)
+    let (stream, continuation) = AsyncStream.makeStream(of: ByteBudget.Reservation.self)
     lane.submit(.normal, bytes: 80) { continuation.yield($0.split(off: 30)) }
     var kept = stream.makeAsyncIterator()
     let part = await kept.next()

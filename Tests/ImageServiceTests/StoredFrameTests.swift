@@ -6,10 +6,10 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// What is kept on disk: final frames, and the derivatives that small frames are made of.
+/// Frames and derivatives on disk.
 @Suite("Stored frames and derivatives")
 struct StoredFrameTests {
-  /// A folder, and managers that one after the other keep their frames there.
+  /// A folder with the stored frames of several managers, one after the other.
   private final class DiskCacheFixture {
     let folder: String
     private var disk: DiskStore?
@@ -23,7 +23,7 @@ struct StoredFrameTests {
       try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// A manager that has just started.
+    /// A newly started manager.
     func harness(epochs: DiskStore.Epochs = FrameStore.epochs) -> ImageManagerHarness {
       disk?.close()
       let disk = DiskStore(
@@ -33,13 +33,13 @@ struct StoredFrameTests {
       return ImageManagerHarness { $0.store = FrameStore(disk) }
     }
 
-    /// Waits until all that a manager's renders made is written.
+    /// Waits until everything that a manager's renders made is written.
     func settle(_ harness: ImageManagerHarness) async {
       await harness.untilIdle()
       disk?.waitUntilIdle()
     }
 
-    /// Every file that holds an entry.
+    /// All files that hold an entry.
     var files: [String] {
       let paths = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
       return paths.filter { path in
@@ -69,7 +69,7 @@ struct StoredFrameTests {
     }
   }
 
-  @Test("after a restart a frame comes from disk, the same bytes under the same tag, and no original is opened")
+  @Test("after a restart a frame comes from disk with the same bytes and tag, and no original is opened")
   func restart() async throws {
     let fixture = DiskCacheFixture()
     let first = fixture.harness()
@@ -83,7 +83,7 @@ struct StoredFrameTests {
     #expect(stored.result.size == rendered.result.size && second.originals.opened == 0)
   }
 
-  @Test("what is damaged on disk is never served: the frame is made anew, and is the same")
+  @Test("a damaged stored frame is never served: the frame is rendered again with the same bytes")
   func damaged() async throws {
     let fixture = DiskCacheFixture()
     let first = fixture.harness()
@@ -102,7 +102,7 @@ struct StoredFrameTests {
     #expect(again.result.source == .original && again.bytes == rendered.bytes)
     let small = try #require(frames(await second.deliveries(asset, Self.request(300))).last)
     #expect(small.result.source == .original)
-    // What was found to be damaged is gone, and made anew by the next who comes.
+    // The damaged entries were removed, and the next request makes them again.
     await fixture.settle(second)
     _ = await second.deliveries(asset, Self.request(910))
     await fixture.settle(second)
@@ -110,7 +110,7 @@ struct StoredFrameTests {
     #expect(other.result.source == .derivative)
   }
 
-  @Test("frames of another epoch are not served, and derivatives have an epoch of their own")
+  @Test("frames of another epoch are not served, and derivatives have their own epoch")
   func epochs() async throws {
     let fixture = DiskCacheFixture()
     let first = fixture.harness()
@@ -130,7 +130,7 @@ struct StoredFrameTests {
     #expect(frames(await again.deliveries(asset, Self.request(310))).map(\.result.source) == [.original])
   }
 
-  @Test("a small frame is made of a derivative, without the original, and looks like it")
+  @Test("a small frame is made from a derivative, without the original, and looks like it")
   func ladder() async throws {
     let fixture = DiskCacheFixture()
     let harness = fixture.harness()
@@ -147,7 +147,7 @@ struct StoredFrameTests {
   }
 
   @Test(
-    "of a derivative nothing is made that it does not hold: larger frames, crops, and what is to be nearly lossless")
+    "larger frames, crops and nearly lossless frames are not made from a derivative")
   func beyondTheLadder() async throws {
     let fixture = DiskCacheFixture()
     let harness = fixture.harness()
@@ -162,14 +162,14 @@ struct StoredFrameTests {
     for request in requests {
       #expect(frames(await harness.deliveries(asset, request)).map(\.result.source) == [.original])
     }
-    // And for one who measures.
+    // Likewise with bypassed caches.
     #expect(
       frames(await harness.deliveries(asset, Self.request(300), bypassesCaches: true)).map(\.result.source) == [
         .original
       ])
   }
 
-  @Test("a derivative goes out as it is before a larger frame; where the quickest was asked for, it is all")
+  @Test("a derivative is sent unchanged as the degraded frame of a larger one, and is final for fastFormat")
   func degraded() async throws {
     let fixture = DiskCacheFixture()
     let harness = fixture.harness()
@@ -181,16 +181,16 @@ struct StoredFrameTests {
     #expect(both.map(\.result.size.width) == [667, 900])
     let fast = frames(await harness.deliveries(asset, Self.request(901, .fastFormat)))
     #expect(fast.map(\.result.isDegraded) == [true] && fast.first?.bytes == both.first?.bytes)
-    // The degraded frame shows what the final one will.
+    // The degraded frame shows the same as the final one.
     let square = Self.request(800, .opportunistic) { $0.contentMode = .aspectFill }
     let cropped = frames(await harness.deliveries(asset, square))
     #expect(cropped.allSatisfy { $0.result.size.width == $0.result.size.height } && cropped.count == 2)
-    // One that is ready at once is one frame.
+    // A final frame that is ready at once is the only frame.
     #expect(
       frames(await harness.deliveries(asset, Self.request(300, .opportunistic))).map(\.result.isDegraded) == [false])
   }
 
-  @Test("sizes that wait for the same original share one read and one decode, and say so in their tags")
+  @Test("jobs waiting for one original share one read and one decode, and their tags say so")
   func shared() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.photograph)
@@ -216,7 +216,7 @@ struct StoredFrameTests {
     for side in sides {
       let frame = try #require(shared[side])
       let alone = try #require(frames(await lone.deliveries(loneAsset, Self.request(side))).last)
-      // The same tag never stands for other bytes.
+      // Equal tags mean equal bytes.
       #expect((frame.derivation == alone.derivation) == (frame.bytes == alone.bytes), "\(side)")
       let (ours, reference) = (try #require(Pixels.decoded(frame.bytes)), try #require(Pixels.decoded(alone.bytes)))
       #expect((ours.pixels.meanDifference(from: reference.pixels) ?? 255) < 3, "\(side)")
@@ -224,7 +224,7 @@ struct StoredFrameTests {
     #expect(shared[700]?.derivation == .original && shared[100]?.derivation != .original)
   }
 
-  @Test("derivatives are made in the background, of the newest assets first, and not twice")
+  @Test("derivatives are made in the background, newest assets first, and only once")
   func background() async throws {
     let fixture = DiskCacheFixture()
     let harness = fixture.harness()

@@ -10,7 +10,7 @@ struct ThumbHashTests {
     case opaque, soft, clear
   }
 
-  /// A picture of whole numbers alone, so that any program in any language makes the same one.
+  /// A picture computed with integers only, so that any program in any language makes the same one.
   private static func picture(_ width: Int, _ height: Int, _ alpha: Alpha) -> [UInt8] {
     var state = UInt32(width * 1000 + height)
     return (0..<height).flatMap { y in
@@ -29,10 +29,10 @@ struct ThumbHashTests {
     }
   }
 
-  /// What two other implementations say of these pictures, and both the same: the author's in JavaScript
-  /// (github.com/evanw/thumbhash, js/thumbhash.js, by Node.js 20) and thumbhash-python 1.0.1 from PyPI.
+  /// The results of two other implementations, which agree: the author's in JavaScript (github.com/evanw/thumbhash,
+  /// js/thumbhash.js, in Node.js 20) and thumbhash-python 1.0.1 from PyPI.
   @Test(
-    "the bytes are those of the author's implementation",
+    "the hash equals that of the author's implementation",
     arguments: [
       (100, 75, .opaque, "4wYGXZJyd3dweIiWh4eHhnB1B/iY"), (75, 100, .opaque, "ItYFPRJ0d0CICIqnZ3Z5eHBlBMjK"),
       (100, 100, .opaque, "4gYGTxaDd3dCh3igeZdoeJaXB2hWcJoM"), (100, 25, .opaque, "3oUGUpJwd3eDh4d4cIYIp4c="),
@@ -64,7 +64,7 @@ struct ThumbHashTests {
   }
 
   @Test(
-    "read back it has the picture's shape, its average colour and its low frequencies", arguments: 1...6,
+    "the decoded hash has the picture's shape, average colour and low frequencies", arguments: 1...6,
     [(100, 67), (75, 100), (100, 100), (100, 42)])
   func landscape(_ seed: Int, _ size: (Int, Int)) throws {
     let scene = Self.opaque(Scene(seed: seed).pixels(width: size.0, height: size.1))
@@ -72,7 +72,7 @@ struct ThumbHashTests {
     #expect(hash.count <= 25)
     let picture = try #require(DecodedThumbHash(hash))
     #expect(!picture.hasAlpha && abs(picture.aspectRatio / (Double(size.0) / Double(size.1)) - 1) < 0.17)
-    // 64 steps of luminance and of each difference of colours.
+    // 64 steps for luminance and for each colour difference.
     #expect(zip(picture.average, scene.average).allSatisfy { abs(Double($0) - $1) < 9 })
     let (w, h) = (size.0 / 4, size.1 / 4)
     let psnr = try #require(picture.pixels(width: w, height: h).psnr(against: scene.averaged(width: w, height: h)))
@@ -80,7 +80,7 @@ struct ThumbHashTests {
   }
 
   @Test(
-    "a flat colour is that colour",
+    "a flat colour is decoded as that colour",
     arguments: [[0, 0, 0], [255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [200, 100, 50]] as [[UInt8]])
   func flat(_ color: [UInt8]) throws {
     let flat = Pixels(width: 40, height: 30, channels: 4, bytes: (0..<1200).flatMap { _ in color + [255] })
@@ -88,7 +88,7 @@ struct ThumbHashTests {
     #expect(zip(pixels.bytes, flat.averaged(width: 8, height: 6).bytes).allSatisfy { abs(Int($0) - Int($1)) <= 6 })
   }
 
-  @Test("what is clear stays clear, and does not colour the rest")
+  @Test("transparent parts stay transparent and do not colour the rest")
   func alpha() throws {
     let scene = Self.opaque(Scene(seed: 2).pixels(width: 80, height: 60)) { x, _ in x < 40 ? 255 : 0 }
     let picture = try #require(DecodedThumbHash(Self.hash(scene)))

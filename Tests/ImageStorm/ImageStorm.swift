@@ -1,5 +1,5 @@
-// Asks an image manager for everything at once, in a process of its own, and prints what was allocated at the most beside
-// what the manager may hold: for MemoryTests, which hold one against the other.
+// Sends an image manager many requests at once, in a process of its own, and prints the peak allocation and the
+// manager's limits, which MemoryTests compares.
 
 import AllocationCounter
 import Dispatch
@@ -9,29 +9,30 @@ import ImageService
 import Logging
 import PhotoFixtures
 import PhotoModel
+import Primitives
 import Synchronization
 import Telemetry
 
 @main
 enum ImageStorm {
-  /// Not on the main actor: what Dispatch calls must not be bound to it.
+  /// Not on the main actor, because Dispatch calls closures made here on other threads.
   nonisolated static func main() {
     Storm().run()
   }
 }
 
-/// Pictures of all kinds in memory, and a manager with little to hold them in.
+/// Pictures of all kinds in memory, and a manager with little memory.
 private final class Storm: Sendable {
   static let memoryBytes = 24 << 20
   static let cacheBytes = 4 << 20
-  /// Tasks, headers, tables of Little CMS and of libjpeg's that outlive a render: not pixels.
+  /// Tasks, headers, and tables of Little CMS and libjpeg that outlive a render: not pixels.
   static let bookkeepingBytes = 3 << 20
   static let requests = 400
   static let clients = 12
 
   private let files: [[UInt8]]
   private let assets: [Asset]
-  private let budget: MemoryBudget
+  private let budget: ByteBudget
   private let manager: ImageManager
 
   init() {
@@ -45,7 +46,7 @@ private final class Storm: Sendable {
     self.files = files
     assets = files.indices.map { Self.asset($0, files[$0]) }
     let quickWorkers = 2
-    budget = MemoryBudget(capacityBytes: Self.memoryBytes - quickWorkers * ImagePipeline.quickWorkerBytes)
+    budget = ByteBudget(capacityBytes: Self.memoryBytes - quickWorkers * ImagePipeline.quickWorkerBytes)
     let logger = Logger(label: "storm") { _ in SwiftLogNoOpLogHandler() }
     let pipeline = ImagePipeline(
       originals: OriginalStore { original throws(OriginalStoreError) in
@@ -73,8 +74,9 @@ private final class Storm: Sendable {
   }
 
   func run() {
-    // What is made once and kept is no part of what is looked at.
+    // Objects that are made once and kept are not counted.
     for asset in assets { _ = ask(asset, ImageRequest(targetSize: .size(PixelSize(width: 50, height: 50))), "warm") }
+    AllocationCounter.countProcess()
     let before = AllocationCounter.liveBytes
     AllocationCounter.resetPeak()
     let counts = Mutex<[String: Int]>([:])
@@ -105,12 +107,13 @@ private final class Storm: Sendable {
     return request
   }
 
-  /// Asks, holds each frame for as long as a client would read it, and leaves early now and then. How it ended.
+  /// Sends a request, holds each frame as long as a client would read it, and sometimes cancels early. Returns how it
+  /// ended.
   private func ask(_ asset: Asset, _ request: ImageRequest, _ name: String) -> String {
     let ended = DispatchSemaphore(value: 0)
     let frames = Mutex<(frames: [ImageFrame], end: String)>(([], ""))
-    let task = manager.requestImage(for: asset, request, ImageManager.RequestContext(requestID: name, owner: "storm")) {
-      delivery in
+    let context = ImageManager.RequestContext(requestID: name, owner: "storm")
+    let task = manager.requestImage(ResolvedRequest(request, for: asset), context) { delivery in
       frames.withLock { state in
         switch delivery {
         case .degraded(let frame): state.frames.append(frame)

@@ -16,7 +16,7 @@ struct DictionaryTests {
     dictionary((.xmp, xmpPacket(attributes, elements))).sections["XMP"] ?? [:]
   }
 
-  @Test("EXIF in either byte order: numbers, text, dates as written, what has no meaning", arguments: [false, true])
+  @Test("EXIF numbers, texts, dates and unknown tags are read in both byte orders", arguments: [false, true])
   func exif(isBigEndian: Bool) {
     var fixture = TIFFFixture(isBigEndian: isBigEndian)
     fixture.first = [
@@ -55,7 +55,7 @@ struct DictionaryTests {
       ])
   }
 
-  @Test("Apple's maker note by name")
+  @Test("entries of Apple's maker note have names")
   func apple() {
     let note = TIFFFixture.appleNote([(0x000B, .ascii("BURST")), (0x0021, .rationals([(3, 2)])), (0x7777, .signed(-1))])
     let fixture = TIFFFixture(first: [(0x010F, .ascii("Apple"))], exif: [(0x927C, .bytes(note))])
@@ -85,40 +85,41 @@ struct DictionaryTests {
   static let latin: [UInt8] = [0xD6, 0x6C]
   static let utf8: [UInt8] = Array("Öl".utf8)
   static let iptcCases: [IPTCCase] = [
-    IPTCCase("Latin 1, of which nothing is said", [(2, 105, latin)], ["Headline": .text("Öl")]),
-    IPTCCase("UTF-8, of which nothing is said", [(2, 105, utf8)], ["Headline": .text("Öl")]),
+    IPTCCase("undeclared Latin 1", [(2, 105, latin)], ["Headline": .text("Öl")]),
+    IPTCCase("undeclared UTF-8", [(2, 105, utf8)], ["Headline": .text("Öl")]),
     IPTCCase(
-      "UTF-8, and said so", [(1, 90, [0x1B, 0x25, 0x47]), (2, 105, utf8)],
+      "declared UTF-8", [(1, 90, [0x1B, 0x25, 0x47]), (2, 105, utf8)],
       ["CodedCharacterSet": .text("UTF-8"), "Headline": .text("Öl")]),
     IPTCCase(
-      "Latin 1, and said so, though it could be UTF-8", [(1, 90, [0x1B, 0x2E, 0x41]), (2, 105, utf8)],
+      "declared Latin 1 that is also valid UTF-8", [(1, 90, [0x1B, 0x2E, 0x41]), (2, 105, utf8)],
       ["CodedCharacterSet": .text("ISO 8859-1"), "Headline": .text("Ã\u{2013}l")]),
     IPTCCase("one keyword is an array", [(2, 25, utf8)], ["Keywords": .array([.text("Öl")])]),
-    IPTCCase("several", [(2, 25, [65]), (2, 25, [66])], ["Keywords": .array([.text("A"), .text("B")])]),
-    IPTCCase("what is there twice and the same", [(2, 5, [65]), (2, 5, [65])], ["ObjectName": .text("A")]),
+    IPTCCase("several keywords", [(2, 25, [65]), (2, 25, [66])], ["Keywords": .array([.text("A"), .text("B")])]),
+    IPTCCase("a repeated dataset with equal values", [(2, 5, [65]), (2, 5, [65])], ["ObjectName": .text("A")]),
     IPTCCase(
-      "what is there twice and differs", [(2, 5, [65]), (2, 5, [66])], ["ObjectName": .array([.text("A"), .text("B")])]),
+      "a repeated dataset with different values", [(2, 5, [65]), (2, 5, [66])],
+      ["ObjectName": .array([.text("A"), .text("B")])]),
     IPTCCase("a number", [(2, 0, [0, 4])], ["ApplicationRecordVersion": .integer(4)]),
     IPTCCase("a dataset without a name", [(2, 199, [65])], ["2:199": .text("A")]),
     IPTCCase("another record", [(7, 10, [1, 2, 3])], ["7:10": .bytes(3)]),
     IPTCCase(
-      "a length that has a length", [], ["Headline": .text("ABC")],
+      "an extended length", [], ["Headline": .text("ABC")],
       rest: [0x1C, 2, 105, 0x80, 4, 0, 0, 0, 3, 65, 66, 67]),
-    IPTCCase("padding behind it", [(2, 105, [65])], ["Headline": .text("A")], rest: [0, 0, 0]),
-    IPTCCase("one that is cut off", [(2, 105, [65])], ["Headline": .text("A")], rest: [0x1C, 2, 25, 0, 9, 65]),
+    IPTCCase("padding after the last dataset", [(2, 105, [65])], ["Headline": .text("A")], rest: [0, 0, 0]),
+    IPTCCase("a truncated dataset", [(2, 105, [65])], ["Headline": .text("A")], rest: [0x1C, 2, 25, 0, 9, 65]),
     IPTCCase(
       "a length of four billion", [(2, 105, [65])], ["Headline": .text("A")],
       rest: [0x1C, 2, 25, 0x80, 4, 255, 255, 255, 255]),
     IPTCCase(
-      "a length of a length that is too long", [(2, 105, [65])], ["Headline": .text("A")],
+      "an extended length of too many bytes", [(2, 105, [65])], ["Headline": .text("A")],
       rest: [0x1C, 2, 25, 0xFF, 255]),
   ]
 
-  @Test("IPTC datasets by name", arguments: iptcCases)
+  @Test("IPTC datasets have names", arguments: iptcCases)
   func iptc(_ example: IPTCCase) {
     let dictionary = Self.dictionary((.iptc, example.bytes))
     #expect(dictionary.sections["IPTC"] == example.expected)
-    // In two pieces it is the same.
+    // The result is the same if the block is in two pieces.
     for middle in 1..<example.bytes.count {
       let pieces = Self.dictionary((.iptc, Array(example.bytes[..<middle])), (.iptc, Array(example.bytes[middle...])))
       #expect(pieces.sections == dictionary.sections)
@@ -174,14 +175,14 @@ struct DictionaryTests {
       "<my:a rdf:parseType=\"Resource\"><rdf:value>v</rdf:value><my:q>w</my:q></my:a>",
       ["my:a": .object(["rdf:value": .text("v"), "my:q": .text("w")])]),
     XMPCase(
-      "a language of what is no alternative", "", "<my:a xml:lang=\"fr\">v</my:a>",
+      "a language outside of alternatives", "", "<my:a xml:lang=\"fr\">v</my:a>",
       ["my:a": .object(["rdf:value": .text("v"), "xml:lang": .text("fr")])]),
     XMPCase("an empty property", "", "<my:a/>", ["my:a": .text("")]),
     XMPCase(
-      "a known namespace by another prefix", "xmlns:p=\"http://ns.adobe.com/photoshop/1.0/\" p:Headline=\"h\"", "",
+      "a known namespace with another prefix", "xmlns:p=\"http://ns.adobe.com/photoshop/1.0/\" p:Headline=\"h\"", "",
       ["photoshop:Headline": .text("h")]),
     XMPCase(
-      "another namespace by a known prefix", "", "<dc:x xmlns:dc=\"http://example.com/2\">1</dc:x>",
+      "another namespace with a known prefix", "", "<dc:x xmlns:dc=\"http://example.com/2\">1</dc:x>",
       ["dc2:x": .text("1")]),
     XMPCase(
       "a second description", "",
@@ -189,7 +190,7 @@ struct DictionaryTests {
       ["xmp:Label": .text("L")]),
   ]
 
-  @Test("XMP's data model as JSON has it", arguments: xmpCases)
+  @Test("XMP values become JSON values", arguments: xmpCases)
   func xmp(_ example: XMPCase) {
     let dictionary = Self.dictionary((.xmp, xmpPacket(example.attributes, example.elements)))
     #expect(dictionary.sections["XMP"] == example.expected)
@@ -197,7 +198,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "entities are refused, and with them what would grow by them",
+    "XMP with a document type declaration is refused, so entities can't expand",
     arguments: [
       "<!DOCTYPE x [<!ENTITY a \"b\">]>", "<!DOCTYPE x SYSTEM \"file:///etc/passwd\">",
       "<!DOCTYPE x [<!ENTITY a SYSTEM \"file:///etc/passwd\">]>", "<!DOCTYPE x>",
@@ -205,15 +206,15 @@ struct DictionaryTests {
   func entities(_ declaration: String) {
     let dictionary = Self.dictionary((.xmp, Array(declaration.utf8) + xmpPacket("xmp:Label=\"L\"")))
     #expect(dictionary.sections["XMP"] == nil)
-    #expect(dictionary.incomplete == ["XMP: a document type declaration, which is refused"])
+    #expect(dictionary.incomplete == ["XMP: document type declarations are not allowed"])
   }
 
-  @Test("what is beyond a limit is left out by name")
+  @Test("metadata that exceeds a limit is left out and reported as incomplete")
   func limits() {
     let deep = String(repeating: "<my:a rdf:parseType=\"Resource\">", count: 200)
     let wide = String(repeating: "<my:a/>", count: 60_000)
     let long = "<my:a>" + String(repeating: "x", count: 70_000) + "</my:a>"
-    for (elements, word) in [(deep, "inside each other"), (wide, "elements and attributes")] {
+    for (elements, word) in [(deep, "nested elements"), (wide, "elements and attributes")] {
       let dictionary = Self.dictionary((.xmp, xmpPacket("xmp:Label=\"L\"", elements)))
       #expect(dictionary.incomplete.count == 1 && dictionary.incomplete[0].contains(word))
     }
@@ -223,7 +224,7 @@ struct DictionaryTests {
     #expect(damaged.incomplete.count == 1)
   }
 
-  @Test("an extended packet is read when it is whole, in whatever order its parts come")
+  @Test("an extended XMP packet is read if all its parts are present, in any order")
   func extended() {
     let guid = "0123456789ABCDEF0123456789ABCDEF"
     let packet = xmpPacket("xmlns:xmpNote=\"http://ns.adobe.com/xmp/note/\" xmpNote:HasExtendedXMP=\"\(guid)\"")
@@ -247,11 +248,11 @@ struct DictionaryTests {
       let dictionary = MetadataDictionary(
         [.init(.xmp, packet[...])] + parts.map { .init(.extendedXMP, $0[...]) }, includesLocations: true)
       #expect(dictionary.sections["XMP"] == nil)
-      #expect(dictionary.incomplete == ["XMP: the extended packet is not there whole"])
+      #expect(dictionary.incomplete == ["XMP: the extended packet is incomplete"])
     }
   }
 
-  @Test("ImageMagick's profiles in a PNG's text, and packets behind the pixels")
+  @Test("ImageMagick profiles in PNG text chunks, and XMP after the pixels, are read")
   func pngText() throws {
     func hexadecimal(_ bytes: [UInt8]) -> String {
       bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -276,7 +277,7 @@ struct DictionaryTests {
     #expect(metadata.sections["XMP"] == ["xmp:Label": .text("L")])
   }
 
-  @Test("TIFF, RAW and CR3 tell all of it, though their directories lie anywhere")
+  @Test("all metadata of TIFF, RAW and CR3 files is read, wherever their directories are")
   func gathered() throws {
     let details = TIFFPicture.Details {
       $0.hasLocation = true
@@ -295,7 +296,7 @@ struct DictionaryTests {
       #expect(sections["EXIF"]?["SubSecTimeOriginal"] == .text("25"))
       #expect(sections["GPS"]?["GPSLatitude"] == .number(33.5) && sections["GPS"]?["GPSAltitude"] == .number(12.5))
       let isGathered = sections["Image"]?["UniformTypeIdentifier"] != .text("com.sony.arw-raw-image")
-      // What only a reader of everything asks for.
+      // Only the full metadata contains it.
       if isGathered { #expect(sections["TIFF"]?["ImageWidth"] != nil) }
       let rest = try FileMetadata.read(
         from: MemoryByteSource(file), limits: CodecLimits(), includesLocations: false
@@ -304,7 +305,7 @@ struct DictionaryTests {
     }
   }
 
-  @Test("without places nothing tells one, however deep it stands")
+  @Test("without locations, metadata contains no location at any depth")
   func places() {
     var fixture = TIFFFixture(first: [(0x010F, .ascii("Maker")), (0xFFF0, .ascii("Berlin"))])
     fixture.gps = [(0x0001, .ascii("N")), (0x0002, .rationals([(47, 1), (30, 1), (36, 1)]))]

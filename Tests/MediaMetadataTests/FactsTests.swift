@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-@Suite("What the catalogue wants of metadata")
+@Suite("Metadata for the catalogue")
 struct FactsTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -52,9 +52,9 @@ struct FactsTests {
   }
 
   static let cases: [Case] = [
-    Case("nothing at all"),
-    Case("an EXIF block without any of it", exif: exif([(0x829A, .rationals([(1, 60)]))])),
-    Case("CustomRendered 1, as the standard has it", exif: exif([(0xA401, .short(1))])),
+    Case("no metadata"),
+    Case("an EXIF block without facts", exif: exif([(0x829A, .rationals([(1, 60)]))])),
+    Case("CustomRendered 1, the standard's own value", exif: exif([(0xA401, .short(1))])),
     Case("an iPhone's HDR", exif: exif([(0xA401, .short(3))])) { $0.subtypes = .photoHDR },
     Case("the original of an HDR", exif: exif([(0xA401, .short(4))])),
     Case("an iPhone's panorama", exif: exif([(0xA401, .short(6))])) { $0.subtypes = .photoPanorama },
@@ -90,7 +90,7 @@ struct FactsTests {
     ) { $0.rating = 2 },
     Case("a rating as an element", xmp: xmpPacket("", "<xmp:Rating> 5 </xmp:Rating>")) { $0.rating = 5 },
     Case("rejected", xmp: xmpPacket("xmp:Rating='-1'")) { $0.rating = -1 },
-    Case("a rating that is none", xmp: xmpPacket("xmp:Rating=\"17\"")),
+    Case("a rating out of range", xmp: xmpPacket("xmp:Rating=\"17\"")),
     Case("a rating of another namespace", xmp: xmpPacket("my:Rating=\"3\"")),
     Case("a photo sphere", xmp: xmpPacket("GPano:ProjectionType=\"equirectangular\"")) {
       $0.subtypes = .photoPanorama
@@ -101,16 +101,16 @@ struct FactsTests {
     Case("a viewer for panoramas", xmp: xmpPacket("GPano:UsePanoramaViewer=\"True\"")) { $0.subtypes = .photoPanorama },
     Case("no viewer for panoramas", xmp: xmpPacket("GPano:UsePanoramaViewer=\"False\"")),
     Case(
-      "the same by another prefix",
+      "a photo sphere with another namespace prefix",
       xmp: xmpPacket("xmlns:p=\"http://ns.google.com/photos/1.0/panorama/\" p:ProjectionType=\"equirectangular\"")
     ) { $0.subtypes = .photoPanorama },
     Case("a gain map's version", xmp: xmpPacket("hdrgm:Version=\"1.0\"")) { $0.subtypes = .photoHDR },
     Case("a gain map in the directory", xmp: directory("GainMap")) { $0.subtypes = .photoHDR },
-    Case("a directory without one", xmp: directory("Original")),
+    Case("a directory without a gain map", xmp: directory("Original")),
     Case("a motion photo in the directory", xmp: directory("MotionPhoto")) { $0.subtypes = .photoLive },
     Case("a motion photo", xmp: xmpPacket(google("MotionPhoto", "1"))) { $0.subtypes = .photoLive },
     Case("a micro video", xmp: xmpPacket(google("MicroVideo", "1"))) { $0.subtypes = .photoLive },
-    Case("a motion photo that lost its motion", xmp: xmpPacket(google("MotionPhoto", "0"))),
+    Case("a motion photo without its video", xmp: xmpPacket(google("MotionPhoto", "0"))),
     Case("Google's burst", xmp: xmpPacket(google("BurstID", "b-1"))) { $0.burstIdentifier = "b-1" },
     Case("Google's depth", xmp: xmpPacket("GDepth:Format=\"RangeInverse\"")) { $0.subtypes = .photoDepthEffect },
     Case("Apple's gain map", xmp: auxiliary("urn:com:apple:photo:2020:aux:hdrgainmap")) { $0.subtypes = .photoHDR },
@@ -125,12 +125,13 @@ struct FactsTests {
         "<exif:UserComment><rdf:Alt><rdf:li xml:lang=\"x-default\">Screenshot</rdf:li></rdf:Alt></exif:UserComment>")
     ) { $0.subtypes = .photoScreenshot },
     Case(
-      "all at once", xmp: xmpPacket("GPano:UsePanoramaViewer=\"true\" xmp:Rating=\"3\" hdrgm:Version=\"1\"")
+      "several facts in one packet",
+      xmp: xmpPacket("GPano:UsePanoramaViewer=\"true\" xmp:Rating=\"3\" hdrgm:Version=\"1\"")
     ) {
       $0.subtypes = [.photoPanorama, .photoHDR]
       $0.rating = 3
     },
-    Case("a packet cut off behind what matters", xmp: Array(xmpPacket("xmp:Rating=\"3\"").dropLast(60))) {
+    Case("a packet that is truncated after its facts", xmp: Array(xmpPacket("xmp:Rating=\"3\"").dropLast(60))) {
       $0.rating = 3
     },
     Case(
@@ -139,12 +140,12 @@ struct FactsTests {
     Case("no XML", xmp: Array("xmp:Rating=5".utf8)),
   ]
 
-  @Test("facts come out of EXIF, maker notes and XMP", arguments: cases)
+  @Test("facts are read from EXIF, maker notes and XMP", arguments: cases)
   func facts(_ example: Case) {
     #expect(MediaFacts(exifBlock: example.exif?[...], xmpPacket: example.xmp?[...]) == example.expected)
   }
 
-  @Test("no block that was cut off, anywhere, tells what it does not hold")
+  @Test("a truncated EXIF block gives no subtype that the whole block lacks")
   func cutOff() {
     for example in Self.cases {
       for count in 0..<(example.exif?.count ?? 0) {
@@ -154,7 +155,7 @@ struct FactsTests {
     }
   }
 
-  @Test("a header tells where blocks lie, whatever holds them")
+  @Test("an image header lists the metadata blocks of JPEG and PNG files")
   func blocks() throws {
     let scene = Pixels.orientationCard(width: 32, height: 24)
     let packet = xmpPacket("xmp:Rating=\"4\"")
@@ -189,7 +190,8 @@ struct FactsTests {
   }
 
   @Test(
-    "a gain map behind the picture makes it HDR, whether the index says so or its own packet", arguments: [true, false])
+    "a gain map after the picture makes it HDR, by the type in the index or by its XMP packet",
+    arguments: [true, false])
   func gainMap(isTyped: Bool) throws {
     let scene = Pixels.orientationCard(width: 32, height: 24)
     let packet = String(decoding: Self.auxiliary("urn:com:apple:photo:2020:aux:hdrgainmap"), as: UTF8.self)
@@ -202,7 +204,8 @@ struct FactsTests {
       #expect(header.previews.count == (expected.isEmpty ? 1 : 0))
     }
   }
-  @Test("a gain map's own packet is found after a segment of length 0, a stray byte and a fill byte")
+
+  @Test("the XMP packet of a gain map is found after a segment of length 0, a stray byte and a fill byte")
   func gainMapWithOddHeader() throws {
     let scene = Pixels.orientationCard(width: 32, height: 24)
     let packet = String(decoding: Self.auxiliary("urn:com:apple:photo:2020:aux:hdrgainmap"), as: UTF8.self)

@@ -1,4 +1,4 @@
-/// A TIFF block of a test's own: directories with whatever entries, in either byte order.
+/// A TIFF block for tests: directories with any entries, in either byte order.
 struct TIFFFixture {
   enum Value {
     case ascii(String)
@@ -15,7 +15,7 @@ struct TIFFFixture {
   var exif: [(Int, Value)] = []
   var gps: [(Int, Value)] = []
 
-  /// From the TIFF header on.
+  /// The block, beginning with its TIFF header.
   var bytes: [UInt8] {
     var entries = first
     if !exif.isEmpty { entries.append((0x8769, .long(0))) }
@@ -36,7 +36,7 @@ struct TIFFFixture {
     return block
   }
 
-  /// A note as iPhones write it: always big endian, offsets from its own first byte.
+  /// A maker note in the format of iPhones: always big endian, offsets relative to its first byte.
   static func appleNote(_ entries: [(Int, Value)]) -> [UInt8] {
     let fixture = TIFFFixture(isBigEndian: true)
     return Array("Apple iOS".utf8) + [0, 0, 1] + Array("MM".utf8) + fixture.directory(entries, at: 14)
@@ -81,7 +81,7 @@ struct TIFFFixture {
   }
 }
 
-/// A packet around properties: attributes of a description, and elements inside it.
+/// An XMP packet with one description: its attributes, and the elements inside it.
 func xmpPacket(_ attributes: String = "", _ elements: String = "") -> [UInt8] {
   Array(
     """

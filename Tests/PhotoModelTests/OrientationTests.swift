@@ -3,10 +3,10 @@ import Testing
 
 @Suite("Orientation")
 struct OrientationTests {
-  /// Where each stored corner of a 3x2 picture lies in the upright one, from the definition in the EXIF standard: the
-  /// upright place of stored pixel (0, 0).
+  /// The position of the stored pixel (0, 0) of a 3x2 picture in the upright picture, from the definition in the EXIF
+  /// standard.
   @Test(
-    "the stored first pixel is the corner that the name says",
+    "the first stored pixel is in the corner that the orientation names",
     arguments: [
       (Orientation.topLeft, 0, 0), (.topRight, 1, 0), (.bottomRight, 1, 1), (.bottomLeft, 0, 1),
       (.leftTop, 0, 0), (.rightTop, 1, 0), (.rightBottom, 1, 1), (.leftBottom, 0, 1),
@@ -18,7 +18,7 @@ struct OrientationTests {
     #expect(orientation.stored(corner, ofUpright: upright) == PixelRegion(x: 0, y: 0, width: 1, height: 1))
   }
 
-  @Test("a whole upright picture is a whole stored picture", arguments: Orientation.allCases)
+  @Test("the whole upright picture maps to the whole stored picture", arguments: Orientation.allCases)
   func whole(_ orientation: Orientation) {
     let stored = PixelSize(width: 40, height: 30)
     let upright = orientation.apply(to: stored)

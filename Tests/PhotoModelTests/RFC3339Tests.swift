@@ -1,11 +1,12 @@
 import Foundation
 import PhotoModel
+import Primitives
 import Testing
 
-@Suite("Dates of RFC 3339")
+@Suite("RFC 3339 dates")
 struct RFC3339Tests {
   @Test(
-    "are read and written",
+    "valid dates are parsed, and written in UTC",
     arguments: [
       ("1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"),
       ("2024-05-06T07:08:09Z", 1_714_979_289_000, "2024-05-06T07:08:09Z"),
@@ -25,7 +26,7 @@ struct RFC3339Tests {
   }
 
   @Test(
-    "are refused where they are wrong",
+    "each invalid date gives an error with the position of the fault",
     arguments: [
       ("", 0), ("2024", 4), ("24-05-06T07:08:09Z", 2), ("2024-00-06T07:08:09Z", 5), ("2024-13-06T07:08:09Z", 5),
       ("2024-04-31T07:08:09Z", 8),
@@ -41,8 +42,8 @@ struct RFC3339Tests {
     #expect(throws: MalformedRFC3339(position: position)) { try Timestamp(rfc3339: text) }
   }
 
-  /// Around each kind of century, and at both ends.
-  @Test("every day is the one after the day before", arguments: [0...9, 1595...1605, 1890...2110, 9990...9999])
+  /// Years around each kind of century, and both ends of the range.
+  @Test("consecutive days are 86,400 seconds apart", arguments: [0...9, 1595...1605, 1890...2110, 9990...9999])
   func everyDay(_ years: ClosedRange<Int>) throws {
     var milliseconds = try Timestamp(rfc3339: Self.padded(years.lowerBound, 4) + "-01-01T00:00:00Z").milliseconds
     for year in years {

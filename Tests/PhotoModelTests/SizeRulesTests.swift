@@ -79,7 +79,7 @@ struct SizeRulesTests {
       frame: (9, 9, 1, 1), is: (1, 1)),
   ]
 
-  @Test("the table", arguments: cases)
+  @Test("crop, scaled size and output rectangle of each case", arguments: cases)
   func table(_ row: Case) {
     let rules = SizeRules(row.request, upright: row.upright)
     #expect(rules.crop == row.frame)
@@ -87,7 +87,7 @@ struct SizeRulesTests {
     #expect(rules.outputRect == row.window)
   }
 
-  @Test("whatever is asked: inside the picture, never enlarged, never empty, and inside the target")
+  @Test("the output of random requests is inside the picture and the target, not enlarged and not empty")
   func properties() {
     var generator = Lehmer(seed: 42)
     for _ in 0..<20_000 {
@@ -110,7 +110,7 @@ struct SizeRulesTests {
   }
 }
 
-/// A small generator with a seed, so that a failure can be had again.
+/// A small generator with a seed, so that a failure can be reproduced.
 struct Lehmer {
   private var state: UInt64
 

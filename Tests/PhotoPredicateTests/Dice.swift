@@ -2,7 +2,7 @@ import Foundation
 import PhotoModel
 import PhotoPredicate
 
-/// Steele, Lea and Flood's generator: the same numbers in every run.
+/// SplitMix64 (Steele, Lea and Flood): the same numbers in every run.
 struct Dice: RandomNumberGenerator {
   var state: UInt64
 
@@ -23,14 +23,14 @@ struct Dice: RandomNumberGenerator {
   mutating func one<Element>(of elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// An object that is nothing but its properties.
+/// An object with only its properties.
 struct TestRow: PropertyRow {
   var values: [String: PropertyValue]
 
   func value(for key: PropertyKey) -> PropertyValue? { values[key.name] }
 }
 
-// Values that are worth comparing: few enough that random ones are often the same, or a part of each other.
+// Values to compare: so few that random ones are often equal, or parts of each other.
 extension Dice {
   static let strings = [
     "", "a", "A", "b", "ab", "AB", "aB", "abc", "b.jpg", "IMG_0001.JPG", "img_0001.jpg", "IMG_0001", "IMG_00", "%", "_",
@@ -133,12 +133,12 @@ extension Dice {
     return .relation(one(of: relations), literal(of: key.type))
   }
 
-  /// A value, or of an integer now and then one that lies between two.
+  /// A value; for an integer sometimes a number between two values.
   private mutating func literal(of type: PropertyType) -> PropertyValue {
     type == .integer && oneIn(4) ? .real(one(of: [0.5, -1.5, 4000.25])) : value(of: type)
   }
 
-  /// What strings may begin with, or a pattern.
+  /// A prefix of a value, or a pattern.
   private mutating func part() -> String {
     let wild = ["*", "?", "**", "*?", "\\", "\\*"]
     return (0...below(3)).map { _ in oneIn(2) ? one(of: wild) : one(of: Self.strings) }.joined()
@@ -146,7 +146,7 @@ extension Dice {
 }
 
 extension PredicateComparison {
-  /// Without what has no meaning: nil has no case.
+  /// Without the mask and the case option if compared with nil, which has neither.
   fileprivate var plain: PredicateComparison {
     if case .isNil = test { PredicateComparison(.init(subject.key), test) } else { self }
   }

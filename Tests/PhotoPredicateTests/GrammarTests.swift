@@ -2,12 +2,12 @@ import PhotoModel
 import PhotoPredicate
 import Testing
 
-@Suite("The language of predicates")
+@Suite("Predicate grammar")
 struct GrammarTests {
-  /// What is written, and what is understood, in the language's plainest form.
+  /// A predicate, and its printed normal form.
   static let goodForms: [(text: String, meaning: String)] = [
     ("TRUEPREDICATE", "TRUEPREDICATE"), ("falsepredicate", "FALSEPREDICATE"), ("(TRUEPREDICATE)", "TRUEPREDICATE"),
-    // Relations, and each way of writing them.
+    // Relations, in each spelling.
     ("pixelWidth = 5", "pixelWidth == 5"), ("pixelWidth == 5", "pixelWidth == 5"),
     ("pixelWidth != 5", "pixelWidth != 5"), ("pixelWidth <> 5", "pixelWidth != 5"),
     ("pixelWidth<5", "pixelWidth < 5"), ("pixelWidth <= 5", "pixelWidth <= 5"), ("pixelWidth =< 5", "pixelWidth <= 5"),
@@ -107,7 +107,7 @@ struct GrammarTests {
     ("\t\n pixelWidth\r==\u{B}5 \u{C}", "pixelWidth == 5"),
   ]
 
-  @Test("what is good is understood", arguments: goodForms)
+  @Test("each valid predicate is parsed to its meaning", arguments: goodForms)
   func good(_ text: String, _ meaning: String) throws {
     let predicate = try FetchPredicate(text, schema: .asset, principal: .local)
     #expect(Array("\(predicate)".utf8) == Array(meaning.utf8))
@@ -126,7 +126,7 @@ struct GrammarTests {
     ("estimatedAssetCount > 0 AND startDate < endDate", "estimatedAssetCount > 0 AND startDate < endDate"),
   ]
 
-  @Test("collections have keys of their own", arguments: collectionForms)
+  @Test("predicates on collections use the keys of collections", arguments: collectionForms)
   func collection(_ text: String, _ meaning: String) throws {
     #expect("\(try FetchPredicate(text, schema: .collection, principal: .anonymous))" == meaning)
   }
@@ -141,9 +141,9 @@ struct GrammarTests {
   static let bits = "one of photoPanorama, photoHDR"
   static let favorite = "true or false for isFavorite"
 
-  /// What is written, where it is wrong, how what was expected begins, and what was found.
+  /// A predicate, the offset of its error, the beginning of the expected text, and the found text.
   static let badForms: [(text: String, offset: Int, expected: String, found: String)] = [
-    // Too early an end.
+    // The text ends too early.
     ("", 0, "a comparison", ""), ("   ", 3, "a comparison", ""), ("pixelWidth", 10, integerOperators, ""),
     ("pixelWidth ==", 13, width, ""), ("pixelWidth == 5 AND", 19, "a comparison", ""), ("NOT", 3, "a comparison", ""),
     ("(pixelWidth == 5", 16, "AND, OR or )", ""),
@@ -153,7 +153,7 @@ struct GrammarTests {
     ("pixelWidth IN {1,", 17, width, ""),
     ("originalFilename LIKE[", 22, "c]", ""), ("originalFilename LIKE[c", 23, "]", ""), ("5 <", 3, "a key (", ""),
     ("isFavorite", 10, "==, != or IN", ""), ("5", 1, "==, !=, <, <=, > or >=", ""),
-    // Too much.
+    // Text after the end.
     ("pixelWidth == 5 6", 16, "AND, OR or the end", "6"), ("pixelWidth == 5)", 15, "AND, OR or the end", ")"),
     ("(pixelWidth == 5 6)", 17, "AND, OR or )", "6"), ("TRUEPREDICATE == 1", 14, "AND, OR or the end", "=="),
     ("pixelWidth == 5 == 6", 16, "AND, OR or the end", "=="),
@@ -173,7 +173,7 @@ struct GrammarTests {
     ("pixelWidth.x == 1", 10, integerOperators, "."),
     ("pixelWidth == 5; DROP TABLE asset", 15, "AND, OR or the end", ";"),
     ("title == 'a'", 0, "a key (", "title"),
-    // Operators that a type has not.
+    // Operators that do not apply to a type.
     ("isFavorite > 0", 11, "==, != or IN", ">"), ("isFavorite BETWEEN {0, 1}", 11, "==, != or IN", "BETWEEN"),
     ("0 < isFavorite", 2, "==, != or IN", "<"), ("pixelWidth LIKE '5'", 11, integerOperators, "LIKE"),
     ("creationDate BEGINSWITH '2024'", 13, operators, "BEGINSWITH"),
@@ -269,7 +269,7 @@ struct GrammarTests {
     ("originalFilename == 'a' \u{1F469}\u{200D}\u{1F469}", 24, "AND, OR or the end", "\u{1F469}"),
   ]
 
-  @Test("what is bad is refused where it is wrong, and says what was expected", arguments: badForms)
+  @Test("an invalid predicate gives an error with its offset, the expected and the found text", arguments: badForms)
   func bad(_ text: String, _ offset: Int, _ expected: String, _ found: String) {
     let error = #expect(throws: PredicateError.self) {
       try FetchPredicate(text, schema: .asset, principal: .local)
@@ -280,7 +280,7 @@ struct GrammarTests {
   }
 
   @Test(
-    "a key of places is none for who may not read them",
+    "a location key is an unknown key for a principal without the scope location",
     arguments: [
       ("latitude == 1", 0), ("1 == longitude", 5), ("isFavorite == 1 AND latitude != nil", 20),
       ("duration < latitude", 11),
@@ -299,7 +299,7 @@ struct GrammarTests {
     #expect(error?.expected.description.contains("itude") == false)
   }
 
-  @Test("an error reads as a sentence")
+  @Test("the description of an error is a sentence with offset, expectation and finding")
   func sentence() {
     let error = #expect(throws: PredicateError.self) {
       try FetchPredicate("isFavorite == maybe", schema: .asset, principal: .local)

@@ -2,9 +2,9 @@ import PhotoModel
 import PhotoPredicate
 import Testing
 
-@Suite("Predicates that are printed, sorted, limited or nonsense")
+@Suite("Predicate printing, limits, sort descriptors and normal forms")
 struct LanguageTests {
-  @Test("a predicate that is printed and read again is the same", arguments: 0..<10)
+  @Test("a printed predicate parses to the same predicate", arguments: 0..<10)
   func printed(_ seed: Int) throws {
     var dice = Dice(seed + 2000)
     for schema in [PropertySchema.asset, .collection] {
@@ -13,7 +13,7 @@ struct LanguageTests {
         let text = "\(predicate)"
         let read = try FetchPredicate(text, schema: schema, principal: .local)
         #expect(read == predicate, "\(text)")
-        // Strings that look the same are the same to Swift, and not to a predicate.
+        // Swift compares strings by canonical equivalence, predicates by code point.
         #expect(Array("\(read)".utf8) == Array(text.utf8))
       }
     }
@@ -31,14 +31,14 @@ struct LanguageTests {
     "%@", "$x", "\u{E9}", "\u{1F469}\u{200D}\u{1F469}", "\0", "\u{301}", "0x", "-", ".", ";", "#",
   ]
 
-  @Test("nonsense is an error that lies within the text, or has a meaning after all", arguments: 0..<20)
+  @Test("random text either parses or gives an error within the text", arguments: 0..<20)
   func nonsense(_ seed: Int) {
     var dice = Dice(seed + 3000)
     for _ in 0..<1000 {
       let separator = dice.oneIn(4) ? "" : " "
       var text = (0..<dice.below(24)).map { _ in dice.one(of: Self.words) }.joined(separator: separator)
       if dice.oneIn(3), !text.isEmpty {
-        // What was good, cut somewhere and put together anew.
+        // The beginning of a valid predicate before random words.
         let predicate = Array("\(dice.predicate(.asset))".unicodeScalars)
         var mixed = String.UnicodeScalarView(predicate.prefix(dice.below(predicate.count + 1)))
         mixed.append(contentsOf: text.unicodeScalars)
@@ -65,7 +65,7 @@ struct LanguageTests {
 
   // MARK: Limits
 
-  @Test("each limit is named by the error of what exceeds it")
+  @Test("the error for an exceeded limit names the limit")
   func limits() throws {
     var limits = PredicateLimits()
     limits.characters = 100
@@ -105,7 +105,7 @@ struct LanguageTests {
   // MARK: Sort descriptors
 
   @Test(
-    "sort descriptors",
+    "sort descriptors are parsed, and ties are broken by localIdentifier",
     arguments: [
       ("creationDate", "creationDate"), ("-creationDate,originalFilename", "-creationDate,originalFilename"),
       (" - creationDate , favorite ", "-creationDate,isFavorite"), ("mediaSubtypes,-hidden", "mediaSubtypes,-isHidden"),
@@ -122,7 +122,7 @@ struct LanguageTests {
   }
 
   @Test(
-    "bad sort descriptors are refused where they are wrong",
+    "each invalid sort descriptor gives an error with its offset",
     arguments: [
       ("", 0, "a key (", ""), ("-", 1, "a key (", ""), ("foo", 0, "a key (localIdentifier", "foo"),
       ("creationDate,", 13, "a key (", ""),
@@ -142,10 +142,10 @@ struct LanguageTests {
     #expect(error?.expected.description.hasPrefix(expected) == true, "\(error?.expected.description ?? "")")
   }
 
-  // MARK: What a planner reads
+  // MARK: Normal forms and requirements
 
   @Test(
-    "a normalised predicate says the same more plainly",
+    "normalising moves NOT inwards and removes constants",
     arguments: [
       ("NOT (isFavorite == 1 OR isHidden != 0)", "isFavorite == false AND isHidden == false"),
       ("NOT NOT isFavorite != 1", "isFavorite == false"), ("NOT pixelWidth < 5", "pixelWidth >= 5"),
@@ -167,7 +167,7 @@ struct LanguageTests {
   }
 
   @Test(
-    "what a key has to be can be asked",
+    "the required value or range of a key is derived from the predicate",
     arguments: [
       ("TRUEPREDICATE", nil, nil, nil), ("isFavorite == 1 OR fileSize > 5", nil, nil, nil),
       ("isFavorite == 1 AND fileSize > 5 AND fileSize <= 9", .boolean(true), 6, 9),
@@ -188,7 +188,7 @@ struct LanguageTests {
     #expect(range?.isEmpty == lower.flatMap { lower in upper.map { lower > $0 } })
   }
 
-  @Test("rows that fulfil a predicate fulfil what it is said to require", arguments: 0..<10)
+  @Test("rows that match a predicate also match its required values and ranges", arguments: 0..<10)
   func requirementsHold(_ seed: Int) {
     var dice = Dice(seed + 4000)
     let rows = (0..<50).map { dice.row(.asset, number: $0) }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Case folding")
 struct CaseFoldingTests {
   @Test(
-    "is simple: one character for one, in every language alike",
+    "case folding maps one character to one character, independent of language",
     arguments: [
       ("", ""), ("IMG_0001.JPG", "img_0001.jpg"), ("@AZ[`az{", "@az[`az{"),
       ("\u{C4}\u{D6}\u{DC}", "\u{E4}\u{F6}\u{FC}"),
@@ -25,9 +25,9 @@ struct CaseFoldingTests {
     #expect(Array(CaseFolding.folded(text).unicodeScalars) == Array(folded.unicodeScalars))
   }
 
-  /// Held against the runtime's own tables, where these say the same by definition, and knew the character when this one
-  /// was made.
-  @Test("of every character agrees with its lower and upper case")
+  /// Compared with the Unicode tables of the Swift runtime, for the characters of Unicode 15.0 and where both are equal
+  /// by definition.
+  @Test("case folding of every character agrees with its upper case")
   func everyCharacter() throws {
     var folding = 0
     for value in UInt32(1)...0x10FFFF {
@@ -37,10 +37,10 @@ struct CaseFoldingTests {
       #expect(folded.unicodeScalars.count == 1 && CaseFolding.folded(folded) == folded, "\(value)")
       if !folded.unicodeScalars.elementsEqual(text.unicodeScalars) {
         folding += 1
-        // That property is one of the decomposed character; U+1FBE decomposes to the iota that it folds to.
+        // The property belongs to the decomposed character; U+1FBE decomposes to the iota that it folds to.
         #expect(scalar.properties.changesWhenCaseFolded || value == 0x1FBE, "\(value)")
       }
-      // Those whose upper case is one character have its folding, save for the Turkish i.
+      // A character and its upper case, if that is one character, have the same folding, except for the Turkish i.
       let upper = scalar.properties.uppercaseMapping
       guard upper.unicodeScalars.count == 1, scalar != "\u{131}" else { continue }
       guard let upperAge = upper.unicodeScalars.first?.properties.age, upperAge <= (15, 0) else { continue }
@@ -50,10 +50,10 @@ struct CaseFoldingTests {
   }
 }
 
-@Suite("LIKE")
+@Suite("LIKE patterns")
 struct LikePatternTests {
   @Test(
-    "matches whole texts",
+    "a pattern matches the whole text",
     arguments: [
       ("", "", true), ("a", "", false), ("", "a", false), ("", "*", true), ("", "**", true), ("", "?", false),
       ("abc", "abc", true),
@@ -75,7 +75,7 @@ struct LikePatternTests {
     #expect(LikePattern.matches(text, pattern: pattern) == matches)
   }
 
-  /// By trying every way, which takes too long for anything but short texts.
+  /// Tries all possibilities. Exponential, so only for short texts.
   private func tried(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
     guard let first = pattern.first else { return text.isEmpty }
     let rest = pattern.dropFirst()
@@ -87,7 +87,7 @@ struct LikePatternTests {
     }
   }
 
-  @Test("agrees with trying every way", arguments: 0..<10)
+  @Test("matching agrees with a search of all possibilities", arguments: 0..<10)
   func random(_ seed: Int) {
     var dice = Dice(seed)
     for _ in 0..<2000 {
@@ -98,7 +98,7 @@ struct LikePatternTests {
     }
   }
 
-  @Test("takes the product of both lengths at worst", .timeLimit(.minutes(1)))
+  @Test("matching takes at most time proportional to the product of both lengths", .timeLimit(.minutes(1)))
   func worst() {
     let text = String(repeating: "a", count: 20_000)
     #expect(!LikePattern.matches(text, pattern: String(repeating: "*a", count: 32) + "*b"))

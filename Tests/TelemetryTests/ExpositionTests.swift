@@ -3,7 +3,7 @@ import Dispatch
 import Telemetry
 import Testing
 
-@Suite("Metrics as text")
+@Suite("Metrics exposition")
 struct ExpositionTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -18,9 +18,9 @@ struct ExpositionTests {
   }
 
   static let rows = [
-    Row("nothing", "") { _ in },
+    Row("an empty registry", "") { _ in },
     Row(
-      "a counter from the start and as it goes",
+      "counters, before and after the first increment",
       """
       # HELP a_total How many.
       # TYPE a_total counter
@@ -37,7 +37,7 @@ struct ExpositionTests {
       counter.increment(by: 4)
     },
     Row(
-      "names and labels in their order, whatever came first",
+      "names and labels are sorted, in any order of registration",
       """
       # HELP a_total A.
       # TYPE a_total counter
@@ -54,7 +54,7 @@ struct ExpositionTests {
       _ = registry.counter("a_total", "A.", ["kind": "x", "source": "z"])
     },
     Row(
-      "what has to be escaped, and only that",
+      "escaping of help texts and labels",
       #"""
       # HELP a A "quoted" \\ and a line\nend é.
       # TYPE a gauge
@@ -65,7 +65,7 @@ struct ExpositionTests {
       registry.gauge("a", "A \"quoted\" \\ and a line\nend é.", ["b": "\"quoted\" \\ and a line\nend é"]) { 1 }
     },
     Row(
-      "numbers",
+      "formats of numbers",
       """
       # HELP a A.
       # TYPE a gauge
@@ -84,7 +84,7 @@ struct ExpositionTests {
       for (i, value) in values.enumerated() { registry.gauge("a", "A.", ["b": "\(i)"]) { value } }
     },
     Row(
-      "what can't be told now is left out, and a metric of which nothing can be told too",
+      "a gauge without a value is left out, and so is a metric without samples",
       """
       # HELP b B.
       # TYPE b gauge
@@ -97,7 +97,7 @@ struct ExpositionTests {
       registry.gauge("b", "B.", ["c": "2"]) { 1 }
     },
     Row(
-      "a histogram: bounds belong to the buckets that they close, buckets add up, the infinite one is the count",
+      "a histogram: bounds are inclusive, buckets are cumulative, and the last one is the count",
       """
       # HELP a_seconds A.
       # TYPE a_seconds histogram
@@ -121,7 +121,7 @@ struct ExpositionTests {
       for nanoseconds in [1_000_000, 0, 500_000_000, 20_000_000_000] as [Int64] { x.recordNanoseconds(nanoseconds) }
     },
     Row(
-      "what a library counts by swift-metrics, by names that are no names here",
+      "metrics of libraries by swift-metrics, with invalid names replaced",
       """
       # TYPE _5_things counter
       _5_things 2.5
@@ -162,19 +162,19 @@ struct ExpositionTests {
       spread.record(2)
       spread.record(40)
       Gauge(label: "temperature", factory: registry).record(21.5)
-      // One name is one metric: this counts for nobody.
+      // A name belongs to one metric, so this counter is ignored.
       Counter(label: "temperature", factory: registry).increment()
     },
   ]
 
-  @Test("the text, byte for byte", arguments: rows)
+  @Test("each registry is written as exactly this text", arguments: rows)
   func text(_ row: Row) {
     let registry = MetricsRegistry()
     row.fill(registry)
     #expect(String(decoding: registry.exposition(), as: UTF8.self) == row.text)
   }
 
-  @Test("there are no more series than there may be; those there are go on")
+  @Test("at the limit of series new series are dropped, and existing ones still count")
   func limit() {
     let registry = MetricsRegistry(maximumSeries: 2)
     for i in 0..<5 {
@@ -184,7 +184,7 @@ struct ExpositionTests {
     #expect(text == "# TYPE a counter\na{i=\"0\"} 2\na{i=\"1\"} 2\n")
   }
 
-  @Test("nothing is lost where several count at once, and a reading meanwhile is a whole one")
+  @Test("no count is lost when several threads count, also while the text is written")
   func together() {
     let registry = MetricsRegistry()
     let counter = registry.counter("a_total", "A.")
@@ -212,7 +212,7 @@ struct ExpositionTests {
         """)
   }
 
-  @Test("what the image manager counts is there from the start, and goes up where it is told to")
+  @Test("all metrics of the image manager exist from the start with 0, and each event increments its own")
   func images() {
     let registry = MetricsRegistry()
     let metrics = ImageMetrics(registry)

@@ -1,6 +1,8 @@
 // `access.sqlite` in the data folder: tokens and signing keys. It is separate from the catalogue, so that restoring a
 // catalogue backup does not bring back revoked tokens. The file mode is 0600, because the file contains the signing
 // keys. Requests do not read it; they use `AccessRegistry`.
+//
+// The database queue of GRDB is the only owner of the connection: it runs every read and write on one serial queue.
 
 import Foundation
 import GRDB
@@ -14,7 +16,7 @@ package final class AccessDatabase: Sendable {
   private static let busySeconds: TimeInterval = 5
 
   package let path: String
-  let queue: DatabaseQueue
+  private let queue: DatabaseQueue
   let limits: AccessLimits
 
   /// Opens the database and creates it and its folder if needed. Like all other methods, it blocks while SQLite works.
@@ -49,12 +51,6 @@ package final class AccessDatabase: Sendable {
 
   func write<Value>(_ body: (Database) throws -> Value) throws(AccessError) -> Value {
     do { return try queue.write(body) } catch { throw AccessError(error, path: path) }
-  }
-
-  /// A number that changes when another connection has modified the database since this connection last read it
-  /// (https://www.sqlite.org/pragma.html#pragma_data_version).
-  func version() throws(AccessError) -> Int64 {
-    try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
   }
 
   /// Creates the file with mode 0600 before SQLite writes to it. SQLite gives the journal the mode of the database

@@ -1,4 +1,5 @@
 import Logging
+import Primitives
 import Synchronization
 
 #if canImport(Glibc)
@@ -63,13 +64,7 @@ package struct LogfmtHandler: LogHandler {
   private static func timestamp() -> String {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
-    var parts = tm()
-    gmtime_r(&now.tv_sec, &parts)
-    func padded(_ value: some BinaryInteger, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
-      + "T\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2)).\(padded(now.tv_nsec / 1_000_000, 3))Z"
+    return RFC3339.text(
+      millisecondsSince1970: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000, fraction: .always)
   }
 }

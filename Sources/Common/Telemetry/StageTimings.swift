@@ -1,3 +1,5 @@
+import Primitives
+
 /// The stages of rendering a frame, in order. The names are those of `Server-Timing`.
 package enum Stage: Int, Sendable, CaseIterable {
   case queue, read, decode, resize, encode
@@ -29,9 +31,7 @@ package struct StageTimings: Sendable, Equatable {
     Stage.allCases.compactMap { stage in
       let value = self[nanosecondsOf: stage]
       guard value > 0 else { return nil }
-      let microseconds = value / 1000
-      let fraction = String(microseconds % 1000)
-      return "\(stage.name);dur=\(microseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
+      return "\(stage.name);dur=\(value.nanosecondsAsMilliseconds)"
     }
     .joined(separator: ", ")
   }

@@ -6,6 +6,7 @@
 
 import Dispatch
 import HTTPCore
+import Primitives
 import Synchronization
 
 #if canImport(Glibc)
@@ -48,12 +49,10 @@ struct AccessLogBatch: Sendable {
   var byteCount: Int { bytes.count }
 
   /// - Parameters:
-  ///   - head: the request head; `nil` if the message was malformed.
-  ///   - stages: the `Server-Timing` value of the response.
-  mutating func append(
-    identifier: RequestIdentifier, arrived: Int64, duration: UInt64, head: RequestHead?, peer: String, status: Int,
-    bodyBytes: Int, wasAborted: Bool, stages: String?
-  ) {
+  ///   - duration: nanoseconds from the request's arrival to the last byte of its response.
+  ///   - wasAborted: the connection ended before the response was fully sent.
+  mutating func append(_ entry: AccessLogEntry, peer: String, duration: UInt64, wasAborted: Bool) {
+    let head = entry.head
     if bytes.capacity == 0 { bytes.reserveCapacity(Self.batchBytes + 4096) }
     let method = head?.method.name ?? "-"
     let start = bytes.count
@@ -77,10 +76,10 @@ struct AccessLogBatch: Sendable {
       bytes.append(contentsOf: (head.value(of: .xForwardedFor) ?? "").utf8.prefix(Self.maximumTextBytes))
     }
     let afterForwarded = mark()
-    if let stages { bytes.append(contentsOf: stages.utf8.prefix(Self.maximumTextBytes)) }
+    if let stages = entry.stages { bytes.append(contentsOf: stages.utf8.prefix(Self.maximumTextBytes)) }
     let numbers = AccessLogRecord.FixedFields(
-      identifier: (identifier.high, identifier.low), arrived: arrived, duration: duration, bodyBytes: UInt64(bodyBytes),
-      status: UInt16(status), wasAborted: wasAborted,
+      identifier: (entry.identifier.high, entry.identifier.low), arrived: entry.arrived, duration: duration,
+      bodyBytes: UInt64(entry.bodyBytes), status: UInt16(entry.status), wasAborted: wasAborted,
       methodBytes: UInt8(afterMethod - start - MemoryLayout<AccessLogRecord.FixedFields>.size),
       peerBytes: UInt8(afterPeer - afterMethod), targetBytes: UInt16(afterTarget - afterPeer),
       forwardedBytes: UInt16(afterForwarded - afterTarget), stagesBytes: UInt16(mark() - afterForwarded))
@@ -110,7 +109,9 @@ struct AccessLogBatch: Sendable {
       let target = text(numbers.targetBytes)
       let forwarded = text(numbers.forwardedBytes)
       let stages = text(numbers.stagesBytes)
-      add("time=\(Self.time(numbers.arrived)) level=info label=access msg=request id=")
+      add("time=")
+      RFC3339.append(millisecondsSince1970: numbers.arrived, to: &lines)
+      add(" level=info label=access msg=request id=")
       add("\(RequestIdentifier(high: numbers.identifier.0, low: numbers.identifier.1)) peer=")
       Self.add(peer, to: &lines)
       if !forwarded.isEmpty {
@@ -121,7 +122,8 @@ struct AccessLogBatch: Sendable {
       Self.add(method, to: &lines)
       add(" path=")
       Self.add(target, to: &lines)
-      add(" status=\(numbers.status) bytes=\(numbers.bodyBytes) milliseconds=\(Self.milliseconds(numbers.duration))")
+      add(" status=\(numbers.status) bytes=\(numbers.bodyBytes)")
+      add(" milliseconds=\(numbers.duration.nanosecondsAsMilliseconds)")
       if numbers.wasAborted { add(" aborted=true") }
       if !stages.isEmpty {
         add(" stages=")
@@ -150,16 +152,6 @@ struct AccessLogBatch: Sendable {
       }
     }
     lines.append(UInt8(ascii: "\""))
-  }
-
-  private static func milliseconds(_ nanoseconds: UInt64) -> String {
-    let microseconds = nanoseconds / 1000
-    let rest = String(microseconds % 1000)
-    return "\(microseconds / 1000).\(String(repeating: "0", count: 3 - rest.utf8.count))\(rest)"
-  }
-
-  private static func time(_ milliseconds: Int64) -> String {
-    RFC3339Time.string(millisecondsSince1970: milliseconds)
   }
 }
 

@@ -104,12 +104,10 @@ struct ConnectionMachine {
   /// The client may still be sending a message that was rejected.
   private var needsLinger = false
   private var requestCount = 0
-  /// When the send buffer became full, and how many bytes the client has taken since then.
-  private var blockedSince: UInt64?
-  private var bytesTakenSinceBlocked = 0
-  /// When the connection began to wait for the body, and how many bytes have arrived since then.
-  private var streamingSince: UInt64 = 0
-  private var bytesReceivedSinceStreaming = 0
+  /// What the client has taken since the send buffer became full; `nil` while it has room.
+  private var blockedSending: TransferProgress?
+  /// What has arrived since the connection began to wait for the streamed body.
+  private var bodyReceiving = TransferProgress(began: 0)
 
   init(limits: ServerLimits, now: UInt64) {
     self.limits = limits
@@ -146,14 +144,13 @@ struct ConnectionMachine {
 
     case (.bodyPaused, .bodyReadRequested):
       phase = .streamingBody
-      streamingSince = now
-      bytesReceivedSinceStreaming = 0
+      bodyReceiving = TransferProgress(began: now)
       waitForBody(now: now)
     case (.streamingBody, .bodyWindowFull):
       phase = .bodyPaused
       deadline = .max
     case (.streamingBody, .bodyReceived(let count)):
-      bytesReceivedSinceStreaming += count
+      bodyReceiving.add(count)
       waitForBody(now: now)
     case (.streamingBody, .bodyEnded): beginResponding()
     case (.streamingBody, .bodyFailed): abandonBody()
@@ -189,10 +186,7 @@ struct ConnectionMachine {
       sent(count, all: all, now: now)
       if all { return responseSent(now: now) }
     case (.responding, .writeBlocked), (.sending, .writeBlocked):
-      if blockedSince == nil {
-        blockedSince = now
-        bytesTakenSinceBlocked = 0
-      }
+      if blockedSending == nil { blockedSending = TransferProgress(began: now) }
       waitForReader(now: now)
 
     case (.idle, .drainRequested):
@@ -248,7 +242,7 @@ struct ConnectionMachine {
     phase = .responding
     hasBegunResponse = false
     deadline = .max
-    blockedSince = nil
+    blockedSending = nil
   }
 
   private mutating func responseSent(now: UInt64) -> Action {
@@ -265,30 +259,24 @@ struct ConnectionMachine {
 
   private mutating func sent(_ count: Int, all: Bool, now: UInt64) {
     if all {
-      blockedSince = nil
+      blockedSending = nil
       deadline = .max
-    } else if blockedSince != nil {
-      bytesTakenSinceBlocked += count
+    } else if blockedSending != nil {
+      blockedSending?.add(count)
       waitForReader(now: now)
     }
   }
 
-  /// A client must take at least one byte within the send timeout, and the configured minimum rate on average.
-  /// Otherwise a client that takes a byte now and then could hold a large response for days.
   private mutating func waitForReader(now: UInt64) {
-    deadline = now + limits.sendTimeout.nanoseconds
-    guard limits.minimumSendBytesPerSecond > 0, let blockedSince else { return }
-    let earned = UInt64(Double(bytesTakenSinceBlocked) / Double(limits.minimumSendBytesPerSecond) * 1e9)
-    deadline = min(deadline, blockedSince + limits.sendTimeout.nanoseconds + earned)
+    guard let blockedSending else { return }
+    deadline = blockedSending.deadline(
+      now: now, timeout: limits.sendTimeout, minimumBytesPerSecond: limits.minimumSendBytesPerSecond)
   }
 
-  /// A streamed body has no total time limit. At least one byte must arrive within the body timeout, and the configured
-  /// minimum rate must be met on average.
+  /// A streamed body has no total time limit.
   private mutating func waitForBody(now: UInt64) {
-    deadline = now + limits.bodyTimeout.nanoseconds
-    guard limits.minimumBodyBytesPerSecond > 0 else { return }
-    let earned = UInt64(Double(bytesReceivedSinceStreaming) / Double(limits.minimumBodyBytesPerSecond) * 1e9)
-    deadline = min(deadline, streamingSince + limits.bodyTimeout.nanoseconds + earned)
+    deadline = bodyReceiving.deadline(
+      now: now, timeout: limits.bodyTimeout, minimumBytesPerSecond: limits.minimumBodyBytesPerSecond)
   }
 
   private mutating func close() -> Action {
@@ -296,8 +284,4 @@ struct ConnectionMachine {
     deadline = .max
     return .close
   }
-}
-
-extension Duration {
-  var nanoseconds: UInt64 { UInt64(max(0, self / .nanoseconds(1))) }
 }

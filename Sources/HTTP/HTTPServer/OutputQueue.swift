@@ -1,6 +1,7 @@
 import CPhotodSystem
 import Collections
 import HTTPCore
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -13,7 +14,8 @@ struct OutputQueue {
     let bytes: [UInt8]
     /// Released when this piece, and so everything before it, is sent.
     var owner: (any MemoryOwner)?
-    /// The budget reservation of the bytes. Its deinit runs no foreign code, so it is released together with them.
+    /// The budget reservation of the bytes. Nothing observes this budget, so its deinit runs no foreign
+    /// code, and it is released together with them.
     var reservation: ByteBudget.Reservation?
   }
 
@@ -32,7 +34,7 @@ struct OutputQueue {
   mutating func append(_ piece: [UInt8], from offset: Int = 0, reservedBy reservation: ByteBudget.Reservation? = nil) {
     guard offset < piece.count else { return }
     if offset > 0 {
-      precondition(pieces.isEmpty, "only what is sent next can have been begun")
+      precondition(pieces.isEmpty, "only the first piece can be partly sent")
       sentOfFirst = offset
     }
     pieces.append(Piece(bytes: piece, reservation: reservation))

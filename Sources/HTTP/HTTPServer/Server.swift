@@ -6,6 +6,7 @@ import CPhotodSystem
 import Dispatch
 import HTTPCore
 import Logging
+import Primitives
 import Synchronization
 
 #if canImport(Glibc)
@@ -31,7 +32,9 @@ package final class Server: Sendable {
   private let accessLog: AccessLog?
   private let logger: Logger
   private let loops: [EventLoop]
+  /// Memory of the requests of all connections: a body is counted by its announced size before it arrives.
   private let requestBudget: ByteBudget
+  /// Memory of responses without an owner, until their last byte was handed to the kernel.
   private let responseBudget: ByteBudget
   private let state = Mutex(State())
   private let nextLoop = Atomic<Int>(0)
@@ -106,8 +109,8 @@ package final class Server: Sendable {
   package var statistics: ServerStatistics {
     var statistics = ServerStatistics()
     statistics.connections = state.withLock { $0.connectionCount }
-    statistics.requestBufferBytes = requestBudget.reservedBytes
-    statistics.responseBufferBytes = responseBudget.reservedBytes
+    statistics.requestBufferBytes = requestBudget.bytesInUse
+    statistics.responseBufferBytes = responseBudget.bytesInUse
     for loop in loops { loop.counters.add(to: &statistics) }
     return statistics
   }

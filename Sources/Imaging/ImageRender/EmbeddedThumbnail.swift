@@ -38,13 +38,13 @@ package struct EmbeddedThumbnail: Sendable {
   /// The best thumbnail for a request: the smallest that has the requested pixels, else the largest. `nil` if none
   /// shows this picture. Reads only headers.
   package static func best(
-    for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
+    for request: SizedRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
   ) -> EmbeddedThumbnail? {
     let candidates = ([picture.embeddedThumbnail].compactMap(\.self) + picture.previews)
       .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
       .sorted { $0.content.width < $1.content.width }
-    let rules = SizeRules(request, upright: picture.uprightSize)
-    let wanted = Double(picture.storedSize.width) * Double(rules.scaled.width) / Double(rules.crop.width)
+    let sizes = request.sizes(of: picture.uprightSize)
+    let wanted = Double(picture.storedSize.width) * Double(sizes.scaled.width) / Double(sizes.crop.width)
     guard let enough = candidates.firstIndex(where: { Double($0.content.width) >= wanted - 1 }) else {
       return candidates.last
     }
@@ -82,7 +82,7 @@ package struct EmbeddedThumbnail: Sendable {
   }
 
   /// Memory to reserve for a frame from this thumbnail; 0 if so little is needed that no reservation is necessary.
-  package func peakBytes(for request: ImageRequest, of picture: ImageHeader) -> Int {
+  package func peakBytes(for request: SizedRequest, of picture: ImageHeader) -> Int {
     peakBytes(picture) { plan($0, request, picture) }
   }
 
@@ -112,16 +112,16 @@ package struct EmbeddedThumbnail: Sendable {
   ///
   /// - Throws: ``CodecError``; also for damage that libjpeg would tolerate, because better sources exist.
   package func render(
-    for request: ImageRequest, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms? = nil,
+    for wanted: SizedRequest, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms? = nil,
     limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> RenderedImage? {
     let bytes = try read(source)
-    let plan = plan(header, request, picture)
+    let plan = plan(header, wanted, picture)
     let output = try color(
       plan, bytes, picture, in: source, transforms ?? ColorTransforms(capacityBytes: 0), limits)
     let serves =
-      bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft && request.format == .jpeg
-      && request.normalizedCropRect == nil
+      bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft
+      && wanted.request.format == .jpeg && wanted.request.normalizedCropRect == nil
     if serves, let unchangedBytes = unchangedBytes(bytes, output) {
       return RenderedImage(
         bytes: unchangedBytes, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false,
@@ -208,7 +208,7 @@ package struct EmbeddedThumbnail: Sendable {
     }
   }
 
-  private func plan(_ header: ImageHeader, _ request: ImageRequest, _ picture: ImageHeader) -> RenderPlan {
+  private func plan(_ header: ImageHeader, _ request: SizedRequest, _ picture: ImageHeader) -> RenderPlan {
     RenderPlanner().thumbnailPlan(header, content: bars > 0 ? content : nil, of: picture, request)
   }
 

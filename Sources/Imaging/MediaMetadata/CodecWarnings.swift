@@ -1,15 +1,15 @@
-/// What a C library complained of without giving up: for the log, never for a client.
+/// Warnings of a C library that went on anyway: for the log, never for a client.
 package struct CodecWarnings: Sendable, Hashable {
-  /// What a profile that is ignored is put down to, whoever found out.
+  /// The library named in warnings about ignored profiles, whichever code found the fault.
   package static let colorLibrary = "lcms2"
 
   /// `libjpeg`, `libpng`, `libexif` or `lcms2`.
   package let library: String
   package let count: Int
-  /// The first complaint, in the library's words.
+  /// The first warning, in the library's words.
   package let first: String
 
-  /// `nil`: there was none.
+  /// `nil` if `count` is 0.
   package init?(library: String, count: Int, first: String) {
     guard count > 0 else { return nil }
     self.library = library

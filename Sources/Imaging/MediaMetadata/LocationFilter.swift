@@ -1,11 +1,12 @@
-// What one who may not read places is not told: everything that says where a picture was taken or what place it shows, or where
-// its people live. The rule errs towards silence: what has no name here goes too, for it may be a place.
+// Removes what callers without the scope `location` may not see: everything that says where a picture was taken, which
+// place it shows, or where the people in it live. When in doubt it removes: an entry without a known name may be a
+// location.
 //
-// Free text stays as it is (titles, captions, keywords): nobody can say what a sentence gives away. Keywords that are coordinates
-// ("geo:lat=…") are none.
+// Free text is kept (titles, captions, keywords), because a program can't tell what a sentence reveals. Keywords that
+// are coordinates ("geo:lat=…") are removed.
 
 enum LocationFilter {
-  /// Of an EXIF block's sections: no GPS, and no entry whose meaning is unknown.
+  /// EXIF sections without GPS and without entries whose meaning is unknown.
   static func withoutLocations(exif sections: [String: [String: MetadataValue]]) -> [String: [String: MetadataValue]] {
     var sections = sections
     sections[EXIFDictionary.gpsSection] = nil
@@ -14,12 +15,12 @@ enum LocationFilter {
     }
   }
 
-  /// Of IPTC datasets: neither the places they name nor those without a name.
+  /// IPTC datasets without those that name a place and those without a name.
   static func withoutLocations(iptc datasets: [String: MetadataValue]) -> [String: MetadataValue] {
     filtered(datasets.filter { !iptcPlaces.contains($0.key) && !$0.key.contains(":") })
   }
 
-  /// Of XMP properties, and of structures inside them, whatever is called after a place.
+  /// XMP properties without those whose name contains a word for a place, also inside structures.
   static func withoutLocations(xmp properties: [String: MetadataValue]) -> [String: MetadataValue] {
     filtered(properties)
   }
@@ -37,7 +38,7 @@ enum LocationFilter {
     return kept
   }
 
-  /// `nil`: it is a coordinate itself.
+  /// `nil` if the value is a coordinate.
   private static func filtered(_ value: MetadataValue) -> MetadataValue? {
     switch value {
     case .text(let text): return text.lowercased().hasPrefix("geo:") ? nil : value
@@ -47,21 +48,21 @@ enum LocationFilter {
     }
   }
 
-  /// Whether a key, without its prefix, is called after a place in one of its words.
+  /// Whether a word of a key, without its prefix, means a place.
   static func isLocationKey(_ key: String) -> Bool {
     guard let prefixEnd = key.firstIndex(of: ":") else { return isLocationKey(local: Substring(key)) }
     return prefixes.contains(String(key[..<prefixEnd])) || isLocationKey(local: key[key.index(after: prefixEnd)...])
   }
 
   private static func isLocationKey(local name: Substring) -> Bool {
-    // An address by IPTC's and PLUS's abbreviations.
+    // Addresses, in the abbreviations of IPTC and PLUS.
     if name.hasPrefix("CiAdr") { return true }
     let whole = name.lowercased()
     if fragments.contains(where: whole.contains) { return true }
     return self.words(of: name).contains { words.contains($0) }
   }
 
-  /// `shotLocation` is shot and Location, `GPSLatitude` GPS and Latitude.
+  /// Splits at capitals: `shotLocation` into shot and Location, `GPSLatitude` into GPS and Latitude.
   private static func words(of name: Substring) -> [String] {
     var words: [String] = []
     var word = ""
@@ -80,7 +81,7 @@ enum LocationFilter {
     return words
   }
 
-  /// Namespaces of nothing but places, and of the cells of telephone networks.
+  /// Namespaces that contain only places, and the one for cells of telephone networks.
   private static let prefixes: Set<String> = ["geo", "georss", "dwc", "cell"]
 
   private static let fragments = [

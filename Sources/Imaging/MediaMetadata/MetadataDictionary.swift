@@ -1,13 +1,13 @@
-// The whole of a file's metadata by name, put together from its blocks: what the metadata resource answers.
+// All metadata of a file by name, assembled from its blocks, for the metadata resource.
 
-/// A file's metadata, a section for each kind of block: `EXIF`, `TIFF`, `GPS`, `Interoperability`, `Thumbnail` and `MakerApple` out
-/// of EXIF, `IPTC`, `XMP`. Sections that the file lacks are not there.
+/// A file's metadata, with a section for each kind of block: `EXIF`, `TIFF`, `GPS`, `Interoperability`, `Thumbnail` and
+/// `MakerApple` from EXIF, `IPTC`, `XMP`. Sections that the file lacks are absent.
 package struct MetadataDictionary: Sendable, Hashable {
   package private(set) var sections: [String: [String: MetadataValue]] = [:]
-  /// What is not here, whole or in part, and why: one line each, beginning with the section.
+  /// What is missing or truncated, and why: one line each, starting with the section.
   package private(set) var incomplete: [String] = []
 
-  /// A block out of a file.
+  /// A metadata block of a file.
   package struct Block: Sendable {
     package let kind: MetadataBlock.Kind
     package let bytes: ArraySlice<UInt8>
@@ -18,11 +18,13 @@ package struct MetadataDictionary: Sendable, Hashable {
     }
   }
 
-  /// Reads blocks. What is damaged is left out and said so; nothing fails. Takes time in proportion to the blocks' length.
+  /// Reads blocks. Never fails: damaged parts are omitted and listed in ``incomplete``. Takes time in proportion to the
+  /// blocks' length.
   ///
   /// - Parameters:
-  ///   - found: in the order of the file. Of EXIF and XMP the first counts; pieces of IPTC are put together.
-  ///   - includesLocations: false leaves out whatever tells where, by ``LocationFilter``.
+  ///   - found: the blocks, in the order of the file. The first EXIF block and the first XMP packet count; pieces of
+  ///     IPTC are joined.
+  ///   - includesLocations: `false` omits everything that reveals a location, by ``LocationFilter``.
   package init(_ found: [Block], includesLocations: Bool) {
     let blocks = found.compactMap { unpacked($0) }
     if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesLocations) }
@@ -34,7 +36,7 @@ package struct MetadataDictionary: Sendable, Hashable {
     sections = sections.filter { !$0.value.isEmpty }
   }
 
-  /// The block inside one that is only a wrapping.
+  /// Unwraps a block that contains another one.
   private mutating func unpacked(_ block: Block) -> Block? {
     switch block.kind {
     case .exif, .xmp, .extendedXMP, .iptc, .multiPicture: return block
@@ -42,7 +44,7 @@ package struct MetadataDictionary: Sendable, Hashable {
     case .deflatedXMP, .deflatedRawProfile:
       guard let bytes = RawProfile.inflated(block.bytes, limit: MetadataLimits.packetBytes) else {
         incomplete.append(
-          "\(block.kind.rawValue): damaged, or more than \(MetadataLimits.packetBytes) bytes when it is inflated")
+          "\(block.kind.rawValue): damaged, or more than \(MetadataLimits.packetBytes) bytes when decompressed")
         return nil
       }
       return block.kind == .deflatedXMP ? Block(.xmp, bytes[...]) : RawProfile.block(bytes[...])
@@ -53,7 +55,7 @@ package struct MetadataDictionary: Sendable, Hashable {
     let exif = EXIFDictionary(block)
     if let warnings = exif.warnings { incomplete.append("EXIF: \(warnings.first)") }
     if block.count > EXIFSummary.maximumBytes {
-      incomplete.append("EXIF: what lies beyond \(EXIFSummary.maximumBytes) bytes of the block's \(block.count)")
+      incomplete.append("EXIF: only \(EXIFSummary.maximumBytes) bytes of the block's \(block.count) were read")
     }
     let sections = includesLocations ? exif.sections : LocationFilter.withoutLocations(exif: exif.sections)
     self.sections.merge(sections) { first, _ in first }
@@ -73,7 +75,7 @@ package struct MetadataDictionary: Sendable, Hashable {
       if let packet = XMPPacket.joined(parts, guid: guid) {
         properties.merge(read(packet)) { first, _ in first }
       } else {
-        incomplete.append("XMP: the extended packet is not there whole")
+        incomplete.append("XMP: the extended packet is incomplete")
       }
     }
     sections["XMP"] = includesLocations ? properties : LocationFilter.withoutLocations(xmp: properties)

@@ -1,6 +1,7 @@
-/// Text out of metadata: no two programs agree on its encoding, and most don't say.
+/// Decodes text in metadata. Programs use different encodings, and most don't declare theirs.
 enum MetadataText {
-  /// Up to the first NUL, without white space at the end: UTF-8 where it is that, else Windows-1252, which has ISO 8859-1 in it.
+  /// The text up to the first NUL, without white space at the end: UTF-8 if it is valid, else Windows-1252, which
+  /// includes ISO 8859-1.
   static func decoded(_ bytes: some Collection<UInt8>) -> String {
     let raw = bytes.prefix { $0 != 0 }
     return trimmed(String(validating: raw, as: UTF8.self) ?? latin(raw))
@@ -35,7 +36,7 @@ enum MetadataText {
     return String(rest)
   }
 
-  /// 0x80 to 0x9F; the five that are not assigned stay control characters.
+  /// 0x80 to 0x9F; the five unassigned ones stay control characters.
   private static let windows1252: [Unicode.Scalar] = Array(
     ("\u{20AC}\u{81}\u{201A}\u{192}\u{201E}\u{2026}\u{2020}\u{2021}\u{2C6}\u{2030}\u{160}\u{2039}\u{152}\u{8D}\u{17D}\u{8F}"
       + "\u{90}\u{2018}\u{2019}\u{201C}\u{201D}\u{2022}\u{2013}\u{2014}\u{2DC}\u{2122}\u{161}\u{203A}\u{153}\u{9D}\u{17E}\u{178}")

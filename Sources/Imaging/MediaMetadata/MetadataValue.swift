@@ -1,6 +1,6 @@
-/// What a metadata entry holds, as JSON can say it.
+/// The value of a metadata entry, in JSON's types.
 package enum MetadataValue: Sendable, Hashable {
-  /// An entry that is there and says nothing: a rational over zero.
+  /// An entry without a value, such as a rational with denominator zero.
   case null
   case boolean(Bool)
   case integer(Int)
@@ -10,16 +10,16 @@ package enum MetadataValue: Sendable, Hashable {
   case array([MetadataValue])
   case object([String: MetadataValue])
 
-  /// In place of bytes that mean nothing to a reader: how many they are.
+  /// Stands for bytes without a readable meaning: their count.
   package static func bytes(_ count: Int) -> MetadataValue { .object(["length": .integer(count)]) }
 
-  /// `nil` and what is no number become ``null``.
+  /// `nil`, infinities and NaN become ``null``.
   static func decimal(_ value: Double?) -> MetadataValue {
     guard let value, value.isFinite else { return .null }
     return .number(value)
   }
 
-  /// One value alone, several as an array.
+  /// A single value as it is, several as an array.
   static func list(_ values: [MetadataValue]) -> MetadataValue {
     values.count == 1 ? values[0] : .array(values)
   }

@@ -1,13 +1,14 @@
-// What PNG has no chunk for, or had none, in its text chunks: packets and profiles that are deflated, or in hexadecimal digits.
+// Metadata in PNG text chunks: XMP packets that are compressed, and profiles that ImageMagick writes as hexadecimal
+// digits because PNG has no chunk for them.
 
 import CZlib
 
 package enum RawProfile {
-  /// What ImageMagick's keywords begin with; the profile's name follows.
+  /// The prefix of ImageMagick's keywords; the profile's name follows.
   package static let keyword: [UInt8] = Array("Raw profile type ".utf8)
 
-  /// The block that is inside: a line feed, its name, its length in decimal digits, and it in hexadecimal ones, white space in
-  /// between.
+  /// Returns the metadata block in a text: a line feed, the profile's name, its length in decimal digits, and its bytes
+  /// in hexadecimal digits, separated by white space.
   static func block(_ text: ArraySlice<UInt8>) -> MetadataDictionary.Block? {
     let lines = text.split(maxSplits: 2) { $0 == 0x0A }
     guard lines.count == 3, let length = Int(String(decoding: lines[1].drop { $0 <= 0x20 }, as: UTF8.self)),
@@ -21,7 +22,7 @@ package enum RawProfile {
       return TIFFBlock(bytes[...]) == nil ? nil : .init(.exif, bytes[...])
     case "xmp": return .init(.xmp, bytes[...])
     case "iptc":
-      // As Photoshop keeps it, or the datasets themselves.
+      // Photoshop's image resources, or the IPTC datasets without them.
       var resources = ImageResources()
       resources.take(bytes[...], at: 0)
       guard let place = resources.blocks.first?.range else {
@@ -32,7 +33,7 @@ package enum RawProfile {
     }
   }
 
-  /// What a zlib stream (RFC 1950) holds; `nil` where it is damaged, or longer than the limit.
+  /// Decompresses a zlib stream (RFC 1950); `nil` if it is damaged or its content is longer than the limit.
   static func inflated(_ stream: ArraySlice<UInt8>, limit: Int) -> [UInt8]? {
     var output: [UInt8] = []
     var capacity = min(limit, max(4096, stream.count * 4))

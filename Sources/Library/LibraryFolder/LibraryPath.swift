@@ -5,12 +5,19 @@ package enum LibraryPath {
     Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
   }
 
+  /// The last component.
   package static func name(of path: [UInt8]) -> [UInt8] {
     Array(path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
   }
 
+  /// The path of a name in a folder.
   package static func join(_ folder: [UInt8], _ name: [UInt8]) -> [UInt8] {
     folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
+  }
+
+  /// Whether a path lies below a folder, at any depth. The root is the empty path.
+  package static func isPath(_ path: [UInt8], below folder: [UInt8]) -> Bool {
+    folder.isEmpty || path.starts(with: folder + [UInt8(ascii: "/")])
   }
 
   /// A variant of a name that is taken: with -2, -3 and so on before the extension, within the maximum length.

@@ -23,7 +23,7 @@ package final class DiskStore: Sendable {
   /// Maximum bytes of all entries on disk.
   package let capacityBytes: Int64
 
-  /// Opens a cache folder, and creates it if it is missing. Takes milliseconds whatever the size of the cache; old
+  /// Opens a cache folder, and creates it if it is missing. Takes milliseconds for a cache of any size; old
   /// entries are removed later on the store's own queue.
   ///
   /// Never fails. If the folder is unusable, the next `store` after `limits.retryDelay` tries again. If another store

@@ -2,22 +2,16 @@
 // and then the final frame.
 //
 //     request -> FrameCache, FrameStore: the final frame at once, if it is cached
-//             -> JobTable: joins a job that renders the same frame, or starts a new job
-//     job     -> quick lane, openAndPlan: a derivative if it is good enough; else open, read the header,
-//                plan, send a preview
-//             -> render lane, with memory for the plan: a degraded frame if none was delivered yet,
-//                then the final frame
-//             -> caches -> waiting tasks
+//             -> ImagePipeline: joins a job that renders the same frame, or starts a new job
+//                -> caches -> waiting tasks
 //
 // This file starts, cancels, lists and times out tasks. It does no image work: the steps of a job are in ImagePipeline.
 
 import PhotoModel
 
 package final class ImageManager: Sendable {
-  /// How many jobs may wait, how long a task may take, and how many ended requests are remembered.
+  /// How long a task may take, and how many ended requests are remembered.
   package struct Limits: Sendable {
-    /// Maximum number of jobs whose render has not begun; further jobs are refused.
-    package var waitingJobs = 1024
     /// Maximum duration of a task.
     package var deadline = Duration.seconds(60)
     /// Maximum number of ended requests that can still be queried.
@@ -27,7 +21,6 @@ package final class ImageManager: Sendable {
   }
 
   let pipeline: ImagePipeline
-  let jobs: JobTable
   private let requests: RequestRegistry
   private let deadline: Duration
   let now: @Sendable () -> ContinuousClock.Instant
@@ -35,7 +28,6 @@ package final class ImageManager: Sendable {
   /// - Parameter pipeline: does the work of jobs. The manager uses the pipeline's clock.
   package init(_ pipeline: ImagePipeline, limits: Limits = Limits()) {
     self.pipeline = pipeline
-    jobs = JobTable(maximumWaiting: limits.waitingJobs)
     requests = RequestRegistry(maximumRemembered: limits.retainedRequests)
     deadline = limits.deadline
     now = pipeline.now
@@ -65,10 +57,9 @@ package final class ImageManager: Sendable {
   ///
   /// Blocks while one file is read: never call it on a connection's queue.
   package func requestImage(
-    for asset: Asset, _ request: ImageRequest, _ context: RequestContext,
-    deliver: @escaping @Sendable (ImageDelivery) -> Void
+    _ wanted: ResolvedRequest, _ context: RequestContext, deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
-    let task = ImageTask(context, asset: asset, request: request, created: now()) {
+    let task = ImageTask(context, wanted, created: now()) {
       [requests, now, metrics = pipeline.metrics] task, delivery in
       if case .failed(let error) = delivery { metrics.failed(error) }
       requests.record(delivery, to: task, at: now())
@@ -78,21 +69,12 @@ package final class ImageManager: Sendable {
       task.finish(.failed(.requestIDInUse))
       return task
     }
-    if let frame = context.bypassesCaches ? nil : cachedFrame(task.key.rendition) {
+    if let frame = context.bypassesCaches ? nil : cachedFrame(wanted.key) {
       pipeline.metrics.delivered(frame)
       task.finish(.final(frame))
       return task
     }
-    switch jobs.join(task) {
-    case .queueFull: task.finish(.failed(.queueFull))
-    case .newJob(let job):
-      pipeline.metrics.jobBegan()
-      pipeline.submit(job, in: jobs)
-    case .existingJob(let job, let degraded, let needsPreview):
-      pipeline.metrics.taskCoalesced()
-      pipeline.taskJoined(job, in: jobs, needsPreview: needsPreview)
-      if let degraded, task.receive(degraded: degraded) { leave(task) }
-    }
+    pipeline.start(task)
     return task
   }
 
@@ -108,9 +90,8 @@ package final class ImageManager: Sendable {
   package func isInMemory(_ key: RenditionKey) -> Bool { pipeline.cache.memory.peekFrame(for: key) != nil }
 
   /// How the frame of a request would be made if it were requested now.
-  package func expectedDerivation(of asset: Asset, _ request: ImageRequest) -> Derivation {
-    let key = RenditionKey(asset, request)
-    return pipeline.cache.frame(for: key)?.derivation ?? pipeline.expectedDerivation(of: asset, request)
+  package func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
+    cachedFrame(wanted.key)?.derivation ?? pipeline.quickFrames.expectedDerivation(of: wanted)
   }
 
   /// Cancels a task. Work that no other task waits for stops soon.
@@ -134,7 +115,7 @@ package final class ImageManager: Sendable {
   package func activeRequests(owner: String?) -> [RequestState] {
     requests.all(owner: owner, at: now()).map { state, key in
       var state = state
-      state.stage = jobs.stage(key)
+      state.stage = pipeline.jobs.stage(key)
       return state
     }
   }
@@ -144,7 +125,7 @@ package final class ImageManager: Sendable {
     requests.request(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners, at: now()).map {
       state, key in
       var state = state
-      state.stage = key.flatMap(jobs.stage)
+      state.stage = key.flatMap(pipeline.jobs.stage)
       return state
     }
   }
@@ -158,16 +139,12 @@ package final class ImageManager: Sendable {
   package func trimFrames() { pipeline.cache.memory.trim() }
 
   /// Number of jobs whose render has not begun.
-  package var waitingJobCount: Int { jobs.waitingCount }
+  package var waitingJobCount: Int { pipeline.jobs.waitingCount }
 
   /// Ends a task with an error. Returns whether this stopped a render that had begun.
   private func end(_ task: ImageTask, _ error: ImageServiceError) -> Bool {
-    let result = jobs.leave(task)
-    pipeline.taskLeft(result)
+    let hasStoppedRender = pipeline.leave(task)
     task.finish(.failed(error))
-    if case .cancelled(_, isRendering: true) = result { return true }
-    return false
+    return hasStoppedRender
   }
-
-  func leave(_ task: ImageTask) { pipeline.taskLeft(jobs.leave(task)) }
 }

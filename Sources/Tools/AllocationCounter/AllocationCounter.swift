@@ -1,19 +1,22 @@
 import CAllocationCounter
 
-/// What is allocated in this process, in bytes as the allocator sets them aside. For tests that hold renders to their price;
-/// whoever links it has all of its allocations counted.
+/// Counts the bytes that the allocator reserves in this process, for tests of render prices. It counts all allocations
+/// of a process that links it.
 package enum AllocationCounter {
-  /// Allocated and not freed yet, by all threads.
+  /// Begins to count for ``liveBytes`` and ``peakBytes``.
+  package static func countProcess() { photod_allocations_count_process() }
+
+  /// Allocated and not yet freed, by all threads, since ``countProcess()``. Negative if older memory was freed.
   package static var liveBytes: Int { photod_allocations_of_process().live }
 
-  /// The most that was live at a time, since the process began or since ``resetPeak()``.
+  /// The maximum of ``liveBytes`` since ``countProcess()`` or ``resetPeak()``.
   package static var peakBytes: Int { photod_allocations_of_process().peak }
 
-  /// Makes the peak what is live now. What other threads allocate meanwhile may or may not count.
+  /// Sets the peak to the current value. Allocations of other threads at the same moment may or may not count.
   package static func resetPeak() { photod_allocations_reset_process_peak() }
 
-  /// How much more than before was live at a time while `work` ran: of what this thread allocated alone, so that other
-  /// tests may run meanwhile. `work` does all that it does on this thread.
+  /// The peak of the additional bytes while `work` runs, counting only this thread, so that other tests may run at the
+  /// same time. `work` must stay on this thread.
   package static func peakBytesOnThisThread<Value>(during work: () throws -> Value) rethrows -> (Value, peakBytes: Int)
   {
     let before = photod_allocations_of_thread().live

@@ -1,4 +1,4 @@
-// malloc and its relatives, in place of glibc's own and by means of them: a program's definitions come before a library's
+// Replaces malloc and related functions of glibc and calls them: a program's definitions come before a library's
 // (ld.so(8)), and glibc calls its own through the same names (malloc(3), "replacing malloc").
 
 #define _GNU_SOURCE
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -19,12 +20,15 @@ void *__libc_pvalloc(size_t);
 void __libc_free(void *);
 
 static atomic_long process_live, process_peak;
-// Of the program itself, so that touching them allocates nothing.
+// Two cores that update the same counters at each allocation slow each other down, so a process asks for them.
+static atomic_bool counts_process;
+// Statically allocated thread-local storage, so that using it allocates nothing.
 static __thread __attribute__((tls_model("initial-exec"))) photod_allocations thread;
 
 static void count(long bytes) {
   thread.live += bytes;
   if (thread.live > thread.peak) thread.peak = thread.live;
+  if (!atomic_load_explicit(&counts_process, memory_order_relaxed)) return;
   const long live = atomic_fetch_add_explicit(&process_live, bytes, memory_order_relaxed) + bytes;
   long peak = atomic_load_explicit(&process_peak, memory_order_relaxed);
   while (live > peak &&
@@ -55,12 +59,12 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
 void *realloc(void *memory, size_t size) {
   const long before = memory ? (long)malloc_usable_size(memory) : 0;
   void *moved = __libc_realloc(memory, size);
-  // Where there is no memory for it, the old block stays; a size of 0 frees it.
+  // If there is no memory, the old block stays; a size of 0 frees it.
   if (!moved) {
     if (size == 0) count(-before);
     return NULL;
   }
-  // Both may be there while one is copied to the other: the height is counted, and then what is left.
+  // Both blocks may exist while one is copied to the other: the peak counts both, then the old one is subtracted.
   count((long)malloc_usable_size(moved));
   count(-before);
   return moved;
@@ -75,6 +79,10 @@ void free(void *memory) {
 photod_allocations photod_allocations_of_process(void) {
   return (photod_allocations){atomic_load_explicit(&process_live, memory_order_relaxed),
                               atomic_load_explicit(&process_peak, memory_order_relaxed)};
+}
+
+void photod_allocations_count_process(void) {
+  atomic_store_explicit(&counts_process, true, memory_order_relaxed);
 }
 
 void photod_allocations_reset_process_peak(void) {

@@ -25,7 +25,7 @@ static void install(j_common_ptr info, errors *errors) {
 
 static const int channels_of[] = {1, 3, 3, 4, 4};
 
-// Everything up to the first row. `scans` is read until the compression is over.
+// Sets up the compression, up to the first row. `scans` is read until the compression ends.
 static void begin(struct jpeg_compress_struct *info, uint32_t width, uint32_t height,
                   const fixture_jpeg_options *options, jpeg_scan_info scans[4]) {
   static const J_COLOR_SPACE in[] = {JCS_GRAYSCALE, JCS_RGB, JCS_RGB, JCS_CMYK, JCS_CMYK};
@@ -47,7 +47,7 @@ static void begin(struct jpeg_compress_struct *info, uint32_t width, uint32_t he
   }
   if (options->without_adobe_marker) info->write_Adobe_marker = FALSE;
   if (options->extended) {
-    // T.81 table B.4: baseline has tables 0 and 1 only. With optimize_coding libjpeg makes those that are named.
+    // T.81 table B.4: baseline has only tables 0 and 1. With optimize_coding libjpeg creates the named tables.
     info->optimize_coding = TRUE;
     for (int i = 1; i < info->num_components; i++) info->comp_info[i].dc_tbl_no = info->comp_info[i].ac_tbl_no = 3;
   }
@@ -107,7 +107,7 @@ uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t hei
   return bytes;
 }
 
-// Where in a tile a pixel of a picture lies that is the tile and its mirror images, side by side.
+// The position in the tile of a pixel of the picture that consists of the tile and its mirror images.
 static uint32_t mirrored(uint32_t at, uint32_t side) {
   return at / side % 2 == 0 ? at % side : side - 1 - at % side;
 }
@@ -210,7 +210,7 @@ bool fixture_jpeg_decodes(const uint8_t *bytes, size_t length, uint64_t maximum_
   facts->ycbcr = info.jpeg_color_space == JCS_YCbCr;
   facts->progressive = info.progressive_mode;
   facts->multiple_scans = jpeg_has_multiple_scans(&info);
-  // Two components, or five and more, are no colours.
+  // Two components, or five and more, have no defined colours.
   bool is_shown = info.jpeg_color_space != JCS_UNKNOWN &&
                   (uint64_t)info.image_width * info.image_height <= maximum_pixels;
   if (is_shown) {

@@ -105,7 +105,7 @@ uint8_t *fixture_profile_in_png(const uint8_t *bytes, size_t length, size_t *pro
 }
 
 uint8_t *fixture_decode_png(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels) {
-  // Not libpng's simplified interface: that takes 16 bits without a gAMA for linear light.
+  // Not libpng's simplified interface, which assumes linear light for 16 bits without a gAMA.
   input in = {bytes, length};
   uint8_t *volatile pixels = NULL;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);

@@ -3,7 +3,7 @@
 #include <jpeglib.h>
 #include <setjmp.h>
 
-// What the two ABIs of libjpeg-turbo call the size of a block once it is scaled.
+// The names of the scaled block size in the two ABIs of libjpeg-turbo.
 #if JPEG_LIB_VERSION >= 70
 #define SCALED_SIZE(component) ((component)->DCT_v_scaled_size)
 #define LEAST_SCALED_SIZE(info) ((info)->min_DCT_v_scaled_size)

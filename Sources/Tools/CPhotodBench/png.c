@@ -40,7 +40,7 @@ bool floor_decode_png(photod_codec_floor *floor, bool keep) {
   png_set_read_fn(png, &in, read_bytes);
   png_read_info(png, info);
   if (png_get_interlace_type(png, info) != PNG_INTERLACE_NONE || floor->options.planar) png_error(png, "no limit");
-  // A palette is looked up, and small samples are spread to bytes. 16 bits come as they are: to see them is the render's.
+  // Palettes are resolved, and small samples expanded to bytes. 16-bit samples are left to the render.
   png_set_expand(png);
   png_read_update_info(png, info);
   const uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);

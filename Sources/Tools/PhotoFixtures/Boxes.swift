@@ -1,4 +1,4 @@
-/// Boxes of ISO base media files (ISO/IEC 14496-12 §4.2), put together by hand.
+/// Builds boxes of ISO base media files (ISO/IEC 14496-12 §4.2).
 package enum Boxes {
   /// A box with a size of 32 bits.
   package static func box(_ type: String, _ content: [UInt8]...) -> [UInt8] {
@@ -32,7 +32,7 @@ package enum Boxes {
     box("ftyp", fourCC(major), number(0, 4), compatible.flatMap { fourCC($0) })
   }
 
-  /// Of an XMP packet in a box of its own (XMP specification part 3 §1.2.6).
+  /// The type of a box that contains an XMP packet (XMP specification part 3 §1.2.6).
   package static let xmpType: [UInt8] = [
     0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
   ]

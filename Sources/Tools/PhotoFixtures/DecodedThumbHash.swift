@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// A ThumbHash read back, by the description of the format (https://evanw.github.io/thumbhash, "Details") and, in what that
-/// leaves open (how much of each term is shown), as the author's own decoder does.
+/// Decodes a ThumbHash by the description of the format (https://evanw.github.io/thumbhash, "Details"). What that
+/// leaves open (how much of each term is shown) follows the author's own decoder.
 package struct DecodedThumbHash {
   /// Terms of one channel: `values[i]` belongs to `frequencies[i]`.
   private struct Channel {
@@ -13,11 +13,11 @@ package struct DecodedThumbHash {
   }
 
   package let hasAlpha: Bool
-  /// Width to height, nearly.
+  /// The approximate ratio of width to height.
   package let aspectRatio: Double
   private var l, p, q, a: Channel
 
-  /// `nil`: too short to be one.
+  /// `nil` if the hash is too short.
   package init?(_ hash: [UInt8]) {
     guard hash.count >= 6 else { return nil }
     let head = Int(hash[0]) | Int(hash[1]) << 8 | Int(hash[2]) << 16
@@ -43,7 +43,7 @@ package struct DecodedThumbHash {
       return true
     }
     let (lx, ly) = isLandscape ? (longer, max(3, shorter)) : (max(3, shorter), longer)
-    // Few steps make dull colours; the decoder makes up for it.
+    // Coarse quantisation dulls colours; the decoder compensates for it.
     guard read(&l, lx, ly, scale: Double(head >> 18 & 31) / 31),
       read(&p, 3, 3, scale: Double(rest >> 3 & 63) / 63 * 1.25),
       read(&q, 3, 3, scale: Double(rest >> 9 & 63) / 63 * 1.25)
@@ -82,7 +82,7 @@ package struct DecodedThumbHash {
 }
 
 extension Pixels {
-  /// The mean of every channel; of colours what is seen, where there is alpha.
+  /// The mean of each channel; colours are weighted by alpha.
   package var average: [Double] {
     var sums = [Double](repeating: 0, count: channels)
     var weights = 0.0

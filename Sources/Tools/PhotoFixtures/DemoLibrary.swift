@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A small library to look at: landscapes from several cameras, upright and turned, with dates and places, in folders.
+/// A small demo library: landscapes from several cameras, upright and turned, with dates and places, in folders.
 package enum DemoLibrary {
   private struct Shot {
     let path: String
@@ -43,7 +43,7 @@ package enum DemoLibrary {
       offset: "+00:00", place: (-33.9628, 18.4098), camera: camera),
   ]
 
-  /// Writes the library below a folder, which is made. Returns the paths, in their order.
+  /// Writes the library into a folder, which is created. Returns the paths in order.
   package static func write(to folder: String) throws -> [String] {
     var paths: [String] = []
     for (seed, shot) in shots.enumerated() {
@@ -75,13 +75,13 @@ package enum DemoLibrary {
       }
     }
     try save(PNGFile(.rgba(depth: 8)).encoded(rgba), "graphics/cut-out.png", below: folder)
-    // It has no date of its own; a photograph is to be the newest.
+    // The cut-out has no embedded date. An old file date keeps a photograph the newest asset.
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_640_995_200)], ofItemAtPath: folder + "/graphics/cut-out.png")
     return paths + ["graphics/cut-out.png"]
   }
 
-  /// 160x120 as cameras write it: the whole picture, with black bars where its shape is another.
+  /// A thumbnail of 160x120 as cameras write it: the whole picture, with black bars if its shape differs.
   package static func thumbnail(of stored: Pixels) -> [UInt8] {
     let isWide = stored.width >= stored.height
     let (width, height) = isWide ? (160, 120) : (120, 160)

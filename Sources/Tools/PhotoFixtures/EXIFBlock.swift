@@ -9,14 +9,14 @@ package struct EXIFBlock: Sendable {
   /// `+02:00`
   package var offsetTimeOriginal: String?
   package var subSecTimeOriginal: String?
-  /// 1 is sRGB, 65535 something else.
+  /// 1 is sRGB, 65535 is uncalibrated.
   package var colorSpace: Int?
   /// R98 is sRGB, R03 Adobe RGB.
   package var interoperabilityIndex: String?
   package var latitude: Double?
   package var longitude: Double?
   package var altitude: Double?
-  /// A whole JPEG.
+  /// A complete JPEG.
   package var thumbnail: [UInt8]?
 
   package init() {}
@@ -32,7 +32,7 @@ package struct EXIFBlock: Sendable {
   }
 
   package var bytes: [UInt8] {
-    // IFD0, EXIF IFD, interoperability IFD, GPS IFD and IFD1 one after the other, each followed by its larger values.
+    // IFD0, EXIF IFD, interoperability IFD, GPS IFD and IFD1, each followed by its larger values.
     var first: [(Int, Value)] = []
     if let make { first.append((0x010F, .ascii(make))) }
     if let model { first.append((0x0110, .ascii(model))) }

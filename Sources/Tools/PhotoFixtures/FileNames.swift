@@ -1,4 +1,4 @@
 import CPhotoFixtures
 
-/// Gives two files or folders each other's names, in one step.
+/// Exchanges the names of two files or folders atomically.
 package func exchangeNames(_ one: String, _ other: String) -> Bool { fixture_exchange_names(one, other) }

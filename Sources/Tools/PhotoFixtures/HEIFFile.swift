@@ -1,9 +1,9 @@
-/// A HEIF or AVIF file without pixels: what a reader of its header sees (ISO/IEC 23008-12).
+/// A HEIF or AVIF file without pixels: only what a header parser reads (ISO/IEC 23008-12).
 package struct HEIFFile: Sendable {
   package enum Transformation: Sendable {
     /// Quarter turns, anticlockwise.
     case rotation(Int)
-    /// 0 exchanges top and bottom, 1 left and right.
+    /// 0 swaps top and bottom, 1 left and right.
     case mirror(axis: Int)
     case crop(width: Int, height: Int)
   }
@@ -14,24 +14,24 @@ package struct HEIFFile: Sendable {
   package var width = 64
   package var height = 48
   package var transformations: [Transformation] = []
-  /// Auxiliary pictures, by what they are.
+  /// The types of auxiliary pictures.
   package var auxiliaries: [String] = []
-  /// From its TIFF header on.
+  /// The EXIF block from its TIFF header.
   package var exif: [UInt8]?
-  /// What stands between the length of what is skipped and the TIFF header.
+  /// The bytes between the length field and the TIFF header.
   package var exifPrefix: [UInt8] = []
   package var xmp: String?
-  /// A whole JPEG.
+  /// A complete JPEG.
   package var thumbnail: [UInt8]?
-  /// A grid of so many tiles.
+  /// Tiles of a grid; 0 for no grid.
   package var tiles = 0
-  /// The primary item has its size as a property.
+  /// Whether the primary item has its size as a property.
   package var hasSize = true
-  /// A tone map is derived from the primary item.
+  /// Whether a tone map is derived from the primary item.
   package var hasToneMap = false
-  /// Items lie inside the meta box.
+  /// Whether items lie inside the meta box.
   package var usesItemData = false
-  /// Item numbers and indexes as wide as they can be.
+  /// Whether item numbers and indexes use their largest width.
   package var isWide = false
 
   package init() {}
@@ -89,7 +89,7 @@ package struct HEIFFile: Sendable {
     items.insert(primary, at: items.count / 2)
 
     let start = Boxes.fileType(major, compatible)
-    // Twice, for the places of what comes behind depend on the length of what says where.
+    // Built twice, because the offsets of the data depend on the length of the box that contains them.
     let probe = meta(items, properties, dataOffset: 0)
     let file = start + meta(items, properties, dataOffset: start.count + probe.count + 8)
     return file + (usesItemData ? [] : Boxes.box("mdat", Array(items.map(\.content).joined())))
@@ -116,7 +116,7 @@ package struct HEIFFile: Sendable {
     var offset = usesItemData ? 0 : dataOffset
     var locations: [UInt8] = []
     for item in items {
-      // Number, method where there is one, file, base, one part: where and how long.
+      // Number, method if there is one, file, base, and one part with offset and length.
       locations += id(item.id)
       if isWide || usesItemData { locations += Boxes.number(usesItemData ? 1 : 0, 2) }
       locations += Boxes.number(0, 2) + (isWide ? Boxes.number(0, 8) : []) + Boxes.number(1, 2)

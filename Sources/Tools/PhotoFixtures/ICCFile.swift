@@ -4,7 +4,7 @@ import CPhotoFixtures
   import Glibc
 #endif
 
-/// ICC profiles, made by Little CMS from numbers.
+/// ICC profiles that Little CMS generates from numbers.
 package enum ICCFile {
   package static let d65 = [0.3127, 0.3290]
   package static let sRGBPrimaries = [0.64, 0.33, 0.30, 0.60, 0.15, 0.06]
@@ -17,7 +17,7 @@ package enum ICCFile {
 
   /// - Parameters:
   ///   - primaries: x and y of red, green and blue; white is D65.
-  ///   - exponent: of the curve; 0 is that of sRGB.
+  ///   - exponent: the exponent of the curve; 0 means the curve of sRGB.
   package static func rgb(_ primaries: [Double], exponent: Double = 0, version: Double = 4.3) -> [UInt8] {
     bytes { fixture_rgb_profile(d65, primaries, exponent, version, &$0) }
   }
@@ -30,7 +30,7 @@ package enum ICCFile {
 
   package static let cmyk = bytes { fixture_cmyk_profile(inks.flatMap { [$0.0, $0.1, $0.2] } + [blackInk], &$0) }
 
-  /// Longer by so many bytes that no tag points at.
+  /// The profile extended by `count` bytes that no tag refers to.
   package static func padded(_ profile: [UInt8], by count: Int) -> [UInt8] {
     var longer = profile + (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
     for i in 0..<4 { longer[i] = UInt8(truncatingIfNeeded: longer.count >> (24 - 8 * i)) }
@@ -45,7 +45,7 @@ package enum ICCFile {
     return Array(UnsafeBufferPointer(start: memory, count: length))
   }
 
-  /// What one pixel of a profile looks like in sRGB; one channel is gray.
+  /// Converts one pixel from a profile to sRGB; one channel is gray.
   package static func sRGB(of pixel: [UInt8], in profile: [UInt8]) -> [UInt8]? {
     var rgb: [UInt8] = [0, 0, 0]
     return fixture_to_srgb(profile, profile.count, Int32(pixel.count), pixel, &rgb, 1) ? rgb : nil

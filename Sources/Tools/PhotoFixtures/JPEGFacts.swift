@@ -1,20 +1,21 @@
 import CPhotoFixtures
 
-/// What libjpeg, called directly, says of a JPEG that it decodes: the reference for photod's own header parser.
+/// The properties that libjpeg, called directly, reports for a JPEG that it decodes: the reference for photod's own
+/// header parser.
 package struct JPEGFacts: Sendable, Equatable {
   package let width: Int
   package let height: Int
   package let components: Int
-  /// The components are luma and two of chroma.
+  /// Whether the components are luma and two of chroma.
   package let isYCbCr: Bool
   package let isProgressive: Bool
-  /// The file comes in several scans, as every progressive one does.
+  /// Whether the file has several scans, as every progressive one does.
   package let hasMultipleScans: Bool
-  /// How many oddities libjpeg warned of.
+  /// The number of libjpeg's warnings.
   package let warningCount: Int
 
-  /// Decodes a file to its last row. `nil`: libjpeg refuses the file, its components are no colours, or it has more
-  /// pixels than `maximumPixels`.
+  /// Decodes a complete file. `nil` if libjpeg refuses the file, its components are no colours, or it has more pixels
+  /// than `maximumPixels`.
   package init?(_ file: [UInt8], maximumPixels: Int = 1 << 20) {
     var facts = fixture_jpeg_facts()
     guard fixture_jpeg_decodes(file, file.count, UInt64(maximumPixels), &facts) else { return nil }

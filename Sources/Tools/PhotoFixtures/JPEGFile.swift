@@ -19,7 +19,7 @@ package struct JPEGSegment: Sendable {
     JPEGSegment(marker: 0xE1, content: Array("http://ns.adobe.com/xap/1.0/\0\(packet)".utf8))
   }
 
-  /// A part of an ICC profile, of so many (ICC.1 annex B.4).
+  /// One of `count` parts of an ICC profile (ICC.1 annex B.4).
   package static func profilePart(_ bytes: some Collection<UInt8>, _ number: Int, of count: Int) -> JPEGSegment {
     JPEGSegment(marker: 0xE2, content: Array("ICC_PROFILE\0".utf8) + [UInt8(number), UInt8(count)] + bytes)
   }
@@ -36,17 +36,17 @@ package struct JPEGFile: Sendable {
   /// Luma samples for one of chroma, across and down: (2, 2) is 4:2:0, (1, 1) is 4:4:4, (4, 1) is 4:1:1.
   package var sampling = (horizontal: 2, vertical: 2)
   package var isProgressive = false
-  /// Of a progressive file: each component's DC coefficients come in a scan of their own.
+  /// In a progressive file: whether each component's DC coefficients have their own scan.
   package var hasSeparateDCScans = false
   package var isArithmetic = false
-  /// SOF1, with more Huffman tables than baseline has.
+  /// Whether to write SOF1, with more Huffman tables than baseline has.
   package var isExtended = false
-  /// One scan a component.
+  /// Whether each component has its own scan.
   package var hasMultipleScans = false
-  /// Inks as Adobe stores them and marked so; without it they are stored as they are, and not as their complement.
+  /// Whether inks are stored as their complement with Adobe's marker. Without it they are stored directly.
   package var hasAdobeMarker = true
   package var restartRows = 0
-  /// Before the EXIF block, and after it.
+  /// Segments before and after the EXIF block.
   package var leadingSegments: [JPEGSegment] = []
   package var segments: [JPEGSegment] = []
   package var exif: EXIFBlock?
@@ -56,8 +56,8 @@ package struct JPEGFile: Sendable {
 
   package init(_ change: (inout JPEGFile) -> Void) { change(&self) }
 
-  /// - Parameter pixels: 1 channel for gray, else RGB, which becomes ink where the file wants it; or four channels of
-  ///   ink, 255 for none.
+  /// - Parameter pixels: one channel for gray, else RGB, which is converted to inks if needed; or four channels of ink,
+  ///   255 for none.
   package func encoded(_ pixels: Pixels) -> [UInt8] {
     let source = stored(pixels)
     var length = 0
@@ -69,8 +69,8 @@ package struct JPEGFile: Sendable {
     return Array(UnsafeBufferPointer(start: memory, count: length))
   }
 
-  /// Writes a large file row by row: a tile and its mirror images, side by side. The file is as hard to decode as its
-  /// tile, and its pixels are never in memory.
+  /// Writes a large file row by row from a tile and its mirror images. The file is as hard to decode as its tile, and
+  /// its pixels are never all in memory.
   package func write(mirroring tile: Pixels, width: Int, height: Int, to path: String) {
     let source = stored(tile)
     let isWritten = withOptions {
@@ -117,7 +117,7 @@ package struct JPEGFile: Sendable {
     }
   }
 
-  /// RGB as the inks that Adobe stores: the complement of cyan, magenta and yellow, and no black.
+  /// RGB as inks in Adobe's form: the complement of cyan, magenta and yellow, and no black.
   private static func inks(_ pixels: Pixels) -> [UInt8] {
     (0..<pixels.width * pixels.height).flatMap { i in pixels.bytes[i * 3..<i * 3 + 3] + [255] }
   }
@@ -134,7 +134,7 @@ package struct PNGChunk: Sendable {
     self.content = content
   }
 
-  /// gAMA: the chunk's number is 100,000 times 1/exponent.
+  /// gAMA: `value` is 100,000 times 1/exponent.
   package static func gamma(_ value: Int) -> PNGChunk { PNGChunk("gAMA", number(value)) }
 
   /// cHRM: x and y of white, red, green, blue.
@@ -142,7 +142,7 @@ package struct PNGChunk: Sendable {
     PNGChunk("cHRM", points.flatMap { number(Int(($0 * 100_000).rounded())) })
   }
 
-  /// With its length and its checksum (PNG third edition §5.3).
+  /// The chunk with its length and checksum (PNG third edition §5.3).
   var bytes: [UInt8] {
     var chunk = PNGChunks.chunk(type, content)
     if isDamaged { chunk[chunk.count - 1] ^= 255 }
@@ -167,10 +167,10 @@ package struct PNGFile: Sendable {
 
   package var kind: Kind
   package var isInterlaced = false
-  /// Make black (gray, rgb) or the first entry (palette) transparent by a tRNS chunk.
+  /// Whether a tRNS chunk makes black (gray, RGB) or the first entry (palette) transparent.
   package var hasTransparentBlack = false
   package var profile: [UInt8]?
-  /// Chunks behind IHDR, each a type and its content.
+  /// Chunks after IHDR.
   package var chunks: [PNGChunk] = []
 
   package init(_ kind: Kind, _ change: (inout PNGFile) -> Void = { _ in }) {
@@ -178,7 +178,7 @@ package struct PNGFile: Sendable {
     change(&self)
   }
 
-  /// - Parameter pixels: RGB or RGBA; gray is made of the green channel.
+  /// - Parameter pixels: RGB or RGBA; gray uses the green channel.
   package func encoded(_ pixels: Pixels) -> [UInt8] {
     let (type, depth, channels): (Int, Int, Int) =
       switch kind {
@@ -236,7 +236,7 @@ package struct PNGFile: Sendable {
     return depth == 16 ? value * 257 : (value * ((1 << depth) - 1) + 127) / 255
   }
 
-  /// Grays below 8 bits, the cube at 8.
+  /// Gray levels below 8 bits, the colour cube at 8.
   private static func palette(_ depth: Int) -> [UInt8] {
     if depth < 8 {
       let count = 1 << depth

@@ -7,9 +7,9 @@ package struct MovieFile: Sendable {
     package var height = 1080
     /// a, b, c and d of the matrix.
     package var matrix = (1, 0, 0, 1)
-    /// How many frames last so many ticks each, run by run; 600 ticks a second.
+    /// Runs of frames with the same duration in ticks; a second has 600 ticks.
     package var runs: [(frames: Int, ticks: Int)] = [(60, 20)]
-    /// The size is in the sample description alone.
+    /// Whether only the sample description has the size.
     package var sizeIsOfSamples = false
 
     package init() {}
@@ -33,9 +33,9 @@ package struct MovieFile: Sendable {
   package var items: [(type: String, text: String)] = []
   package var xmp: String?
   package var xmpIsInBox = false
-  /// What comes before the movie's box, as so many bytes of samples.
+  /// Bytes of sample data before the movie box; `nil` for none.
   package var samplesFirst: Int?
-  /// Sizes and times in 64 bits.
+  /// Whether sizes and times have 64 bits.
   package var isLong = false
   package var isCompressed = false
 
@@ -89,7 +89,7 @@ package struct MovieFile: Sendable {
     Boxes.box("data", Boxes.number(1, 4), Boxes.number(0, 4), Array(text.utf8))
   }
 
-  /// QuickTime's has no version.
+  /// QuickTime's metadata box has no version field.
   private var metadata: [UInt8] {
     let names = keys.flatMap { Boxes.number($0.key.utf8.count + 8, 4) + Boxes.fourCC("mdta") + Array($0.key.utf8) }
     let list = keys.enumerated().flatMap { i, pair in

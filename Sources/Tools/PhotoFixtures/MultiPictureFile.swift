@@ -1,6 +1,6 @@
-/// A photograph with previews behind it, as cameras write it (CIPA DC-007).
+/// A photograph followed by previews, as cameras write it (CIPA DC-007).
 package struct MultiPictureFile: Sendable {
-  /// Whole JPEGs, and their MP type codes: 0x010001 is a large thumbnail of VGA class, 0x010002 of full HD.
+  /// Complete JPEGs with their MP type codes: 0x010001 is a large thumbnail of VGA class, 0x010002 of full HD.
   package var previews: [(type: Int, bytes: [UInt8])]
   package var isBigEndian = false
 
@@ -8,13 +8,13 @@ package struct MultiPictureFile: Sendable {
     self.previews = previews
   }
 
-  /// - Parameter photograph: a JPEG; the index is put behind its APPn segments.
+  /// - Parameter photograph: a JPEG; the index is inserted after its APPn segments.
   package func encoded(_ photograph: [UInt8]) -> [UInt8] {
     var position = 2
     while photograph[position] == 0xFF, (0xE0...0xEF).contains(photograph[position + 1]) {
       position += 2 + Int(photograph[position + 2]) << 8 + Int(photograph[position + 3])
     }
-    // Segment and signature come before the TIFF header that offsets count from.
+    // The segment's head and the signature precede the TIFF header that offsets count from.
     let header = position + 8
     let segmentBytes = 8 + Self.indexBytes(pictures: previews.count + 1)
     let size = photograph.count + segmentBytes
@@ -26,11 +26,11 @@ package struct MultiPictureFile: Sendable {
     return previews.reduce(file) { $0 + $1.bytes }
   }
 
-  /// The TIFF block alone, for previews that lie one after the other.
+  /// Only the TIFF block, for previews that follow each other directly.
   ///
   /// - Parameters:
   ///   - pictureBytes: the size of the photograph.
-  ///   - firstOffset: where the first preview begins, counted from this block.
+  ///   - firstOffset: the start of the first preview, relative to this block.
   package func index(pictureBytes: Int, firstOffset: Int) -> [UInt8] {
     var out = isBigEndian ? Array("MM".utf8) : Array("II".utf8)
     out += number(42, 2) + number(8, 4) + number(3, 2)

@@ -13,7 +13,7 @@ package enum PNGChunks {
     return bigEndian(UInt32(content.count)) + body + bigEndian(checksum(body[...]))
   }
 
-  /// The file with the checksum that each whole chunk should have.
+  /// The file with the checksum of each complete chunk corrected.
   package static func withRightChecksums(_ file: [UInt8]) -> [UInt8] {
     var file = file
     var position = signature.count
@@ -51,7 +51,7 @@ package enum PNGChunks {
     return out + bigEndian(b << 16 | a)
   }
 
-  /// zlib's format of so many zeros: a thousandth of them.
+  /// `count` zeros in zlib's format, in a thousandth of the size.
   package static func deflated(zeros count: Int) -> [UInt8] {
     var length = 0
     guard let memory = fixture_deflate_zeros(count, &length) else { fatalError("zlib refused to write a fixture") }

@@ -36,7 +36,7 @@ package struct Pixels: Sendable, Equatable {
     return out
   }
 
-  /// The rows as a camera stores them that writes this EXIF orientation: turned back by it, they are this picture.
+  /// The rows as a camera that writes this EXIF orientation stores them.
   package func stored(orientation: Int) -> Pixels {
     let (w, h) = (width, height)
     switch orientation {
@@ -51,7 +51,7 @@ package struct Pixels: Sendable, Equatable {
     }
   }
 
-  /// A rectangle of it.
+  /// A rectangle of the picture.
   package func cropped(x: Int, y: Int, width: Int, height: Int) -> Pixels {
     mapped(width: width, height: height) { (x + $0, y + $1) }
   }
@@ -81,7 +81,7 @@ package struct Pixels: Sendable, Equatable {
     return out
   }
 
-  /// Only the first so many channels.
+  /// The first `count` channels.
   package func channels(_ count: Int) -> Pixels {
     var out = Pixels(width: width, height: height, channels: count)
     for i in 0..<width * height {
@@ -90,21 +90,21 @@ package struct Pixels: Sendable, Equatable {
     return out
   }
 
-  /// The mean of the absolute differences, 0...255; `nil` where the shapes differ.
+  /// The mean of the absolute differences, 0...255; `nil` if the shapes differ.
   package func meanDifference(from other: Pixels) -> Double? {
     guard width == other.width, height == other.height, channels == other.channels else { return nil }
     let sum = zip(bytes, other.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
     return Double(sum) / Double(bytes.count)
   }
 
-  /// Peak signal-to-noise ratio in dB; infinite for equal pictures, `nil` where the shapes differ.
+  /// Peak signal-to-noise ratio in dB; infinite for equal pictures, `nil` if the shapes differ.
   package func psnr(against other: Pixels) -> Double? {
     guard width == other.width, height == other.height, channels == other.channels else { return nil }
     let sum = zip(bytes, other.bytes).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
     return 10 * log10(255 * 255 / (Double(sum) / Double(bytes.count)))
   }
 
-  /// Any JPEG or PNG, as RGBA, by libjpeg and libpng directly; `nil` where they refuse it.
+  /// Decodes a JPEG or PNG to RGBA with libjpeg or libpng directly; `nil` if they refuse it.
   package static func decoded(_ file: [UInt8]) -> (pixels: Pixels, fileChannels: Int)? {
     var (width, height, channels) = (UInt32(0), UInt32(0), Int32(0))
     guard let memory = fixture_decode(file, file.count, &width, &height, &channels) else { return nil }

@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// A landscape that never was: sky, sun, clouds, ranges of hills and a lake, with some grain, made from a seed. It has
-/// what a photograph has for a codec: soft gradients, hard edges, texture and noise.
+/// An artificial landscape, generated from a seed: sky, sun, clouds, hills and a lake, with some grain. For a codec it
+/// resembles a photograph: soft gradients, hard edges, texture and noise.
 package struct Scene: Sendable {
   private let seed: UInt32
   private let horizon: Double
@@ -11,7 +11,7 @@ package struct Scene: Sendable {
   private let warmth: Double
   private let grain: Double
 
-  /// - Parameter grain: how strong the noise is, in 8-bit steps.
+  /// - Parameter grain: the strength of the noise, in 8-bit steps.
   package init(seed: Int, grain: Double = 6) {
     self.seed = UInt32(truncatingIfNeeded: seed) &* 0x9E37_79B9
     func unit(_ i: UInt32) -> Double { Self.hash(UInt32(truncatingIfNeeded: seed) &* 31 &+ i, 7) }
@@ -46,7 +46,7 @@ package struct Scene: Sendable {
   private func color(_ x: Double, _ y: Double, aspect: Double) -> Color {
     let lake = horizon + 0.22
     if y > lake {
-      // The lake shows the sky upside down, darker, broken by ripples.
+      // The lake mirrors the sky, darker and with ripples.
       let depth = y - lake
       let ripple = (noise(x * 40, depth * 260) - 0.5) * 0.05 * (1 + depth * 6)
       let mirrored = above(x + ripple, lake - depth * 1.4 + ripple, aspect: aspect)
@@ -56,7 +56,7 @@ package struct Scene: Sendable {
     return above(x, y, aspect: aspect)
   }
 
-  /// Sky, and four ranges of hills before it, the nearer the darker.
+  /// Sky and four ranges of hills; nearer ones are darker.
   private func above(_ x: Double, _ y: Double, aspect: Double) -> Color {
     var color = sky(x, y, aspect: aspect)
     for range in 0..<4 {
@@ -109,7 +109,7 @@ package struct Scene: Sendable {
     return top * (1 - sy) + bottom * sy
   }
 
-  /// A number in 0...1 that looks random and depends on both.
+  /// A pseudo-random number in 0...1 that depends on both arguments.
   private static func hash(_ x: UInt32, _ y: UInt32) -> Double {
     var h = x &* 0x85EB_CA6B ^ (y &* 0xC2B2_AE35 &+ 0x27D4_EB2F)
     h = (h ^ h >> 15) &* 0x2C1B_3C6D
@@ -121,8 +121,8 @@ package struct Scene: Sendable {
 }
 
 extension Pixels {
-  /// A card whose four corners can't be mistaken: red top left, green top right, blue bottom left, white bottom right,
-  /// with a dark bar along the top.
+  /// A test card with distinct corners: red top left, green top right, blue bottom left, white bottom right, and a dark
+  /// bar along the top.
   package static func orientationCard(width: Int, height: Int) -> Pixels {
     var card = Pixels(width: width, height: height, channels: 3)
     for y in 0..<height {

@@ -1,4 +1,4 @@
-/// A TIFF of directories without pixels (TIFF 6.0 §2), and the RAW formats that are built like it.
+/// A TIFF that consists of directories without pixels (TIFF 6.0 §2), and the RAW formats based on it.
 package struct TIFFPicture: Sendable {
   package indirect enum Value: Sendable {
     case ascii(String)
@@ -7,9 +7,9 @@ package struct TIFFPicture: Sendable {
     case long([Int])
     case rationals([(Int, Int)])
     case undefined([UInt8])
-    /// Directories, by where they come to lie.
+    /// The offsets of these directories.
     case directories([Directory])
-    /// Bytes that lie elsewhere: where they come to lie.
+    /// The offset of these bytes.
     case data([UInt8])
   }
 
@@ -20,11 +20,11 @@ package struct TIFFPicture: Sendable {
   }
 
   package var isBigEndian = false
-  /// What stands behind the header.
+  /// The bytes after the header.
   package var signature: [UInt8] = []
-  /// One behind the other.
+  /// Directories that are linked one after the other.
   package var chain: [Directory] = []
-  /// What lies between the header and the first directory, so that directories are far from the start.
+  /// Bytes between the header and the first directory, to place directories far from the start.
   package var padding = 0
   package var version = 42
 
@@ -42,7 +42,7 @@ package struct TIFFPicture: Sendable {
     return file
   }
 
-  /// A directory and all that lies behind it; the next one comes right behind that.
+  /// Encodes a directory and its values; the next directory follows directly.
   private func encoded(_ directory: Directory, at start: Int, isLast: Bool) -> [UInt8] {
     var entries = number(directory.entries.count, 2)
     var data: [UInt8] = []
@@ -82,7 +82,7 @@ package struct TIFFPicture: Sendable {
 }
 
 extension TIFFPicture {
-  /// What a camera writes beside the picture.
+  /// The metadata that a camera writes with the picture.
   package struct Details: Sendable {
     package var make = "Maker"
     package var model = "Model 1"
@@ -96,7 +96,7 @@ extension TIFFPicture {
     package init() {}
     package init(_ change: (inout Details) -> Void) { change(&self) }
 
-    /// Entries of the first directory, with EXIF's and GPS' below.
+    /// Entries of the first directory, which refers to the EXIF and GPS directories.
     package var entries: [(Int, Value)] {
       var entries: [(Int, Value)] = [
         (271, .ascii(make)), (272, .ascii(model)), (274, .short([orientation])), (34_665, .directories([exif])),
@@ -115,7 +115,7 @@ extension TIFFPicture {
       return Directory(entries)
     }
 
-    /// -33.5, 18.25, 12.5 m below the sea.
+    /// Latitude -33.5, longitude 18.25, 12.5 m below sea level.
     package static var place: Directory {
       Directory([
         (1, .ascii("S")), (2, .rationals([(33, 1), (30, 1), (0, 1)])), (3, .ascii("E")),
@@ -128,7 +128,7 @@ extension TIFFPicture {
     [(256, .long([width])), (257, .short([height]))]
   }
 
-  /// A picture for everybody.
+  /// A plain TIFF.
   package static func tiff(_ details: Details, _ change: (inout TIFFPicture) -> Void = { _ in }) -> TIFFPicture {
     var file = TIFFPicture()
     file.chain = [Directory(details.entries + size(300, 200) + [(262, .short([2]))])]
@@ -136,7 +136,7 @@ extension TIFFPicture {
     return file
   }
 
-  /// As cameras and converters write it: a small picture first, the main one below.
+  /// A DNG as cameras and converters write it: first a small picture, the main one in a sub-directory.
   package static func dng(_ details: Details, _ change: (inout TIFFPicture) -> Void = { _ in }) -> TIFFPicture {
     var file = TIFFPicture()
     let main = Directory(
@@ -192,11 +192,11 @@ extension TIFFPicture {
     return file
   }
 
-  /// What begins like a JPEG.
+  /// Bytes that begin like a JPEG.
   package static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
 }
 
-/// Canon's CR3: boxes, and TIFFs in them.
+/// Canon's CR3: boxes that contain TIFFs.
 package struct CR3File: Sendable {
   package var details = TIFFPicture.Details()
   package var isBigEndian = false

@@ -4,9 +4,9 @@ import Foundation
   import Glibc
 #endif
 
-/// A small file system in memory, of a test's own, where mounting is permitted.
+/// A small file system in memory for one test, where mounting is permitted.
 package final class TemporaryFileSystem {
-  /// The system's number of an error.
+  /// The system's error number.
   package struct MountError: Error {
     package let code: Int32
   }
@@ -28,7 +28,7 @@ package final class TemporaryFileSystem {
 
   package func unmount() { umount2(path, Int32(MNT_DETACH)) }
 
-  /// Mounting takes rights that whoever runs tests seldom has; a kernel may also refuse it to root.
+  /// Mounting needs rights that test users seldom have; a kernel may refuse it to root too.
   package static let canMount: Bool = {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
     guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }

@@ -8,10 +8,10 @@ package struct WebPFile: Sendable {
   package var width = 300
   package var height = 200
   package var hasAlpha = false
-  /// From its TIFF header on, or with the signature that JPEG puts before it.
+  /// The EXIF block from its TIFF header, or with the signature that JPEG puts before it.
   package var exif: [UInt8]?
   package var xmp: String?
-  /// Pictures of an animation, or the one.
+  /// Frames of an animation; 1 for a still picture.
   package var frames = 1
 
   package init(_ kind: Kind, _ change: (inout WebPFile) -> Void = { _ in }) {
@@ -41,7 +41,7 @@ package struct WebPFile: Sendable {
   }
 }
 
-/// A GIF of one picture of no sense (GIF89a).
+/// A GIF with one meaningless picture (GIF89a).
 package struct GIFFile: Sendable {
   package var version = "89a"
   package var width = 300
@@ -56,11 +56,11 @@ package struct GIFFile: Sendable {
   package var bytes: [UInt8] {
     let size = [UInt8(width & 255), UInt8(width >> 8), UInt8(height & 255), UInt8(height >> 8)]
     var file = Array("GIF\(version)".utf8) + size + [hasColorTable ? 0x81 : 0x00, 0, 0]
-    // Of four colours.
+    // Four colours.
     if hasColorTable { file += [UInt8](repeating: 0x33, count: 12) }
     if let comment { file += [0x21, 0xFE, UInt8(comment.utf8.count)] + Array(comment.utf8) + [0] }
     if let xmp {
-      // XMP specification part 3 §1.1.2: the packet as it is, then a ramp that leads any reader of sub-blocks to its end.
+      // XMP specification part 3 §1.1.2: the packet itself, then a ramp that leads a reader of sub-blocks to its end.
       file += [0x21, 0xFF, 11] + Array("XMP DataXMP".utf8) + Array(xmp.utf8)
       file += [1] + (0...255).reversed().map { UInt8($0) } + [0]
     }

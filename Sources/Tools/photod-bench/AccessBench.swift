@@ -1,7 +1,8 @@
-// What it costs a cached frame that somebody is asked who they are: without tokens, and with each kind of credential.
+// Cost of authentication for a cached frame: without tokens, and with each kind of credential.
 //
-// All ask the same frame of the same photograph in turn, in one run, as `serve` does. A request with a token is longer, so one
-// without a token but with as many bytes of another field is a contestant too: what is left between them is the asking.
+// All contestants request the same frame in turn, in one run, as in `serve`. A request with a token is longer, so a
+// request without a token but with an equally long other field is a contestant too: the remaining difference is the
+// authentication.
 
 import ArgumentParser
 import Foundation
@@ -12,10 +13,10 @@ struct AccessBench: ParsableCommand {
     commandName: "access",
     abstract: "CPU of a cached frame without a token, with a full and a limited one, and signed in.")
 
-  @Option(help: "How often each contestant has its turn.")
+  @Option(help: "Turns of each contestant.")
   var rounds = 7
 
-  @Option(help: "Seconds a turn.")
+  @Option(help: "Seconds per turn.")
   var seconds = 3
 
   @Option(help: "Connections.")
@@ -43,7 +44,7 @@ struct AccessBench: ParsableCommand {
     let contestants = [
       LoadedContestant(name: "no tokens", url: openURL, process: open.identifier),
       LoadedContestant(
-        name: "no tokens, as long", url: openURL, fields: ["X-Padding: \(padding)"], process: open.identifier),
+        name: "no tokens, same length", url: openURL, fields: ["X-Padding: \(padding)"], process: open.identifier),
       LoadedContestant(
         name: "a token for everything", url: guardedURL, fields: ["Authorization: Bearer \(credentials.full)"],
         process: guarded.identifier),
@@ -51,7 +52,7 @@ struct AccessBench: ParsableCommand {
         name: "a token limited to an album", url: guardedURL, fields: ["Authorization: Bearer \(credentials.limited)"],
         process: guarded.identifier),
       LoadedContestant(
-        name: "a session of the limited one", url: guardedURL, fields: ["Cookie: \(credentials.cookie)"],
+        name: "a session of the limited token", url: guardedURL, fields: ["Cookie: \(credentials.cookie)"],
         process: guarded.identifier),
       LoadedContestant(name: "a signed URL", url: guarded.url + credentials.signed, process: guarded.identifier),
     ]
@@ -84,11 +85,11 @@ struct AccessBench: ParsableCommand {
     let signed: String
   }
 
-  /// What callers of a daemon come with, once it knows of them. The frame's asset is in an album.
+  /// The credentials of each kind of caller. The frame's asset is in an album.
   private func credentials(
     of daemon: DaemonUnderTest, data: String, library: String, path: String
   ) throws -> Credentials {
-    // As another process would: no album is made over HTTP while nobody may write.
+    // From another process, because no caller may create an album over HTTP here.
     try Command([
       "python3", "-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=20).executescript(sys.argv[2])",
       data + "/catalogue.sqlite",
@@ -104,7 +105,7 @@ struct AccessBench: ParsableCommand {
     let full = try token(["create"])
     let signed = try token(["sign", path])
     let limited = try token(["create", "--limit-to", "album"])
-    // It looks once a second.
+    // The daemon checks for commits of other processes once a second.
     try Command([
       "curl", "-fsS", "--retry", "20", "--retry-delay", "1", "--retry-all-errors", "-o", "/dev/null", "-H",
       "Authorization: Bearer \(limited)", daemon.url + path,
@@ -114,7 +115,7 @@ struct AccessBench: ParsableCommand {
       "{\"token\": \"\(limited)\"}", daemon.url + "/v1/session",
     ]).text()
     guard let cookie = head.firstMatch(of: /Set-Cookie: ([^;]+);/)?.1 else {
-      throw BenchError(description: "nobody was signed in: \(head)")
+      throw BenchError(description: "the sign-in failed: \(head)")
     }
     return Credentials(full: full, limited: limited, cookie: String(cookie), signed: signed)
   }
@@ -126,19 +127,19 @@ struct AccessBench: ParsableCommand {
   }
 }
 
-/// One who asks wrk's questions of a server, in a way of its own.
+/// A contestant: wrk sends its requests with its own credentials.
 private struct LoadedContestant {
   let name: String
   let url: String
   var fields: [String] = []
   let process: Int32
 
-  /// Throws unless it is given the picture.
+  /// Throws unless the response is the picture.
   func check() throws {
     try Command(["curl", "-fsS", "-o", "/dev/null"] + fields.flatMap { ["-H", $0] } + [url]).run()
   }
 
-  /// Microseconds of the server's CPU a request.
+  /// The server's CPU time per request, in microseconds.
   func turn(connections: Int, seconds: Int) throws -> Double {
     let before = try ProcessUsage.cpuSeconds(of: process)
     let output = try PeerServer.output(

@@ -1,7 +1,8 @@
-// How long a cancelled render goes on: from the stop flag being raised to the return of the render, memory freed.
+// The time that a cancelled render goes on: from the raised stop flag to the return of the render with its memory
+// freed.
 //
-// Each photograph is rendered over and over to several sizes, and stopped at a random moment of what the render takes.
-// Wall time, for that is what whoever waits for the worker sees; so run it on a quiet machine.
+// Each photograph is rendered repeatedly at several sizes, and stopped at a random moment. Measured in wall time,
+// because that is how long the worker stays occupied, so run it on a quiet machine.
 
 import ArgumentParser
 import Foundation
@@ -18,7 +19,7 @@ struct CancelBench: ParsableCommand {
   @Option(help: "A folder of JPEGs and PNGs.")
   var photos: String
 
-  @Option(help: "Renders that are stopped, of each photograph and size.")
+  @Option(help: "Stopped renders of each photograph and size.")
   var rounds = 40
 
   @Option(help: .hidden)
@@ -84,7 +85,7 @@ struct CancelBench: ParsableCommand {
       }
       let end = ContinuousClock.now
       isDone.wait()
-      // A render that was done before it could be stopped says nothing.
+      // Ignores renders that ended before they could be stopped.
       if let raised = raised.withLock({ $0 }), raised < end { samples.append((end - raised) / .milliseconds(1)) }
     }
     samples.sort()

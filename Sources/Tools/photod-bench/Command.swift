@@ -4,47 +4,47 @@ import Foundation
   import Glibc
 #endif
 
-/// Why a measurement could not be made.
+/// The reason why a measurement failed.
 struct BenchError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A program that is run to its end and accounted for.
+/// Runs a program to its end and measures it.
 struct Command {
-  /// By the kernel's account of the finished process.
+  /// The kernel's resource usage of the finished process.
   struct Usage {
     /// User and system time.
     let cpuSeconds: Double
-    /// From its start to its end.
+    /// Wall time from start to end.
     let seconds: Double
-    /// The most that was resident. What starts a program is counted with it until it has become that program, so this is
-    /// never less than what this process has resident itself.
+    /// Peak resident memory. It includes this process's memory at the moment of the fork, so it is never less than what
+    /// this process has resident.
     let peakBytes: Int
   }
 
   private let arguments: [String]
   private let mayFail: Bool
 
-  /// - Parameter mayFail: it ends with an error where only some of what it was asked for could be had.
+  /// - Parameter mayFail: the program exits with an error if only some of the requested data exist.
   init(_ arguments: [String], mayFail: Bool = false) {
     self.arguments = arguments
     self.mayFail = mayFail
   }
 
-  /// Runs it with its output thrown away. User and system seconds.
+  /// Runs it and discards its output. Returns user and system seconds.
   @discardableResult
   func run() throws -> Double { try usage().cpuSeconds }
 
   /// Runs it with its output thrown away.
   ///
   /// - Parameters:
-  ///   - stream: what is thrown away.
-  ///   - watch: is called with the process, again and again while it runs, and has to rest itself.
+  ///   - stream: the discarded stream.
+  ///   - watch: called repeatedly with the process while it runs; it must sleep itself.
   func usage(hiding stream: Int32 = STDOUT_FILENO, watch: ((Int32) -> Void)? = nil) throws -> Usage {
     try usage(redirecting: stream, to: "/dev/null", watch)
   }
 
-  /// Runs it for what it writes to `stream`.
+  /// Runs it and returns what it writes to `stream`.
   func text(of stream: Int32 = STDOUT_FILENO) throws -> String {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -59,7 +59,7 @@ struct Command {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, stream, file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    // Complaints of what may fail are no news.
+    // Error messages of a program that may fail are not shown.
     if mayFail { posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) }
     let pointers = arguments.map { strdup($0) }
     defer { for pointer in pointers { free(pointer) } }

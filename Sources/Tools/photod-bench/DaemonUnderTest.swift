@@ -4,21 +4,21 @@ import Foundation
   import Glibc
 #endif
 
-/// A photod of the benchmark's own, ended with it.
+/// A photod process of the benchmark, terminated with this object.
 final class DaemonUnderTest {
   let url: String
   private let process: ServerProcess
 
   /// - Parameters:
-  ///   - prefix: what starts it, such as `taskset -c 0`.
-  ///   - listen: where, as `--listen` takes it.
-  ///   - settings: as `--set` takes them.
+  ///   - prefix: a command that starts it, such as `taskset -c 0`.
+  ///   - listen: the address, in the form of `--listen`.
+  ///   - settings: in the form of `--set`.
   init(
     binary: String, library: String, data: String, prefix: [String] = [], listen: String = "127.0.0.1:0",
     settings: [String] = ["accessLog=false"]
   ) throws {
     try Command([binary, "scan", "--library", library, "--data", data, "--log-level", "error"]).run()
-    // The log is there to be written, not to be read.
+    // The log is written, as in production, but nothing reads it.
     process = try ServerProcess(
       prefix + [
         binary, "serve", "--library", library, "--data", data, "--listen", listen, "--set",
@@ -31,7 +31,7 @@ final class DaemonUnderTest {
     url = process.firstLine[start.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The identifier of the library's one asset.
+  /// The identifier of the only asset.
   func onlyAsset() throws -> String {
     guard let asset = try identifiersByPath().first?.value else {
       throw BenchError(description: "the library has no asset")
@@ -61,7 +61,7 @@ final class DaemonUnderTest {
 
   var identifier: Int32 { process.identifier }
 
-  /// Until it has spent next to nothing for a second: what a scan leaves to be done is done then.
+  /// Waits until the daemon used almost no CPU for a second, so that background work after the scan is done.
   func waitUntilIdle() throws {
     for _ in 0..<300 {
       if try cpuSeconds({ usleep(1_000_000) }) < 0.005 { return }
@@ -69,7 +69,7 @@ final class DaemonUnderTest {
     throw BenchError(description: "the daemon is still busy after five minutes without a request")
   }
 
-  /// What the daemon spends while `work` is done.
+  /// The daemon's CPU time during `work`.
   func cpuSeconds(_ work: () throws -> Void) throws -> Double {
     let before = try ProcessUsage.cpuSeconds(of: identifier)
     try work()

@@ -1,7 +1,8 @@
-// The cache on disk: how long it takes to open with a million entries in it, and what an entry costs to store and to find.
+// The disk cache: the time to open it with a million entries, and the cost of storing and finding an entry.
 //
-// CPU of the calling thread for what the caller does, of the whole process where the store's own thread does it. Files are
-// in the page cache, as they are soon after they were written; `--cold` has the kernel forget them before the last openings.
+// Work of the caller is measured as CPU time of its thread, work of the store's own thread as that of the process.
+// Files are in the page cache, as they usually are soon after they were written; `--cold` drops the page cache before
+// the last openings.
 
 import ArgumentParser
 import DiskCache
@@ -16,16 +17,16 @@ struct DiskBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "disk", abstract: "Opening the disk cache with many entries, and CPU of storing and finding one.")
 
-  @Option(help: "Entries that are there when it is opened; each takes a block of 4 KiB.")
+  @Option(help: "Entries at opening; each takes a block of 4 KiB.")
   var entries = 1_000_000
 
-  @Option(help: "Entries that are stored and found, of each size.")
+  @Option(help: "Entries of each size to store and find.")
   var rounds = 2000
 
   @Flag(help: "Drop the kernel's caches before opening; needs root.")
   var cold = false
 
-  @Option(help: "Where the cache is made, and removed in the end; by default the temporary folder.")
+  @Option(help: "The folder for the cache, which is removed at the end. Default: the temporary folder.")
   var folder: String?
 
   @Option(help: .hidden)
@@ -66,14 +67,14 @@ struct DiskBench: ParsableCommand {
     let bytes = store.statistics.frames.bytes + store.statistics.derivatives.bytes
     let index = ["", "-wal"].reduce(0) { $0 + Self.size(cache + "/index.sqlite" + $1) }
     store.close()
-    // Full from here on: for each that comes another goes.
+    // The cache is full from here on: each new entry evicts one.
     store = open(cache, capacityBytes: bytes)
     let evicting = cost(of: rounds) {
       fill(store, from: entries * 3 + 100_000, count: rounds, [UInt8](repeating: 2, count: 20_000))
       store.waitUntilIdle()
     }
-    guard store.statistics.evicted > 0 else { throw BenchError(description: "none had to go") }
-    table.row(["store 20 KB, where others must go", evicting.cpu.text(1), evicting.wall.text(1)])
+    guard store.statistics.evicted > 0 else { throw BenchError(description: "no entry was evicted") }
+    table.row(["store 20 KB with evictions", evicting.cpu.text(1), evicting.wall.text(1)])
     print("\n\(store.statistics.evicted) evicted; the index takes \(index / entries) bytes an entry")
     store.close()
   }
@@ -91,10 +92,10 @@ struct DiskBench: ParsableCommand {
       for number in first..<first + rounds { _ = store.entry(for: Self.key(number), .frame) }
     }
     table.row(["find \(name)", finding.cpu.text(1), finding.wall.text(1)])
-    let looking = cost(of: rounds) {
+    let checking = cost(of: rounds) {
       for number in first..<first + rounds { _ = store.contains(Self.key(number), .frame) }
     }
-    table.row(["see whether it is there", looking.cpu.text(1), looking.wall.text(1)])
+    table.row(["check whether it exists", checking.cpu.text(1), checking.wall.text(1)])
     let missing = cost(of: rounds) {
       for number in first..<first + rounds { _ = store.entry(for: Self.key(-number), .frame) }
     }
@@ -105,7 +106,7 @@ struct DiskBench: ParsableCommand {
     }
   }
 
-  /// Never more at once than may wait to be written.
+  /// Never stores more at once than may wait to be written.
   private func fill(_ store: DiskStore, from first: Int, count: Int, _ bytes: [UInt8]) {
     let together = (4 << 20) / (bytes.count + 4096)
     for number in first..<first + count {
@@ -122,7 +123,7 @@ struct DiskBench: ParsableCommand {
 
   private static func key(_ number: Int) -> DiskStore.Key { DiskStore.Key(digestOf: Array("\(number)".utf8)) }
 
-  /// Of each of so many: CPU of the process, and time, in microseconds.
+  /// CPU time of the process and wall time for each of `count` calls, in microseconds.
   private func cost(of count: Int, _ work: () -> Void) -> (cpu: Double, wall: Double) {
     func now() -> Double {
       var time = timespec()

@@ -1,4 +1,4 @@
-// What connections cost that are open and say nothing.
+// Memory of open connections without traffic.
 
 import ArgumentParser
 import Foundation
@@ -12,7 +12,7 @@ struct IdleBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "idle", abstract: "Memory of idle connections that have each been answered once.")
 
-  @Option(help: "How many.")
+  @Option(help: "Number of connections.")
   var connections = 10_000
 
   @Option(help: "The daemon's binary.")
@@ -41,7 +41,7 @@ struct IdleBench: ParsableCommand {
     let request = Array(
       "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUser-Agent: photod-bench\r\nAccept: image/jpeg\r\n\r\n".utf8)
     for _ in 0..<connections {
-      sockets.append(try Self.ask(port, request))
+      sockets.append(try Self.perform(port, request))
     }
     let after = try ProcessUsage.residentBytes(of: daemon.identifier)
     print("| connections, each answered once | resident before | with them | a connection |")
@@ -49,8 +49,8 @@ struct IdleBench: ParsableCommand {
     print("| \(connections) | \(before >> 10) KiB | \(after >> 10) KiB | \((after - before) / connections) bytes |")
   }
 
-  /// A connection on which one request was answered, whole.
-  private static func ask(_ port: UInt16, _ request: [UInt8]) throws -> Int32 {
+  /// Opens a connection, sends one request and reads the complete response.
+  private static func perform(_ port: UInt16, _ request: [UInt8]) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -5,9 +5,9 @@ import Foundation
   import Glibc
 #endif
 
-/// What a measurement was made on and with.
+/// The machine and the libraries of a measurement.
 enum Machine {
-  /// Its processors.
+  /// The processors.
   static var cores: String {
     let information = String(decoding: FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data(), as: UTF8.self)
     let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last
@@ -15,7 +15,7 @@ enum Machine {
       + (model.map { " (\($0.trimmingCharacters(in: .whitespaces)))" } ?? "")
   }
 
-  /// Has the kernel forget all files that it remembers; false where it does not listen, since that needs root.
+  /// Drops the kernel's page cache. Returns `false` without the right to do so; it needs root.
   static func dropCaches() -> Bool {
     sync()
     guard let file = fopen("/proc/sys/vm/drop_caches", "w") else { return false }
@@ -23,7 +23,7 @@ enum Machine {
     return fclose(file) == 0
   }
 
-  /// For benchmarks of pictures.
+  /// The description for benchmarks of pictures.
   static func line() throws -> String {
     let thumbnailer = try Command(["vipsthumbnail", "--vips-version"]).text().split(separator: "\n").first ?? "vips ?"
     let parts = [

@@ -4,24 +4,24 @@ import Foundation
   import Glibc
 #endif
 
-/// Another server, ended with this.
+/// Another server, terminated with this object.
 final class PeerServer {
   let url: String
   private let process: ServerProcess
 
   var identifier: Int32 { process.identifier }
 
-  /// - Parameter path: what it answers once it is there.
+  /// - Parameter path: a path that the server answers once it is ready.
   private init(_ arguments: [String], port: UInt16, path: String = "/x.jpg") throws {
     url = "http://127.0.0.1:\(port)"
     process = try ServerProcess(arguments, speaksWhenReady: false)
-    // Until it answers; curl waits between its attempts.
+    // Waits until it answers; curl waits between its attempts.
     try Command([
       "curl", "-fsS", "--retry", "50", "--retry-delay", "1", "--retry-connrefused", "-o", "/dev/null", url + path,
     ]).run()
   }
 
-  /// nginx with one worker and no log, as its own manual tunes it for files.
+  /// nginx with one worker and no log, tuned for files as its manual says.
   static func nginx(folder: String, name: String, files: String, extra: String) throws -> PeerServer {
     let (home, port) = (folder + "/" + name, try freePort())
     try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
@@ -38,19 +38,19 @@ final class PeerServer {
     return try PeerServer(ServeBench.serverCore + ["nginx", "-p", home, "-c", home + "/nginx.conf"], port: port)
   }
 
-  /// SwiftNIO by way of hummingbird, from memory.
+  /// SwiftNIO with hummingbird, serving from memory.
   static func hummingbird(binary: String, file: String) throws -> PeerServer {
     let port = try freePort()
     return try PeerServer(ServeBench.serverCore + [binary, String(port), file], port: port)
   }
 
-  /// Any program that answers `/healthcheck`, on all cores; its arguments, by the port.
+  /// Any program that answers `/healthcheck`, on all cores. `arguments` gets the port.
   static func listening(_ arguments: (UInt16) -> [String]) throws -> PeerServer {
     let port = try freePort()
     return try PeerServer(arguments(port), port: port, path: "/healthcheck")
   }
 
-  /// What a program prints.
+  /// The output of a program.
   static func output(_ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// Measures the daemon beside its peers: interleaved in one run, medians, CPU time.
+/// Compares the daemon with its peers: interleaved in one run, medians, CPU time.
 @main
 struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "photod-bench", abstract: "Measure photod beside its peers.",
+    commandName: "photod-bench", abstract: "Compare photod with its peers.",
     subcommands: [
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
       PlaceholderBench.self, CancelBench.self, ServeBench.self, AccessBench.self, IdleBench.self, SlowBench.self,

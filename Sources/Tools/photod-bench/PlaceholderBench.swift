@@ -1,6 +1,6 @@
-// What a placeholder costs, by what it is made of: the camera's thumbnail, a derivative, the original.
+// The cost of a placeholder by its source: the camera's thumbnail, a derivative, the original.
 //
-// CPU of the one thread that does it, from opened bytes to the hash; the file is in the page cache.
+// CPU of the working thread, from the opened bytes to the hash; the file is in the page cache.
 
 import ArgumentParser
 import Foundation
@@ -13,12 +13,12 @@ import PhotoModel
 
 struct PlaceholderBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "placeholder", abstract: "CPU of a placeholder, by what it is made of.")
+    commandName: "placeholder", abstract: "CPU of a placeholder, by its source.")
 
   @Option(help: "Placeholders of each kind.")
   var rounds = 301
 
-  // Every benchmark is told where the daemon is; this one has no use for it.
+  // scripts/bench passes this option to every benchmark; this one ignores it.
   @Option(help: .hidden)
   var photod = ""
 

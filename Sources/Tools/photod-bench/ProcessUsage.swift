@@ -4,21 +4,21 @@ import Foundation
   import Glibc
 #endif
 
-/// What the kernel says that processes have used (proc(5)).
+/// The kernel's resource usage of processes (proc(5)).
 enum ProcessUsage {
-  /// User and system time of a process, with the threads that have ended, and of its children that are still there.
+  /// User and system time of a process, including its finished threads, and of its running children.
   ///
-  /// From the process's own CPU clock, which counts nanoseconds: `/proc/PID/stat` counts ticks of 10 ms, and
-  /// `/proc/PID/task` forgets a worker thread as soon as it has ended.
+  /// Read from the process's CPU clock, which counts nanoseconds: `/proc/PID/stat` counts ticks of 10 ms, and
+  /// `/proc/PID/task` omits finished threads.
   static func cpuSeconds(of process: Int32) throws -> Double {
     var clock = clockid_t()
     var time = timespec()
-    guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { throw gone(process) }
+    guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { throw exited(process) }
     let own = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     return try children(of: process).reduce(own) { try $0 + cpuSeconds(of: $1) }
   }
 
-  /// What `work` costs the calling thread.
+  /// CPU time of `work` on the calling thread.
   static func cpuSeconds(_ work: () throws -> Void) rethrows -> Double {
     func now() -> Double {
       var time = timespec()
@@ -36,17 +36,17 @@ enum ProcessUsage {
     try children(of: process).reduce(residentBytes(of: process)) { try $0 + residentBytesWithChildren(of: $1) }
   }
 
-  /// How many descriptors a process has open.
+  /// The number of open descriptors of a process.
   static func descriptors(of process: Int32) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
   }
 
-  /// The most that was resident since the process began, or since `resetPeak`.
+  /// Peak resident memory since the process began, or since `resetPeak`.
   static func peakBytes(of process: Int32) throws -> Int { try status("VmHWM", of: process) }
 
-  /// Makes the peak what is resident now.
+  /// Sets the peak to the resident memory now.
   static func resetPeak(of process: Int32) throws {
-    guard let file = fopen("/proc/\(process)/clear_refs", "w") else { throw gone(process) }
+    guard let file = fopen("/proc/\(process)/clear_refs", "w") else { throw exited(process) }
     defer { fclose(file) }
     fputs("5", file)
   }
@@ -55,11 +55,11 @@ enum ProcessUsage {
     guard let data = FileManager.default.contents(atPath: "/proc/\(process)/status"),
       let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) }),
       let kilobytes = Int(line.split(whereSeparator: \.isWhitespace)[1])
-    else { throw gone(process) }
+    else { throw exited(process) }
     return kilobytes * 1024
   }
 
-  private static func gone(_ process: Int32) -> BenchError { BenchError(description: "process \(process) has gone") }
+  private static func exited(_ process: Int32) -> BenchError { BenchError(description: "process \(process) has ended") }
 
   private static func children(of process: Int32) -> [Int32] {
     let data = FileManager.default.contents(atPath: "/proc/\(process)/task/\(process)/children") ?? Data()

@@ -1,7 +1,7 @@
-// The same bytes, served by photod from its frame cache and by its peers: what a request costs the server.
+// The same bytes, served by photod from its frame cache and by its peers: the server's cost of a request.
 //
-// Each server runs on one core and wrk on another; they take turns in one run, and CPU is the operating system's account of
-// the server's processes. Ratios of one run hold; times of two runs don't compare.
+// Each server runs on one core and wrk on another; they take turns in one run. CPU time is the operating system's
+// account of the server's processes. Compare ratios within a run, not times of two runs.
 
 import ArgumentParser
 import Foundation
@@ -9,24 +9,25 @@ import PhotoFixtures
 
 struct ServeBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "CPU of a request for a cached frame, beside nginx and SwiftNIO on the same bytes.")
+    commandName: "serve",
+    abstract: "CPU of a request for a cached frame, compared with nginx and SwiftNIO on the same bytes.")
 
-  @Option(help: "How often each contestant has its turn.")
+  @Option(help: "Turns of each contestant.")
   var rounds = 5
 
-  @Option(help: "Seconds a turn.")
+  @Option(help: "Seconds per turn.")
   var seconds = 4
 
   @Option(help: "Connections.")
   var connections = 64
 
-  @Option(help: "The frame has at least so many bytes.")
+  @Option(help: "Minimum size of the frame in bytes.")
   var bytes = 20_000
 
   @Option(help: "The daemon's binary.")
   var photod: String
 
-  @Option(help: "The binary of scripts/bench.d/hummingbird-bench; left out if not named.")
+  @Option(help: "The binary of scripts/bench.d/hummingbird-bench; omitted if not named.")
   var hummingbird: String?
 
   func run() throws { try TemporaryFolder.with(measure) }
@@ -35,7 +36,7 @@ struct ServeBench: ParsableCommand {
     let library = try TemporaryFolder.library(in: folder, width: 1600, height: 1200)
     let files = folder + "/files"
     try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
-    // nginx's worker is another user, who has to get there.
+    // nginx's worker runs as another user, who must be able to read the folder.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
 
     let unlimited = ["http.requestsPerConnection=1000000000"]
@@ -106,12 +107,12 @@ struct ServeBench: ParsableCommand {
   }
 
   private struct Turn {
-    /// Microseconds a request.
+    /// Microseconds per request.
     let cpu: Double
     let rate: Double
   }
 
-  /// The first frame that is large enough, stored as `x.jpg`: its bytes, and what to ask for.
+  /// Stores the first frame that is large enough as `x.jpg`. Returns its bytes and its query.
   private func frame(_ daemon: DaemonUnderTest, files: String) throws -> (bytes: Int, query: String) {
     let asset = try daemon.onlyAsset()
     for side in stride(from: 200, through: 1600, by: 20) {

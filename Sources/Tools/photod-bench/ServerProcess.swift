@@ -5,20 +5,20 @@ import Synchronization
   import Glibc
 #endif
 
-/// A server of a benchmark's own, ended with it and with every process that it has begun; also where the benchmark is
-/// interrupted.
+/// A server started by a benchmark. It and its child processes are terminated with this object, or when the benchmark
+/// is interrupted.
 final class ServerProcess {
-  /// What it says on standard output once it is ready, where it was waited for that.
+  /// The first line on standard output, if the start waited for it.
   let firstLine: String
   private let process = Process()
 
   var identifier: Int32 { process.processIdentifier }
 
   /// - Parameters:
-  ///   - arguments: the program, looked for in PATH, and what it is given.
-  ///   - environment: on top of this process's own.
-  ///   - speaksWhenReady: its first line is waited for.
-  ///   - showsErrors: what it writes to standard error is to be read.
+  ///   - arguments: the program, searched for in PATH, and its arguments.
+  ///   - environment: variables in addition to this process's own.
+  ///   - speaksWhenReady: whether to wait for its first line of output.
+  ///   - showsErrors: whether to show its standard error.
   init(
     _ arguments: [String], environment: [String: String] = [:], speaksWhenReady: Bool, showsErrors: Bool = false
   ) throws {
@@ -41,7 +41,7 @@ final class ServerProcess {
   }
 
   deinit {
-    // Foundation gives each a process group of its own, and waits until the last that the process has begun has gone.
+    // Foundation gives each process its own process group, and waits until all processes of the group have ended.
     kill(-identifier, SIGTERM)
     process.waitUntilExit()
     let ended = identifier
@@ -50,7 +50,7 @@ final class ServerProcess {
 
   private static let running = Mutex<Set<Int32>>([])
 
-  /// Those that are there; for a benchmark that is interrupted.
+  /// Terminates all running servers, when a benchmark is interrupted.
   static func endAll() {
     for process in running.withLock({ $0 }) { kill(-process, SIGTERM) }
   }

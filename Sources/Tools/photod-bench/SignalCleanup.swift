@@ -4,13 +4,13 @@ import Foundation
   import Glibc
 #endif
 
-/// A benchmark that is told to end leaves nothing behind: no server, no folder.
+/// Removes servers and folders when a benchmark is interrupted.
 enum SignalCleanup {
-  // Because a signal's handler may do no more than write: it is set once, before there is a handler.
+  // Because a signal handler may do no more than write. Set once, before a handler is installed.
   private nonisolated(unsafe) static var wakeDescriptor: Int32 = -1
 
-  /// Waits for SIGINT and SIGTERM on a thread of its own. They are handled and not ignored, since programs that are
-  /// started inherit what is ignored.
+  /// Waits for SIGINT and SIGTERM on its own thread. The signals are handled and not ignored, because child processes
+  /// inherit ignored signals.
   static func watch() {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return }

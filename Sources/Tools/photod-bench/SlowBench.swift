@@ -1,4 +1,4 @@
-// Clients that are slow on purpose, and what another client notices of them.
+// Deliberately slow clients, and their effect on another client.
 
 import ArgumentParser
 import Foundation
@@ -6,12 +6,12 @@ import PhotoFixtures
 
 struct SlowBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "slow", abstract: "A healthy client beside slowhttptest in its three modes.")
+    commandName: "slow", abstract: "A healthy client during the three attacks of slowhttptest.")
 
-  @Option(help: "Slow connections; the daemon lets one address have 1024.")
+  @Option(help: "Slow connections; the daemon allows 1024 per address.")
   var connections = 1000
 
-  @Option(help: "Seconds a mode.")
+  @Option(help: "Seconds per mode.")
   var seconds = 20
 
   @Option(help: "The daemon's binary.")
@@ -37,7 +37,7 @@ struct SlowBench: ParsableCommand {
         ),
       ] as [(String, [String])]
     print(
-      "\(connections) slow connections for \(seconds) s; a healthy client asks for a new thumbnail and a cached one in turn\n"
+      "\(connections) slow connections for \(seconds) s; a healthy client requests a new thumbnail and a cached one in turn\n"
     )
     print("| attack | requests | failed | median ms | worst ms | daemon's CPU s | resident MiB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A Markdown table on standard output, row by row as they are found.
+/// Prints a Markdown table on standard output, row by row.
 struct Table {
-  /// - Parameter labels: how many of the columns, from the left, are words; the others are numbers.
+  /// - Parameter labels: the number of leading columns with words; the others have numbers.
   init(_ columns: [String], labels: Int) {
     row(columns)
     row(columns.indices.map { $0 < labels ? "---" : "---:" })
@@ -15,12 +15,12 @@ struct Table {
 }
 
 extension Double {
-  /// A dash where there is no number to show, as between two infinities.
+  /// A dash if the value is not finite, such as a difference of two infinities.
   func text(_ digits: Int = 2) -> String { isFinite ? String(format: "%.\(digits)f", self) : "–" }
 }
 
 extension Double? {
-  /// A dash where there is none.
+  /// A dash for `nil`.
   func text(_ digits: Int = 2) -> String { self?.text(digits) ?? "–" }
 
   static func / (left: Double?, right: Double?) -> Double? {
@@ -37,7 +37,8 @@ extension [Double] {
     return (values[(count - 1) / 2] + values[count / 2]) / 2
   }
 
-  /// The smallest of them that so many percent do not exceed; `nil` of none. Of fewer than a hundred the 99th is the largest.
+  /// The smallest value that `percent` percent of the values do not exceed; `nil` if empty. With fewer than a hundred
+  /// values the 99th percentile is the largest.
   func percentile(_ percent: Double) -> Double? {
     if isEmpty { return nil }
     return sorted()[Swift.min(Swift.max(Int((Double(count) * percent / 100).rounded(.up)), 1), count) - 1]

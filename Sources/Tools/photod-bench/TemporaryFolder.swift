@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Synchronization
 
-/// A folder of a benchmark's own, removed when its work is done.
+/// A temporary folder of a benchmark, removed when its work is done.
 enum TemporaryFolder {
   static func with<Result>(_ work: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "photod-bench-\(UUID().uuidString)").path
@@ -17,12 +17,12 @@ enum TemporaryFolder {
 
   private static let folders = Mutex<Set<String>>([])
 
-  /// Those that are there; for a benchmark that is interrupted.
+  /// Removes all such folders, when a benchmark is interrupted.
   static func removeAll() {
     for folder in folders.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: folder) }
   }
 
-  /// A file under another name, without a copy of its bytes where that can be.
+  /// Places a file under another name, as a hard link if possible.
   static func place(_ path: String, as name: String) throws {
     let original = URL(filePath: path).resolvingSymlinksInPath().path
     do {
@@ -32,7 +32,7 @@ enum TemporaryFolder {
     }
   }
 
-  /// A library of one photograph in a folder; its path.
+  /// Creates a library with one photograph in a folder. Returns its path.
   static func library(in folder: String, width: Int, height: Int) throws -> String {
     let library = folder + "/library"
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)

@@ -1,6 +1,7 @@
-// What a degraded frame costs where a thumbnail stands for the picture: opened, header read, found, judged, and made.
+// The cost of a degraded frame from an embedded thumbnail: open the file, read the header, find the thumbnail, check
+// it, and make the frame.
 //
-// CPU of the one thread that does it. The file is in the page cache, as it is when a final frame is to follow.
+// CPU of the working thread. The file is in the page cache, as it is when a final frame follows.
 
 import ArgumentParser
 import Foundation
@@ -14,20 +15,20 @@ struct ThumbnailBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "thumbnail", abstract: "CPU of a degraded frame from an embedded thumbnail, or from a first scan.")
 
-  @Option(help: "A photograph to measure beside those made for the purpose; may be given several times.")
+  @Option(help: "A photograph to measure besides the generated ones. Repeatable.")
   var photo: [String] = []
 
   @Option(help: "Frames of each kind.")
   var frames = 301
 
-  // Every benchmark is told where the daemon is; this one has no use for it.
+  // scripts/bench passes this option to every benchmark; this one ignores it.
   @Option(help: .hidden)
   var photod = ""
 
   func run() throws { try TemporaryFolder.with(measure) }
 
   private func measure(in folder: String) throws {
-    var rows = try DegradedPhotographs.made.map { name, bytes in
+    var rows = try DegradedPhotographs.all.map { name, bytes in
       let path = folder + "/" + name.replacing("/", with: "-")
       try Data(bytes).write(to: URL(filePath: path))
       return (name, path)
@@ -38,7 +39,7 @@ struct ThumbnailBench: ParsableCommand {
     print("| --- | --- | --- | ---: | ---: |")
     for (name, path) in rows {
       var (what, size) = ("", PixelSize(width: 0, height: 0))
-      // A first scan of a large file takes thousands of times as long.
+      // Decoding a first scan of a large file takes thousands of times as long.
       var samples: [Double] = []
       while samples.count < frames && samples.reduce(0, +) < 5e6 {
         samples.append(try ProcessUsage.cpuSeconds { (what, size) = try Self.frame(path) } * 1e6)
@@ -56,11 +57,12 @@ struct ThumbnailBench: ParsableCommand {
     let request = ImageRequest(targetSize: .size(PixelSize(width: 800, height: 800)), format: .jpeg)
     let source = try LibraryFolder.file(at: path)
     let header = try ImageHeader.read(from: source, limits: limits)
-    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
-    if let image = try thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: stop) {
+    let wanted = header.sized(request)
+    let thumbnail = EmbeddedThumbnail.best(for: wanted, of: header, in: source, limits: limits)
+    if let image = try thumbnail?.render(for: wanted, of: header, in: source, limits: limits, stop: stop) {
       return ("thumbnail", image.size)
     }
-    guard let plan = RenderPlanner().degradedPlan(header, request),
+    guard let plan = RenderPlanner().degradedPlan(header, wanted),
       let image = try Renderer(plan, source: source, limits: limits, stop: stop).resume()
     else { throw BenchError(description: "\(path) has no degraded frame") }
     return (plan.firstScanOnly ? "first scan" : "decode at \(plan.eighths)/8", image.size)

@@ -2,16 +2,16 @@ import ArgumentParser
 import FoundationEssentials
 import PhotoFixtures
 
-/// Makes a demo library, or one photograph-like picture for a benchmark.
+/// Generates a demo library, or one photograph-like picture for a benchmark.
 @main
 struct PhotodDemo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "photod-demo", abstract: "Make pictures from nothing.", subcommands: [Library.self, Photo.self])
+    commandName: "photod-demo", abstract: "Generate pictures.", subcommands: [Library.self, Photo.self])
 
   struct Library: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Write a demo library into a folder.")
 
-    @Argument(help: "The folder; it is made.")
+    @Argument(help: "The folder; it is created if needed.")
     var folder: String
 
     func run() throws {
@@ -29,7 +29,7 @@ struct PhotodDemo: ParsableCommand {
     @Option var height = 3000
     @Option var seed = 1
     @Flag var progressive = false
-    @Flag(help: "With a thumbnail of 160x120 in its EXIF block, as cameras write it.") var thumbnail = false
+    @Flag(help: "Add a thumbnail of 160x120 to the EXIF block, as cameras do.") var thumbnail = false
 
     func run() throws {
       let scene = Scene(seed: seed, grain: 14).pixels(width: width, height: height)

@@ -3,7 +3,7 @@ import MediaMetadata
 import PhotoModel
 import Synchronization
 
-/// The header of a file of any kind: whatever it says lies within the file, and it took a few reads to find it.
+/// Parses the header of a file of any kind. All ranges must lie within the file, and parsing may take only a few reads.
 enum ContainerTarget {
   static func check(_ bytes: [UInt8]) {
     let source = CountedSource(bytes)
@@ -20,7 +20,7 @@ enum ContainerTarget {
   }
 }
 
-/// Counts how often it is read.
+/// Counts reads.
 private final class CountedSource: ByteSource {
   private let source: MemoryByteSource
   private let count = Mutex(0)

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// The HTTP request parser: the same requests and the same error, however the bytes were split on their way.
+/// The HTTP request parser. Requests and errors must not depend on how the bytes are split.
 enum HTTPTarget {
   private static let limits = ParserLimits(requestLineBytes: 200, headerBytes: 800, headerFields: 20, bodyBytes: 300)
 
@@ -14,14 +14,14 @@ enum HTTPTarget {
     let whole = outcome(of: [bytes[...]])
     let single = outcome(of: bytes.indices.map { bytes[$0...$0] })
     precondition(whole == single, "byte by byte: \(single), at once: \(whole)")
-    // Every place to split at, or as many as there is time for.
+    // Every position to split at, or a sample of them for long inputs.
     for middle in stride(from: 1, to: bytes.count, by: 1 + bytes.count / 256) {
       let split = outcome(of: [bytes[..<middle], bytes[middle...]])
       precondition(whole == split, "split at \(middle): \(split), at once: \(whole)")
     }
   }
 
-  /// What came out: one line an event, and the error that ended it. Pieces of a body are one line, however many they are.
+  /// The result: one line per event, and the error that ended it. All pieces of a body are one line.
   private static func outcome(of pieces: [ArraySlice<UInt8>], inPieces isInPieces: Bool) -> [String] {
     var parser = RequestParser(limits: limits)
     var body: [UInt8] = []

@@ -2,7 +2,7 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// Metadata blocks, as they stand in a JPEG's segments: the fuzzer's bytes are the block, the file around it is sound.
+/// Metadata blocks in a JPEG's segments: the input is the block, and the file around it is valid.
 enum MetadataTarget {
   static func exif(_ bytes: [UInt8]) {
     check(segment(0xE1, Array("Exif".utf8) + [0, 0] + bytes))
@@ -22,14 +22,15 @@ enum MetadataTarget {
 
   static func multiPicture(_ bytes: [UInt8]) { check(segment(0xE2, Array("MPF".utf8) + [0] + bytes)) }
 
-  /// What one who may not read places is told is a part of what there is, and a rating is one.
+  /// Metadata without locations must be a subset of all metadata, and a rating must be in range.
   private static func dictionary(_ kind: MetadataBlock.Kind, _ bytes: [UInt8]) {
     let block = MetadataDictionary.Block(kind, bytes[...])
     let all = MetadataDictionary([block], includesLocations: true)
     let rest = MetadataDictionary([block], includesLocations: false)
     precondition(rest.sections["GPS"] == nil)
     for (name, section) in rest.sections {
-      precondition(section.keys.allSatisfy { all.sections[name]?[$0] != nil }, "a place less and an entry more")
+      precondition(
+        section.keys.allSatisfy { all.sections[name]?[$0] != nil }, "an entry is not in the complete metadata")
     }
     let facts = MediaFacts(exifBlock: kind == .exif ? bytes[...] : nil, xmpPacket: kind == .xmp ? bytes[...] : nil)
     precondition(facts.rating.map { (-1...5).contains($0) } ?? true)

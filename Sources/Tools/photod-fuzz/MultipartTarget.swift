@@ -1,7 +1,7 @@
 import HTTPCore
 
-/// The parser of multipart/form-data: the same parts and the same error, however the bytes were split on their way. Up to a
-/// line feed the input is the field that names the boundary.
+/// The parser of multipart/form-data. Parts and errors must not depend on how the bytes are split. The input up to a
+/// line feed is the field that names the boundary.
 enum MultipartTarget {
   static func check(_ bytes: [UInt8]) {
     let end = bytes.firstIndex(of: 0x0A) ?? 0
@@ -42,7 +42,7 @@ enum MultipartTarget {
       }
       try parser.finish()
     } catch {
-      // What came of an unfinished part depends on nothing but the bytes either, save for an error behind it.
+      // The result for an unfinished part must not depend on the split either, except for an error after it.
       lines.append("\(error)")
     }
     return lines

@@ -1,9 +1,9 @@
-// Everything that reads bytes from outside, fed with bytes from libFuzzer.
+// Fuzzes the parsers of bytes from outside with libFuzzer.
 //
 //     photod-fuzz TARGET [libFuzzer's options and folders]
-//     photod-fuzz TARGET FILE...                              each file once, also without libFuzzer
-//     photod-fuzz seeds FOLDER                                a corpus to begin with, a folder a target
-//     photod-fuzz targets
+//     photod-fuzz TARGET FILE...                              replays each file, also without libFuzzer
+//     photod-fuzz seeds FOLDER                                writes initial inputs, a folder for each target
+//     photod-fuzz targets                                     prints the names of the targets
 //
 // `scripts/fuzz` builds it with libFuzzer and the address sanitizer. A plain build has neither and only replays files.
 
@@ -27,7 +27,7 @@ struct PhotodFuzz {
   }
 }
 
-/// One way in.
+/// A parser to fuzz.
 struct FuzzTarget: Sendable {
   let name: String
   let input: photod_fuzz_input
@@ -53,7 +53,7 @@ struct FuzzTarget: Sendable {
       }
       return
     }
-    // libFuzzer keeps the arguments for as long as it runs, and does not return where it finds something.
+    // libFuzzer refers to the arguments while it runs, and does not return after a finding.
     var pointers = ([arguments[0]] + arguments.dropFirst(2)).map { strdup($0) }
     let status = photod_fuzz_run(Int32(pointers.count), &pointers, input)
     for pointer in pointers { free(pointer) }

@@ -3,9 +3,9 @@ import ImageRender
 import PhotoFixtures
 import PhotoModel
 
-/// A whole file, from its header to a small picture.
+/// A complete file, from its header to a small picture.
 enum PictureTarget {
-  /// Small enough that no input takes long, so that what takes long is a finding.
+  /// Small limits, so that an input that takes long is a finding.
   static let limits = CodecLimits(
     sourcePixels: 1 << 18, sourceSide: 2048, jpegScans: 40, profileBytes: 1 << 16, headerSegments: 64)
 
@@ -14,7 +14,7 @@ enum PictureTarget {
 
   static func jpeg(_ bytes: [UInt8]) { check(bytes) }
 
-  /// Almost nothing gets past PNG's checksums by chance, so they are put right first.
+  /// Random bytes almost never pass PNG's checksums, so they are corrected first.
   static func png(_ bytes: [UInt8]) { check(PNGChunks.withRightChecksums(bytes)) }
 
   static func check(_ bytes: [UInt8]) {
@@ -24,40 +24,41 @@ enum PictureTarget {
     let planner = RenderPlanner()
     let plan = planner.plan(header, request)
     let whole = render(plan, source)
-    if let degraded = planner.degradedPlan(header, request) { _ = render(degraded, source) }
-    // A source that waits goes another way through libjpeg, which can't skip rows then: the pictures must agree where
-    // both have one and nothing was skipped.
+    if let degraded = planner.degradedPlan(header, header.sized(request)) { _ = render(degraded, source) }
+    // With a source that waits, libjpeg can't skip rows and takes another path. The pictures must be equal if both
+    // renders give one and nothing was skipped.
     let halting = render(plan, SuspendingSource(source))
     if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
       whole.warnings.isEmpty, halting.warnings.isEmpty, !hasFillBytes(bytes)
     {
       precondition(
         whole.bytes == halting.bytes && whole.isIncomplete == halting.isIncomplete,
-        "another picture where the source waits; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
+        "the picture differs if the source waits; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
     }
     thumbnails(header, source, request)
     pixels(header, source)
   }
 
-  /// libjpeg-turbo's two Huffman decoders, for full buffers and for those that run low, differ on what a fill byte (T.81
-  /// §B.1.1.2) in the middle of a scan's data is, and neither warns. It has no business there.
+  /// libjpeg-turbo's two Huffman decoders, for full and for nearly empty buffers, treat a fill byte (T.81 §B.1.1.2)
+  /// within a scan's data differently, without a warning. Fill bytes are not allowed there.
   private static func hasFillBytes(_ bytes: [UInt8]) -> Bool {
     zip(bytes, bytes.dropFirst()).contains { $0 == 0xFF && $1 == 0xFF }
   }
 
-  /// Frames from whatever stands in for the picture.
+  /// Renders frames from embedded thumbnails and previews.
   static func thumbnails(_ header: ImageHeader, _ source: any ByteSource, _ request: ImageRequest) {
     let ranges = [header.embeddedThumbnail].compactMap(\.self) + header.previews
     precondition(ranges.allSatisfy { $0.offset >= 0 && $0.length >= 0 && $0.offset + Int64($0.length) <= source.size })
-    let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits)
-    let image = try? thumbnail?.render(for: request, of: header, in: source, limits: limits, stop: StopFlag())
+    let wanted = header.sized(request)
+    let thumbnail = EmbeddedThumbnail.best(for: wanted, of: header, in: source, limits: limits)
+    let image = try? thumbnail?.render(for: wanted, of: header, in: source, limits: limits, stop: StopFlag())
     if let image { check(image) }
     let small = try? thumbnail?.pixels(
       side: pixelSide, of: header, in: source, transforms: transforms, limits: limits, stop: StopFlag())
     if let small { check(small) }
   }
 
-  /// The picture's own pixels, small.
+  /// Renders the picture itself, at a small size.
   private static func pixels(_ header: ImageHeader, _ source: any ByteSource) {
     let plan = RenderPlanner().pixelPlan(header, side: pixelSide)
     let pixels = try? Renderer.pixels(plan, source: source, transforms: transforms, limits: limits, stop: StopFlag())
@@ -66,10 +67,10 @@ enum PictureTarget {
 
   private static func check(_ pixels: RenderedPixels) {
     precondition((1...pixelSide).contains(pixels.size.width) && (1...pixelSide).contains(pixels.size.height))
-    precondition(pixels.rgba.count == pixels.size.pixelCount * 4, "as many pixels as were promised")
+    precondition(pixels.rgba.count == pixels.size.pixelCount * 4, "the planned number of pixels")
   }
 
-  /// One of a few requests, chosen by the bytes, so that an input always meets the same.
+  /// One of a few requests, chosen by the bytes, so that an input always gets the same one.
   static func request(for bytes: [UInt8]) -> ImageRequest {
     let hash = bytes.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
     let small = TargetSize.size(PixelSize(width: 24, height: 16))
@@ -98,16 +99,16 @@ enum PictureTarget {
     }
   }
 
-  /// What comes out is a picture of the size that was promised.
+  /// The result must decode to a picture of the planned size.
   private static func check(_ image: RenderedImage) {
     let header = try? ImageHeader.read(from: MemoryByteSource(image.bytes), limits: CodecLimits())
     precondition(header?.uprightSize == image.size, "an output that its own reader refuses")
   }
 }
 
-/// A source that has its first bytes at once and the rest in small pieces, with "not yet" before each.
+/// A source that has its first bytes at once and the rest in small pieces, each after one "not yet".
 private final class SuspendingSource: ByteSource, @unchecked Sendable {
-  // Because: one reader at a time, on one thread.
+  // Because: only one thread reads it.
   private let source: MemoryByteSource
   private var isDue = false
 

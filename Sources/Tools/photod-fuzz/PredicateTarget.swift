@@ -1,8 +1,8 @@
 import PhotoModel
 import PhotoPredicate
 
-/// Predicates and sort descriptors: an error that lies within the text; or a meaning that is printed, read again, evaluated
-/// and turned into SQL with as many values as it has places for.
+/// Predicates and sort descriptors. An error must lie within the text. A valid text is printed, parsed again,
+/// evaluated, and turned into SQL with one value per placeholder.
 enum PredicateTarget {
   static func check(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
@@ -17,7 +17,7 @@ enum PredicateTarget {
   private static func predicate(_ text: String, _ schema: PropertySchema, _ principal: Principal) {
     do throws(PredicateError) {
       let predicate = try FetchPredicate(text, schema: schema, principal: principal)
-      // What is printed may be longer than what was written.
+      // The printed text may be longer than the input.
       var limits = PredicateLimits()
       limits.characters *= 8
       let printed = "\(predicate)"

@@ -1,11 +1,11 @@
 import Foundation
 import PhotoFixtures
 
-/// Inputs to begin with, made from nothing: every kind of file that has a way of its own through the code.
+/// Initial inputs, generated: every kind of file that takes a different path through the code.
 enum Seeds {
   private static let scene = Scene(seed: 4).pixels(width: 64, height: 48)
 
-  /// A sound JPEG, and a sound thumbnail of it.
+  /// A valid JPEG, and a valid thumbnail of it.
   static let picture = JPEGFile { $0.sampling = (1, 1) }.encoded(scene)
   static let thumbnail = DemoLibrary.thumbnail(of: scene)
 
@@ -55,7 +55,7 @@ enum Seeds {
     ].map { $0.encoded(scene) }
     files.append(JPEGFile { $0.color = .gray }.encoded(gray))
     files.append(MultiPictureFile(previews: [(type: 0x01_0001, bytes: thumbnail)]).encoded(picture))
-    // Cut short in the middle and just before the end.
+    // Also truncated, at two thirds and just before the end.
     return files + files.map { Array($0.prefix($0.count * 2 / 3)) } + files.prefix(4).map { Array($0.dropLast(2)) }
   }
 
@@ -73,7 +73,7 @@ enum Seeds {
     files.append(PNGFile(.palette(depth: 8)) { $0.hasTransparentBlack = true }.encoded(small))
     files.append(PNGFile(.gray(depth: 8)) { $0.hasTransparentBlack = true }.encoded(small))
     files += files.prefix(6).map { Array($0.dropLast(30)) }
-    // With text, EXIF and pixels that are stored, not deflated.
+    // With text, EXIF and pixels stored without compression.
     let exif = Array(EXIFBlock { $0.thumbnail = thumbnail }.bytes.dropFirst(6))
     for (depth, type, rowBytes): (UInt8, UInt8, Int) in [(8, 2, 24), (8, 6, 32), (16, 0, 16), (2, 0, 2)] {
       files.append(storedPNG(depth: depth, colorType: type, rowBytes: rowBytes, exif: exif))
@@ -81,11 +81,11 @@ enum Seeds {
     return files
   }
 
-  /// 8x8, with a chunk of each kind that is looked at.
+  /// An 8x8 PNG with a chunk of each kind that photod reads.
   private static func storedPNG(depth: UInt8, colorType: UInt8, rowBytes: Int, exif: [UInt8]) -> [UInt8] {
     var rows: [UInt8] = []
     for y in 0..<8 {
-      // A filter type, each of the five in its turn, and pixels.
+      // The filter type (each of the five in turn) and the pixels.
       rows.append(UInt8(y % 5))
       for x in 0..<rowBytes { rows.append(UInt8((x * 7 + y) & 255)) }
     }
@@ -158,7 +158,7 @@ enum Seeds {
         var file = MultiPictureFile(previews: (0..<count).map { (type: 0x01_0001 + $0, bytes: thumbnail) })
         file.isBigEndian = isBigEndian
         let index = file.index(pictureBytes: 0, firstOffset: 0)
-        // As MetadataTarget puts it together: the index, what follows it of the picture, the thumbnail.
+        // The layout that MetadataTarget builds: the index, the rest of the picture, the thumbnail.
         return file.index(pictureBytes: picture.count, firstOffset: index.count + picture.count - 2)
       }
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AssetLibrary
+import LibraryCatalogue
 
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,7 +18,7 @@ struct Backup: AsyncParsableCommand {
   var replace = false
 
   func run() async throws {
-    let dataFolder = try Composition.dataFolder(try await common.settings())
+    let dataFolder = try common.settings().dataFolder()
     try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
     print("copied the catalogue of \(dataFolder) to \(file)")
   }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AssetLibrary
+import LibraryScan
 
 #if canImport(Glibc)
   import Glibc
@@ -10,7 +10,7 @@ struct Check: AsyncParsableCommand {
     abstract: "Compare the catalogue with the library folder, and check its internal consistency.",
     discussion: """
       Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
-      runs. In a path, \\xHH is a byte that is not visible text, and two backslashes stand for one.
+      runs. In a path, \\xHH is a byte that is not printable text, and two backslashes stand for one.
 
       Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check failed.
       """)
@@ -18,7 +18,7 @@ struct Check: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let settings = try await common.settings()
+    let settings = try common.settings()
     let summary: CatalogueCheck.Summary
     var kinds: [String: Int] = [:]
     do {

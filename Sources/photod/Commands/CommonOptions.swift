@@ -18,27 +18,17 @@ struct CommonOptions: ParsableArguments {
     help: "The data folder, which holds the catalogue. Default: one folder per library, below ~/.local/share/photod.")
   var data: String?
 
-  @Option(help: "The log level: trace, debug, info, notice, warning, error or critical.")
+  @Option(help: "The log level: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
   var logLevel: String?
 
   @Option(name: .customLong("set"), help: "Set any setting, as KEY=VALUE. Repeatable.")
   var assignments: [String] = []
 
   /// The settings, with these options and `more` overriding all other sources.
-  func settings(_ more: [String: String?] = [:]) async throws -> Settings {
+  func settings(_ more: [String: String?] = [:]) throws -> Settings {
     let flags = try flags(more)
     do {
-      return try await Settings.load(file: config, flags: flags)
-    } catch let error as SettingsError {
-      throw ValidationError(error.description)
-    }
-  }
-
-  /// The effective settings as text, by key.
-  func values() async throws -> [(key: String, text: String)] {
-    let flags = try flags([:])
-    do {
-      return try await Settings.values(file: config, flags: flags)
+      return try Settings.load(file: config, flags: flags)
     } catch let error as SettingsError {
       throw ValidationError(error.description)
     }

@@ -15,7 +15,7 @@ struct Health: AsyncParsableCommand {
   var listen: String?
 
   func run() async throws {
-    let settings = try await common.settings(["listen": listen])
+    let settings = try common.settings(["listen": listen])
     guard let text = settings.listen.first, let address = ListenAddress(text) else {
       throw ValidationError("no daemon address given; set --listen")
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AssetLibrary
+import LibraryCatalogue
 
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,7 +13,7 @@ struct Restore: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let dataFolder = try Composition.dataFolder(try await common.settings())
+    let dataFolder = try common.settings().dataFolder()
     let before = try CatalogueRestore(dataFolder: dataFolder).restore(from: file)
     print("restored the catalogue of \(dataFolder) from \(file)")
     if let before { print("the previous catalogue is \(before)") }

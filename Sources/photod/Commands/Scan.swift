@@ -18,7 +18,7 @@ struct Scan: AsyncParsableCommand {
   var acceptRemovals = false
 
   func run() async throws {
-    let settings = try await common.settings()
+    let settings = try common.settings()
     let scanner = try Composition(settings).scanner()
     let display = ScanDisplay(isTerminal: isatty(STDERR_FILENO) == 1)
     do {

@@ -1,4 +1,4 @@
-import AssetLibrary
+import LibraryScan
 
 #if canImport(Glibc)
   import Glibc

@@ -9,20 +9,26 @@ struct Serve: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "The address to listen on: ADDRESS:PORT or unix:PATH. Repeatable. Default: 127.0.0.1:8080.")
+  @Option(
+    help:
+      """
+      The address to listen on: ADDRESS:PORT or unix:PATH. Repeatable. \
+      Default: \(Settings.defaults.listen.joined(separator: ", ")).
+      """
+  )
   var listen: [String] = []
 
   @Flag(
     help:
       """
-      Serve requests from other machines without a token, as long as no token was made (photod token). Without this \
-      option and without tokens, only this machine is served.
+      Serve requests from other machines without a token, until the first token is created (photod token create). \
+      Without this option and without tokens, photod serves this machine only.
       """
   )
   var allowAnonymous = false
 
   func run() async throws {
-    let settings = try await common.settings([
+    let settings = try common.settings([
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ])

@@ -1,39 +1,52 @@
 import ArgumentParser
-import Configuration
 import Foundation
 
 struct ShowSettings: AsyncParsableCommand {
+  /// What is printed.
+  enum SettingsFormat: String, CaseIterable, ExpressibleByArgument {
+    case values, file, page
+  }
+
   static let configuration = CommandConfiguration(
     commandName: "settings",
-    abstract: "Print every setting's key, environment variable, default and value, as JSON.")
+    abstract: "Print all settings: their values, a settings file with descriptions, or the reference page.")
 
-  @OptionGroup var options: CommonOptions
+  @OptionGroup var common: CommonOptions
+
+  @Option(
+    help:
+      """
+      values: each setting's key, environment variable, default, value and the value's origin, as JSON. file: a \
+      settings file with each default and its description (config/photod.json). page: the reference page (Settings.md).
+      """
+  )
+  var format = SettingsFormat.values
 
   func run() async throws {
+    switch format {
+    case .values: try printValues()
+    case .file: print(SettingsDocuments.file)
+    case .page: print(SettingsDocuments.page)
+    }
+  }
+
+  private func printValues() throws {
     struct Entry: Encodable {
       let key: String
       let environment: String
       let `default`: String
       /// The effective value from all sources.
       let value: String
+      let origin: SettingOrigin
     }
-    let entries = zip(Settings.defaults, try await options.values()).map { setting, value in
+    let settings = try common.settings()
+    let entries = Settings.table.map { setting in
       Entry(
-        key: setting.key, environment: Settings.environmentName(setting.key), default: Self.text(setting.value),
-        value: value.text)
+        key: setting.key, environment: setting.environmentVariable, default: setting.defaultValue.text,
+        value: settings.value(of: setting).text, origin: settings.origin(of: setting))
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     print(String(decoding: try encoder.encode(entries), as: UTF8.self))
-  }
-
-  private static func text(_ value: ConfigContent) -> String {
-    switch value {
-    case .string(let text): text
-    case .int(let number): String(number)
-    case .bool(let flag): String(flag)
-    case .stringArray(let list): list.joined(separator: ",")
-    default: "\(value)"
-    }
   }
 }

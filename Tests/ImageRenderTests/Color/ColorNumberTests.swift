@@ -5,13 +5,13 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Colours that are told by numbers: PNG's chunks, a camera's Adobe RGB.
+/// Colours that are described by numbers: PNG's chunks, a camera's Adobe RGB.
 extension ColorTests {
   struct Numbers: CustomTestStringConvertible {
     let testDescription: String
     let chunks: [PNGChunk]
     var profile: [UInt8]?
-    /// What the picture looks like in sRGB; `nil`: it is taken for sRGB as it is.
+    /// The picture's colours in sRGB; `nil`: its values are taken for sRGB.
     let expected: (@Sendable ([UInt8]) -> [UInt8])?
   }
 
@@ -28,21 +28,21 @@ extension ColorTests {
   }
 
   static let numbers = [
-    Numbers(testDescription: "nothing", chunks: [], expected: nil),
+    Numbers(testDescription: "no colour chunk", chunks: [], expected: nil),
     Numbers(testDescription: "sRGB", chunks: [PNGChunk("sRGB", [0])], expected: nil),
     Numbers(
       testDescription: "sRGB outranks gAMA", chunks: [.gamma(100_000), PNGChunk("sRGB", [0])], expected: nil),
-    Numbers(testDescription: "gAMA as sRGB has it", chunks: [.gamma(45_455)], expected: nil),
+    Numbers(testDescription: "the gAMA of sRGB", chunks: [.gamma(45_455)], expected: nil),
     Numbers(
-      testDescription: "gAMA and cHRM as sRGB has them",
+      testDescription: "the gAMA and cHRM of sRGB",
       chunks: [.gamma(45_455), .chromaticities(ICCFile.d65 + ICCFile.sRGBPrimaries)], expected: nil),
     Numbers(testDescription: "linear light", chunks: [.gamma(100_000)], expected: power(1)),
-    Numbers(testDescription: "an old Macintosh", chunks: [.gamma(55_556)], expected: power(1.8)),
+    Numbers(testDescription: "the gAMA of old Macintosh files", chunks: [.gamma(55_556)], expected: power(1.8)),
     Numbers(
       testDescription: "Display P3's primaries",
       chunks: [.chromaticities(ICCFile.d65 + ICCFile.displayP3Primaries)], expected: p3),
     Numbers(
-      testDescription: "Adobe RGB by numbers",
+      testDescription: "the gAMA and cHRM of Adobe RGB",
       chunks: [.chromaticities(ICCFile.d65 + ICCFile.adobePrimaries), .gamma(45_470)],
       expected: power(2.199_218_75, ReferenceColor.adobe)),
     Numbers(
@@ -52,23 +52,23 @@ extension ColorTests {
       testDescription: "cICP outranks iCCP", chunks: [PNGChunk("cICP", [12, 13, 0, 1])], profile: ICCFile.adobeRGB,
       expected: p3),
     Numbers(
-      testDescription: "cICP of a video is not understood: the next in rank counts",
+      testDescription: "an unsupported cICP is ignored",
       chunks: [PNGChunk("cICP", [9, 16, 0, 1])], profile: ICCFile.displayP3, expected: p3),
     Numbers(
-      testDescription: "cICP that is sRGB", chunks: [PNGChunk("cICP", [1, 13, 0, 1]), .gamma(100_000)], expected: nil),
+      testDescription: "the cICP of sRGB", chunks: [PNGChunk("cICP", [1, 13, 0, 1]), .gamma(100_000)], expected: nil),
     Numbers(testDescription: "a damaged gAMA", chunks: [damaged(.gamma(100_000))], expected: nil),
     Numbers(testDescription: "an impossible gAMA", chunks: [.gamma(0)], expected: nil),
     Numbers(
       testDescription: "impossible chromaticities", chunks: [.chromaticities([0, 0, 0, 0, 0, 0, 0, 0])], expected: nil),
     Numbers(
-      testDescription: "three primaries that are one",
+      testDescription: "three equal primaries",
       chunks: [.chromaticities(ICCFile.d65 + [0.3, 0.3, 0.3, 0.3, 0.3, 0.3])], expected: nil),
     Numbers(
-      testDescription: "iCCP that is none: the next in rank counts",
+      testDescription: "an invalid iCCP is ignored",
       chunks: [PNGChunk("iCCP", Array("icc\0\0garbage".utf8)), .gamma(100_000)], expected: power(1)),
   ]
 
-  @Test("the colours of a PNG: the same to the eye, converted or not", arguments: numbers, [8, 16])
+  @Test("a PNG has the same colours whether it is converted or keeps its profile", arguments: numbers, [8, 16])
   func byNumbers(_ numbers: Numbers, _ depth: Int) throws {
     let file = PNGFile(.rgb(depth: depth)) {
       $0.chunks = numbers.chunks
@@ -87,7 +87,7 @@ extension ColorTests {
         let profile = ICCFile.embedded(in: kept.image.bytes)
         #expect((profile != nil) == (numbers.expected != nil))
         if let profile {
-          // Of the pixels as they were: what JPEG does to a dark one is no business of the profile's.
+          // Compared with the original pixels: JPEG's own error in a dark pixel is not the profile's.
           let seen = Self.colors.compactMap { ICCFile.sRGB(of: $0, in: profile) }
           #expect(Self.isClose(seen, expected, 2), "\(seen) for \(expected)")
         }
@@ -95,7 +95,7 @@ extension ColorTests {
     }
   }
 
-  @Test("a gray PNG with a gamma of its own gets a gray profile", arguments: [8, 16])
+  @Test("a gray PNG with its own gamma gets a gray profile", arguments: [8, 16])
   func grayByNumbers(_ depth: Int) throws {
     let asIs = Self.grays.map { [UInt8](repeating: $0[0], count: 3) }
     let file = PNGFile(.gray(depth: depth)) { $0.chunks = [.gamma(100_000)] }.encoded(Self.patches(asIs))
@@ -110,7 +110,7 @@ extension ColorTests {
     }
   }
 
-  @Test("a profile that is made is the same at any time: its date is not the clock's")
+  @Test("a generated profile does not contain the current date")
   func deterministic() throws {
     let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [.gamma(100_000)] }.encoded(Self.patches(Self.colors))
     let profile = try #require(ICCFile.embedded(in: try render(file, Self.asked(160, .preserve)).image.bytes))
@@ -118,7 +118,7 @@ extension ColorTests {
   }
 
   @Test(
-    "a camera's Adobe RGB is known by EXIF's interoperability index",
+    "Adobe RGB is recognised by the EXIF interoperability index",
     arguments: [("R03", 65_535, true), ("R03", 1, false), ("R98", 1, false), ("R98", 65_535, false)], [false, true])
   func adobe(_ camera: (index: String, colorSpace: Int, isAdobe: Bool), _ isBigEndian: Bool) throws {
     let file = JPEGFile {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Colours")
 struct ColorTests {
-  /// Flat patches side by side, 32 pixels each: in the middle of one, no filter and no chroma sampling shows.
+  /// Flat patches side by side, 32 pixels each: filters and chroma sampling do not reach the middle of a patch.
   static func patches(_ colors: [[UInt8]], alpha: UInt8? = nil) -> Pixels {
     var picture = Pixels(
       width: colors.count * 32, height: 32, channels: (colors.first?.count ?? 3) + (alpha == nil ? 0 : 1))
@@ -26,7 +26,7 @@ struct ColorTests {
     zip(a, b).allSatisfy { zip($0, $1).allSatisfy { abs(Int($0) - Int($1)) <= tolerance } } && a.count == b.count
   }
 
-  /// Saturated and not, in and out of sRGB's reach.
+  /// Saturated and unsaturated colours, inside and outside sRGB.
   static let colors: [[UInt8]] = [
     [255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255], [0, 0, 0], [200, 100, 50], [60, 140, 90], [40, 50, 160],
     [128, 128, 128], [250, 220, 210],
@@ -47,7 +47,7 @@ struct ColorTests {
   }
 
   @Test(
-    "an embedded profile goes with the pixels, byte for byte, and the pixels stay",
+    "an embedded profile is copied byte for byte and the pixels keep their values",
     arguments: [OutputFormat.jpeg, .png])
   func preserved(_ format: OutputFormat) throws {
     let large = ICCFile.padded(ICCFile.displayP3, by: 150_000)
@@ -74,7 +74,7 @@ struct ColorTests {
     let testDescription: String
     let profile: [UInt8]
     let expected: [[UInt8]]
-    /// JPEG on the way in or out costs its own rounding, and in linear light one step is thirteen of sRGB's darkest.
+    /// JPEG adds its own rounding, and in linear light one step equals thirteen of sRGB's darkest steps.
     var jpegTolerance = 5
   }
 
@@ -97,7 +97,7 @@ struct ColorTests {
   ]
 
   @Test(
-    "colorSpace=srgb converts, and the output carries no profile", arguments: conversions, [OutputFormat.jpeg, .png])
+    "colorSpace=srgb converts the pixels and embeds no profile", arguments: conversions, [OutputFormat.jpeg, .png])
   func converted(_ conversion: Conversion, _ format: OutputFormat) throws {
     let patches = Self.patches(Self.colors)
     for (kind, file) in [
@@ -119,9 +119,9 @@ struct ColorTests {
     }
   }
 
-  @Test("what is sRGB already, or all but, is not touched: the file is the same as without a profile")
+  @Test("a picture that is sRGB, or nearly, gives the same file as without a profile")
   func identity() throws {
-    // A conversion would change this one's colours, if only by a step.
+    // A conversion would change this picture's colours, if only by one step.
     let allBut = ICCFile.rgb([0.6394, 0.33, 0.30, 0.60, 0.15, 0.06])
     let steps = Self.colors.compactMap { color in
       ICCFile.sRGB(of: color, in: allBut).map { zip($0, color).map { abs(Int($0) - Int($1)) }.max() ?? 0 }
@@ -136,7 +136,7 @@ struct ColorTests {
   }
 
   @Test(
-    "alpha stays what it is when colours are converted",
+    "converting colours keeps alpha",
     arguments: [PNGFile.Kind.rgba(depth: 8), .rgba(depth: 16), .grayAlpha(depth: 8), .grayAlpha(depth: 16)])
   func alpha(_ kind: PNGFile.Kind) throws {
     let isGray = kind == .grayAlpha(depth: 8) || kind == .grayAlpha(depth: 16)
@@ -152,7 +152,7 @@ struct ColorTests {
     }
   }
 
-  @Test("every orientation is converted and turned", arguments: 1...8)
+  @Test("converted pictures are upright in every orientation", arguments: 1...8)
   func turned(_ orientation: Int) throws {
     let card = Pixels.orientationCard(width: 160, height: 120)
     var expected = card
@@ -172,7 +172,7 @@ struct ColorTests {
 
   static let grays: [[UInt8]] = [0, 30, 60, 100, 128, 180, 220, 255].map { [$0] }
 
-  @Test("gray with a gray profile: kept, or given sRGB's curve; gray it stays", arguments: [8, 16])
+  @Test("a gray picture stays gray: with its profile, or converted to sRGB's curve", arguments: [8, 16])
   func gray(_ depth: Int) throws {
     let profile = ICCFile.gray(exponent: 1.4)
     let expected = Self.grays.map { [UInt8](repeating: ReferenceColor.sample(pow(Double($0[0]) / 255, 1.4)), count: 3) }

@@ -5,9 +5,9 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Frames before the final one, and transforms that are kept.
+/// Degraded frames, and cached transforms.
 extension ColorTests {
-  @Test("a degraded frame has the colours of the final one", arguments: [false, true])
+  @Test("a degraded frame has the colours of the final frame", arguments: [false, true])
   func degraded(_ isProgressive: Bool) throws {
     let colors = Self.colors.map { color in (0..<8).map { _ in color } }.flatMap { $0 }
     let file = JPEGFile {
@@ -19,7 +19,7 @@ extension ColorTests {
     let source = MemoryByteSource(file)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     for colorSpace in ColorSpace.allCases {
-      let plan = try #require(RenderPlanner().degradedPlan(header, Self.asked(2560, colorSpace)))
+      let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(Self.asked(2560, colorSpace))))
       let image = try #require(
         try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume())
       let pixels = try #require(Pixels.decoded(image.bytes)).pixels
@@ -37,7 +37,7 @@ extension ColorTests {
     let pictureProfile: [UInt8]?
     let thumbnailProfile: [UInt8]?
     let colorSpace: ColorSpace
-    /// The picture's bytes are those of the thumbnail, with this profile beside them; `nil`: they are others.
+    /// The profile that is inserted into the thumbnail's unchanged bytes; `nil` if the frame is encoded again.
     let sentWith: [[UInt8]]?
     var isConverted = false
   }
@@ -46,34 +46,38 @@ extension ColorTests {
     Thumbnail(
       testDescription: "no profile", pictureProfile: nil, thumbnailProfile: nil, colorSpace: .preserve, sentWith: []),
     Thumbnail(
-      testDescription: "no profile, sRGB asked for", pictureProfile: nil, thumbnailProfile: nil, colorSpace: .srgb,
+      testDescription: "no profile, sRGB requested", pictureProfile: nil, thumbnailProfile: nil, colorSpace: .srgb,
       sentWith: []),
     Thumbnail(
-      testDescription: "the picture's profile is put in", pictureProfile: ICCFile.displayP3, thumbnailProfile: nil,
+      testDescription: "the picture's profile is inserted", pictureProfile: ICCFile.displayP3, thumbnailProfile: nil,
       colorSpace: .preserve, sentWith: [ICCFile.displayP3]),
     Thumbnail(
-      testDescription: "colours that disagree are not sent", pictureProfile: ICCFile.displayP3, thumbnailProfile: nil,
+      testDescription: "other colours than requested are converted", pictureProfile: ICCFile.displayP3,
+      thumbnailProfile: nil,
       colorSpace: .srgb, sentWith: nil, isConverted: true),
     Thumbnail(
-      testDescription: "sRGB is sRGB", pictureProfile: ICCFile.sRGB, thumbnailProfile: nil, colorSpace: .srgb,
+      testDescription: "the picture's profile is sRGB", pictureProfile: ICCFile.sRGB, thumbnailProfile: nil,
+      colorSpace: .srgb,
       sentWith: []),
     Thumbnail(
-      testDescription: "its own profile stays", pictureProfile: ICCFile.adobeRGB, thumbnailProfile: ICCFile.displayP3,
+      testDescription: "the thumbnail's own profile is kept", pictureProfile: ICCFile.adobeRGB,
+      thumbnailProfile: ICCFile.displayP3,
       colorSpace: .preserve, sentWith: [ICCFile.displayP3]),
     Thumbnail(
-      testDescription: "its own profile counts", pictureProfile: ICCFile.adobeRGB, thumbnailProfile: ICCFile.displayP3,
+      testDescription: "the thumbnail's own profile is used for the conversion", pictureProfile: ICCFile.adobeRGB,
+      thumbnailProfile: ICCFile.displayP3,
       colorSpace: .srgb, sentWith: nil, isConverted: true),
     Thumbnail(
-      testDescription: "its own profile, which is sRGB, is left out", pictureProfile: nil,
+      testDescription: "the thumbnail's own sRGB profile is removed", pictureProfile: nil,
       thumbnailProfile: ICCFile.sRGB,
       colorSpace: .srgb, sentWith: nil),
   ]
 
-  @Test("a thumbnail's bytes are sent only where their colours are those asked for", arguments: thumbnails)
+  @Test("a thumbnail is sent unchanged only if it has the requested colours", arguments: thumbnails)
   func thumbnail(_ thumbnail: Thumbnail) throws {
-    // Not the primaries: clipped to sRGB they are what they were.
+    // Not the primaries: clipped to sRGB they would keep their values.
     let colors = Array(Self.colors.suffix(5))
-    // Of another quality than what is made anew, so that the two can be told apart.
+    // Of another quality than a new encoding, to tell the two apart.
     func patches(_ profile: [UInt8]?, _ exif: EXIFBlock?) -> [UInt8] {
       JPEGFile {
         $0.quality = 93
@@ -87,8 +91,9 @@ extension ColorTests {
     let source = MemoryByteSource(file)
     let limits = CodecLimits()
     let header = try ImageHeader.read(from: source, limits: limits)
-    let request = ImageRequest(
-      targetSize: .size(PixelSize(width: 160, height: 160)), quality: 100, colorSpace: thumbnail.colorSpace)
+    let request = header.sized(
+      ImageRequest(
+        targetSize: .size(PixelSize(width: 160, height: 160)), quality: 100, colorSpace: thumbnail.colorSpace))
     let embedded = try #require(EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits))
     let image = try #require(
       try embedded.render(for: request, of: header, in: source, limits: limits, stop: StopFlag()))
@@ -101,7 +106,7 @@ extension ColorTests {
     #expect(Self.isClose(Self.middles(pixels, 5), expected, 6))
   }
 
-  @Test("a transform that was made before gives the same picture; one that does not fit is not kept")
+  @Test("a cached transform gives the same picture; one over the capacity is not cached")
   func kept() throws {
     let file = Self.jpeg(Self.colors, ICCFile.displayP3)
     let source = MemoryByteSource(file)

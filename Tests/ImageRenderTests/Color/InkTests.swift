@@ -5,9 +5,9 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Inks: CMYK and YCCK.
+/// CMYK and YCCK pictures.
 extension ColorTests {
-  /// Cyan, magenta, yellow and black, 255 for none, as Adobe stores them.
+  /// Cyan, magenta, yellow and black; 255 for no ink, as Adobe stores them.
   static let inks: [[UInt8]] = [
     [255, 255, 255, 255], [0, 255, 255, 255], [255, 0, 255, 255], [255, 255, 0, 255], [255, 255, 255, 0],
   ]
@@ -24,7 +24,7 @@ extension ColorTests {
     }.encoded(patches(inks))
   }
 
-  @Test("CMYK is converted through its profile, whatever is asked", arguments: ColorSpace.allCases)
+  @Test("CMYK is always converted, through its profile", arguments: ColorSpace.allCases)
   func inks(_ colorSpace: ColorSpace) throws {
     let (c, m, y) = (ICCFile.inks[0], ICCFile.inks[1], ICCFile.inks[2])
     let expected =
@@ -47,7 +47,7 @@ extension ColorTests {
     }
   }
 
-  @Test("CMYK without a profile, or with one that is no good, is light less ink less black")
+  @Test("CMYK without a usable profile is computed as light minus ink minus black")
   func plainInks() throws {
     let expected: [[UInt8]] = [[255, 255, 255], [0, 255, 255], [255, 0, 255], [255, 255, 0], [0, 0, 0]]
     for (profile, isBad) in [(nil, false), (ICCFile.displayP3, true), (Array("no profile".utf8), true)] {
@@ -58,7 +58,7 @@ extension ColorTests {
     }
   }
 
-  @Test("inks are resampled as colours are", arguments: [(60, 40), (97, 65), (150, 100), (300, 200)])
+  @Test("CMYK is resampled like RGB", arguments: [(60, 40), (97, 65), (150, 100), (300, 200)])
   func resampledInks(_ width: Int, _ height: Int) throws {
     let scene = Scene(seed: 5, grain: 8).pixels(width: 300, height: 200)
     let pictures = try [JPEGFile.Color.rgb, .cmyk].map { color in

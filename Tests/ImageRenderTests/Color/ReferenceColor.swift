@@ -1,6 +1,6 @@
 import Foundation
 
-/// Colours by hand: the standards' formulas, in double precision, without Little CMS.
+/// Reference colours: the standards' formulas in double precision, without Little CMS.
 enum ReferenceColor {
   /// IEC 61966-2-1.
   static func light(_ sample: Double) -> Double {
@@ -27,7 +27,7 @@ enum ReferenceColor {
     return matrix.map { row in sample(zip(row, linear).reduce(0) { $0 + $1.0 * $1.1 }) }
   }
 
-  /// L*a*b* to sRGB by way of XYZ at D50 and Bradford's adaptation to D65 (CSS Color 4 §18).
+  /// L*a*b* to sRGB through XYZ at D50 and Bradford's adaptation to D65 (CSS Color 4 §18).
   static func sRGB(lightness: Double, a: Double, b: Double) -> [UInt8] {
     let fy = (lightness + 16) / 116
     func inverse(_ f: Double) -> Double { f > 6.0 / 29 ? f * f * f : (116 * f - 16) / 903.2962962963 }

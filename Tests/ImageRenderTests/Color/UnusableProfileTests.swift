@@ -5,7 +5,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Profiles that are no good, in pieces, or too large.
+/// Profiles that are unusable, in several parts, or too large.
 extension ColorTests {
   struct BadProfile: CustomTestStringConvertible {
     let testDescription: String
@@ -21,21 +21,21 @@ extension ColorTests {
 
   static let badProfiles = [
     BadProfile(testDescription: "text", profile: Array("this is no profile at all, however long one reads it".utf8)),
-    BadProfile(testDescription: "cut off in its tags", profile: Array(ICCFile.displayP3.prefix(200))),
+    BadProfile(testDescription: "truncated in its tags", profile: Array(ICCFile.displayP3.prefix(200))),
     BadProfile(
-      testDescription: "a header and nothing else", profile: Array(ICCFile.displayP3.prefix(128)) + [0, 0, 0, 0]),
+      testDescription: "only a header", profile: Array(ICCFile.displayP3.prefix(128)) + [0, 0, 0, 0]),
     BadProfile(
-      testDescription: "more tags than there can be",
+      testDescription: "an impossible number of tags",
       profile: changed(ICCFile.displayP3, at: 128, [255, 255, 255, 255])),
     BadProfile(
-      testDescription: "a link between devices", profile: changed(ICCFile.displayP3, at: 12, Array("link".utf8))),
-    BadProfile(testDescription: "gray beside RGB", profile: ICCFile.gray(exponent: 2.2)),
-    BadProfile(testDescription: "CMYK beside RGB", profile: ICCFile.cmyk),
-    BadProfile(testDescription: "RGB beside gray", profile: ICCFile.displayP3, isGray: true),
-    BadProfile(testDescription: "CMYK beside gray", profile: ICCFile.cmyk, isGray: true),
+      testDescription: "a device link", profile: changed(ICCFile.displayP3, at: 12, Array("link".utf8))),
+    BadProfile(testDescription: "a gray profile in an RGB picture", profile: ICCFile.gray(exponent: 2.2)),
+    BadProfile(testDescription: "a CMYK profile in an RGB picture", profile: ICCFile.cmyk),
+    BadProfile(testDescription: "an RGB profile in a gray picture", profile: ICCFile.displayP3, isGray: true),
+    BadProfile(testDescription: "a CMYK profile in a gray picture", profile: ICCFile.cmyk, isGray: true),
   ]
 
-  @Test("a profile that is no good is ignored, and the log learns why", arguments: badProfiles, ColorSpace.allCases)
+  @Test("an unusable profile is ignored and the reason logged", arguments: badProfiles, ColorSpace.allCases)
   func ignored(_ bad: BadProfile, _ colorSpace: ColorSpace) throws {
     let colors = bad.isGray ? Self.grays : Self.colors
     let plain = try render(Self.jpeg(colors, nil), Self.asked(160, colorSpace, .jpeg)).image
@@ -51,7 +51,8 @@ extension ColorTests {
   }
 
   @Test(
-    "an iCCP chunk that is no zlib stream is ignored", arguments: [[], Array("icc\0\0garbage".utf8), Array("icc".utf8)])
+    "an iCCP chunk that is not a zlib stream is ignored",
+    arguments: [[], Array("icc\0\0garbage".utf8), Array("icc".utf8)])
   func damagedChunk(_ content: [UInt8]) throws {
     let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("iCCP", content)] }.encoded(Self.patches(Self.colors))
     let (image, pixels, _) = try render(file, Self.asked(320, .srgb))
@@ -59,7 +60,7 @@ extension ColorTests {
     #expect(Self.middles(pixels, Self.colors.count) == Self.colors)
   }
 
-  @Test("a profile in several parts is put together in the order of their numbers")
+  @Test("the parts of a profile are joined in the order of their numbers")
   func parts() throws {
     let profile = ICCFile.padded(ICCFile.displayP3, by: 2000)
     let thirds = [profile[..<900], profile[900..<1700], profile[1700...]]
@@ -85,13 +86,13 @@ extension ColorTests {
     }
   }
 
-  @Test("a profile beyond its limit is refused by name, before it is inflated")
+  @Test("a profile over the limit is refused with the limit's name, before it is inflated")
   func limit() throws {
     let profile = ICCFile.padded(ICCFile.displayP3, by: 60_000)
     let limits = CodecLimits(profileBytes: 50_000)
     let jpeg = Self.jpeg(Self.colors, profile)
     let png = PNGFile(.rgb(depth: 8)) { $0.profile = profile }.encoded(Self.patches(Self.colors))
-    // One that does not say how long it is, is inflated up to the first byte too many.
+    // A profile that does not state its length is inflated up to one byte over the limit.
     let silent = PNGFile(.rgb(depth: 8)) {
       $0.profile = nil
       $0.chunks = [PNGChunk("iCCP", Array("bad\0\0".utf8) + PNGChunks.deflated(zeros: 60_000))]
@@ -106,7 +107,7 @@ extension ColorTests {
     }
   }
 
-  @Test("what is compressed behind the end of a profile is not read, and not paid for")
+  @Test("compressed bytes after the end of a profile are not read and need no memory")
   func behindTheEnd() throws {
     let longer = ICCFile.displayP3 + [UInt8](repeating: 7, count: 40_000)
     let file = PNGFile(.rgb(depth: 8)) {

@@ -29,8 +29,14 @@ package struct FailedAttempts<Peer: Hashable & Sendable>: Sendable {
     return max(record.blockedUntil - now, 0)
   }
 
-  /// Records a failure.
-  package mutating func failed(_ peer: Peer, at now: Int64) {
+  /// Records a failure, unless the peer has to wait: attempts during a wait are not counted.
+  ///
+  /// - Parameter now: seconds of a monotonic clock.
+  /// - Returns: the seconds that the peer still had to wait; 0: the failure was recorded.
+  @discardableResult
+  package mutating func failed(_ peer: Peer, at now: Int64) -> Int64 {
+    let wait = waitSeconds(peer, at: now)
+    guard wait == 0 else { return wait }
     var record = records[peer] ?? Record(count: 0, last: now, blockedUntil: now)
     if now - record.last > Self.resetAfterSeconds { record.count = 0 }
     record.count += 1
@@ -44,5 +50,6 @@ package struct FailedAttempts<Peer: Hashable & Sendable>: Sendable {
       }
     }
     records[peer] = record
+    return 0
   }
 }

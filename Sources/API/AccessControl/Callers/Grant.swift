@@ -2,7 +2,7 @@ import PhotoModel
 import Synchronization
 
 /// The rights that a credential gives to a request. Created once per credential and shared by all requests that present
-/// it.
+/// it. The registry that created a grant ends it; after that it is not valid, even if a cache still refers to it.
 package final class Grant: Sendable {
   package let principal: Principal
   /// The class of prepared responses that the caller may get; `nil` for none, for example without the read scope.
@@ -13,8 +13,8 @@ package final class Grant: Sendable {
   package let token: String?
   /// For a signed URL of a limited issuer: a collection that must still be visible to the issuer.
   package let condition: Condition?
-  /// Whether the grant was used since the registry last collected usage.
-  let isUsed = Atomic<Bool>(false)
+  private let isUsed = Atomic<Bool>(false)
+  private let hasEnded = Atomic<Bool>(false)
 
   package struct Condition: Sendable {
     package let collection: LocalIdentifier
@@ -31,10 +31,24 @@ package final class Grant: Sendable {
     self.condition = condition
   }
 
+  /// Whether the grant has neither ended nor expired.
+  ///
+  /// - Parameter now: seconds since 1970; evaluated only if the grant expires.
+  func isValid(at now: @autoclosure () -> Int64) -> Bool {
+    guard !hasEnded.load(ordering: .acquiring) else { return false }
+    return expires.map { $0 > now() } ?? true
+  }
+
+  /// Makes the grant invalid.
+  func end() { hasEnded.store(true, ordering: .releasing) }
+
   /// Records a use. Writes only if the flag is not yet set, so that cores do not contend for the cache line.
   func markUsed() {
     if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .relaxed) }
   }
+
+  /// Whether the grant was used since the last call.
+  func takeUsage() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
 }
 
 /// Why a credential was rejected.

@@ -5,6 +5,7 @@
 import Crypto
 import FoundationEssentials
 import HTTPCore
+import Primitives
 
 package struct URLSignature: Sendable, Hashable {
   /// The query parameters of a signature, in the order in which they are written.
@@ -53,7 +54,7 @@ package struct URLSignature: Sendable, Hashable {
     }
     guard let issuer = values["signedBy"], let key = values["signedKey"], let until = values["signedUntil"],
       until.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let expires = Int64(until),
-      let mac = values["signature"].flatMap(Base64URL.bytes), mac.count == SHA256.byteCount
+      let mac = values["signature"].flatMap(Base64URL.decode), mac.count == SHA256.byteCount
     else { return nil }
     (collection, self.issuer, self.key) = (values["signedCollection"], issuer, key)
     (self.expires, self.mac) = (expires, mac)
@@ -68,7 +69,7 @@ package struct URLSignature: Sendable, Hashable {
 
   /// The query parameters of this signature.
   package var parameters: [(name: String, value: String)] {
-    let values = [collection, issuer, key, String(expires), Base64URL.text(mac)]
+    let values = [collection, issuer, key, String(expires), Base64URL.encode(mac)]
     return zip(Self.parameterNames, values).compactMap { name, value in value.map { (name, $0) } }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import PhotoModel
+import Primitives
 
 extension AccessDatabase {
   /// The time of last use is stored to the hour, so that it does not record a person's activity.
@@ -9,15 +10,6 @@ extension AccessDatabase {
   /// All stored tokens, including expired and revoked ones, oldest first.
   package func tokens() throws(AccessError) -> [AccessToken] {
     try read { db in try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY id").map(AccessToken.init) }
-  }
-
-  /// All stored tokens, each with the SHA-256 of its secret, oldest first.
-  func tokensWithDigests() throws(AccessError) -> [(digest: [UInt8], token: AccessToken)] {
-    try read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY id").map { row in
-        ([UInt8](row["digest"] as Data), AccessToken(row))
-      }
-    }
   }
 
   /// Creates a token. The secret is returned only here.
@@ -110,8 +102,5 @@ extension AccessToken {
 
 enum RandomIdentifier {
   /// 64 random bits as 16 hexadecimal digits.
-  static func make() -> String {
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  static func make() -> String { UInt64.random(in: .min ... .max).hexadecimal }
 }

@@ -24,6 +24,15 @@ package struct AccessToken: Sendable, Hashable {
     return .active
   }
 
+  /// Why the token is rejected; `nil`: it is active.
+  func refusal(at now: Int64) -> CredentialError? {
+    switch status(at: now) {
+    case .active: nil
+    case .expired: .expired
+    case .revoked: .revoked
+    }
+  }
+
   package var visibility: Visibility { collections.map(Visibility.collections) ?? .everything }
 
   /// The principal of a request with this token. A session of the token has the same principal.

@@ -70,7 +70,7 @@ struct AccessPolicy: Sendable {
         detail: "Use localhost, an IP address, or a host name that is listed in the setting allowedHosts.")
     }
     let reach = reach(of: head, authority)
-    guard reach.allows(head.method, on: route) else {
+    guard reach.allows(head.method, on: route?.resource) else {
       throw Problem(
         403, "cross-site-request", "Cross-site request",
         detail: reach == .reading

@@ -7,15 +7,15 @@ struct CORSPolicy: Sendable {
   enum Reach: Sendable, Hashable {
     /// A page of an unlisted origin. Safe methods get a response, but the browser does not let the page read it.
     case none
-    /// Safe methods, and those for which ``Route/isReading(_:)`` is true.
+    /// Safe methods, and those for which ``Endpoint/isReading`` is true.
     case reading
     /// Everything: a page of a listed write origin, a page of the daemon's own, or no page.
     case everything
 
-    func allows(_ method: HTTPMethod, on route: Route?) -> Bool {
+    func allows(_ method: HTTPMethod, on resource: Resource?) -> Bool {
       switch self {
       case .none: Self.safeMethods.contains(method)
-      case .reading: Self.safeMethods.contains(method) || route?.isReading(method) ?? false
+      case .reading: Self.safeMethods.contains(method) || resource?.isReading(method) ?? false
       case .everything: true
       }
     }
@@ -71,14 +71,14 @@ struct CORSPolicy: Sendable {
 
   /// The CORS fields of a response to OPTIONS. A preflight for a method that the origin may not use gets no permission
   /// fields at all: browsers do not look for POST in `Access-Control-Allow-Methods` (Fetch, CORS-preflight fetch).
-  func fields(forOptions head: RequestHead, on route: Route) -> [(name: String, value: String)] {
+  func fields(forOptions head: RequestHead, on resource: Resource) -> [(name: String, value: String)] {
     let commonFields = fields(for: head)
     guard let wanted = head.value(of: .accessControlRequestMethod), let origin = head.value(of: .origin) else {
       return commonFields
     }
     let reach = reach(of: origin)
     guard reach != .none else { return commonFields }
-    let methods = route.methods.filter { reach.allows($0, on: route) }.map(\.name)
+    let methods = resource.methods.filter { reach.allows($0, on: resource) }.map(\.name)
     guard methods.contains(wanted) else { return Self.sameOrigin + Self.vary }
     var permission = [
       (name: "Access-Control-Allow-Methods", value: methods.joined(separator: ", ")),

@@ -3,7 +3,7 @@ import HTTPServer
 import Logging
 import Synchronization
 
-/// Counts failed attempts per client and computes how long each client must wait. Logs each failure without the
+/// The failed attempts of all clients, guarded for use by several requests at a time. Logs each failure without the
 /// credential.
 final class FailedAttemptThrottle: Sendable {
   private let attempts: Mutex<FailedAttempts<Peer>>
@@ -20,20 +20,16 @@ final class FailedAttemptThrottle: Sendable {
     return attempts.withLock { $0.waitSeconds(client, at: now) }
   }
 
-  /// Records a failure. Returns how many seconds the client still had to wait; attempts during the wait are neither
+  /// Records a failure. Returns how many seconds the client still had to wait; attempts during a wait are neither
   /// counted nor logged.
   func failed(_ client: Peer, credential: String, reason: String) -> Int64 {
     let now = now
-    let waits = attempts.withLock { attempts in
-      let waits = attempts.waitSeconds(client, at: now)
-      if waits == 0 { attempts.failed(client, at: now) }
-      return waits
-    }
-    if waits == 0 {
+    let wait = attempts.withLock { $0.failed(client, at: now) }
+    if wait == 0 {
       logger.notice(
         "refused", metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])
     }
-    return waits
+    return wait
   }
 
   private var now: Int64 { start.duration(to: .now).components.seconds }

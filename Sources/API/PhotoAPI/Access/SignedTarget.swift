@@ -1,6 +1,6 @@
 import AccessControl
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
 
 /// A path with its query that can be signed: of one image or of one album.
@@ -18,15 +18,16 @@ package struct SignedTarget: Sendable {
     else { throw QueryReader.invalid("path", "must be a path of this daemon, percent-encoded, with its query") }
     guard !URLSignature.isPresent(in: parameters) else { throw QueryReader.invalid("path", "is signed already") }
     self.target = target
-    switch Route(target.segments) {
+    switch Route(target.segments)?.resource.signedAccess {
     case .image:
       _ = try ImageQuery(target)
       collection = nil
       subject = URLSignature.Subject(segments: target.segments, parameters: parameters)
-    case .collection(let identifier), .collectionAssets(let identifier):
+    case .album:
+      let identifier = target.segments[2]
       collection = identifier
       subject = Self.subject(ofCollection: identifier)
-    default:
+    case .albumAsset, nil:
       throw QueryReader.invalid(
         "path", "must be that of one image (/v1/assets/ID/image) or of one album (/v1/collections/ID)")
     }

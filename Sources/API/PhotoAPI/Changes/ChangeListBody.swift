@@ -1,10 +1,11 @@
 // POST /v1/changes: parses the JSON body into a list of change requests. Errors in an entry's own members are found
 // here and reported with the entry's index. Whether the named assets and collections exist is checked by the library.
 
-import AssetLibrary
 import FoundationEssentials
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
+import Primitives
 
 struct ChangeListBody: Sendable {
   let requests: [ChangeRequest]

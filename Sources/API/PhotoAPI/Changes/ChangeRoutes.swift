@@ -1,20 +1,34 @@
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import Logging
 import PhotoModel
 
-/// `GET` and `POST /v1/changes`.
+/// `GET` and `POST /v1/changes`, and `GET /v1/changes/stream`.
 struct ChangeRoutes: Sendable {
   static let pageSizes = 1...10_000
   static let pageSize = 1000
 
-  let catalogue: Catalogue
-  let lists: ChangeListExecutor
-  let fetchResultChanges: FetchResultChangeRoute
-  /// Queue that reads long lists again.
-  let fetches: WorkQueue
-  let logger: Logger
+  private let catalogue: Catalogue
+  private let lists: ChangeListExecutor
+  private let streams: ChangeStreams
+  private let fetchResultChanges: FetchResultChangeRoute
+  private let queries: QueryService
+  private let accessPolicy: AccessPolicy
+  private let logger: Logger
+
+  init(
+    services: ChangeServices, fetchResultChanges: FetchResultChangeRoute, queries: QueryService,
+    accessPolicy: AccessPolicy, logger: Logger
+  ) {
+    catalogue = services.catalogue
+    lists = services.lists
+    streams = services.streams
+    self.fetchResultChanges = fetchResultChanges
+    self.queries = queries
+    self.accessPolicy = accessPolicy
+    self.logger = logger
+  }
 
   /// The changes since a change token.
   func history(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -30,8 +44,7 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error, parameter: "since")
     }
-    return HTTPResponse(
-      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: ChangesJSON.encode(changes))
+    return .json(body: ChangesJSON.encode(changes))
   }
 
   /// Executes a change list.
@@ -48,16 +61,25 @@ struct ChangeRoutes: Sendable {
       let changeToken: String
       let created: [String: String]
     }
-    let shape = Payload(
-      changeToken: outcome.changeToken, created: outcome.created.mapValues(\.rawValue))
-    return HTTPResponse(
-      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: JSONBody.encode(shape))
+    return .json(
+      Payload(changeToken: outcome.changeToken, created: outcome.created.mapValues(\.rawValue)))
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
-  func stream(
-    _ request: HTTPRequest, _ principal: Principal, _ streams: ChangeStreams, _ reply: Reply,
-    isAdmitted: @escaping @Sendable () -> Bool
+  func stream(_ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let (head, target, route, peer) = (exchange.request.head, exchange.target, exchange.route, exchange.peer)
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      try stream(exchange.request, principal, exchange.reply) { [accessPolicy] in
+        // The credential may have been revoked since the stream began.
+        guard case .caller(let now) = accessPolicy.authenticate(head, target, route, from: peer) else { return false }
+        return now.principal == principal
+      }
+    }
+  }
+
+  private func stream(
+    _ request: HTTPRequest, _ principal: Principal, _ reply: Reply, isAdmitted: @escaping @Sendable () -> Bool
   ) throws(Problem) {
     var query = try QueryReader(request.target)
     let fetchResult = query.text("fetchResult")
@@ -72,12 +94,12 @@ struct ChangeRoutes: Sendable {
           other, "can't be combined with fetchResult, whose own state is the start of the stream")
       }
       source = try FetchResultStream(
-        fetchResult, lastEventID: last, fetchResultChanges, fetches, principal, isAdmitted: isAdmitted)
+        fetchResult, lastEventID: last, fetchResultChanges, principal, isAdmitted: isAdmitted)
     } else {
       // The last event that the client received is newer than the token in its URL.
       let start = try start(last ?? since, filter, principal)
       source = HistoryStream(
-        catalogue: catalogue, filter: filter, principal: principal, since: start, logger: logger,
+        catalogue: catalogue, filter: filter, principal: principal, since: start, queries: queries,
         isAdmitted: isAdmitted)
     }
     if request.method == .head { return reply.send(HTTPResponse(.ok, ChangeStreams.fields)) }
@@ -104,22 +126,18 @@ struct ChangeRoutes: Sendable {
     return start
   }
 
-  func problem(_ error: ChangeHistoryError, parameter: String) -> Problem {
-    if case .source(let error) = error { log(error) }
+  private func problem(_ error: ChangeHistoryError, parameter: String) -> Problem {
+    if case .source(let error) = error { queries.log(error) }
     return Problem(error, parameter: parameter)
   }
 
   private func problem(_ error: ChangeListError) -> Problem {
     switch error.reason {
-    case .source(let cause), .files(.catalogue(let cause)): log(cause)
+    case .source(let cause), .files(.catalogue(let cause)): queries.log(cause)
     case .files(let cause): logger.warning("file change failed", metadata: ["error": "\(cause)"])
     default: break
     }
     return Problem(error)
-  }
-
-  private func log(_ error: AssetSourceError) {
-    logger.error("catalogue failed", metadata: ["error": "\(error)"])
   }
 }
 

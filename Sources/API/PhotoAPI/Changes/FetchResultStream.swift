@@ -7,9 +7,9 @@
 // handle that the client named. Of the handles that the stream made, the previous one stays until its lease ends, in
 // case the client did not receive the last event; older ones are ended. So a stream holds at most two handles.
 
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
@@ -38,7 +38,6 @@ final class FetchResultStream: ChangeStreamSource {
   private static let separator: Character = "."
 
   private let changes: FetchResultChangeRoute
-  private let fetches: WorkQueue
   private let principal: Principal
   private let isAdmitted: @Sendable () -> Bool
   private let state: Mutex<State>
@@ -48,14 +47,12 @@ final class FetchResultStream: ChangeStreamSource {
   ///   - id: the handle in the request.
   ///   - last: the last event that the client received, if it lost a stream of that handle. It names another handle:
   ///     the list that the client shows now. If that handle has ended, the client must read a new list.
-  ///   - fetches: queue that reads long lists again.
   /// - Throws: 404 if both handles have ended or belong to another caller.
   init(
-    _ id: String, lastEventID last: String?, _ changes: FetchResultChangeRoute, _ fetches: WorkQueue,
-    _ principal: Principal, isAdmitted: @escaping @Sendable () -> Bool
+    _ id: String, lastEventID last: String?, _ changes: FetchResultChangeRoute, _ principal: Principal,
+    isAdmitted: @escaping @Sendable () -> Bool
   ) throws(Problem) {
     self.changes = changes
-    self.fetches = fetches
     self.principal = principal
     self.isAdmitted = isAdmitted
     let handle = last.map { String($0.split(separator: Self.separator).last ?? "") } ?? id
@@ -75,7 +72,7 @@ final class FetchResultStream: ChangeStreamSource {
     guard isAdmitted() else { return .end }
     if let step = step(mayReadAll: false, until: queries.deadline) { return step }
     let end = queries.deadline
-    return .deferred(fetches) { [self] in step(mayReadAll: true, until: end) ?? .end }
+    return .deferred(queries.fetches) { [self] in step(mayReadAll: true, until: end) ?? .end }
   }
 
   /// `nil`: the list must be read again and is too long for the worker.

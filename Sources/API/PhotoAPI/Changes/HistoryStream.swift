@@ -1,6 +1,5 @@
-import AssetLibrary
 import HTTPCore
-import Logging
+import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
@@ -11,18 +10,18 @@ final class HistoryStream: ChangeStreamSource {
   private let principal: Principal
   /// Whether the client is still authorized: its token may have been revoked.
   private let isAdmitted: @Sendable () -> Bool
-  private let logger: Logger
+  private let queries: QueryService
   private let token: Mutex<String>
 
   init(
-    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: String, logger: Logger,
+    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: String, queries: QueryService,
     isAdmitted: @escaping @Sendable () -> Bool
   ) {
     self.catalogue = catalogue
     self.filter = filter
     self.principal = principal
     self.isAdmitted = isAdmitted
-    self.logger = logger
+    self.queries = queries
     self.token = Mutex(token)
   }
 
@@ -46,7 +45,7 @@ final class HistoryStream: ChangeStreamSource {
       case .expiredToken: return (try? reload()) ?? .end
       case .malformedToken, .noSuchCollection: return .end
       case .source(let error):
-        logger.error("catalogue read failed", metadata: ["error": "\(error)"])
+        queries.log(error)
         return .end
       }
     }

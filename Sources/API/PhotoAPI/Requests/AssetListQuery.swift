@@ -1,5 +1,5 @@
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
 
 /// The parsed query of an asset list: `GET /v1/assets` and `GET /v1/collections/{id}/assets`.

@@ -1,5 +1,5 @@
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate
 

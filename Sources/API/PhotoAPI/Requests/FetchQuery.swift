@@ -1,5 +1,5 @@
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate
 
@@ -40,11 +40,5 @@ struct FetchQuery: Sendable {
     fetch.fetchLimit = limit
     fetch.includesHidden = includesHidden
     fetch.includesAllBurstAssets = includesAllBurstAssets
-  }
-}
-
-extension Problem {
-  init(_ error: PredicateError, parameter: String) {
-    self.init(400, "invalid-parameter", "Invalid parameter", detail: error.description, parameter: parameter)
   }
 }

@@ -1,5 +1,6 @@
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
+import Primitives
 
 /// Columns as JSON, written by hand: ten thousand assets are fifty thousand values, and an encoder that inspects the
 /// type of each value takes as long as the rest of the request. Keys are sorted, as in all responses.
@@ -9,7 +10,7 @@ enum AssetColumnsJSON {
     text.append("{\"changeToken\":\"\(columns.changeToken)\",\"columns\":{\"aspectRatio\":[")
     text.list(columns.aspectRatios) { $0.append(ratio: $1) }
     text.append("],\"creationDate\":[")
-    text.list(columns.creationDates) { $0.append(quoted: RFC3339Time.string(millisecondsSince1970: $1)) }
+    text.list(columns.creationDates) { $0.append(date: $1) }
     text.append("],\"isFavorite\":[")
     text.list(columns.favoriteFlags) { $0.append($1 ? "true" : "false") }
     text.append("],\"localIdentifier\":[")
@@ -38,14 +39,19 @@ enum AssetColumnsJSON {
       bytes.append(UInt8(ascii: "\""))
     }
 
+    mutating func append(date milliseconds: Int64) {
+      bytes.append(UInt8(ascii: "\""))
+      RFC3339.append(millisecondsSince1970: milliseconds, to: &bytes)
+      bytes.append(UInt8(ascii: "\""))
+    }
+
     /// With up to four decimal places.
     mutating func append(ratio: Double) {
       let scaled = Int((ratio * 10_000).rounded())
       append(String(scaled / 10_000))
       var rest = scaled % 10_000
       guard rest > 0 else { return }
-      var digits = String(rest)
-      digits = String(repeating: "0", count: 4 - digits.count) + digits
+      var digits = rest.zeroPadded(4)
       while rest % 10 == 0 {
         rest /= 10
         digits.removeLast()

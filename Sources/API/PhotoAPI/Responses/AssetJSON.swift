@@ -41,10 +41,9 @@ struct AssetJSON: Encodable {
     try put("typeUserLibrary", forKey: .sourceType)
     try put(asset.pixelSize.width, forKey: .pixelWidth)
     try put(asset.pixelSize.height, forKey: .pixelHeight)
-    try put(RFC3339Time.string(millisecondsSince1970: asset.creationDate.milliseconds), forKey: .creationDate)
+    try put(asset.creationDate.rfc3339, forKey: .creationDate)
     try put(asset.creationDateSource.rawValue, forKey: .creationDateSource)
-    try put(
-      RFC3339Time.string(millisecondsSince1970: asset.modificationDate.milliseconds), forKey: .modificationDate)
+    try put(asset.modificationDate.rfc3339, forKey: .modificationDate)
     try put(
       asset.location.map { Place(latitude: $0.latitude, longitude: $0.longitude, altitude: $0.altitude) },
       forKey: .location)

@@ -18,8 +18,6 @@ final class BatchDelivery: Sendable {
   /// A frame that is in memory or must be requested.
   struct Frame: Sendable {
     let index: Int
-    let asset: Asset
-    let request: ImageRequest
     let headers: ImageHeaders
     let location: String
   }
@@ -159,7 +157,7 @@ final class BatchDelivery: Sendable {
     while let frame = next() {
       var context = context
       context.requestID += ".\(frame.index)"
-      let task = images.requestImage(for: frame.asset, frame.request, context) { [self] in delivered($0, frame) }
+      let task = images.requestImage(frame.headers.wanted, context) { [self] in delivered($0, frame) }
       let isLate = state.withLock { state in
         // The frame may have been delivered already.
         if state.tasks[frame.index] != nil { state.tasks[frame.index] = .some(task) }

@@ -4,23 +4,23 @@ import PhotoModel
 
 /// The header fields of an image response.
 struct ImageHeaders: Sendable {
-  private let asset: Asset
-  private let request: ImageRequest
+  let wanted: ResolvedRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
   private let isPublic: Bool
-  let key: RenditionKey
 
   /// - Parameter isPublic: whether shared caches may store the frame.
-  init(asset: Asset, query: ImageQuery, request: ImageRequest, isPublic: Bool) {
-    self.asset = asset
-    self.request = request
+  init(_ wanted: ResolvedRequest, query: ImageQuery, isPublic: Bool) {
+    self.wanted = wanted
     self.isPublic = isPublic
     isVersioned = query.version != nil
     // With opportunistic delivery the form follows Accept too.
     isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
-    key = RenditionKey(asset, request)
   }
+
+  var key: RenditionKey { wanted.key }
+
+  private var request: ImageRequest { wanted.request }
 
   var mediaType: String { request.format.mediaType }
 
@@ -111,8 +111,8 @@ struct ImageHeaders: Sendable {
     guard form == .single else { return multipart(form, boundary: Boundary.make()) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
-    let size = SizeRules(request, upright: asset.pixelSize).output
-    let result = ImageResult(requestID: requestID, isDegraded: false, size: size, source: .original)
+    let result = ImageResult(
+      requestID: requestID, isDegraded: false, size: wanted.sized.sizes.output, source: .original)
     fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }
@@ -125,7 +125,7 @@ struct ImageHeaders: Sendable {
 
   private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
 
-  private var modifiedSeconds: Int64 { asset.original.identity.modified / 1_000_000_000 }
+  private var modifiedSeconds: Int64 { wanted.asset.original.identity.modified / 1_000_000_000 }
 }
 
 /// A multipart boundary that does not occur in a picture by chance: 128 random bits.

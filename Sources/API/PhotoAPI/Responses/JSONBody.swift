@@ -17,6 +17,22 @@ enum JSONBody {
   }
 }
 
+extension HTTPResponse {
+  /// JSON that no cache stores.
+  ///
+  /// - Parameter location: the path of the new resource, for 201.
+  static func json(_ value: some Encodable, status: HTTPStatus = .ok, location: String? = nil) -> HTTPResponse {
+    json(body: JSONBody.encode(value), status: status, location: location)
+  }
+
+  /// Encoded JSON that no cache stores.
+  static func json(body: [UInt8], status: HTTPStatus = .ok, location: String? = nil) -> HTTPResponse {
+    var fields = [(name: "Content-Type", value: JSONBody.mediaType), ("Cache-Control", "no-store")]
+    if let location { fields.append(("Location", location)) }
+    return HTTPResponse(status, fields, body: body)
+  }
+}
+
 /// A JSON representation of a resource, with content coding and conditional requests.
 struct JSONResponse {
   private let body: [UInt8]

@@ -1,4 +1,3 @@
-import AssetLibrary
 import HTTPCore
 import ImageService
 import PhotoModel
@@ -7,8 +6,33 @@ import PhotoModel
 struct AssetRoutes: Sendable {
   let queries: QueryService
 
-  /// The assets of the library, or of a collection: objects, columns, or counts by date.
-  func list(_ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  /// Lists assets of the library, or of a collection: on the lookup queue, or on the fetch queue if the query may read
+  /// every asset.
+  func list(in collection: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let query = try AssetListQuery(exchange.target, until: queries.deadline, for: principal)
+    guard let collection else {
+      let queue = query.needsFullScan ? queries.fetches : queries.lookups
+      return try exchange.respond(on: queue) { () throws(Problem) in try list(query, exchange.request, principal) }
+    }
+    // Whether this may read every asset is known only after the collection has been looked up.
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      var query = query
+      query.fetch.scope = try queries.scope(of: collection, principal)
+      guard query.needsFullScan else {
+        return exchange.reply.send(try list(query, exchange.request, principal))
+      }
+      let scoped = query
+      try exchange.respond(on: queries.fetches) { () throws(Problem) in
+        try list(scoped, exchange.request, principal)
+      }
+    }
+  }
+
+  /// Objects, columns, or counts by date.
+  private func list(
+    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     switch query.layout {
     case .objects: return try objects(query, request, principal)
     case .columns: return try columns(query, request, principal)
@@ -97,10 +121,7 @@ struct AssetRoutes: Sendable {
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let asset = try queries.run { library throws(AssetSourceError) in
-      try library.asset(identifier, for: principal)
-    }
-    guard let asset else { throw .assetNotFound }
+    let asset = try queries.asset(identifier, principal)
     let answer = AssetJSON(asset)
     // The representation of a revision also depends on the location scope and on whether the placeholder exists.
     var tag = asset.revision
@@ -109,10 +130,4 @@ struct AssetRoutes: Sendable {
     return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
-}
-
-extension Problem {
-  static let preconditionFailed = Problem(
-    412, "precondition-failed", "Precondition failed",
-    detail: "The resource does not match the request's conditions. Get its current version.")
 }

@@ -1,9 +1,9 @@
 import AccessControl
-import AssetLibrary
 import FoundationEssentials
 import HTTPCore
 import HTTPServer
 import PhotoModel
+import Primitives
 
 /// `GET /v1/authorization`, `POST` and `DELETE /v1/session`, `POST /v1/signedURLs`.
 struct AuthorizationRoutes: Sendable {
@@ -22,7 +22,7 @@ struct AuthorizationRoutes: Sendable {
       case .missing: AuthorizationJSON(status: .notDetermined)
       case .rejected: AuthorizationJSON(status: .denied)
       }
-    return answer(.ok, shape)
+    return .json(shape)
   }
 
   // MARK: Sessions
@@ -37,7 +37,7 @@ struct AuthorizationRoutes: Sendable {
     try accessPolicy.checkThrottle(request.head, from: peer)
     do throws(AccessRegistry.SignInError) {
       let (secret, grant) = try access.signIn(token)
-      var response = answer(201, AuthorizationJSON(Caller(grant, .session)))
+      var response = HTTPResponse.json(AuthorizationJSON(Caller(grant, .session)), status: 201)
       let isSecure = accessPolicy.isSecure(request.head, from: peer)
       response.head.fields.append(("Set-Cookie", SessionCookie.field(secret.text, isSecure: isSecure)))
       return response
@@ -88,8 +88,9 @@ struct AuthorizationRoutes: Sendable {
       let signature = access.sign(
         target.subject, collection: target.collection, issuer: caller.token, expires: expires)
     else { throw Problem(500, "internal-error", "Internal error", detail: "The daemon has no signing key.") }
-    return answer(
-      201, Payload(url: target.url(signature), expires: Timestamp(milliseconds: signature.expires * 1000).rfc3339))
+    return .json(
+      Payload(url: target.url(signature), expires: Timestamp(milliseconds: signature.expires * 1000).rfc3339),
+      status: 201)
   }
 
   /// When a new signed URL expires: as requested (RFC 3339), by default one day from now.
@@ -106,11 +107,6 @@ struct AuthorizationRoutes: Sendable {
       throw QueryReader.invalid("expires", "must be in the future, at most \(limits.signedURLSeconds) seconds from now")
     }
     return seconds
-  }
-
-  private func answer(_ status: HTTPStatus, _ shape: some Encodable) -> HTTPResponse {
-    HTTPResponse(
-      status, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: JSONBody.encode(shape))
   }
 }
 

@@ -11,7 +11,7 @@ struct BatchRoute: Sendable {
   private static let maximumAssets = 500
   private static let maximumTagBytes = 1024
 
-  let library: any AssetSource
+  let queries: QueryService
   let images: ImageManager
   /// Queue that assembles responses that wait for images or for the client.
   let queue: WorkQueue
@@ -24,9 +24,15 @@ struct BatchRoute: Sendable {
     let ifNoneMatch: String?
   }
 
-  /// Handles the request on the lookup queue: looks up all assets at once, then writes all parts that are available
-  /// immediately.
-  func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
+  /// On the lookup queue: looks up all assets at once, then writes all parts that are available immediately.
+  func answer(_ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      try answer(exchange.request, principal, exchange.reply)
+    }
+  }
+
+  private func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let wanted = try Self.wanted(&body)
@@ -38,12 +44,8 @@ struct BatchRoute: Sendable {
     let query = try reader.query()
     let accept = Accept(request.head.value(of: .accept))
     guard Self.isAcceptable(accept) else { throw Self.notAcceptable }
-    let assets: [Asset?]
-    do throws(AssetSourceError) {
-      assets = try library.assets(named: wanted.map(\.identifier), for: principal)
-    } catch {
-      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
-      throw Problem(error)
+    let assets = try queries.run { library throws(AssetSourceError) in
+      try library.assets(named: wanted.map(\.identifier), for: principal)
     }
     let entries = zip(wanted, assets).enumerated().map { index, pair in
       entry(index, pair.0, pair.1, query, accept, reply)
@@ -65,14 +67,13 @@ struct BatchRoute: Sendable {
     if let reason = Problem(unrenderable: asset, query.imageVersion) { return problem(reason) }
     do throws(Problem) {
       let request = try query.request(for: asset, accept: accept)
-      let headers = ImageHeaders(asset: asset, query: query, request: request, isPublic: false)
+      let headers = ImageHeaders(ResolvedRequest(request, for: asset), query: query, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {
         return .notModified(tag: headers.key.entityTag(derivation), location: location)
       }
-      return .frame(
-        BatchDelivery.Frame(index: index, asset: asset, request: request, headers: headers, location: location))
+      return .frame(BatchDelivery.Frame(index: index, headers: headers, location: location))
     } catch {
       return problem(error)
     }

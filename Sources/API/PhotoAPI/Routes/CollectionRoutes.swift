@@ -1,6 +1,6 @@
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 
 /// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`, and
@@ -13,8 +13,19 @@ struct CollectionRoutes: Sendable {
 
   init(queries: QueryService) { self.queries = queries }
 
-  /// Lists the collections of a type, or those in a folder or collection list.
-  func list(
+  /// Lists the collections of a type, or those in a folder or collection list: on the lookup queue, or on the fetch
+  /// queue if the query may read every asset.
+  func list(in parent: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let query = try CollectionListQuery(exchange.target, in: parent, for: principal)
+    let end = queries.deadline
+    let queue = query.fetch.needsFullScan ? queries.fetches : queries.lookups
+    try exchange.respond(on: queue) { () throws(Problem) in
+      try list(query, until: end, exchange.request, principal)
+    }
+  }
+
+  private func list(
     _ query: CollectionListQuery, until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
@@ -118,11 +129,11 @@ struct CollectionRoutes: Sendable {
     } catch {
       throw Problem(error)
     }
-    let answer = JSONBody.encode(
+    return .json(
       Payload(
         localIdentifier: name, title: title, estimatedAssetCount: rows.count,
-        leaseSeconds: results.limits.lease.components.seconds))
-    return .created(answer, at: "/v1/collections/\(name)")
+        leaseSeconds: results.limits.lease.components.seconds),
+      status: 201, location: "/v1/collections/\(name)")
   }
 
   private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
@@ -155,10 +166,8 @@ struct CollectionJSON: Encodable {
     try object.encode(collection.type.rawValue, forKey: .type)
     try object.encode(collection.subtype, forKey: .subtype)
     try object.encode(collection.title, forKey: .title)
-    try object.encode(
-      collection.startDate.map { RFC3339Time.string(millisecondsSince1970: $0.milliseconds) }, forKey: .startDate)
-    try object.encode(
-      collection.endDate.map { RFC3339Time.string(millisecondsSince1970: $0.milliseconds) }, forKey: .endDate)
+    try object.encode(collection.startDate?.rfc3339, forKey: .startDate)
+    try object.encode(collection.endDate?.rfc3339, forKey: .endDate)
     try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)
     try object.encode(collection.keyAssets.map(\.rawValue), forKey: .keyAssets)
     try object.encode(collection.revision, forKey: .revision)

@@ -1,6 +1,6 @@
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 
 /// `GET /v1/fetchResults/{id}/changes`, and the computation of deltas for streams of the same changes.
@@ -10,12 +10,26 @@ struct FetchResultChangeRoute: Sendable {
 
   init(queries: QueryService) { self.queries = queries }
 
-  /// Responds with the changes of a fetch result and a new handle for the list after them. The given handle does not
-  /// change.
-  ///
+  /// Responds with the changes of a fetch result and a new handle for the list after them: on the lookup queue, or on
+  /// the fetch queue if a long list must be read again. The given handle does not change.
+  func answer(_ id: String, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let end = queries.deadline
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      let answer = try self.answer(id, exchange.request, mayReadAll: false, until: end, principal)
+      if let answer { return exchange.reply.send(answer) }
+      try exchange.respond(on: queries.fetches) { () throws(Problem) in
+        guard let answer = try self.answer(id, exchange.request, mayReadAll: true, until: end, principal) else {
+          preconditionFailure("with mayReadAll, the list is always read")
+        }
+        return answer
+      }
+    }
+  }
+
   /// - Parameter mayReadAll: see ``delta(of:mayReadAll:until:_:)``.
   /// - Throws: 404; 429 if there is no room for another handle; 503 at the deadline.
-  func answer(
+  private func answer(
     _ id: String, _ request: HTTPRequest, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse? {
     try QueryReader(request.target).finish()

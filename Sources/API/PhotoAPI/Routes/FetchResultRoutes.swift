@@ -1,6 +1,6 @@
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 
 /// `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets`.
@@ -30,7 +30,7 @@ struct FetchResultRoutes: Sendable {
     } catch {
       throw Problem(error)
     }
-    return .created(JSONBody.encode(FetchResultJSON(id, result, results.limits)), at: "/v1/fetchResults/\(id)")
+    return .json(FetchResultJSON(id, result, results.limits), status: 201, location: "/v1/fetchResults/\(id)")
   }
 
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -158,36 +158,6 @@ struct MemberJSON: Encodable {
     switch member {
     case .asset(let asset): try AssetJSON(asset, fields: fields).encode(to: encoder)
     case .deleted(let identifier): try Deleted(localIdentifier: identifier.rawValue).encode(to: encoder)
-    }
-  }
-}
-
-extension HTTPResponse {
-  /// A 201 response for a new resource.
-  static func created(_ body: [UInt8], at path: String) -> HTTPResponse {
-    HTTPResponse(
-      HTTPStatus(201), [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store"), ("Location", path)],
-      body: body)
-  }
-}
-
-extension Problem {
-  static let fetchResultNotFound = Problem(
-    404, "fetch-result-not-found", "No such fetch result",
-    detail: "You have no such fetch result, or its lease has ended. POST /v1/fetchResults creates one.")
-
-  init<Value>(_ refusal: LeaseTable<Value>.Refusal) {
-    switch refusal {
-    case .tooMany(let limit):
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail: "The limit of \(limit) is reached. Delete handles that you no longer need, or let their leases end.",
-        fields: ["Retry-After": "60"])
-    case .tooLarge(let bytes):
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail: "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.",
-        fields: ["Retry-After": "60"])
     }
   }
 }

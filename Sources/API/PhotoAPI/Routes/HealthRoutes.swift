@@ -1,27 +1,20 @@
 import HTTPCore
-import ImageService
-import Logging
 import PhotoModel
 
 /// `/healthz`, `/readyz` and `/openapi.json`.
 struct HealthRoutes: Sendable {
-  private static let openAPITag = EntityTag.strong(over: PackageResources.openapi_json)
-  private static let gzippedOpenAPI = ContentCoding.gzip(PackageResources.openapi_json)
-
-  let library: any AssetSource
-  let logger: Logger
+  let queries: QueryService
 
   /// Liveness: the process responds. Checks nothing else.
   func health(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return HTTPResponse(
-      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
-      body: Array("{\"status\":\"ok\"}".utf8))
+    return .json(body: Array("{\"status\":\"ok\"}".utf8))
   }
 
   /// Readiness: whether requests can be served, and the progress of the first scan.
   ///
-  /// - Parameter principal: counts the assets that it may see. `nil`: reports a count of 0.
+  /// - Parameter principal: the assets that it may see are counted. The count is 0 if it is `nil` or may neither read
+  ///   nor administer.
   func readiness(_ request: HTTPRequest, _ principal: Principal?) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       struct FirstScan: Encodable {
@@ -33,22 +26,21 @@ struct HealthRoutes: Sendable {
       var firstScan: FirstScan?
     }
     try QueryReader(request.target).finish()
-    let fields = [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")]
+    let reader = principal.flatMap { $0.may(.read) || $0.may(.admin) ? $0 : nil }
     do throws(AssetSourceError) {
-      let state = try library.scanState(for: principal ?? .local)
+      let state = try queries.library.scanState(for: reader ?? .local)
       let scan = Payload.FirstScan(
-        complete: state.isFirstScanComplete, indexed: principal == nil ? 0 : state.indexedCount)
-      return HTTPResponse(.ok, fields, body: JSONBody.encode(Payload(ready: true, firstScan: scan)))
+        complete: state.isFirstScanComplete, indexed: reader == nil ? 0 : state.indexedCount)
+      return .json(Payload(ready: true, firstScan: scan))
     } catch {
-      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
-      return HTTPResponse(
-        503, fields, body: JSONBody.encode(Payload(ready: false, reason: "the catalogue can't be read")))
+      queries.log(error)
+      return .json(Payload(ready: false, reason: "the catalogue can't be read"), status: 503)
     }
   }
 
   func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return JSONResponse(PackageResources.openapi_json, tag: Self.openAPITag, cacheControl: "no-cache")
-      .response(to: request.head) { Self.gzippedOpenAPI }
+    return JSONResponse(OpenAPIDocument.bytes, tag: OpenAPIDocument.entityTag, cacheControl: "no-cache")
+      .response(to: request.head) { OpenAPIDocument.gzipped }
   }
 }

@@ -1,5 +1,5 @@
-// GET /v1/assets/{localIdentifier}/image: takes a parsed query, starts an image task and streams its frames. Does not
-// parse the query and does not render.
+// GET /v1/assets/{localIdentifier}/image: looks the asset up, starts an image task and streams its frames. Does not
+// render.
 
 import AccessControl
 import HTTPCore
@@ -11,7 +11,7 @@ import PhotoModel
 struct ImageRoute: Sendable {
   private static let conditions = HeaderNames(.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince)
 
-  let library: any AssetSource
+  let queries: QueryService
   let images: ImageManager
   let responseCache: ResponseCache
   let cors: CORSPolicy
@@ -20,14 +20,23 @@ struct ImageRoute: Sendable {
   let maximumRanges: Int
   let logger: Logger
 
-  /// Handles the request on the lookup queue: asset, version, conditions, then the image manager.
-  func answer(
+  /// Rejects a malformed query at once; the rest runs on the lookup queue.
+  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+    let caller = try exchange.authorizedCaller
+    let query = try ImageQuery(exchange.target)
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      try answer(identifier, query, exchange.request, caller, exchange.reply)
+    }
+  }
+
+  /// Asset, version, conditions, then the image manager.
+  private func answer(
     _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
-    let generation = library.generation
+    let generation = queries.library.generation
     let principal = caller.principal
-    let asset = try asset(identifier, principal)
+    let asset = try queries.asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
       throw Problem(
         404, "version-gone", "The version no longer exists",
@@ -36,23 +45,23 @@ struct ImageRoute: Sendable {
     if let problem = Problem(unrenderable: asset, query.imageVersion) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
-    let imageRequest = try query.request(for: asset, accept: accept)
+    var imageRequest = try query.request(for: asset, accept: accept)
     let form = DeliveryForm(query, accept: accept, hasAccept: acceptField != nil)
-    let headers = ImageHeaders(
-      asset: asset, query: query, request: imageRequest, isPublic: allowsPublicCaching && caller.sendsNoCredential)
+    if form == .single && imageRequest.deliveryMode == .opportunistic {
+      imageRequest.deliveryMode = .highQualityFormat
+    }
+    let wanted = ResolvedRequest(imageRequest, for: asset)
+    let headers = ImageHeaders(wanted, query: query, isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
     if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {
-      let derivation =
-        headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: asset, imageRequest)
+      let derivation = headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: wanted)
       switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
       case .proceed: break
       case .notModified: return reply.send(HTTPResponse(.notModified, headers.validatorFields(derivation)))
       case .failed: throw .preconditionFailed
       }
     }
-    var wanted = imageRequest
-    if form == .single && wanted.deliveryMode == .opportunistic { wanted.deliveryMode = .highQualityFormat }
     var context = ImageManager.RequestContext(requestID: query.requestID ?? reply.requestID, owner: principal.name)
     context.parameters = query.parameters
     context.priority = ImagePriority(request.head)
@@ -63,7 +72,7 @@ struct ImageRoute: Sendable {
       if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {
         return reply.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
       }
-      let derivation = isFromCaches ? images.expectedDerivation(of: asset, wanted) : .original
+      let derivation = isFromCaches ? images.expectedDerivation(of: wanted) : .original
       return reply.send(HTTPResponse(.ok, headers.headRequestFields(form, derivation, requestID: context.requestID)))
     }
     let storesResponse = isFromCaches && query.requestID == nil
@@ -74,7 +83,7 @@ struct ImageRoute: Sendable {
       guard storesResponse, let cached = frame.cached else { return }
       storeResponse(cached, headers, reply, request.head, caller, generation: generation)
     }
-    let task = images.requestImage(for: asset, wanted, context) { delivery.deliver($0) }
+    let task = images.requestImage(wanted, context) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }
   }
 
@@ -97,17 +106,5 @@ struct ImageRoute: Sendable {
       frame: frame, for: head, access: access, expires: caller.urlExpiry, variesByOrigin: cors.isConfigured,
       generation: generation)
     images.trimFrames()
-  }
-
-  private func asset(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> Asset {
-    let asset: Asset?
-    do throws(AssetSourceError) {
-      asset = try library.asset(identifier, for: principal)
-    } catch {
-      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
-      throw Problem(error)
-    }
-    guard let asset else { throw .assetNotFound }
-    return asset
   }
 }

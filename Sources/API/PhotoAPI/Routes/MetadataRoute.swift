@@ -12,7 +12,7 @@ struct MetadataRoute: Sendable {
   /// invalid.
   private static let epoch = 1
 
-  let library: any AssetSource
+  let queries: QueryService
   let originals: OriginalStore
   let limits: CodecLimits
   let logger: Logger
@@ -22,14 +22,7 @@ struct MetadataRoute: Sendable {
     -> HTTPResponse
   {
     try QueryReader(request.target).finish()
-    let asset: Asset?
-    do throws(AssetSourceError) {
-      asset = try library.asset(identifier, for: principal)
-    } catch {
-      logger.error("catalogue read failed", metadata: ["error": "\(error)"])
-      throw Problem(error)
-    }
-    guard let asset else { throw .assetNotFound }
+    let asset = try queries.asset(identifier, principal)
     let includesLocations = principal.may(.location)
     let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(includesLocations ? "-l" : "")\""
     // Send 304 before opening the file.

@@ -1,7 +1,9 @@
-// Shared by all routes that query the library: the fetch deadline, and the mapping of library errors to problems.
+// Shared by all routes that query the library: the queues for queries, the fetch deadline, and what happens if the
+// catalogue can't be read.
 
-import AssetLibrary
 import HTTPCore
+import ImageService
+import LibraryCatalogue
 import Logging
 import PhotoModel
 
@@ -12,6 +14,10 @@ struct QueryService: Sendable {
   let results: FetchResultStore
   /// Maximum duration of a fetch, from its start.
   let timeLimit: Duration
+  /// Queue for lookups in the catalogue.
+  let lookups: WorkQueue
+  /// Queue for work that may read every asset.
+  let fetches: WorkQueue
   let logger: Logger
 
   /// Queries the library. Its errors are logged and mapped to problems.
@@ -21,15 +27,29 @@ struct QueryService: Sendable {
     do throws(AssetSourceError) {
       return try question(library)
     } catch {
-      switch error {
-      case .catalogueFailed(let reason):
-        logger.error("catalogue read failed", metadata: ["error": "\(reason)"])
-      case .storageFailed(let fault, let reason):
-        logger.error("catalogue read failed", metadata: ["error": "\(reason)", "fault": "\(fault)"])
-      case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break
-      }
+      log(error)
       throw Problem(error)
     }
+  }
+
+  /// Logs an error of the catalogue, unless the request is its cause.
+  func log(_ error: AssetSourceError) {
+    switch error {
+    case .catalogueFailed(let reason):
+      logger.error("catalogue failed", metadata: ["error": "\(reason)"])
+    case .storageFailed(let fault, let reason):
+      logger.error("catalogue failed", metadata: ["error": "\(reason)", "fault": "\(fault)"])
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break
+    }
+  }
+
+  /// An asset that the principal may see.
+  ///
+  /// - Throws: 404 if there is none.
+  func asset(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> Asset {
+    let asset = try run { library throws(AssetSourceError) in try library.asset(identifier, for: principal) }
+    guard let asset else { throw .assetNotFound }
+    return asset
   }
 
   /// The deadline of a fetch that starts now.

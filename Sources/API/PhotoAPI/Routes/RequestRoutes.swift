@@ -13,7 +13,7 @@ struct RequestRoutes: Sendable {
       let requests: [RequestJSON]
     }
     let owner = principal.seesAllOwners ? nil : principal.name
-    return answer(Payload(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
+    return .json(Payload(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
   }
 
   func get(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -22,7 +22,7 @@ struct RequestRoutes: Sendable {
     else {
       throw .requestNotFound
     }
-    return answer(RequestJSON(state))
+    return .json(RequestJSON(state))
   }
 
   func cancel(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -31,11 +31,6 @@ struct RequestRoutes: Sendable {
       throw .requestNotFound
     }
     return HTTPResponse(204, [("Cache-Control", "no-store")])
-  }
-
-  private func answer(_ shape: some Encodable) -> HTTPResponse {
-    HTTPResponse(
-      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")], body: JSONBody.encode(shape))
   }
 }
 

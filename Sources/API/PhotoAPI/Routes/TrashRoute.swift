@@ -1,5 +1,6 @@
-import AssetLibrary
 import HTTPCore
+import LibraryCatalogue
+import LibraryFiles
 import PhotoModel
 
 /// `GET /v1/trash`: deleted assets that can be restored.
@@ -19,8 +20,8 @@ struct TrashRoute: Sendable {
 
         init(_ asset: TrashedAsset) {
           localIdentifier = asset.identifier.rawValue
-          deletedDate = RFC3339Time.string(millisecondsSince1970: asset.deletedDate.milliseconds)
-          purgeDate = RFC3339Time.string(millisecondsSince1970: asset.purgeDate.milliseconds)
+          deletedDate = asset.deletedDate.rfc3339
+          purgeDate = asset.purgeDate.rfc3339
           originalFilename = asset.originalFilename
           mediaType = asset.mediaType.rawValue
           fileSize = asset.fileSize
@@ -47,8 +48,6 @@ struct TrashRoute: Sendable {
       try files.trashed(after: cursor, limit: limit, for: principal)
     }
     let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\($0)" }
-    return HTTPResponse(
-      .ok, [("Content-Type", JSONBody.mediaType), ("Cache-Control", "no-store")],
-      body: JSONBody.encode(Payload(assets: page.assets.map(Payload.Item.init), next: next)))
+    return .json(Payload(assets: page.assets.map(Payload.Item.init), next: next))
   }
 }

@@ -1,8 +1,8 @@
 // The lists that preheat windows move over: a fetch result, the current contents of a collection, or assets by name.
 
-import AssetLibrary
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 
 /// A client's fetch result. Its order is fixed, so a window keeps its positions. It lives for the client's lease,

@@ -9,7 +9,7 @@ package struct CachingMetrics: Sendable {
 
   package init(_ registry: MetricsRegistry) {
     preparedCounter = registry.counter(
-      "photod_preheat_prepared_total", "Frames that caching managers loaded into memory ahead of requests.")
+      "photod_preheat_prepared_total", "Frames that caching managers prepared in memory before they were requested.")
     usedCounter = registry.counter(
       "photod_preheat_used_total", "Prepared frames that were requested while in memory.")
     wastedCounter = registry.counter(

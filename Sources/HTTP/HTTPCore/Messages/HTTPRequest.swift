@@ -1,11 +1,13 @@
+import Primitives
+
 /// A complete request: the head, and the body without its framing.
 package struct HTTPRequest: Sendable {
   package let head: RequestHead
-  /// The memory is counted while a copy of the request exists. To keep the bytes, keep the request.
+  /// Empty if the body is streamed. The memory is counted while a copy of the request exists. To keep the bytes, keep the request.
   package let body: [UInt8]
   private let reservation: ByteBudget.Reservation?
 
-  init(head: RequestHead, body: [UInt8], reservation: ByteBudget.Reservation? = nil) {
+  package init(head: RequestHead, body: [UInt8], reservation: ByteBudget.Reservation? = nil) {
     self.head = head
     self.body = body
     self.reservation = reservation

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A request line and its header fields, as received.
 ///
 /// The bytes stay in the array into which they were received, and the fields are ranges of it. Parsing costs no

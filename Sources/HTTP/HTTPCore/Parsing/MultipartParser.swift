@@ -54,7 +54,7 @@ package struct MultipartParser: Sendable {
     /// Before the first delimiter.
     case preamble
     /// After a boundary: the rest of its line. The part before it ends only when this line is complete.
-    case delimiterEnd(isBehindPart: Bool)
+    case delimiterEnd(endsPart: Bool)
     case head
     case body
     case closing
@@ -115,11 +115,11 @@ package struct MultipartParser: Sendable {
         position = end
         guard found else { return .needsInput }
         position += delimiter.count
-        state = .delimiterEnd(isBehindPart: false)
-      case .delimiterEnd(let isBehindPart):
+        state = .delimiterEnd(endsPart: false)
+      case .delimiterEnd(let endsPart):
         guard let isClosing = try endOfDelimiter() else { return .needsInput }
         state = isClosing ? .closing : .head
-        if isBehindPart { return .partEnded }
+        if endsPart { return .partEnded }
       case .head:
         guard let part = try head() else { return .needsInput }
         state = .body
@@ -130,7 +130,7 @@ package struct MultipartParser: Sendable {
         position = end
         if found {
           position += delimiter.count
-          state = .delimiterEnd(isBehindPart: true)
+          state = .delimiterEnd(endsPart: true)
         }
         if !piece.isEmpty { return .piece(piece) }
         if !found { return .needsInput }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Parses and writes HTTP dates (RFC 9110 §5.6.7) without a formatter, as seconds since 1970 in the proleptic Gregorian
 /// calendar.
 package enum HTTPDate {
@@ -6,10 +8,10 @@ package enum HTTPDate {
 
   /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
   package static func string(secondsSince1970 seconds: Int64) -> String {
-    let date = CalendarDate(secondsSince1970: seconds)
-    let weekday = days[Int(((date.daysSince1970 % 7) + 7) % 7)]
-    return "\(weekday), \(two(date.day)) \(months[date.month - 1]) \(four(date.year)) "
-      + "\(two(date.hour)):\(two(date.minute)):\(two(date.second)) GMT"
+    let date = UTCDateTime(secondsSince1970: seconds)
+    let weekday = days[((date.daysSince1970 % 7) + 7) % 7]
+    return "\(weekday), \(date.day.zeroPadded(2)) \(months[date.month - 1]) \(date.year.zeroPadded(4)) "
+      + "\(date.hour.zeroPadded(2)):\(date.minute.zeroPadded(2)):\(date.second.zeroPadded(2)) GMT"
   }
 
   /// Parses IMF-fixdate and the two obsolete forms; `nil` for anything else.
@@ -31,7 +33,7 @@ package enum HTTPDate {
     else { return nil }
     // RFC 850's two digits: more than 50 years ahead means the past century (RFC 9110 §5.6.7).
     if fields.year.count == 2 { year += year < 70 ? 2000 : 1900 }
-    return CalendarDate(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+    return UTCDateTime(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
       .secondsSince1970
   }
 
@@ -39,11 +41,5 @@ package enum HTTPDate {
   private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
     guard digits.contains(text.utf8.count), text.utf8.allSatisfy(HTTPGrammar.isDigit) else { return nil }
     return Int(text)
-  }
-
-  private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-  private static func four(_ value: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 }

@@ -11,7 +11,7 @@ package enum EmbeddedProfile: Sendable, Hashable {
   /// A profile exists but can't be assembled; the text is the reason.
   case damaged(String)
 
-  /// Maximum memory of the profile, whatever its content is.
+  /// Maximum memory of a profile with any content.
   func maximumBytes(_ limits: CodecLimits) -> Int {
     switch self {
     case .parts(let parts): parts.reduce(0) { $0 + $1.length }

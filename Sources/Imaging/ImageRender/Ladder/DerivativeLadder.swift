@@ -91,33 +91,31 @@ package struct DerivativeLadder: Sendable, Hashable {
 
   /// The smallest rung from which a final frame can be made without visible loss. `nil` if there is none: the frame is
   /// too large, a crop needs more resolution than the rung has, or the request needs more than JPEG pixels.
-  package func rung(for request: ImageRequest, upright: PixelSize, hasAlpha: Bool) -> Rung? {
-    guard let oversampling = Self.oversampling(request, hasAlpha: hasAlpha) else { return nil }
-    let reduction = SizeRules(request, upright: upright).reduction
+  package func rung(for wanted: SizedRequest, hasAlpha: Bool) -> Rung? {
+    guard let oversampling = Self.oversampling(wanted.request, hasAlpha: hasAlpha) else { return nil }
+    let (reduction, upright) = (wanted.sizes.reduction, wanted.upright)
     return rungs(of: upright).first { reduction * Self.rounding >= $0.reduction(of: upright) * oversampling }
   }
 
   /// The rung for a degraded frame: the smallest that has the requested pixels, else the largest available.
   ///
   /// - Parameter available: the stored rungs.
-  package func degradedRung(among available: [Rung], for request: ImageRequest, upright: PixelSize) -> Rung? {
-    let reduction = SizeRules(request, upright: upright).reduction
+  package func degradedRung(among available: [Rung], for wanted: SizedRequest) -> Rung? {
+    let reduction = wanted.sizes.reduction
     let ascending = available.sorted { $0.side < $1.side }
-    return ascending.first { reduction >= $0.reduction(of: upright) } ?? ascending.last
+    return ascending.first { reduction >= $0.reduction(of: wanted.upright) } ?? ascending.last
   }
 
   /// Whether a rung's bytes can be sent unchanged as a degraded frame of a request: the complete picture in the
   /// requested format and colours, and no larger than the final frame.
   ///
   /// - Parameter derivative: the rung's own header.
-  package static func canServeUnchanged(
-    _ derivative: ImageHeader, for request: ImageRequest, upright: PixelSize
-  ) -> Bool {
-    let rules = SizeRules(request, upright: upright)
-    let isWhole = rules.crop == PixelRect(upright) && rules.outputRect == PixelRect(rules.scaled)
+  package static func canServeUnchanged(_ derivative: ImageHeader, for wanted: SizedRequest) -> Bool {
+    let sizes = wanted.sizes
+    let isWhole = sizes.crop == PixelRect(wanted.upright) && sizes.outputRect == PixelRect(sizes.scaled)
     let keepsColors =
-      request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
-    return isWhole && keepsColors && derivative.format.rawValue == request.format.rawValue
-      && derivative.storedSize.width <= rules.output.width && derivative.storedSize.height <= rules.output.height
+      wanted.request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
+    return isWhole && keepsColors && derivative.format.rawValue == wanted.request.format.rawValue
+      && derivative.storedSize.width <= sizes.output.width && derivative.storedSize.height <= sizes.output.height
   }
 }

@@ -30,7 +30,7 @@ extension RenderPlanner {
   ///     requests need anyway. Their numbers follow those of the requests: the first is `requests.count`.
   /// - Complexity: quadratic in the number of requests, of which at most ``maximumConsideredRequests`` are considered.
   package func sharedPlan(
-    _ header: ImageHeader, _ requests: [ImageRequest], extras: [ImageRequest] = []
+    _ header: ImageHeader, _ requests: [SizedRequest], extras: [SizedRequest] = []
   ) -> SharedPlan {
     precondition(!requests.isEmpty)
     let cost = DecodeCost(header)
@@ -64,11 +64,11 @@ extension RenderPlanner {
   /// Requests beyond this number are not considered.
   package static let maximumConsideredRequests = 32
 
-  private func candidate(_ header: ImageHeader, _ request: ImageRequest, _ index: Int) -> Candidate {
-    let geometry = geometry(header, request, eighths: nil)
+  private func candidate(_ header: ImageHeader, _ wanted: SizedRequest, _ index: Int) -> Candidate {
+    let geometry = geometry(header, wanted, eighths: nil)
     var pipelineKind = Candidate.PipelineKind.rows
-    if request.format == .jpeg && PlanePlanner.staysInPlanes(header, geometry) {
-      pipelineKind = header.mayConvert(to: request.colorSpace) ? .planesUnlessConverted : .planes
+    if wanted.request.format == .jpeg && PlanePlanner.staysInPlanes(header, geometry) {
+      pipelineKind = header.mayConvert(to: wanted.request.colorSpace) ? .planesUnlessConverted : .planes
     }
     return Candidate(request: index, region: geometry.region, eighths: geometry.eighths, pipelineKind: pipelineKind)
   }

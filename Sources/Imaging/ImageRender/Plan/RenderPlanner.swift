@@ -9,25 +9,30 @@ package struct RenderPlanner: Sendable {
   package init() {}
 
   /// The plan of a final frame.
+  package func plan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
+    plan(header, geometry(header, wanted, eighths: nil), request: wanted.request)
+  }
+
+  /// The plan of a final frame for a caller that has only a file: the header gives the picture's size.
   package func plan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan {
-    plan(header, request, eighths: Self.eighths(SizeRules(request, upright: header.uprightSize), of: header.format))
+    plan(header, header.sized(request))
   }
 
   /// The plan of a final frame at a larger DCT scale than it needs, because another picture shares the decode.
-  func plan(_ header: ImageHeader, _ request: ImageRequest, eighths: Int) -> RenderPlan {
-    plan(header, geometry(header, request, eighths: eighths), request: request)
+  func plan(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int) -> RenderPlan {
+    plan(header, geometry(header, wanted, eighths: eighths), request: wanted.request)
   }
 
   /// The result of the size rules, in the orientation in which the picture is stored.
   ///
   /// - Parameter eighths: `nil` for the scale that the picture needs.
-  func geometry(_ header: ImageHeader, _ request: ImageRequest, eighths: Int?) -> RenderGeometry {
-    let rules = SizeRules(request, upright: header.uprightSize)
+  func geometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
+    let sizes = wanted.sizes(of: header.uprightSize)
     return RenderGeometry(
-      region: header.orientation.stored(rules.region, ofUpright: header.uprightSize),
-      output: header.orientation.apply(to: rules.output), orientation: header.orientation,
-      eighths: eighths ?? Self.eighths(rules, of: header.format),
-      quality: request.quality ?? JPEGEncoder.defaultQuality)
+      region: header.orientation.stored(sizes.region, ofUpright: header.uprightSize),
+      output: header.orientation.apply(to: sizes.output), orientation: header.orientation,
+      eighths: eighths ?? Self.eighths(sizes, of: header.format),
+      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
   }
 
   /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, and for a progressive file only its
@@ -35,13 +40,13 @@ package struct RenderPlanner: Sendable {
   ///
   /// Also `nil` if the final frame itself is decoded at 1/8 or 1/4: for a 12 MP photograph at 400 px the degraded frame
   /// would arrive after 31 ms and delay the final frame from 33 ms to 63 ms, with as many pixels.
-  package func degradedPlan(_ header: ImageHeader, _ request: ImageRequest) -> RenderPlan? {
+  package func degradedPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     guard header.format == .jpeg else { return nil }
-    var geometry = geometry(header, request, eighths: nil)
+    var geometry = geometry(header, wanted, eighths: nil)
     guard header.isProgressive || geometry.eighths >= 4 else { return nil }
     geometry.eighths = 1
     geometry.output = Self.shrunk(geometry.output, into: (geometry.region.width / 8, geometry.region.height / 8))
-    return plan(header, geometry, firstScanOnly: header.isProgressive, request: request)
+    return plan(header, geometry, firstScanOnly: header.isProgressive, request: wanted.request)
   }
 
   /// The plan of a degraded frame from an embedded thumbnail.
@@ -50,10 +55,10 @@ package struct RenderPlanner: Sendable {
   ///   - thumbnail: the thumbnail's own header.
   ///   - trimmed: the part of the thumbnail that shows the picture, if it has bars.
   package func thumbnailPlan(
-    _ thumbnail: ImageHeader, content trimmed: PixelRect?, of header: ImageHeader, _ request: ImageRequest
+    _ thumbnail: ImageHeader, content trimmed: PixelRect?, of header: ImageHeader, _ wanted: SizedRequest
   ) -> RenderPlan {
     standInPlan(
-      thumbnail, content: trimmed, for: geometry(header, request, eighths: 8), of: header.storedSize, request)
+      thumbnail, content: trimmed, for: geometry(header, wanted, eighths: 8), of: header.storedSize, wanted.request)
   }
 
   /// The plan of pixels for computation: the whole picture, in sRGB, with its alpha.
@@ -89,15 +94,12 @@ package struct RenderPlanner: Sendable {
   ///
   /// - Parameters:
   ///   - derivative: the derivative's own header.
-  ///   - uprightSize: the size of the full picture.
-  package func derivativePlan(
-    _ derivative: ImageHeader, of uprightSize: PixelSize, _ request: ImageRequest
-  ) -> RenderPlan {
-    let rules = SizeRules(request, upright: uprightSize)
+  ///   - wanted: the request, sized for the full picture.
+  package func derivativePlan(_ derivative: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
     let geometry = RenderGeometry(
-      region: rules.region, output: rules.output, orientation: .topLeft, eighths: 8,
-      quality: request.quality ?? JPEGEncoder.defaultQuality)
-    return standInPlan(derivative, content: nil, for: geometry, of: uprightSize, request)
+      region: wanted.sizes.region, output: wanted.sizes.output, orientation: .topLeft, eighths: 8,
+      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
+    return standInPlan(derivative, content: nil, for: geometry, of: wanted.upright, wanted.request)
   }
 
   /// The plan of a smaller picture that stands in for the full one and is stored in the same orientation.
@@ -154,8 +156,8 @@ package struct RenderPlanner: Sendable {
 
   /// The DCT scale, in eighths, at which a picture is decoded when its decode is not shared; 8 for anything that is not
   /// a JPEG. A frame from a shared decode may use a larger scale, so every name of a frame must include the scale.
-  package static func eighths(_ rules: SizeRules, of format: SourceFormat) -> Int {
-    eighths(reduction: rules.reduction, of: format)
+  package static func eighths(_ sizes: SizeRules, of format: SourceFormat) -> Int {
+    eighths(reduction: sizes.reduction, of: format)
   }
 
   /// The smallest scale with SIMD support (1, 2, 4, 8 of 8) that leaves enough pixels for the kernel.
@@ -172,4 +174,9 @@ package struct RenderPlanner: Sendable {
       width: max(1, Int((Double(size.width) * share + 0.5).rounded(.down))),
       height: max(1, Int((Double(size.height) * share + 0.5).rounded(.down))))
   }
+}
+
+extension ImageHeader {
+  /// The request, sized for this picture.
+  package func sized(_ request: ImageRequest) -> SizedRequest { SizedRequest(request, upright: uprightSize) }
 }

@@ -1,9 +1,9 @@
-/// Apple's maker note: a directory of its own behind "Apple iOS", with offsets that count from the note's first byte. Apple
-/// documents none of it; tags and names are those that ExifTool knows it by.
+/// Apple's maker note: a TIFF directory after the text "Apple iOS", with offsets from the note's first byte. Apple does
+/// not document it; tags and names are ExifTool's.
 struct AppleMakerNote {
   private static let signature: [UInt8] = Array("Apple iOS".utf8) + [0]
 
-  /// 3: the picture was put together of several exposures. 4: it is one of them.
+  /// 3: the picture was merged from several exposures. 4: it is one of them.
   static let hdrImageType = 0x000A
   static let burstUUID = 0x000B
   static let contentIdentifier = 0x0011
@@ -11,7 +11,7 @@ struct AppleMakerNote {
   private let block: TIFFBlock
   private let directory: TIFFBlock.Directory
 
-  /// `nil`: it is somebody else's, or damaged.
+  /// `nil` if the note is another maker's, or damaged.
   init?(_ note: ArraySlice<UInt8>) {
     // Signature, version, byte order, directory.
     guard note.starts(with: Self.signature), note.count > 14 else { return nil }
@@ -24,14 +24,14 @@ struct AppleMakerNote {
 
   func integer(_ tag: Int) -> Int? { value(tag)?.integer }
 
-  /// `nil` where there is none, or nothing in it.
+  /// `nil` if the entry is missing or empty.
   func text(_ tag: Int) -> String? {
     guard let value = value(tag), value.type == TIFFValue.text else { return nil }
     let text = MetadataText.decoded(value.bytes)
     return text.isEmpty ? nil : text
   }
 
-  /// Every entry by its name, or by its tag as a hexadecimal number.
+  /// All entries by name, or by their tag as a hexadecimal number.
   var dictionary: [String: MetadataValue] {
     var dictionary: [String: MetadataValue] = [:]
     for entry in directory.entries {

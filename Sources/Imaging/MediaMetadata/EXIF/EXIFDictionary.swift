@@ -1,8 +1,10 @@
-// Every entry of an EXIF block by name. libexif finds the directories and their entries; what a value means is said here.
+// All entries of an EXIF block by name. libexif finds the directories and their entries; this file interprets the
+// values.
 
 import CLibExif
+import Primitives
 
-/// The sections of a metadata dictionary that come out of an EXIF block.
+/// The sections of a metadata dictionary that come from an EXIF block.
 struct EXIFDictionary {
   private(set) var sections: [String: [String: MetadataValue]] = [:]
   private(set) var warnings: CodecWarnings?
@@ -16,7 +18,7 @@ struct EXIFDictionary {
     (EXIF_IFD_INTEROPERABILITY, "Interoperability"), (EXIF_IFD_1, "Thumbnail"),
   ]
 
-  /// - Parameter block: from its TIFF header on.
+  /// - Parameter block: the block from its TIFF header.
   init(_ block: ArraySlice<UInt8>) {
     guard let data = exif_data_new() else { return }
     defer { exif_data_unref(data) }
@@ -55,7 +57,7 @@ struct EXIFDictionary {
 
   private static let makerNote = 0x927C
 
-  /// What the standard says beyond an entry's type (DC-008 §4.6).
+  /// Interprets a value whose meaning the standard defines beyond its type (DC-008 §4.6).
   private static func meaning(of value: TIFFValue, _ tag: Int, _ ifd: ExifIfd) -> MetadataValue {
     switch (ifd, tag) {
     case (EXIF_IFD_GPS, 0x0002), (EXIF_IFD_GPS, 0x0004), (EXIF_IFD_GPS, 0x0014), (EXIF_IFD_GPS, 0x0016):
@@ -68,17 +70,17 @@ struct EXIFDictionary {
     case (_, 0x8298) where value.type == TIFFValue.text:
       let parts = value.bytes.split(separator: 0).map { MetadataText.decoded($0) }.filter { !$0.isEmpty }
       return .text(parts.joined(separator: "\n"))
-    // Windows' own, in UTF-16.
+    // Windows' own tags, in UTF-16.
     case (_, 0x9C9B...0x9C9F): return .text(MetadataText.utf16(value.bytes, isBigEndian: false))
     case (_, makerNote): return note(value.bytes)
     case (_, 0xA302): return pattern(value)
-    // Blocks of other kinds, room to grow, and what only its maker can read.
+    // Blocks of other kinds, padding, and data in private formats.
     case (_, 0x02BC), (_, 0x83BB), (_, 0x8649), (_, 0x8773), (_, 0xC4A5), (_, 0xEA1C): return .bytes(value.bytes.count)
     default: return value.metadataValue
     }
   }
 
-  /// Degrees, minutes and seconds as degrees, to a millimetre.
+  /// Degrees, minutes and seconds as degrees, rounded to about a millimetre.
   private static func angle(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals
     guard !parts.isEmpty else { return value.metadataValue }
@@ -88,17 +90,16 @@ struct EXIFDictionary {
     return .decimal(((degrees + minutes / 60 + seconds / 3600) * 1e8).rounded() / 1e8)
   }
 
-  /// Hours, minutes and seconds, in UTC, as one writes them.
+  /// Hours, minutes and seconds in UTC: `14:05:06.25`.
   private static func time(_ value: TIFFValue) -> MetadataValue {
     let parts = value.decimals.compactMap(\.self)
     guard parts.count == 3, parts.allSatisfy({ (0..<100).contains($0) }) else { return value.metadataValue }
-    // A part may have a fraction, which is the next one's.
+    // A part may have a fraction that belongs to the next one.
     let milliseconds = Int(((parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1000).rounded())
-    func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
-    var text = [milliseconds / 3_600_000, milliseconds / 60_000 % 60, milliseconds / 1000 % 60].map(two)
-      .joined(separator: ":")
+    var text = [milliseconds / 3_600_000, milliseconds / 60_000 % 60, milliseconds / 1000 % 60]
+      .map { $0.zeroPadded(2) }.joined(separator: ":")
     if milliseconds % 1000 > 0 {
-      var digits = String(milliseconds % 1000 + 1000).dropFirst()
+      var digits = (milliseconds % 1000).zeroPadded(3)
       while digits.last == "0" { digits.removeLast() }
       text += "." + digits
     }
@@ -120,7 +121,7 @@ struct EXIFDictionary {
     return value.metadataValue
   }
 
-  /// A maker note that nobody here reads: how long it is, and what it begins with where that is a name.
+  /// A maker note of an unknown format: its length, and its first bytes if they are a name.
   private static func note(_ bytes: ArraySlice<UInt8>) -> MetadataValue {
     let name = bytes.prefix(20).prefix { (0x20...0x7E).contains($0) }
     guard name.count >= 4 else { return .bytes(bytes.count) }

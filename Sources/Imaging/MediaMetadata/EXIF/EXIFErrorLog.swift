@@ -4,14 +4,14 @@ import CLibExif
   import Glibc
 #endif
 
-/// What libexif says of damage while it reads. It prints nothing of its own accord, and would tell nobody.
+/// Collects what libexif reports about damage. libexif does not print it, and returns no error.
 final class EXIFErrorLog {
   private var count = 0
   private var first = ""
 
   var warnings: CodecWarnings? { CodecWarnings(library: "libexif", count: count, first: first) }
 
-  /// For as long as `data` is read; this object must live until then.
+  /// Attaches the log to `data`. This object must live until `data` was read.
   func listen(to data: UnsafeMutablePointer<ExifData>) {
     guard let log = exif_log_new() else { return }
     defer { exif_log_unref(log) }
@@ -23,7 +23,7 @@ final class EXIFErrorLog {
         }
         let errorLog = Unmanaged<EXIFErrorLog>.fromOpaque(context).takeUnretainedValue()
         errorLog.count += 1
-        // Optional or not depends on the machine's calling convention.
+        // Whether this type is optional depends on the machine's calling convention.
         let list: CVaListPointer? = arguments
         guard errorLog.count == 1, let list else { return }
         var text = [CChar](repeating: 0, count: 200)

@@ -1,10 +1,11 @@
 import CLibExif
+import Primitives
 
-/// What entries are called: as the EXIF standard does, and with it libexif, ImageIO and, but for a few, ExifTool.
+/// Names of EXIF entries: those of the EXIF standard, which libexif, ImageIO and, with few exceptions, ExifTool use.
 enum EXIFNames {
   static func name(_ tag: Int, in ifd: ExifIfd) -> String {
     if let name = overrides[tag], ifd != EXIF_IFD_GPS, ifd != EXIF_IFD_INTEROPERABILITY { return name }
-    // Programs put entries of one directory into the other.
+    // Some programs store entries in the wrong one of these two directories.
     let others = ifd == EXIF_IFD_GPS || ifd == EXIF_IFD_INTEROPERABILITY ? [] : [EXIF_IFD_EXIF, EXIF_IFD_0]
     for ifd in [ifd] + others {
       if let name = exif_tag_get_name_in_ifd(ExifTag(rawValue: UInt32(tag)), ifd) { return String(cString: name) }
@@ -12,15 +13,12 @@ enum EXIFNames {
     return hexadecimal(tag)
   }
 
-  static func hexadecimal(_ tag: Int) -> String {
-    let digits = String(tag, radix: 16)
-    return "0x" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
+  static func hexadecimal(_ tag: Int) -> String { "0x" + tag.zeroPadded(4, radix: 16) }
 
-  /// Of an entry that nobody here knows.
+  /// Whether a name is the number of an unknown entry.
   static func isHexadecimal(_ name: String) -> Bool { name.hasPrefix("0x") }
 
-  /// What libexif, or an older one, knows by no name, by the same name as another, or by one that is no single word.
+  /// Tags for which libexif, or an older version of it, has no name, an ambiguous name, or one of several words.
   private static let overrides: [Int: String] = [
     0x000B: "ProcessingSoftware", 0x00FF: "SubfileType", 0x0107: "Thresholding", 0x0108: "CellWidth",
     0x0109: "CellLength", 0x0118: "MinSampleValue",

@@ -3,11 +3,11 @@
 import CLibExif
 import PhotoModel
 
-/// A date as EXIF writes it: by the clock on a wall, with an offset from UTC only where the camera knew one.
+/// A date as EXIF stores it: local time, with an offset from UTC only if the camera knew it.
 package struct EXIFDate: Sendable, Hashable {
   package var year, month, day, hour, minute, second: Int
   package var millisecond: Int
-  /// A fraction of the second is told, be it 0.
+  /// Whether the file states a fraction of the second, even if it is 0.
   package var hasFraction: Bool
   package var offsetMinutes: Int?
 
@@ -40,22 +40,21 @@ package struct EXIFSummary: Sendable, Hashable {
 
   package init() {}
 
-  /// What stands before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
+  /// The bytes before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
   package static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
 
-  /// What is looked at: a JPEG's block can't be larger, and a PNG's has no reason to be.
+  /// The length that is read: a JPEG's block can't be larger, and a PNG's has no reason to be.
   package static let maximumBytes = 65_536
 
-  /// What a block says.
+  /// The result of reading a block.
   package struct Parsed {
     package var summary: EXIFSummary
-    /// Where in the block the thumbnail's bytes lie.
+    /// The range of the thumbnail's bytes in the block.
     package var thumbnail: Range<Int>?
     package var warnings: CodecWarnings?
   }
 
-  /// Reads a block that begins with the signature. Never fails: what is damaged is as if it were not there, and a
-  /// warning.
+  /// Reads a block that begins with the signature. Never fails: damaged entries count as absent and cause a warning.
   package static func parse(_ block: [UInt8]) -> Parsed {
     var summary = EXIFSummary()
     summary.isEmpty = false
@@ -76,11 +75,11 @@ package struct EXIFSummary: Sendable, Hashable {
       ?? reader.date(EXIF_IFD_EXIF, EXIF_TAG_DATE_TIME_DIGITIZED, 0x9292, 0x9012)
       ?? reader.date(EXIF_IFD_0, EXIF_TAG_DATE_TIME, 0x9290, 0x9010)
     summary.location = reader.location()
-    // A program that converted the pixels says so by ColorSpace (1 is sRGB), and may have left the index behind.
+    // A program that converted the pixels sets ColorSpace (1 is sRGB), and may have left the index unchanged.
     summary.isAdobeRGB =
       reader.text(EXIF_IFD_INTEROPERABILITY, EXIF_TAG_INTEROPERABILITY_INDEX) == "R03"
       && reader.short(EXIF_IFD_EXIF, EXIF_TAG_COLOR_SPACE) != 1
-    // libexif keeps a copy of the thumbnail and not its place.
+    // libexif copies the thumbnail and does not say where it was.
     let thumbnail = TIFFBlock(block[signature.count...])?.thumbnail
     return Parsed(
       summary: summary,
@@ -100,7 +99,7 @@ private struct EXIFReader {
     return exif_get_short(entry.pointee.data, exif_data_get_byte_order(data))
   }
 
-  /// An ASCII entry up to its first NUL, without the spaces that cameras pad it with; `nil` if nothing is left.
+  /// An ASCII entry up to its first NUL, without the padding spaces of cameras; `nil` if nothing is left.
   func text(_ ifd: ExifIfd, _ tag: ExifTag) -> String? {
     guard let entry = entry(ifd, tag), entry.pointee.format == EXIF_FORMAT_ASCII, let bytes = entry.pointee.data else {
       return nil
@@ -130,7 +129,7 @@ private struct EXIFReader {
       offsetMinutes: self.text(EXIF_IFD_EXIF, ExifTag(rawValue: offsetTag)).flatMap(Self.offsetMinutes))
   }
 
-  /// Latitude, longitude and altitude of the GPS IFD (DC-008 §4.6.6); `nil` unless both angles make sense.
+  /// Latitude, longitude and altitude of the GPS IFD (DC-008 §4.6.6); `nil` unless both angles are valid.
   func location() -> Location? {
     guard let latitude = angle(0x0002, reference: 0x0001, negative: "S"), abs(latitude) <= 90,
       let longitude = angle(0x0004, reference: 0x0003, negative: "W"), abs(longitude) <= 180
@@ -160,7 +159,7 @@ private struct EXIFReader {
       let side = text(EXIF_IFD_GPS, ExifTag(rawValue: reference))
     else { return nil }
     let value = degrees + (parts.count > 1 ? parts[1] / 60 : 0) + (parts.count > 2 ? parts[2] / 3600 : 0)
-    // To a millimetre: what lies beyond comes from adding fractions up, not from a satellite.
+    // Rounded to about a millimetre: further digits come from adding fractions, not from the receiver.
     let rounded = (value * 1e8).rounded() / 1e8
     return side.uppercased().hasPrefix(negative) ? -rounded : rounded
   }
@@ -181,7 +180,7 @@ private struct EXIFReader {
   }
 
   private func entry(_ ifd: ExifIfd, _ tag: ExifTag) -> UnsafeMutablePointer<ExifEntry>? {
-    // `ifd` is a C array, which Swift sees as a tuple of as many pointers.
+    // `ifd` is a C array, which Swift imports as a tuple of pointers.
     withUnsafeBytes(of: &data.pointee.ifd) { bytes in
       let contents = bytes.bindMemory(to: UnsafeMutablePointer<ExifContent>?.self)
       guard Int(ifd.rawValue) < contents.count, let content = contents[Int(ifd.rawValue)] else { return nil }

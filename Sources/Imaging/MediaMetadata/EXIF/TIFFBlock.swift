@@ -1,25 +1,25 @@
-/// The directories of a TIFF block in memory (TIFF 6.0 §2), read by position: what EXIF, multi-picture files and Apple's maker
-/// note are built of. Every offset in it came from a file, so every access is checked.
+/// The directories of a TIFF block in memory (TIFF 6.0 §2), which EXIF, multi-picture files and Apple's maker note
+/// consist of. Every offset comes from the file, so every access is checked.
 package struct TIFFBlock {
   package struct Entry {
     package let tag: Int
-    /// TIFF 6.0 §2, "Types"; other numbers may stand here too.
+    /// TIFF 6.0 §2, "Types"; files contain other numbers too.
     package let type: Int
     package let count: Int
-    /// Where the value's four bytes lie in the block: the value itself, or its offset.
+    /// The position of the value's four bytes in the block. They contain the value itself, or its offset.
     package let valuePosition: Int
   }
 
   package struct Directory {
     package let entries: [Entry]
-    /// Where the next directory lies; 0: there is none.
+    /// The position of the next directory; 0 if there is none.
     package let next: Int
   }
 
   private let bytes: ArraySlice<UInt8>
   package let isBigEndian: Bool
 
-  /// - Parameter bytes: from the TIFF header on; offsets count from its first byte.
+  /// - Parameter bytes: the block from its TIFF header; offsets count from its first byte.
   package init?(_ bytes: ArraySlice<UInt8>) {
     switch bytes.prefix(4) {
     case [0x49, 0x49, 42, 0]: isBigEndian = false
@@ -29,7 +29,7 @@ package struct TIFFBlock {
     self.bytes = bytes
   }
 
-  /// A block that has its directories and another header.
+  /// A block with directories after another kind of header.
   package init(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
     self.bytes = bytes
     self.isBigEndian = isBigEndian
@@ -37,8 +37,8 @@ package struct TIFFBlock {
 
   package var firstDirectory: Directory? { number(at: 4, bytes: 4).flatMap { directory(at: $0) } }
 
-  /// The directory at an offset; `nil` where its entries do not lie in the block, all of them. A block that ends right behind them
-  /// has no further directory.
+  /// The directory at an offset; `nil` unless all its entries lie within the block. A block that ends directly after
+  /// the entries has no further directory.
   package func directory(at offset: Int) -> Directory? {
     guard offset >= 8, let count = number(at: offset, bytes: 2), offset + 2 + count * 12 <= bytes.count else {
       return nil
@@ -53,7 +53,8 @@ package struct TIFFBlock {
     return Directory(entries: entries, next: number(at: offset + 2 + count * 12, bytes: 4) ?? 0)
   }
 
-  /// The bytes of an entry's value, in the block's byte order; `nil` where its type is unknown or it does not lie in the block.
+  /// The bytes of an entry's value, in the block's byte order; `nil` if its type is unknown or it does not lie within
+  /// the block.
   package func content(_ entry: Entry) -> ArraySlice<UInt8>? {
     guard let unit = Self.typeBytes(entry.type) else { return nil }
     let length = unit * entry.count
@@ -71,7 +72,7 @@ package struct TIFFBlock {
     return isBigEndian ? part.reduce(0) { $0 << 8 | Int($1) } : part.reversed().reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// What one value of a type takes (TIFF 6.0 §2; 13 is IFD, of TIFF Technical Note 1).
+  /// The size of one value of a type in bytes (TIFF 6.0 §2; 13 is IFD, of TIFF Technical Note 1).
   package static func typeBytes(_ type: Int) -> Int? {
     switch type {
     case 1, 2, 6, 7: 1
@@ -88,7 +89,7 @@ package struct TIFFBlock {
     return bytes[start..<start + count]
   }
 
-  /// The JPEG that IFD1 points to (CIPA DC-008 §4.5.5), as offsets in the block; `nil` where there is none.
+  /// The JPEG that IFD1 points to (CIPA DC-008 §4.5.5), as offsets in the block; `nil` if there is none.
   package var thumbnail: Range<Int>? {
     guard let first = firstDirectory, first.next != 0, let second = directory(at: first.next),
       let offset = long(0x0201, in: second), let length = long(0x0202, in: second), length >= 4,

@@ -7,8 +7,9 @@ struct TIFFValue {
   static let text = 2
   static let undefined = 7
 
-  /// The type says all there is to know: numbers alone or as an array, rationals as decimal numbers, text as it stands. Bytes without a
-  /// meaning are text where they can be read as that, as versions and titles can, and told one by one while they are few.
+  /// The value by its type alone: one number or an array of numbers, rationals as decimal numbers, text as text.
+  /// Undefined bytes become text if they are readable, as versions and titles are; otherwise few bytes are listed one
+  /// by one, and many are counted.
   var metadataValue: MetadataValue {
     switch type {
     case Self.text: return .text(MetadataText.decoded(bytes))
@@ -23,7 +24,7 @@ struct TIFFValue {
 
   private var isReadable: Bool {
     let text = bytes.prefix { $0 != 0 }
-    // Padding is all that may follow.
+    // Only padding may follow.
     return text.count >= 4 && bytes.count <= MetadataLimits.textBytes
       && bytes.dropFirst(text.count).allSatisfy { $0 == 0 }
       && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && String(validating: text, as: UTF8.self) != nil
@@ -31,7 +32,7 @@ struct TIFFValue {
 
   var count: Int { TIFFBlock.typeBytes(type).map { bytes.count / $0 } ?? 0 }
 
-  /// All of them as decimal numbers; `nil` for what is none. Empty for text.
+  /// All values as decimal numbers; `nil` for a value that is not a number. Empty for text.
   var decimals: [Double?] {
     type == Self.text
       ? []
@@ -70,7 +71,7 @@ struct TIFFValue {
     .decimal(denominator == 0 ? nil : numerator / denominator)
   }
 
-  /// The i-th number of so many bytes each.
+  /// The i-th number, of `size` bytes.
   private func raw(_ i: Int, _ size: Int) -> UInt64 {
     let start = bytes.startIndex + i * size
     let part = bytes[start..<start + size]

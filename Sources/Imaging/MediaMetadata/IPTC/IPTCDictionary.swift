@@ -3,19 +3,19 @@
 /// The datasets of a file.
 struct IPTCDictionary {
   private(set) var datasets: [String: MetadataValue] = [:]
-  /// Why there may be more than is here.
+  /// Why datasets may be missing.
   private(set) var problem: String?
 
   private enum Encoding {
     case utf8, latin1
-    /// Nothing is said, or something that is not known here.
+    /// The file declares no encoding, or an unknown one.
     case guessed
   }
 
   private static let marker: UInt8 = 0x1C
   private static let codedCharacterSet = 90
 
-  /// - Parameter bytes: datasets one after the other (§1.6), and maybe padding.
+  /// - Parameter bytes: consecutive datasets (§1.6), possibly followed by padding.
   init(_ bytes: ArraySlice<UInt8>) {
     var gathered: [Int: [ArraySlice<UInt8>]] = [:]
     var encoding = Encoding.guessed
@@ -23,7 +23,7 @@ struct IPTCDictionary {
     var count = 0
     while rest.first == Self.marker {
       guard let (record, number, content) = Self.next(&rest) else {
-        problem = "a dataset that is longer than what is there"
+        problem = "a dataset is longer than the rest of the block"
         break
       }
       count += 1
@@ -37,14 +37,14 @@ struct IPTCDictionary {
     for (identifier, contents) in gathered {
       let dataset = IPTCDataset(record: identifier >> 8, number: identifier & 255)
       let values = contents.map { Self.value($0, dataset, encoding) }
-      // Two blocks of one file say much the same.
+      // Two blocks of one file often repeat the same datasets.
       let isSame = values.allSatisfy { $0 == values.first }
       datasets[dataset.name] = dataset.isRepeatable ? .array(values) : .list(isSame ? Array(values.prefix(1)) : values)
     }
   }
 
-  /// A dataset: marker, record, number, length, content. A length of 0x8000 and more says how many bytes the length itself takes
-  /// (§1.6.2, "Extended DataSet").
+  /// Reads a dataset: marker, record, number, length, content. A length of 0x8000 or more states how many bytes the
+  /// actual length takes (§1.6.2, "Extended DataSet").
   private static func next(_ rest: inout ArraySlice<UInt8>) -> (record: Int, number: Int, content: ArraySlice<UInt8>)? {
     let head = Array(rest.prefix(5))
     guard head.count == 5 else { return nil }
@@ -99,7 +99,7 @@ struct IPTCDictionary {
   }
 }
 
-/// What a dataset is.
+/// The identity of a dataset.
 struct IPTCDataset {
   enum Form {
     case text, number, binary
@@ -110,10 +110,10 @@ struct IPTCDataset {
   let record: Int
   let number: Int
 
-  /// As the standard and ExifTool name it; `record:number` where it has no name.
+  /// The name in the standard and in ExifTool; `record:number` if it has none.
   var name: String { Self.names[record << 8 | number] ?? "\(record):\(number)" }
 
-  /// It may stand there several times.
+  /// Whether the standard allows the dataset more than once.
   var isRepeatable: Bool { Self.repeatable.contains(record << 8 | number) }
 
   var form: Form {

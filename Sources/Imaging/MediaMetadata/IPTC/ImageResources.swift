@@ -1,28 +1,28 @@
 import PhotoModel
 
-/// Photoshop's image resource blocks (Photoshop file formats, "Image Resources Section"): what a JPEG's APP13 and a TIFF's tag
-/// 0x8649 hold, and among other things the IPTC datasets. Where a file spreads them over several segments, a resource may go
-/// on from one to the next.
+/// Photoshop's image resource blocks (Photoshop file formats, "Image Resources Section"): the content of a JPEG's APP13
+/// and of TIFF tag 0x8649, which among other things contains the IPTC datasets. If a file spreads them over several
+/// segments, a resource may continue in the next segment.
 package struct ImageResources {
-  /// What stands before them in an APP13.
+  /// The bytes before the resources in an APP13.
   package static let signature: [UInt8] = Array("Photoshop 3.0".utf8) + [0]
 
   private static let iptcResource = 0x0404
   private static let blockSignature: [UInt8] = Array("8BIM".utf8)
 
-  /// Where the IPTC datasets lie, piece by piece in their order.
+  /// The ranges of the IPTC datasets in the file, in order.
   package private(set) var blocks: [MetadataBlock] = []
-  /// What of a resource is still to come in the next segment, its padding included.
+  /// Bytes of the current resource that follow in the next segment, including padding.
   private var rest = 0
   private var restOfDatasets = 0
 
   package init() {}
 
-  /// Takes the next piece.
+  /// Reads the next segment.
   ///
   /// - Parameters:
-  ///   - bytes: a segment's content behind the signature.
-  ///   - start: where that lies in the file.
+  ///   - bytes: the segment's content after the signature.
+  ///   - start: the position of `bytes` in the file.
   package mutating func take(_ bytes: ArraySlice<UInt8>, at start: Int64) {
     var position = 0
     if rest > 0 {
@@ -34,20 +34,20 @@ package struct ImageResources {
     while position + 12 <= bytes.count {
       let head = bytes.dropFirst(position)
       guard head.starts(with: Self.blockSignature) else { return }
-      // Behind the identifier a Pascal string, with its length made even.
+      // After the identifier comes a Pascal string, padded to an even length.
       let name = (Int(head[head.startIndex + 6]) + 2) & ~1
       guard position + 6 + name + 4 <= bytes.count else { return }
       let identifier = number(bytes, at: position + 4, count: 2)
       let length = number(bytes, at: position + 6 + name, count: 4)
       let content = position + 6 + name + 4
       let padded = length + length % 2
-      let here = min(padded, bytes.count - content)
+      let contained = min(padded, bytes.count - content)
       if identifier == Self.iptcResource {
-        note(min(length, here), at: start + Int64(content))
-        restOfDatasets = length - min(length, here)
+        note(min(length, contained), at: start + Int64(content))
+        restOfDatasets = length - min(length, contained)
       }
-      rest = padded - here
-      position = content + here
+      rest = padded - contained
+      position = content + contained
     }
   }
 

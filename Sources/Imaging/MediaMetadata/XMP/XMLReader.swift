@@ -1,9 +1,9 @@
-// Expat over bytes in memory, for XMP: names with their namespaces, and no document type, so that there are no entities to expand
-// and nothing outside to fetch.
+// Parses XML in memory with Expat, for XMP: names with their namespaces, and no document types, so there are no
+// entities to expand and nothing external to fetch.
 
 import CExpat
 
-/// A name as the parser gives it, for as long as it is looked at.
+/// A name as the parser passes it. Valid only during the handler's call.
 struct XMLName {
   /// Namespace, local name and prefix; a name without a namespace has only the second.
   let namespace: UnsafeBufferPointer<UInt8>
@@ -20,7 +20,7 @@ struct XMLName {
   }
 }
 
-/// What is told of a document. Answering false ends the reading.
+/// Receives the parts of a document. Returning `false` ends the reading.
 protocol XMLHandler: AnyObject {
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool
   /// Text, in pieces.
@@ -28,7 +28,7 @@ protocol XMLHandler: AnyObject {
   func end() -> Bool
 }
 
-/// An element's attributes, for as long as it is looked at.
+/// An element's attributes. Valid only during the handler's call.
 struct XMLAttributes {
   fileprivate let pointer: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 
@@ -45,11 +45,11 @@ struct XMLAttributes {
 final class XMLReader {
   enum Outcome: Equatable {
     case complete
-    /// The handler had enough.
+    /// The handler returned `false`.
     case stopped
-    /// Declared a document type, which XMP has no use for (ISO 16684-1 §7.3.2 admits none) and attackers have.
+    /// The document declares a document type, which XMP does not allow (ISO 16684-1 §7.3.2) and attackers use.
     case documentType
-    /// Expat's words, and the byte where it gave up.
+    /// Expat's message, and the position of the error in bytes.
     case malformed(String, offset: Int)
   }
 
@@ -58,7 +58,7 @@ final class XMLReader {
   private var hasDocumentType = false
   private var isEnded = false
 
-  /// Between the parts of a name: no XML document can hold it.
+  /// Separates the parts of a name: this byte can't occur in an XML document.
   private static let separator: CChar = 0x0C
 
   private init?(_ handler: any XMLHandler) {
@@ -93,7 +93,7 @@ final class XMLReader {
 
   deinit { XML_ParserFree(parser) }
 
-  /// Reads a document, or its beginning where `isWhole` is false. Takes time in proportion to its length.
+  /// Reads a document, or its beginning if `isWhole` is false. Takes time in proportion to its length.
   static func read(_ document: ArraySlice<UInt8>, isWhole: Bool = true, _ handler: any XMLHandler) -> Outcome {
     guard let reader = XMLReader(handler) else { return .malformed("out of memory", offset: 0) }
     return withExtendedLifetime(reader) { reader.read(document, isWhole: isWhole) }
@@ -128,7 +128,8 @@ final class XMLReader {
     return UnsafeRawBufferPointer(start: text, count: count).bindMemory(to: UInt8.self)
   }
 
-  /// `namespace SEPARATOR local SEPARATOR prefix`, or a local name alone; without a prefix the last part is missing.
+  /// Splits `namespace SEPARATOR local SEPARATOR prefix`, or a local name without a namespace; without a prefix the
+  /// last part is missing.
   fileprivate static func name(_ text: UnsafePointer<CChar>) -> XMLName {
     let whole = bytes(text)
     let separator = UInt8(bitPattern: Self.separator)

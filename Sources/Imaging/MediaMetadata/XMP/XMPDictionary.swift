@@ -1,10 +1,10 @@
-// XMP's data model out of its RDF (ISO 16684-1 §7): every property by name, arrays as arrays, alternatives in languages by language,
-// structures as objects. Values are text, for XMP has no other.
+// Reads XMP's data model from RDF (ISO 16684-1 §7): properties by name, arrays as arrays, language alternatives as
+// objects by language, structures as objects. All values are text, because XMP has no other type.
 
 /// The properties of a packet.
 struct XMPDictionary {
   private(set) var properties: [String: MetadataValue] = [:]
-  /// Why there may be more than is here.
+  /// Why properties may be missing.
   private(set) var problem: String?
 
   init(_ packet: ArraySlice<UInt8>) {
@@ -12,24 +12,24 @@ struct XMPDictionary {
     switch XMLReader.read(packet, builder) {
     case .complete: break
     case .stopped: problem = builder.problem
-    case .documentType: problem = "a document type declaration, which is refused"
+    case .documentType: problem = "document type declarations are not allowed"
     case .malformed(let message, let offset): problem = "\(message), at byte \(offset)"
     }
     builder.finish()
     properties = builder.properties
   }
 
-  /// What a language alternative's default is called.
+  /// The key of a language alternative's default.
   static let defaultLanguage = "x-default"
 }
 
-/// Puts the values together, innermost first.
+/// Assembles the values, innermost first.
 private final class Builder: XMLHandler {
   private enum Kind {
-    /// Around and beside the RDF.
+    /// Outside of the RDF.
     case outside
     case rdf
-    /// A resource: its properties are the fields.
+    /// A resource, whose properties are the fields.
     case node
     case property(String)
     case array(isAlternative: Bool)
@@ -42,12 +42,12 @@ private final class Builder: XMLHandler {
     var fields: [String: MetadataValue] = [:]
     var items: [(language: String?, value: MetadataValue)] = []
     var text: [UInt8] = []
-    /// Bytes of text, of which there may be more than are kept.
+    /// Length of the text in bytes; `text` may be truncated.
     var textBytes = 0
-    /// What an element inside said that it is.
+    /// The value that an inner element provided.
     var value: MetadataValue?
     var language: String?
-    /// Its elements are the fields of a structure (parseType="Resource").
+    /// Whether its elements are the fields of a structure (parseType="Resource").
     var isResource = false
   }
 
@@ -59,16 +59,16 @@ private final class Builder: XMLHandler {
 
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool {
     guard stack.count < MetadataLimits.packetDepth else {
-      return refuse("more than \(MetadataLimits.packetDepth) elements inside each other")
+      return refuse("more than \(MetadataLimits.packetDepth) nested elements")
     }
     var element = Element(kind: kind(of: name))
     nodes += 1
-    let goesOn = attributes.forEach { name, value in
+    let isWithinLimit = attributes.forEach { name, value in
       nodes += 1
       take(name, value, &element)
       return nodes <= MetadataLimits.packetNodes
     }
-    guard goesOn, nodes <= MetadataLimits.packetNodes else {
+    guard isWithinLimit, nodes <= MetadataLimits.packetNodes else {
       return refuse("more than \(MetadataLimits.packetNodes) elements and attributes")
     }
     stack.append(element)
@@ -90,7 +90,7 @@ private final class Builder: XMLHandler {
     guard let element = stack.popLast() else { return false }
     switch element.kind {
     case .outside: return true
-    // Behind it is nothing but padding.
+    // Only padding follows.
     case .rdf: return false
     case .node: finish(node: element)
     case .property(let key): add(key, valued(element, isAlternative: false))
@@ -104,7 +104,7 @@ private final class Builder: XMLHandler {
     return true
   }
 
-  /// Keeps what was complete when the reading ended early.
+  /// Keeps the complete properties when the reading ended early.
   func finish() {
     guard let rdf = stack.firstIndex(where: { if case .rdf = $0.kind { true } else { false } }), rdf + 1 < stack.count
     else { return }
@@ -133,12 +133,12 @@ private final class Builder: XMLHandler {
     }
   }
 
-  /// An attribute: a property of a resource, a field of a structure without elements, or what RDF has to say (§7.9).
+  /// Reads an attribute: a property of a resource, a field of a structure without elements, or one of RDF's own (§7.9).
   private func take(_ name: XMLName, _ value: UnsafeBufferPointer<UInt8>, _ element: inout Element) {
     let isRDF = XMLName.equal(name.namespace, XMPNamespaces.rdf)
     switch element.kind {
     case .outside:
-      // Which toolkit wrote the packet stands on the element around the RDF.
+      // The element around the RDF names the toolkit that wrote the packet.
       if name.is(XMPNamespaces.meta, "xmptk") || name.is(XMPNamespaces.meta, "xaptk") {
         properties["x:xmptk"] = text(of: value)
       }
@@ -193,7 +193,7 @@ private final class Builder: XMLHandler {
     var qualifiers: [String: MetadataValue] = [:]
     if let inner = element.value {
       value = inner
-      // Beside rdf:resource and around a resource, attributes are qualifiers.
+      // Attributes next to rdf:resource, or on an element around a resource, are qualifiers.
       qualifiers = element.fields
     } else if element.isResource || !element.fields.isEmpty {
       value = Self.structure(element.fields)
@@ -209,7 +209,7 @@ private final class Builder: XMLHandler {
     return .object(qualifiers)
   }
 
-  /// A structure of nothing but its value is that value (§7.8: the form that qualifiers have).
+  /// A structure that contains only its value becomes that value (§7.8: the form of qualifiers).
   private static func structure(_ fields: [String: MetadataValue]) -> MetadataValue {
     if fields.count == 1, let value = fields["rdf:value"] { return value }
     return .object(fields)

@@ -1,5 +1,5 @@
-// What the catalogue wants to know of a packet, and nothing else: most packets have none of it, which a search for a few words tells,
-// and of the others no more is parsed than it takes.
+// Reads the few XMP properties that the catalogue stores. Most packets have none of them; a search for a few words
+// finds that out without parsing. The others are parsed only as far as needed.
 
 import PhotoModel
 
@@ -7,13 +7,13 @@ import PhotoModel
   import Glibc
 #endif
 
-/// Looks for properties, wherever in the packet they stand.
+/// Finds the properties at any place in the packet.
 final class XMPFacts: XMLHandler {
   private(set) var subtypes: MediaSubtypes = []
   private(set) var burstIdentifier: String?
   private(set) var rating: Int?
 
-  /// Words without one of which a packet has nothing to tell.
+  /// Words that a packet must contain to be worth parsing.
   private struct SearchTerms: OptionSet {
     let rawValue: Int
     static let rating = SearchTerms(rawValue: 1)
@@ -23,7 +23,7 @@ final class XMPFacts: XMLHandler {
     static let screenshot = SearchTerms(rawValue: 16)
   }
 
-  /// What tells of a word: a namespace, or a name or a text.
+  /// The namespaces, names and texts that contain each word.
   private static let namespaces: [(SearchTerms, [UInt8])] = [
     (.google, Array("http://ns.google.com/photos/".utf8)), (.gainMap, Array("http://ns.adobe.com/hdr-gain-map/".utf8)),
     (.apple, Array("http://ns.apple.com/".utf8)),
@@ -39,22 +39,23 @@ final class XMPFacts: XMLHandler {
   private static let google = Array("http://ns.google.com/photos/".utf8)
   private static let textBytes = 256
 
-  /// What may still be told; empty: it all was.
+  /// The properties that may still follow; empty if all were found.
   private var pendingTerms: SearchTerms
   private var depth = 0
-  /// The property whose text is being gathered, and how deep it stands.
+  /// The property whose text is being collected, and its depth.
   private var gathered: (property: Property, depth: Int)?
   private var text: [UInt8] = []
 
   private init(_ terms: SearchTerms) { pendingTerms = terms }
 
-  /// Reads what a packet tells; `nil` where it tells nothing. Of a packet of some kilobytes the search takes a microsecond or two.
+  /// Reads a packet; `nil` if it has none of the properties. The search takes one or two microseconds for a packet of
+  /// some kilobytes.
   static func read(_ packet: ArraySlice<UInt8>) -> XMPFacts? {
     let part = packet.prefix(XMPPacket.maximumBytes)
     let terms = terms(of: part)
     guard !terms.isEmpty else { return nil }
     let facts = XMPFacts(terms)
-    // Where it is damaged, or long, what came before is true all the same.
+    // If the packet is damaged or truncated, what was read before is still right.
     _ = XMLReader.read(part, isWhole: false, facts)
     return facts
   }
@@ -62,7 +63,7 @@ final class XMPFacts: XMLHandler {
   private static func terms(of packet: ArraySlice<UInt8>) -> SearchTerms {
     packet.withUnsafeBytes { bytes in
       var found: SearchTerms = []
-      // Not the end of ISOSpeedRatings, which is everywhere, and not Windows' percentage.
+      // Excludes the end of ISOSpeedRatings, which is in most packets, and Windows' percentage.
       let hasRating = find(UInt8(ascii: "R"), in: bytes) { position in
         guard starts(with: ratingName, at: position - 1, in: bytes) else { return false }
         let end = position - 1 + ratingName.count
@@ -71,7 +72,7 @@ final class XMPFacts: XMLHandler {
       }
       if hasRating { found.insert(.rating) }
       if find(screenshot[0], in: bytes, { starts(with: screenshot, at: $0, in: bytes) }) { found.insert(.screenshot) }
-      // No namespace is declared without an equals sign, a quote behind it.
+      // A namespace declaration contains an equals sign followed by a quote.
       _ = find(UInt8(ascii: "="), in: bytes) { position in
         var start = position + 1
         while start < bytes.count, bytes[start] <= 0x20 { start += 1 }
@@ -82,7 +83,7 @@ final class XMPFacts: XMLHandler {
     }
   }
 
-  /// Stops at the first place of a byte that is accepted; false: at none.
+  /// Returns whether `accept` accepts a position of the byte; stops at the first one.
   private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, _ accept: (Int) -> Bool) -> Bool {
     guard let start = bytes.baseAddress else { return false }
     var position = 0
@@ -159,7 +160,7 @@ final class XMPFacts: XMLHandler {
     let text = MetadataText.trimmed(String(decoding: bytes.prefix(Self.textBytes).drop { $0 <= 0x20 }, as: UTF8.self))
     switch property {
     case .rating:
-      // Whole numbers, and what programs write for them: "3.0".
+      // Integers, also as some programs write them: "3.0".
       if rating == nil, let number = Double(text), (-1...5).contains(number) { rating = Int(number.rounded()) }
       pendingTerms.remove(.rating)
     case .projection: if ["equirectangular", "cylindrical"].contains(text) { found(.photoPanorama, of: []) }

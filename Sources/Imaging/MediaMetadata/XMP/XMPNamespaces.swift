@@ -1,14 +1,14 @@
-/// Keys for properties: `prefix:name`, with the prefix that a namespace is known by, whatever a file calls it.
+/// Keys of properties: `prefix:name`, with the usual prefix of the namespace, whatever prefix the file uses.
 struct XMPNamespaces {
   static let rdf: StaticString = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
   static let xml: StaticString = "http://www.w3.org/XML/1998/namespace"
   static let meta: StaticString = "adobe:ns:meta/"
 
-  /// Namespaces of this file that are known by no prefix, with the one that each got.
+  /// Namespaces of this file without a usual prefix, with the prefix that each was assigned.
   private var assignedPrefixes: [String: String] = [:]
   private var keys: [[UInt8]: String] = [:]
 
-  /// The key of a property. Two namespaces that a file calls by the same prefix are told apart by a number.
+  /// The key of a property. If a file uses one prefix for two namespaces, a number distinguishes them.
   mutating func key(_ name: XMLName) -> String {
     let identity = Array(name.namespace) + [0] + name.local
     if let key = keys[identity] { return key }
@@ -34,7 +34,7 @@ struct XMPNamespaces {
 
   private static let knownPrefixes = Set(known.values)
 
-  /// Each as the specification that defines it writes it.
+  /// The prefixes in the specifications that define the namespaces.
   private static let known: [String: String] = [
     "adobe:ns:meta/": "x",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",

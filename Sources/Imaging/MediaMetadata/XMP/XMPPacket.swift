@@ -1,23 +1,24 @@
-/// How files carry XMP (ISO 16684-1; XMP specification part 3 for where it lies in each format).
+/// How files contain XMP (ISO 16684-1; XMP specification part 3 for its place in each format).
 package enum XMPPacket {
-  /// What stands before the packet in a JPEG's APP1 (part 3 §1.1.3).
+  /// The bytes before the packet in a JPEG's APP1 (part 3 §1.1.3).
   package static let signature: [UInt8] = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0]
 
-  /// What stands before a part of the extended packet in a JPEG's APP1 (part 3 §1.1.3.1).
+  /// The bytes before a part of the extended packet in a JPEG's APP1 (part 3 §1.1.3.1).
   package static let extensionSignature: [UInt8] = Array("http://ns.adobe.com/xmp/extension/".utf8) + [0]
 
-  /// The keyword of a PNG's iTXt that holds a packet (part 3 §1.1.5).
+  /// The keyword of a PNG's iTXt chunk that contains a packet (part 3 §1.1.5).
   package static let keyword = "XML:com.adobe.xmp"
 
-  /// What of a packet is looked at for the catalogue.
+  /// The length of a packet that is read for the catalogue.
   package static let maximumBytes = 1 << 18
 
   /// The property that names the extension, by its GUID (part 3 §1.1.3.1).
   static let extensionKey = "xmpNote:HasExtendedXMP"
 
-  /// The extended packet of that GUID, put together of its parts, which may come in any order; `nil` unless it is whole.
+  /// Joins the parts of the extended packet with that GUID, which may come in any order; `nil` unless it is complete.
   ///
-  /// - Parameter parts: each from its GUID on: 32 digits, the whole packet's length, this part's place in it, and the part.
+  /// - Parameter parts: each from its GUID: 32 digits, the length of the whole packet, the position of this part in it,
+  ///   and the part's bytes.
   static func joined(_ parts: [ArraySlice<UInt8>], guid: String) -> ArraySlice<UInt8>? {
     let name = Array(guid.utf8)
     guard name.count == 32 else { return nil }
@@ -30,7 +31,7 @@ package enum XMPPacket {
     var packet: [UInt8] = []
     packet.reserveCapacity(length)
     for part in own {
-      // A part that was written twice.
+      // The file contains the part twice.
       if part.offset < packet.count { continue }
       guard part.offset == packet.count, part.length == length, packet.count + part.bytes.count <= length else {
         return nil

@@ -1,4 +1,5 @@
 import PhotoModel
+import Primitives
 
 /// A value as written, before the key that it is compared with determines its type: `1` may be a number, true, or
 /// `image`.

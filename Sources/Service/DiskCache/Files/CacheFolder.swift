@@ -218,5 +218,9 @@ final class FolderLock: Sendable {
 
   init(owning descriptor: Int32) { self.descriptor = descriptor }
 
-  deinit { close(descriptor) }
+  deinit {
+    // Closing would not release the lock while a forked child shares the open file, which it does until it calls exec.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }

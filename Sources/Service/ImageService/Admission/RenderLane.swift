@@ -9,6 +9,7 @@ import CPhotodSystem
 import Collections
 import Dispatch
 import PhotoModel
+import Primitives
 import Synchronization
 
 package final class RenderLane: Sendable {
@@ -17,7 +18,7 @@ package final class RenderLane: Sendable {
     fileprivate let number: UInt64
   }
 
-  package typealias Work = @Sendable (MemoryBudget.Reservation) -> Void
+  package typealias Work = @Sendable (ByteBudget.Reservation) -> Void
 
   private struct Entry {
     var priority: ImagePriority
@@ -55,13 +56,13 @@ package final class RenderLane: Sendable {
   /// Work with its reserved memory.
   private struct AdmittedWork {
     let work: Work
-    let reservation: MemoryBudget.Reservation
+    let reservation: ByteBudget.Reservation
     let isBackground: Bool
   }
 
   private let workers: Int
   private let backgroundWorkers: Int
-  private let budget: MemoryBudget
+  private let budget: ByteBudget
   private let interactive: DispatchQueue
   private let background: DispatchQueue
   private let onIdle: (@Sendable () -> Void)?
@@ -72,7 +73,7 @@ package final class RenderLane: Sendable {
   ///   - budget: memory for all renders together. No other queue may have precedence for it.
   ///   - onIdle: called on a worker when no work is running or waiting.
   package init(
-    label: String, workers: Int, budget: MemoryBudget, onIdle: (@Sendable () -> Void)? = nil
+    label: String, workers: Int, budget: ByteBudget, onIdle: (@Sendable () -> Void)? = nil
   ) {
     self.workers = max(1, workers)
     backgroundWorkers = max(1, self.workers - 1)

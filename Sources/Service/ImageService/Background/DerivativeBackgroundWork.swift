@@ -84,7 +84,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
-    let requests = rungs.map { renderer.ladder.request(for: $0, of: asset.pixelSize, hasAlpha: asset.hasAlpha) }
+    let requests = rungs.map { renderer.ladder.sizedRequest(for: $0, of: asset) }
     let plan = renderer.planner.sharedPlan(header, requests)
     return BackgroundStep(bytes: plan.peakBytes) { [self] stop throws(AssetSourceError) in
       let stops = plan.members.map { _ in stop }

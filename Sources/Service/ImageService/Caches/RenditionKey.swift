@@ -6,27 +6,27 @@ import PhotoModel
 /// rendering code.
 ///
 /// Equivalent requests have the same key, however they were written: the key contains the result of the size rules, not
-/// the requested target size. It is the same for every principal.
+/// the requested target size. It is the same for every principal. Made once for each request, by ``ResolvedRequest``.
 package struct RenditionKey: Sendable, Hashable {
   let contentVersion: ContentVersion
-  private let rules: SizeRules
+  private let sizes: SizeRules
   private let format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
 
-  package init(_ asset: Asset, _ request: ImageRequest) {
-    contentVersion = asset.contentVersion
-    rules = SizeRules(request, upright: asset.pixelSize)
-    format = request.format
-    quality = request.format == .jpeg ? request.quality ?? JPEGEncoder.defaultQuality : nil
-    colorSpace = request.colorSpace
+  init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
+    self.contentVersion = contentVersion
+    sizes = wanted.sizes
+    format = wanted.request.format
+    quality = wanted.request.format == .jpeg ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
+    colorSpace = wanted.request.colorSpace
   }
 
   /// The whole key and the renderer's epoch, on one line.
   var text: String {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
-    return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(rules.crop))|\(rules.scaled.width)x\(rules.scaled.height)"
-      + "|\(text(rules.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
+    return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
+      + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.

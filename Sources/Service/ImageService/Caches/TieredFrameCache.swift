@@ -1,11 +1,12 @@
 import PhotoModel
+import Primitives
 
 /// The two caches of final frames: memory first, then disk.
 struct TieredFrameCache: Sendable {
   let memory: FrameCache
   let store: FrameStore
   /// Memory budget for uncached frames while they are being sent.
-  let budget: MemoryBudget
+  let budget: ByteBudget
 
   /// A cached frame. If it is only on disk, reads one file and then keeps the frame in memory. `nil` also if there is
   /// neither cache room nor memory for it now.

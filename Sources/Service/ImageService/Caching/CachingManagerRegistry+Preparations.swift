@@ -1,46 +1,93 @@
-// Scheduling of preparations: a few run at a time, and managers take turns (round robin).
+// Sends events to the managers' states and performs the effects. A few preparations run at a time, and managers take
+// turns (round robin).
 
 import Dispatch
 import PhotoModel
 
 extension CachingManagerRegistry {
+  /// Sends an event to a manager's state, then performs the effects.
+  ///
+  /// - Parameter event: must not use the manager.
+  @discardableResult
+  func update<Value>(_ manager: CachingManager, _ event: (inout CachingState) -> Value) -> Value {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let (entryCount, counts) = (manager.state.entryCount, manager.state.counts)
+    let value = event(&manager.state)
+    for effect in manager.state.takeEffects() { perform(effect, of: manager) }
+    totalEntries += manager.state.entryCount - entryCount
+    report(manager.state.counts, since: counts)
+    return value
+  }
+
+  /// How many entries a manager may have beside those of all others.
+  func maximumEntries(of manager: CachingManager) -> Int {
+    limits.totalAssets - (totalEntries - manager.state.entryCount)
+  }
+
+  /// Updates a manager's entries to match its window.
+  func plan(_ manager: CachingManager) {
+    let now = now()
+    let maximumEntries = maximumEntries(of: manager)
+    update(manager) { $0.plan(at: now, maximumEntries: maximumEntries) }
+  }
+
   /// Continues after entries or frames were released.
   func roomFreed() {
-    var room = dependencies.cache.pinnedCapacityBytes - dependencies.cache.pinnedByteCount
-    for manager in roundRobin { room = manager.retryLeftOut(room) }
+    var room = cache.pinnedCapacityBytes - cache.pinnedByteCount
+    for manager in roundRobin { room = update(manager) { $0.retryLeftOut(room) } }
     startNextPreparations()
   }
 
   /// Starts the next preparations, one manager after the other.
   func startNextPreparations() {
-    dispatchPrecondition(condition: .onQueue(queue))
     var passed = 0
     while activePreparations < maximumPreparations, passed < roundRobin.count {
       let manager = roundRobin.removeFirst()
       roundRobin.append(manager)
-      let hasBegun = manager.startNext { asset, request, withoutOriginal, entry in
-        begin(asset, request, withoutOriginal, entry, of: manager)
-      }
+      let hasBegun = update(manager) { $0.startNext() }
       passed = hasBegun ? 0 : passed + 1
     }
   }
 
-  private func begin(
-    _ asset: Asset, _ request: ImageRequest, _ withoutOriginal: Bool, _ entry: CachingManager.EntryKey,
-    of manager: CachingManager
+  // MARK: Effects
+
+  private func perform(_ effect: CachingState.Effect, of manager: CachingManager) {
+    switch effect {
+    case .pin(let key): cache.pin(key)
+    case .unpin(let key): cache.unpin(key)
+    case .prepare(let id, let wanted, let withoutOriginal):
+      manager.preparations[id] = prepare(id, wanted, withoutOriginal, of: manager)
+    case .cancel(let id, let side):
+      guard let preparation = manager.preparations.removeValue(forKey: id), images.cancel(preparation) else { return }
+      manager.state.renderStopped(side)
+    case .checkMemory(let key, let side): manager.state.frameLeft(side, wasSeen: images.isInMemory(key))
+    }
+  }
+
+  private func prepare(
+    _ id: CachingState.PreparationID, _ wanted: ResolvedRequest, _ withoutOriginal: Bool, of manager: CachingManager
   ) -> Preparation {
     activePreparations += 1
     let instanceID = manager.instanceID
     let managerKey = managerKey(of: manager)
-    return images.prepare(asset, request, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
-      [self] preparation, outcome in
+    return images.prepare(wanted, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
+      [self] _, outcome in
       queue.async { [self] in
         activePreparations -= 1
         if let manager = managers[managerKey], manager.instanceID == instanceID {
-          manager.preparationEnded(entry, preparation, outcome)
+          manager.preparations[id] = nil
+          let isPinned = cache.pinnedByteCount(of: wanted.key) != nil
+          update(manager) { $0.preparationEnded(id, outcome, isPinned: isPinned) }
         }
         startNextPreparations()
       }
     }
+  }
+
+  private func report(_ counts: CachingState.Counts, since old: CachingState.Counts) {
+    for _ in old.prepared..<counts.prepared { metrics.prepared() }
+    for _ in old.used..<counts.used { metrics.used() }
+    for _ in old.wasted..<counts.wasted { metrics.wasted() }
+    for _ in old.cancelled..<counts.cancelled { metrics.cancelled() }
   }
 }

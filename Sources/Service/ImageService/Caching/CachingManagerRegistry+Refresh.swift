@@ -35,7 +35,7 @@ extension CachingManagerRegistry {
     /// The assets that the manager keeps or wants.
     let assets: Set<LocalIdentifier>
     let assetsChangeToken: String?
-    let window: CachingManager.Window?
+    let window: CachingState.Window?
     let maximumAssets: Int
     let now: ContinuousClock.Instant
   }
@@ -45,7 +45,7 @@ extension CachingManagerRegistry {
     /// The touched assets; `nil` for an asset that is gone or not visible to the owner.
     var assets: [LocalIdentifier: Asset?]
     /// The updated window; `nil` if its list is gone.
-    var window: CachingManager.Window?
+    var window: CachingState.Window?
     /// The content of the window's list has changed.
     var hasListChanged = false
     let assetsChangeToken: String
@@ -57,9 +57,8 @@ extension CachingManagerRegistry {
     manager.needsRefresh = false
     let request = RefreshRequest(
       instanceID: manager.instanceID, managerKey: managerKey(of: manager), owner: manager.owner,
-      assets: Set(manager.entries.keys.map(\.asset)), assetsChangeToken: manager.assetsChangeToken,
-      window: manager.window,
-      maximumAssets: limits.assets, now: now())
+      assets: Set(manager.state.entries.keys.map(\.asset)), assetsChangeToken: manager.assetsChangeToken,
+      window: manager.state.window, maximumAssets: limits.assets, now: now())
     submitLookUp(request, on: lookups, mayReadAll: false)
   }
 
@@ -122,34 +121,16 @@ extension CachingManagerRegistry {
     guard let result else { return manager.needsRefresh = true }
     // Assets that were added meanwhile may have been looked up before the change.
     manager.assetsChangeToken = manager.needsRefresh ? nil : result.assetsChangeToken
-    manager.assetsChanged(to: result.assets)
-    if let asked = request.window, let window = manager.window, window.hasSameList(as: asked.source) {
-      apply(result, over: window, asked, manager)
+    update(manager) { $0.assetsChanged(to: result.assets) }
+    if let asked = request.window {
+      update(manager) {
+        $0.windowRefreshed(result.window, hasListChanged: result.hasListChanged, asked: asked)
+      }
     }
-    let now = now()
     // Otherwise the window is planned when its missing assets have been looked up.
-    if manager.missingPositions(at: now).isEmpty { manager.plan(at: now) }
+    if manager.state.missingPositions(at: now()).isEmpty { plan(manager) }
     roomFreed()
     replan(manager)
-  }
-
-  /// Applies the new list and assets to the window. If the client has moved the window meanwhile, its new place is
-  /// kept.
-  private func apply(
-    _ result: RefreshResult, over window: CachingManager.Window, _ asked: CachingManager.Window,
-    _ manager: CachingManager
-  ) {
-    guard let found = result.window else { return manager.endWindow() }
-    manager.window?.source = found.source
-    guard result.hasListChanged else {
-      // Assets that were added meanwhile are at least as new.
-      manager.window?.assets = window.assets.filter { asked.assets[$0.key] == nil }.merging(found.assets) { $1 }
-      return
-    }
-    manager.window?.assets = found.assets
-    let visible = window.tracker.visible
-    manager.window?.tracker.listChanged(
-      count: found.source.count, visible: visible == asked.tracker.visible ? found.tracker.visible : visible)
   }
 
   func loggingFailure<Value>(_ body: () throws(CachingError) -> Value) -> Value? {

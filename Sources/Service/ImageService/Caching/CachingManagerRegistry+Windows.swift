@@ -19,7 +19,7 @@ extension CachingManagerRegistry {
 
   /// The list of a manager's window, as of its latest look-up.
   package func currentSource(id: String, for owner: Principal) -> (any PreheatSource)? {
-    queue.sync { managers[ManagerKey(owner: owner.name, id: id)]?.window?.source }
+    queue.sync { managers[ManagerKey(owner: owner.name, id: id)]?.state.window?.source }
   }
 
   /// Moves a manager's window. Returns `nil` if this owner has no such manager. Queries the catalogue for unknown
@@ -33,27 +33,16 @@ extension CachingManagerRegistry {
     let missing = try withManager(id, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
-      var window = CachingManager.Window(source: source, options: move.options, tracker: PreheatWindow(limits.rules))
-      if let old = manager.window {
-        // The record of seen and unseen frames describes the user, so it is kept when the list changes.
-        window.tracker = old.tracker
-        if old.source.name != source.name {
-          // A change to another list is not a movement.
-          window.tracker.listChanged(count: source.count, visible: move.visible)
-        } else if old.source.version == source.version {
-          window.assets = old.assets
-        }
+      return update(manager) {
+        $0.windowMoved(to: move.visible, margin: move.margin, move.options, over: source, at: now)
       }
-      window.tracker.moved(to: move.visible, of: source.count, margin: move.margin, at: now)
-      manager.window = window
-      return manager.missingPositions(at: now)
     }
     guard let missing else { return nil }
     let assets =
       missing.isEmpty ? [] : try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
     return try withManager(id, owner) { manager in
       assetsLookedUp(assets, at: missing, of: source, generation, in: manager)
-      return manager.windowStatus
+      return manager.state.windowStatus
     } ?? nil
   }
 
@@ -63,12 +52,11 @@ extension CachingManagerRegistry {
     in manager: CachingManager
   ) {
     dispatchPrecondition(condition: .onQueue(queue))
-    if manager.window?.hasSameList(as: source) == true {
-      for (position, asset) in zip(positions, assets) { manager.window?.assets[position] = .some(asset) }
+    if update(manager, { $0.assetsLookedUp(assets, at: positions, of: source) }) {
       if generation != library.generation { manager.invalidateAssets() }
       if !source.isCurrent { manager.needsRefresh = true }
     }
-    manager.plan(at: now())
+    plan(manager)
     roomFreed()
     scheduleReplan(manager)
   }
@@ -76,7 +64,7 @@ extension CachingManagerRegistry {
   /// Schedules a new plan for when the window's movement has settled, or when a rest has become long.
   private func scheduleReplan(_ manager: CachingManager) {
     let now = now()
-    guard let change = manager.window?.tracker.nextChange(after: now) else { return }
+    guard let change = manager.state.window?.tracker.nextChange(after: now) else { return }
     // An earlier timer is enough. A later one is replaced, because a new move may settle sooner.
     if let timerDeadline = manager.timerDeadline, timerDeadline <= change { return }
     manager.timerDeadline = change
@@ -93,11 +81,11 @@ extension CachingManagerRegistry {
   /// Plans a window again after the passage of time has changed what it wants, including unknown positions.
   func replan(_ manager: CachingManager) {
     let now = now()
-    guard let window = manager.window else { return }
-    let missing = manager.missingPositions(at: now)
+    guard let window = manager.state.window else { return }
+    let missing = manager.state.missingPositions(at: now)
     guard !missing.isEmpty else {
       if window.tracker.plan(at: now) != window.plan {
-        manager.plan(at: now)
+        plan(manager)
         roomFreed()
       }
       return scheduleReplan(manager)
@@ -116,12 +104,5 @@ extension CachingManagerRegistry {
     }
     // Retried in a second.
     if !isAccepted { manager.needsRefresh = true }
-  }
-}
-
-extension CachingManager.Window {
-  /// Whether the window's positions refer to this list.
-  func hasSameList(as source: any PreheatSource) -> Bool {
-    self.source.name == source.name && self.source.version == source.version
   }
 }

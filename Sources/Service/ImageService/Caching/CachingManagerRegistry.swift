@@ -4,12 +4,14 @@
 //     timer, change of the library -> look-up queue -> the same
 //     waiting entries, one manager after the other, a few at a time -> ImageManager.prepare -> ended
 //
-// All state changes on one serial queue, which never queries the catalogue, reads a file or decodes. A call takes about
-// a millisecond for a thousand assets.
+// What a manager keeps, and what follows from an event, is decided by its CachingState; the registry performs it. All
+// state changes on one serial queue, which never queries the catalogue, reads a file or decodes. A call takes about a
+// millisecond for a thousand assets.
 
 import Dispatch
 import Logging
 import PhotoModel
+import Primitives
 import Telemetry
 
 /// `@unchecked Sendable` because all mutable state is used only on `queue`, which the methods assert.
@@ -37,7 +39,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   let images: ImageManager
   let lookups: WorkQueue
   let fetches: WorkQueue
-  let dependencies: CachingManager.Dependencies
+  let cache: FrameCache
+  let metrics: CachingMetrics
   /// Maximum number of simultaneous preparations.
   let maximumPreparations: Int
   let logger: Logger
@@ -51,6 +54,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   var roundRobin: [CachingManager] = []
   private var nextInstanceID: UInt64 = 0
   var activePreparations = 0
+  /// Number of entries of all managers together.
+  var totalEntries = 0
   var isRefreshScheduled = false
   var lastGeneration: UInt64
 
@@ -73,9 +78,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     self.maximumPreparations = max(1, maximumPreparations)
     self.logger = logger
     self.now = now
-    dependencies = CachingManager.Dependencies(
-      images: images, cache: cache, metrics: metrics, maximumAssets: limits.assets,
-      maximumTotalAssets: limits.totalAssets)
+    self.cache = cache
+    self.metrics = metrics
     lastGeneration = library.generation
     let queue = queue
     self.schedule =
@@ -96,7 +100,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       }
       guard managers.count < limits.managers else { return .failure(.tooManyManagers(limit: limits.managers)) }
       let lease = lease.map { min($0, limits.lease) } ?? limits.lease
-      return .success(add(Self.randomID(), owner, allowsHighQuality, lease).status)
+      return .success(status(of: add(Self.randomID(), owner, allowsHighQuality, lease)))
     }
     return try made.get()
   }
@@ -108,8 +112,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   package func status(
     _ id: String, for owner: Principal, includingOtherOwners: Bool = false
   ) throws(CachingError) -> CachingStatus? {
-    if let own = try withManager(id, owner, { $0.status }) { return own }
-    return includingOtherOwners ? queue.sync { managerOfAnyOwner(id)?.status } : nil
+    if let own = try withManager(id, owner, { status(of: $0) }) { return own }
+    return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0) } } : nil
   }
 
   /// The owner's managers: the `default` one first, then by age.
@@ -118,14 +122,12 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   package func all(of owner: Principal, includingOtherOwners: Bool = false) -> [CachingStatus] {
     queue.sync {
       expire()
-      let (own, others) = (
-        managers.filter { $0.key.owner == owner.name }.values,
-        managers.filter { $0.key.owner != owner.name && $0.key.id != Self.defaultID }.values
-      )
-      return own.sorted {
+      let own = managers.values.filter { $0.owner.name == owner.name }.sorted {
         ($0.id == Self.defaultID ? 0 : 1, $0.instanceID) < ($1.id == Self.defaultID ? 0 : 1, $1.instanceID)
       }
-      .map(\.status) + (includingOtherOwners ? others.sorted { $0.instanceID < $1.instanceID }.map(\.status) : [])
+      let others = managers.values.filter { $0.owner.name != owner.name && $0.id != Self.defaultID }
+        .sorted { $0.instanceID < $1.instanceID }
+      return (includingOtherOwners ? own + others : own).map { status(of: $0) }
     }
   }
 
@@ -147,66 +149,15 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     }
   }
 
+  /// A manager's status, with the uses up to now.
+  func status(of manager: CachingManager) -> CachingStatus {
+    update(manager) { $0.recordUses() }
+    return CachingStatus(id: manager.id, lease: manager.lease, manager.state)
+  }
+
   /// The manager with this ID, of any owner. `nil` for `default`, which every principal has.
   private func managerOfAnyOwner(_ id: String) -> CachingManager? {
     id == Self.defaultID ? nil : roundRobin.first { $0.id == id }
-  }
-
-  // MARK: startCachingImages, stopCachingImages
-
-  /// The result of a call to start.
-  package struct StartResult: Sendable {
-    package internal(set) var started = 0
-    /// Assets for which there is no room.
-    package internal(set) var leftOut: [LocalIdentifier] = []
-    /// Assets that do not exist for this owner.
-    package internal(set) var missing: [LocalIdentifier] = []
-    package internal(set) var status: CachingStatus
-  }
-
-  /// Prepares frames and keeps them until they are stopped. Returns `nil` if this owner has no such manager. Queries
-  /// the catalogue.
-  package func start(
-    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
-  ) throws(CachingError) -> StartResult? {
-    let generation = library.generation
-    guard try status(id, for: owner) != nil else { return nil }
-    let assets = try mappingErrors { () throws(AssetSourceError) in try library.assets(named: identifiers, for: owner) }
-    return try withManager(id, owner) { manager in
-      var started = StartResult(status: manager.status)
-      for (identifier, asset) in zip(identifiers, assets) {
-        guard let asset else {
-          started.missing.append(identifier)
-          continue
-        }
-        if manager.start(asset, options) { started.started += 1 } else { started.leftOut.append(identifier) }
-      }
-      if generation != library.generation { manager.invalidateAssets() }
-      startNextPreparations()
-      started.status = manager.status
-      return started
-    }
-  }
-
-  /// Stops entries that were started with the same options. Returns their number; `nil` if this owner has no such
-  /// manager.
-  package func stop(
-    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
-  ) throws(CachingError) -> (stopped: Int, status: CachingStatus)? {
-    try withManager(id, owner) { manager in
-      let stopped = identifiers.count { manager.stop($0, options) }
-      roomFreed()
-      return (stopped, manager.status)
-    }
-  }
-
-  /// Stops all entries, and ends the window.
-  package func stopAll(id: String, for owner: Principal) throws(CachingError) -> CachingStatus? {
-    try withManager(id, owner) { manager in
-      manager.stopAll()
-      roomFreed()
-      return manager.status
-    }
   }
 
   // MARK: Leases
@@ -217,8 +168,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       expire()
       checkForChanges()
       for manager in roundRobin {
-        manager.recordUses()
-        if manager.window?.source.isAvailable == false { manager.endWindow() }
+        update(manager) { $0.recordUses() }
+        if manager.state.window?.source.isAvailable == false { update(manager) { $0.endWindow() } }
         if manager.needsRefresh { refresh(manager) }
       }
       roomFreed()
@@ -230,7 +181,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   /// Number of managers and of waiting entries; for metrics.
   package var counts: (managers: Int, pending: Int) {
-    queue.sync { (managers.count, roundRobin.reduce(0) { $0 + $1.status.pending }) }
+    queue.sync { (managers.count, roundRobin.reduce(0) { $0 + $1.state.pendingCount }) }
   }
 
   func expire() {
@@ -261,16 +212,16 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   private func add(_ id: String, _ owner: Principal, _ allowsHighQuality: Bool, _ lease: Duration) -> CachingManager {
     nextInstanceID += 1
     let manager = CachingManager(
-      instanceID: nextInstanceID, id: id, owner: owner, lease: lease, allowsHighQuality: allowsHighQuality,
-      end: now() + lease,
-      dependencies: dependencies)
+      instanceID: nextInstanceID, id: id, owner: owner, lease: lease, end: now() + lease,
+      state: CachingState(
+        allowsHighQuality: allowsHighQuality, maximumAssets: limits.assets, rules: limits.rules))
     managers[ManagerKey(owner: owner.name, id: id)] = manager
     roundRobin.append(manager)
     return manager
   }
 
   private func remove(_ manager: CachingManager) {
-    manager.stopAll()
+    update(manager) { $0.stopAll() }
     managers[managerKey(of: manager)] = nil
     roundRobin.removeAll { $0 === manager }
   }
@@ -279,8 +230,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   private static func randomID() -> String {
     var generator = SystemRandomNumberGenerator()
-    let words = (0..<2).map { _ in String(generator.next() as UInt64, radix: 16) }
-    return words.map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
+    return (generator.next() as UInt64).hexadecimal + (generator.next() as UInt64).hexadecimal
   }
 
   func mappingErrors<Value>(_ body: () throws(AssetSourceError) -> Value) throws(CachingError) -> Value {

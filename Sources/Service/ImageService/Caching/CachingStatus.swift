@@ -39,28 +39,39 @@ package struct WindowStatus: Sendable, Hashable {
   package var leftOut: Int { range.count - ready - pending }
 }
 
-extension CachingManager {
-  var status: CachingStatus {
-    recordUses()
-    var status = CachingStatus(id: id, lease: lease, allowsHighQuality: allowsHighQuality)
-    for entry in entries.values {
+extension CachingStatus {
+  /// - Parameter state: with its uses recorded.
+  init(id: String, lease: Duration, _ state: CachingState) {
+    self.init(id: id, lease: lease, allowsHighQuality: state.allowsHighQuality)
+    for entry in state.entries.values {
       switch entry.state {
-      case .waiting, .preparing: status.pending += 1
+      case .waiting, .preparing: pending += 1
       case .ready(let frame, _):
-        status.ready += 1
-        status.bytes += frame.cost
-      case .leftOut: status.leftOut += 1
+        ready += 1
+        bytes += frame.cost
+      case .leftOut: leftOut += 1
       }
     }
-    status.prepared = prepared
-    status.used = used
-    status.wasted = wasted
-    status.cancelled = cancelled
-    status.window = windowStatus
-    return status
+    prepared = state.counts.prepared
+    used = state.counts.used
+    wasted = state.counts.wasted
+    cancelled = state.counts.cancelled
+    window = state.windowStatus
+  }
+}
+
+extension CachingState {
+  /// Number of entries that wait or are being prepared. Linear.
+  package var pendingCount: Int {
+    entries.values.count { entry in
+      switch entry.state {
+      case .waiting, .preparing: true
+      case .ready, .leftOut: false
+      }
+    }
   }
 
-  var windowStatus: WindowStatus? {
+  package var windowStatus: WindowStatus? {
     guard let window, let plan = window.plan else { return nil }
     var status = WindowStatus(range: plan.range, quality: allowsHighQuality ? plan.quality : .reduced)
     for position in plan.range {

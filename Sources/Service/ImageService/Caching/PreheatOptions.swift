@@ -28,4 +28,6 @@ package struct PreheatOptions: Sendable, Hashable {
     request.format = format ?? (asset.hasAlpha ? .png : .jpeg)
     return request
   }
+
+  func resolved(for asset: Asset) -> ResolvedRequest { ResolvedRequest(request(for: asset), for: asset) }
 }

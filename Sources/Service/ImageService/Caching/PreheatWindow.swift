@@ -18,7 +18,7 @@
 package struct PreheatWindow: Sendable {
   package enum Quality: String, Sendable, Hashable, CaseIterable {
     case high
-    /// Prepare only what is cheap: what needs no decode of the original.
+    /// Prepare only frames that need no decode of the original.
     case reduced
   }
 

@@ -59,21 +59,20 @@ extension ImageManager {
   ///   - withoutOriginal: prepare only from disk or from a derivative; if neither is possible, do nothing.
   ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
-    _ asset: Asset, _ request: ImageRequest, owner: String, withoutOriginal: Bool,
+    _ wanted: ResolvedRequest, owner: String, withoutOriginal: Bool,
     done: @escaping @Sendable (Preparation, Preparation.Outcome) -> Void
   ) -> Preparation {
     let preparation = Preparation()
     let done: @Sendable (Preparation.Outcome) -> Void = { done(preparation, $0) }
     pipeline.quickLane.submitLowPriority { [self] in
       if preparation.isCancelled { return done(.failed(.cancelled)) }
-      let key = RenditionKey(asset, request)
-      if let frame = pipeline.cache.memory.peekFrame(for: key) { return done(.alreadyInMemory(frame)) }
-      if let stored = pipeline.cache.store.frame(for: key) {
-        let kept = pipeline.cache.keep(stored, for: key, onDisk: false)
+      if let frame = pipeline.cache.memory.peekFrame(for: wanted.key) { return done(.alreadyInMemory(frame)) }
+      if let stored = pipeline.cache.store.frame(for: wanted.key) {
+        let kept = pipeline.cache.keep(stored, for: wanted.key, onDisk: false)
         return done(kept.cached.map { .prepared($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
       }
-      if withoutOriginal && !pipeline.canPrepareWithoutOriginal(asset, request) { return done(.needsOriginal) }
-      begin(preparation, asset, request, owner: owner, done)
+      if withoutOriginal && !pipeline.quickFrames.canMake(wanted) { return done(.needsOriginal) }
+      begin(preparation, wanted, owner: owner, done)
     }
     return preparation
   }
@@ -88,12 +87,12 @@ extension ImageManager {
 
   /// Runs on a quick worker.
   private func begin(
-    _ preparation: Preparation, _ asset: Asset, _ request: ImageRequest, owner: String,
+    _ preparation: Preparation, _ wanted: ResolvedRequest, owner: String,
     _ done: @escaping @Sendable (Preparation.Outcome) -> Void
   ) {
     var context = RequestContext(requestID: "", owner: owner)
     context.priority = .preheat
-    let task = ImageTask(context, asset: asset, request: request, created: now()) { task, delivery in
+    let task = ImageTask(context, wanted, created: now()) { task, delivery in
       switch delivery {
       case .degraded: break
       case .final(let frame):
@@ -104,25 +103,9 @@ extension ImageManager {
       case .failed(let error): done(.failed(error))
       }
     }
-    let joined = jobs.join(task)
-    // Cancelled between creation and `attach`: treat it like a cancellation that came a moment later.
-    if !preparation.attach(task) { _ = cancel(task) }
-    switch joined {
-    case .queueFull: task.finish(.failed(.queueFull))
-    case .newJob(let job):
-      pipeline.metrics.jobBegan()
-      pipeline.runNow(job, in: jobs)
-    case .existingJob(let job, _, let needsPreview): pipeline.taskJoined(job, in: jobs, needsPreview: needsPreview)
+    pipeline.start(task, isOnQuickWorker: true) {
+      // Cancelled between creation and `attach`: treat it like a cancellation that came a moment later.
+      if !preparation.attach(task) { _ = cancel(task) }
     }
-  }
-}
-
-extension ImagePipeline {
-  /// Whether a stored derivative is good enough for the request. One system call.
-  fileprivate func canPrepareWithoutOriginal(_ asset: Asset, _ request: ImageRequest) -> Bool {
-    guard let rung = renderer.ladder.rung(for: request, upright: asset.pixelSize, hasAlpha: asset.hasAlpha) else {
-      return false
-    }
-    return cache.store.hasDerivative(rung, of: asset)
   }
 }

@@ -37,12 +37,12 @@ struct FrameRenderer: Sendable {
   /// Renders a frame from an embedded thumbnail that stands in for the full picture. Returns `nil` if the thumbnail
   /// shows a different picture or is damaged.
   func frame(
-    _ thumbnail: EmbeddedThumbnail, for request: ImageRequest, _ original: OpenedOriginal,
+    _ thumbnail: EmbeddedThumbnail, for wanted: SizedRequest, _ original: OpenedOriginal,
     _ attributes: FrameAttributes, stop: StopFlag
   ) -> ImageFrame? {
     do throws(CodecError) {
       return try thumbnail.render(
-        for: request, of: original.header, in: original.source, transforms: transforms, limits: limits, stop: stop
+        for: wanted, of: original.header, in: original.source, transforms: transforms, limits: limits, stop: stop
       ).map(attributes.frame)
     } catch {
       logger.debug(

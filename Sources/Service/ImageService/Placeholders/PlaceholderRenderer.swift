@@ -49,9 +49,9 @@ package struct PlaceholderRenderer: Sendable {
   func plan(ofThumbnailIn source: any ByteSource) throws(CodecError) -> PlaceholderPlan? {
     let header = try ImageHeader.read(from: source, limits: limits)
     let request = ImageRequest(targetSize: .size(PixelSize(width: Self.side, height: Self.side)))
-    guard let thumbnail = EmbeddedThumbnail.best(for: request, of: header, in: source, limits: limits) else {
-      return nil
-    }
+    guard
+      let thumbnail = EmbeddedThumbnail.best(for: header.sized(request), of: header, in: source, limits: limits)
+    else { return nil }
     return PlaceholderPlan(
       source: source, method: .thumbnail(thumbnail, of: header),
       peakBytes: thumbnail.peakBytes(side: Self.side, of: header))

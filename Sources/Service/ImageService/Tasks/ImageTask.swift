@@ -14,8 +14,7 @@ package final class ImageTask: Sendable {
   package let requestID: String
   /// The name of the principal that made the request.
   package let owner: String
-  package let asset: Asset
-  package let request: ImageRequest
+  package let wanted: ResolvedRequest
   package let priority: ImagePriority
   /// The request's parameters as the client sent them, for the list of active requests.
   package let parameters: [String: String]
@@ -45,21 +44,22 @@ package final class ImageTask: Sendable {
   /// - Parameter deliver: called in order and never concurrently; the last call is `.final` or `.failed`, and `deliver`
   ///   is released after it.
   init(
-    _ context: ImageManager.RequestContext, asset: Asset, request: ImageRequest, created: ContinuousClock.Instant,
+    _ context: ImageManager.RequestContext, _ wanted: ResolvedRequest, created: ContinuousClock.Instant,
     deliver: @escaping @Sendable (ImageTask, ImageDelivery) -> Void
   ) {
     requestID = context.requestID
     owner = context.owner
-    self.asset = asset
-    self.request = request
+    self.wanted = wanted
     priority = context.priority
     parameters = context.parameters
     key = JobKey(
-      rendition: RenditionKey(asset, request),
+      rendition: wanted.key,
       uncachedRequest: context.bypassesCaches ? "\(context.owner)/\(context.requestID)" : nil)
     self.created = created
     mailbox = Mutex(Mailbox(receiver: deliver))
   }
+
+  var request: ImageRequest { wanted.request }
 
   /// Whether the task can use degraded frames.
   var wantsDegraded: Bool { request.deliveryMode != .highQualityFormat }

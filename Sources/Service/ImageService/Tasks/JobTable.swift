@@ -89,10 +89,7 @@ final class JobTable: Sendable {
         return .existingJob(record.job, degraded: record.degraded, needsPreview: needsPreview)
       }
       guard state.waitingCount < maximumWaiting else { return .queueFull }
-      var request = task.request
-      request.deliveryMode = .highQualityFormat
-      request.allowsSecondaryDegradedImage = false
-      let job = RenderJob(key: key, asset: task.asset, request: request, created: task.created)
+      let job = RenderJob(for: task)
       task.startedJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
       state.byContent[key.rendition.contentVersion, default: []].append(key)

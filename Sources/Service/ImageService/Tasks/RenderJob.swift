@@ -9,19 +9,20 @@ import Synchronization
 final class RenderJob: Sendable {
   let key: JobKey
   let asset: Asset
-  /// The request of the final frame: always `highQualityFormat`, whatever delivery modes the tasks have.
-  let request: ImageRequest
+  /// The request of the final frame: always `highQualityFormat`, independent of the delivery modes of the tasks.
+  let wanted: SizedRequest
   let created: ContinuousClock.Instant
   /// Raised when the last task leaves.
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
   private let workNanoseconds = Atomic<Int64>(0)
 
-  init(key: JobKey, asset: Asset, request: ImageRequest, created: ContinuousClock.Instant) {
-    self.key = key
-    self.asset = asset
-    self.request = request
-    self.created = created
+  /// - Parameter task: the first task that waits for the job.
+  init(for task: ImageTask) {
+    key = task.key
+    asset = task.wanted.asset
+    wanted = task.wanted.sized.forFinalFrame
+    created = task.created
   }
 
   /// Adds the working time of one step.

@@ -146,7 +146,8 @@ final class RequestRegistry: Sendable {
 
   private func describe(_ entry: Entry, _ phase: RequestState.Phase, _ now: ContinuousClock.Instant) -> RequestState {
     RequestState(
-      requestID: entry.task.requestID, asset: entry.task.asset.localIdentifier, parameters: entry.task.parameters,
-      priority: entry.task.priority, age: now - entry.task.created, phase: phase, stage: nil, frames: entry.frames)
+      requestID: entry.task.requestID, asset: entry.task.wanted.asset.localIdentifier,
+      parameters: entry.task.parameters, priority: entry.task.priority, age: now - entry.task.created, phase: phase,
+      stage: nil, frames: entry.frames)
   }
 }

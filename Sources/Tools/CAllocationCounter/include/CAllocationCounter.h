@@ -1,23 +1,24 @@
-// Counts what malloc and its relatives hand out, in a process that links this: tests of what renders take. glibc only, and
-// never in the daemon.
+// Counts the memory that malloc and related functions provide in a process that links this, for tests of render memory.
+// glibc only, and never in the daemon.
 //
-// Bytes are those that the allocator set aside (malloc_usable_size), so that a program's own idea of what it asked for is not
-// believed. Memory that is mapped directly is not seen.
+// Counts the bytes that the allocator reserves (malloc_usable_size), not the requested ones. Directly mapped memory is
+// not counted.
 #pragma once
 
 #include <stddef.h>
 
 typedef struct {
-  // Allocated and not freed yet.
+  // Allocated and not yet freed.
   long live;
-  // The most that was live since the count was reset.
+  // The maximum since the count was reset.
   long peak;
 } photod_allocations;
 
-// Of all threads.
+// All threads, from the call of photod_allocations_count_process on; `live` may then be negative.
+void photod_allocations_count_process(void);
 photod_allocations photod_allocations_of_process(void);
 void photod_allocations_reset_process_peak(void);
 
-// Of the calling thread alone: what it allocated less what it freed, whoever allocated that. May be negative.
+// Only the calling thread: what it allocated minus what it freed, whichever thread allocated that. May be negative.
 photod_allocations photod_allocations_of_thread(void);
 void photod_allocations_reset_thread_peak(void);

@@ -1,5 +1,5 @@
-// Writing and reading pictures of every kind, for test data, demo libraries and benchmarks. Straight calls of libjpeg,
-// libpng and Little CMS, on purpose apart from photod's own codecs: what those make is judged by these.
+// Writes and reads pictures of every kind, for test data, demo libraries and benchmarks, with direct calls of libjpeg,
+// libpng and Little CMS. It is deliberately separate from photod's codecs, because the tests compare those with it.
 //
 // Every function returns memory that the caller frees with free(), or NULL on any failure.
 #pragma once
@@ -22,14 +22,14 @@ typedef struct {
   int quality;
   int horizontal_sampling, vertical_sampling;
   bool progressive, arithmetic;
-  // SOF1: more Huffman tables than baseline allows. One scan a component.
+  // SOF1: more Huffman tables than baseline allows. One scan for each component.
   bool extended, multiple_scans;
-  // CMYK without Adobe's marker, stored as it is and not as its complement.
+  // CMYK without Adobe's marker, stored directly and not as its complement.
   bool without_adobe_marker;
-  // With progressive, of 3 components: the DC coefficients of each in a scan of their own.
+  // Progressive with 3 components: the DC coefficients of each in a separate scan.
   bool separate_dc_scans;
   int restart_rows;
-  // Segments in their order: a marker's code, two bytes of big-endian content length, the content; or NULL.
+  // Segments in order: a marker's code, two bytes of big-endian content length, the content; or NULL.
   const uint8_t *segments;
   size_t segments_length;
   const uint8_t *icc_profile;
@@ -39,8 +39,8 @@ typedef struct {
 uint8_t *fixture_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, fixture_jpeg_options options,
                              size_t *length);
 
-// A file of any size without its pixels in memory: a tile and its mirror images side by side. Libjpeg itself holds the
-// coefficients of a progressive one, 3 bytes a pixel at 4:2:0. False on any failure.
+// Writes a file of any size without holding its pixels in memory: a tile and its mirror images side by side. For a
+// progressive file libjpeg itself holds the coefficients, 3 bytes per pixel at 4:2:0. False on any failure.
 bool fixture_write_mirrored_jpeg(const char *path, const uint8_t *tile, uint32_t tile_width, uint32_t tile_height,
                                  uint32_t width, uint32_t height, fixture_jpeg_options options);
 
@@ -62,21 +62,21 @@ typedef struct {
 uint8_t *fixture_encode_png(const uint8_t *rows, size_t row_bytes, uint32_t width, uint32_t height,
                             fixture_png_options options, size_t *length);
 
-// The ICC profile that a JPEG or a PNG carries; NULL where there is none.
+// The ICC profile of a JPEG or PNG; NULL if there is none.
 uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile_length);
 
 // An RGB profile: x and y of white and of red, green and blue; the exponent of its curve, 0 for that of sRGB; 2.1 or 4.3.
 uint8_t *fixture_rgb_profile(const double white[2], const double primaries[6], double exponent, double version,
                              size_t *length);
 uint8_t *fixture_gray_profile(double exponent, size_t *length);
-// A CMYK profile by a table: L*a*b* of full cyan, magenta and yellow, whose distances from white add up, and L* of black,
-// towards which everything goes.
+// A CMYK profile with a table: L*a*b* of full cyan, magenta and yellow, whose distances from white add up, and L* of
+// black, towards which all colours darken.
 uint8_t *fixture_cmyk_profile(const double inks[10], size_t *length);
-// Gray or RGB pixels of a profile as sRGB.
+// Converts gray or RGB pixels from a profile to sRGB.
 bool fixture_to_srgb(const uint8_t *profile, size_t length, int channels, const uint8_t *pixels, uint8_t *rgb,
                      size_t count);
 
-// Any JPEG or PNG as RGBA, 8 bits, row y at y * width * 4; `channels` says what the file had.
+// Decodes a JPEG or PNG to RGBA, 8 bits, row y at y * width * 4; `channels` is the file's number of channels.
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels);
 
 typedef struct {
@@ -85,16 +85,16 @@ typedef struct {
   // Luma and two of chroma.
   bool ycbcr;
   bool progressive, multiple_scans;
-  // Oddities that libjpeg warned of.
+  // Warnings of libjpeg.
   long warnings;
 } fixture_jpeg_facts;
 
-// Whether libjpeg decodes all rows of a JPEG of at most so many pixels, and what it says of it. Warnings are no reason to
-// refuse, and what comes after the last row is not read.
+// Whether libjpeg decodes all rows of a JPEG of at most `maximum_pixels` pixels, and the properties that it reports.
+// Warnings are accepted, and bytes after the last row are not read.
 bool fixture_jpeg_decodes(const uint8_t *bytes, size_t length, uint64_t maximum_pixels, fixture_jpeg_facts *facts);
 
-// A zlib stream that inflates to so many zeros.
+// A zlib stream that decompresses to this number of zeros.
 uint8_t *fixture_deflate_zeros(size_t count, size_t *length);
 
-// Gives two files or folders each other's names: renameat2(2), RENAME_EXCHANGE.
+// Exchanges the names of two files or folders: renameat2(2), RENAME_EXCHANGE.
 bool fixture_exchange_names(const char *one, const char *other);

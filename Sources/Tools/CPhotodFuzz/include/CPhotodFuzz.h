@@ -1,4 +1,4 @@
-// libFuzzer's driver as a function, so that the fuzzing program has a main of its own like any other.
+// libFuzzer's driver as a function, so that the fuzzing program can have its own main.
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 typedef int (*photod_fuzz_input)(const uint8_t *bytes, size_t length);
 
-// Whether this program was linked with libFuzzer: only scripts/fuzz does that.
+// Whether this program is linked with libFuzzer, which only scripts/fuzz does.
 bool photod_fuzz_has_driver(void);
-// libFuzzer's own main with its own options (https://llvm.org/docs/LibFuzzer.html#options): calls `input` until it has
-// had enough. Only with the driver.
+// libFuzzer's main with its options (https://llvm.org/docs/LibFuzzer.html#options), which calls `input` until it ends.
+// Only with the driver.
 int photod_fuzz_run(int argument_count, char **arguments, photod_fuzz_input input);

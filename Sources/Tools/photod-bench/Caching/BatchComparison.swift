@@ -1,5 +1,5 @@
-// A screen of thumbnails as so many requests on six connections, and as one batch, over a network of its own: two
-// network namespaces with a wire between them that takes its time. It takes root.
+// Fetches a screen of thumbnails as single requests on six connections, and as one batch, over a simulated network: two
+// network namespaces connected by a link with a delay. Needs root.
 
 import ArgumentParser
 import Foundation
@@ -10,7 +10,7 @@ struct BatchComparison {
   private static let (server, client) = ("10.77.31.1", "10.77.31.2")
   private static let frames = 100
   static let side = 200
-  /// Some 8 KB a frame.
+  /// Gives frames of about 8 KB.
   static let quality = 91
 
   let binary: String
@@ -51,12 +51,12 @@ struct BatchComparison {
       ("one batch, new connection", found.freshBatches),
     ] { table.row([name, times.median.text(1), (times.min() ?? 0).text(1), (times.max() ?? 0).text(1)]) }
     Swift.print(
-      "\nOne batch is \((found.singles.median / found.batches.median).text(1)) times as quick; on a new connection "
+      "\nOne batch is \((found.singles.median / found.batches.median).text(1)) times as fast; on a new connection "
         + "\((found.singles.median / found.freshBatches.median).text(1)) times.\n")
   }
 }
 
-/// The client of that contest, in a namespace of its own.
+/// The client of the comparison, run in its own namespace.
 struct BatchClient: ParsableCommand {
   struct Findings: Codable {
     var bytes = 0
@@ -67,7 +67,7 @@ struct BatchClient: ParsableCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "caching-batch-client", abstract: "The client of caching's batch.", shouldDisplay: false)
+    commandName: "caching-batch-client", abstract: "The client of the caching benchmark's batch.", shouldDisplay: false)
 
   private static let connections = 6
 
@@ -89,32 +89,32 @@ struct BatchClient: ParsableCommand {
     let screen = Screen(requests, connections: Self.connections, host: host, port: port)
     let whole = HTTPClient(port: port, host: host)
     var findings = Findings()
-    // What is not in memory yet is made, and the connections are made and warm.
+    // Renders all frames and opens the connections before the measurement.
     for _ in 0..<2 {
-      _ = try screen.ask()
-      _ = try Self.ask(whole, batch, identifiers.count)
+      _ = try screen.perform()
+      _ = try Self.perform(whole, batch, identifiers.count)
     }
     for _ in 0..<rounds {
-      let (seconds, bytes) = try screen.ask()
+      let (seconds, bytes) = try screen.perform()
       findings.singles.append(seconds * 1000)
       findings.bytes = bytes
-      findings.batches.append(try Self.ask(whole, batch, identifiers.count) * 1000)
+      findings.batches.append(try Self.perform(whole, batch, identifiers.count) * 1000)
       findings.freshBatches.append(
-        try Self.ask(HTTPClient(port: port, host: host), batch, identifiers.count) * 1000)
+        try Self.perform(HTTPClient(port: port, host: host), batch, identifiers.count) * 1000)
     }
     print(String(decoding: try JSONEncoder().encode(findings), as: UTF8.self))
   }
 
-  private static func ask(_ client: HTTPClient, _ request: [UInt8], _ count: Int) throws -> Double {
+  private static func perform(_ client: HTTPClient, _ request: [UInt8], _ count: Int) throws -> Double {
     let began = HTTPClient.now()
-    let answer = try client.ask(request)
+    let answer = try client.perform(request)
     guard answer.status == 200, answer.frames.count == count, answer.frames.allSatisfy({ !$0.isProblem }) else {
       throw BenchError(description: "the batch was answered \(answer.outcome) with \(answer.frames.count) parts")
     }
     return HTTPClient.now() - began
   }
 
-  /// Connections that are kept from screen to screen, each with a thread of its own.
+  /// Connections that are reused from screen to screen, each with its own thread.
   private final class Screen: Sendable {
     private struct State {
       var next = 0
@@ -137,7 +137,7 @@ struct BatchClient: ParsableCommand {
           while true {
             start.wait()
             while let request = next() {
-              let answer = try? client.ask(request)
+              let answer = try? client.perform(request)
               state.withLock { state in
                 state.bytes += answer?.bodyBytes ?? 0
                 if answer?.status != 200 { state.failed += 1 }
@@ -162,8 +162,8 @@ struct BatchClient: ParsableCommand {
       }
     }
 
-    /// Seconds, and the bytes of all bodies.
-    func ask() throws -> (Double, Int) {
+    /// Requests the screen. Returns the seconds and the bytes of all bodies.
+    func perform() throws -> (Double, Int) {
       state.withLock { $0 = State(left: starts.count) }
       let began = HTTPClient.now()
       for start in starts { start.signal() }

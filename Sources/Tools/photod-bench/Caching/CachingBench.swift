@@ -1,4 +1,4 @@
-// Preheat windows while a finger scrolls, and a screen of thumbnails in one answer.
+// Preheat windows during scrolling, and a screen of thumbnails in one response.
 
 import ArgumentParser
 import Foundation
@@ -9,46 +9,47 @@ struct CachingBench: ParsableCommand {
   }
 
   enum Start: String, CaseIterable, ExpressibleByArgument {
-    /// All derivatives are there, and no frame.
+    /// All derivatives are stored, and no frames.
     case warm
-    /// Nothing is.
+    /// Nothing is stored.
     case cold
   }
 
   static let configuration = CommandConfiguration(
     commandName: "caching",
     abstract:
-      "Scrolling through 10,000 photographs with and without preheat windows, and a batch beside single requests.")
+      "Scrolling through 10,000 photographs with and without preheat windows, and a batch compared with single requests."
+  )
 
-  @Option(help: "The photod binary.")
+  @Option(help: "The daemon's binary.")
   var photod: String
 
-  @Option(help: "Where the photographs and derivatives are kept from run to run: some 10 GB.")
+  @Option(help: "The folder that keeps photographs and derivatives between runs: about 10 GB.")
   var work = ".build/bench-caching"
 
-  @Option(help: "How many photographs.")
+  @Option(help: "Number of photographs.")
   var assets = 10_000
 
   @Option(
-    help: ArgumentHelp("What is measured: scroll, batch; may be given twice. Else both.", valueName: "part"))
+    help: ArgumentHelp("Parts to measure: scroll, batch. Repeatable. Default: both.", valueName: "part"))
   var part: [Part] = []
 
-  @Option(help: ArgumentHelp("warm or cold; may be given twice. Else both.", valueName: "start"))
+  @Option(help: ArgumentHelp("The state at the start: warm or cold. Repeatable. Default: both.", valueName: "start"))
   var start: [Start] = []
 
-  @Option(help: "Scrolling: the sides of the cells; may be given several times.")
+  @Option(help: "Scrolling: the sides of the cells. Repeatable.")
   var side = [100, 200, 400]
 
-  @Option(help: "Scrolling: traces whose name has this in it; may be given several times. Else all.")
+  @Option(help: "Scrolling: traces whose names contain this. Repeatable. Default: all.")
   var trace: [String] = []
 
   @Option(help: "Scrolling: seconds of reading, and of steady scrolling.")
   var seconds = 15.0
 
-  @Option(help: "Scrolling: how many flings, and how many jumps.")
+  @Option(help: "Scrolling: number of flings and of jumps.")
   var cycles = 12
 
-  @Option(help: "Scrolling: how long the stops last between flings and jumps, in seconds; at least 1.1.")
+  @Option(help: "Scrolling: seconds of the stops between flings and jumps; at least 1.1.")
   var rest = 1.5
 
   @Option(help: "Scrolling: the window's margin.")
@@ -78,14 +79,14 @@ struct CachingBench: ParsableCommand {
 
   // MARK: What there is at the start
 
-  /// A data folder with all derivatives, and one with the catalogue alone.
+  /// Prepares a data folder with all derivatives, and one with only the catalogue.
   private func prepare(_ library: CachingLibrary) throws -> (warm: String, cold: String) {
     let (warm, cold) = ("\(work)/warm-\(assets)", "\(work)/cold-\(assets)")
     let manager = FileManager.default
     if manager.fileExists(atPath: cold) { return (warm, cold) }
     try? manager.removeItem(atPath: warm)
     do {
-      // One worker is kept free of what nobody waits for.
+      // Background work leaves one worker free.
       let daemon = try DaemonUnderTest(
         binary: photod, library: library.path, data: warm,
         settings: ["accessLog=false", "render.workers=\(ProcessInfo.processInfo.activeProcessorCount + 1)"])
@@ -106,10 +107,10 @@ struct CachingBench: ParsableCommand {
       """
       ## Scrolling
 
-      40 cells are visible, six connections ask for each cell when it becomes visible (`opportunistic`), and where there is \
-      a window it is told sixty times a second, with a margin of \(margin). Of flings and jumps those cells count that are \
-      visible at a stop, from the stop on; else each cell, from when it became visible. A frame is ready at once within \
-      16.7 ms, one frame of a display. Wasted: of the frames that were prepared, or begun and given up, those that nobody saw.
+      40 cells are visible. Six connections request each cell when it becomes visible (`opportunistic`). A window, if any, \
+      is updated sixty times a second, with a margin of \(margin). For flings and jumps the cells that are visible at a \
+      stop count, from the stop on; otherwise each cell from when it became visible. "At once" means within 16.7 ms, one \
+      frame of a display. Wasted: the prepared or cancelled frames that were never shown.
 
       """)
     let table = Table(
@@ -154,14 +155,16 @@ struct CachingBench: ParsableCommand {
       port: port, identifiers: library.names.compactMap { byPath[$0] },
       query: "targetSize=\(side)x\(side)&contentMode=aspectFill&deliveryMode=opportunistic",
       window: hasWindow ? window : nil)
-    guard setting.identifiers.count == library.names.count else { throw BenchError(description: "not all are there") }
+    guard setting.identifiers.count == library.names.count else {
+      throw BenchError(description: "some photographs are missing")
+    }
     var outcome: ScrollClient.Outcome?
     let cpu = try daemon.cpuSeconds { outcome = ScrollClient(setting, trace).run() }
     guard let outcome else { return }
-    _ = try client.ask(
+    _ = try client.perform(
       HTTPClient.request("/v1/cachingManagers/default/stopCachingAllImages", method: "POST", json: "{}"))
     let metrics = DaemonMetrics(client)
-    // What was begun and given up was work as well.
+    // Cancelled work was work as well.
     let cancelled = metrics?["photod_preheat_cancelled_total"] ?? 0
     let prepared = (metrics?["photod_preheat_prepared_total"] ?? 0) + cancelled
     let wasted = (metrics?["photod_preheat_wasted_total"] ?? 0) + cancelled
@@ -177,8 +180,8 @@ struct CachingBench: ParsableCommand {
       ])
   }
 
-  /// A data folder of the turn's own, so that none finds what another has made. Pictures are never changed in place, so
-  /// links will do for them; databases are.
+  /// Copies a data folder for one turn, so that no turn finds the results of another. Files of pictures are never
+  /// changed in place, so they are hard-linked; databases are copied.
   private static func copied(_ original: String, to copy: String) throws -> String {
     try? FileManager.default.removeItem(atPath: copy)
     try Command(["cp", "-al", original, copy]).run()
@@ -194,7 +197,7 @@ struct CachingBench: ParsableCommand {
       let id: String
     }
     let body = #"{"sortDescriptors": "originalFilename"}"#
-    let answer = try client.ask(
+    let answer = try client.perform(
       HTTPClient.request("/v1/fetchResults", method: "POST", json: body), keepBytes: 4096)
     return try JSONDecoder().decode(Shape.self, from: Data(answer.kept)).id
   }

@@ -1,14 +1,14 @@
 import Foundation
 import PhotoFixtures
 
-/// Ten thousand photographs of 12 megapixels: a few dozen pictures, each written many times with a comment of its own,
-/// so that every asset is a file, a content version and a decode of its own. Kept from run to run.
+/// Ten thousand photographs of 12 megapixels: a few dozen pictures, each written many times with a different comment,
+/// so that every asset has its own file, content version and decode. Kept between runs.
 struct CachingLibrary {
   private static let pictures = 24
   private static let (width, height) = (4000, 3000)
 
   let path: String
-  /// As the catalogue's names sort.
+  /// Sorted like the names in the catalogue.
   let names: [String]
   let bytes: Int
 
@@ -42,7 +42,7 @@ struct CachingLibrary {
     try Data("\(total)".utf8).write(to: URL(filePath: sizes))
   }
 
-  /// With a comment behind the last of the metadata: before the first quantization table (T.81 §B.2.4.5).
+  /// Inserts a comment after the last metadata segment, before the first quantization table (T.81 §B.2.4.5).
   private static func file(_ original: [UInt8], comment: String) -> [UInt8] {
     var place = 2
     while original[place + 1] != 0xDB { place += 2 + Int(original[place + 2]) << 8 + Int(original[place + 3]) }

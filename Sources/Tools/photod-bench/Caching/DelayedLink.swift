@@ -1,7 +1,7 @@
-// A wire that takes its time: two network devices of this process (TUN), one of them in a network namespace of its own,
-// and packets that come out of the other end a while later. The kernel's TCP is on both ends, so that windows, segments of
-// an MTU of 1500 and acknowledgements are as over any such network. It takes root; netem of the kernel, which would do
-// the same, is not everywhere.
+// A link with a delay: two network devices of this process (TUN), one of them in its own network namespace. Each packet
+// leaves at the other end after the delay. The kernel's TCP runs on both ends, so windows, segments of an MTU of 1500
+// and acknowledgements are realistic. Needs root. The kernel's netem would do the same, but it is not available
+// everywhere.
 
 import Foundation
 import Synchronization
@@ -23,7 +23,7 @@ final class DelayedLink {
   }
 
   /// - Parameters:
-  ///   - space: the namespace that the far end is in; made here, and removed with this.
+  ///   - space: the namespace of the far end; created here, and removed with this object.
   ///   - oneWay: seconds.
   init(_ space: String, near nearAddress: String, far farAddress: String, oneWay: Double) throws {
     self.space = space
@@ -38,7 +38,7 @@ final class DelayedLink {
     for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
       group.enter()
       Thread.detachNewThread { [isOver, group] in
-        Self.carry(from, to, oneWay, isOver)
+        Self.forward(from, to, oneWay, isOver)
         group.leave()
       }
     }
@@ -51,7 +51,7 @@ final class DelayedLink {
     _ = try? Command(["ip", "netns", "del", space]).usage(hiding: 2)
   }
 
-  /// A device that packets are read of and written to as they are: `struct ifreq` is a name of 16 bytes, and flags.
+  /// Opens a device for raw packets: `struct ifreq` is a name of 16 bytes, and flags.
   private static func open(_ name: String) throws -> Int32 {
     let device = Glibc.open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard device >= 0 else { throw BenchError(description: "/dev/net/tun can't be opened: it takes root") }
@@ -65,8 +65,8 @@ final class DelayedLink {
     return device
   }
 
-  /// Until it is over.
-  private static func carry(_ from: Int32, _ to: Int32, _ oneWay: Double, _ isOver: IsOver) {
+  /// Forwards packets until the link ends.
+  private static func forward(_ from: Int32, _ to: Int32, _ oneWay: Double, _ isOver: IsOver) {
     var packets: [(due: Double, bytes: [UInt8])] = []
     var first = 0
     var buffer = [UInt8](repeating: 0, count: 2048)
@@ -74,7 +74,7 @@ final class DelayedLink {
       let wait = first < packets.count ? max(0, packets[first].due - HTTPClient.now()) : 0.1
       var waiting = pollfd(fd: from, events: Int16(POLLIN), revents: 0)
       _ = poll(&waiting, 1, Int32(wait * 1000))
-      // What is less than a millisecond.
+      // Waits for the remaining part of a millisecond.
       if waiting.revents == 0, wait > 0, wait < 0.1 { usleep(UInt32(wait * 1e6) % 1000) }
       while true {
         let count = read(from, &buffer, buffer.count)

@@ -2,20 +2,20 @@ import Foundation
 import PhotoModel
 import Synchronization
 
-/// A gallery that is scrolled: sixty times a second it looks what is visible, asks for cells that are new there on six
-/// connections, forgets those that have left before their turn came, and, if it has a window, says where it is.
+/// A client that scrolls through a gallery. Sixty times a second it determines the visible cells, requests new ones on
+/// six connections, drops those that left the screen before their turn, and, if it has a window, reports its position.
 final class ScrollClient: Sendable {
   struct Configuration: Sendable {
     let port: UInt16
     /// By position.
     let identifiers: [String]
-    /// What each image is asked with.
+    /// The query of each image request.
     let query: String
-    /// The window's path and the members of its body beside `visible`; `nil`: there is none.
+    /// The window's path and the members of its body besides `visible`; `nil` without a window.
     let window: (path: String, members: String)?
   }
 
-  /// A cell's way, in seconds of the trace.
+  /// The history of a cell, in seconds of the trace.
   struct Cell: Sendable {
     var visibleAt: Double
     var degradedAt = Double.infinity
@@ -25,13 +25,13 @@ final class ScrollClient: Sendable {
   private struct State {
     var cells: [Int: Cell] = [:]
     var visible = 0..<0
-    /// Positions that are to be asked for, the first to become visible first.
-    var wanted: [Int] = []
-    /// Cells that left, as they were then.
+    /// Positions to request, in the order in which they became visible.
+    var pending: [Int] = []
+    /// Cells that left the screen, in their state at that moment.
     var past: [Cell] = []
-    /// Cells of stops, as they were a second later.
+    /// Cells of stops, in their state a second after the stop.
     var measuredCells: [Cell] = []
-    /// Stops that are to be judged: when, and what was visible.
+    /// Stops still to be evaluated: their time, and what was visible.
     var stops: [(at: Double, visible: Range<Int>)] = []
     var isOver = false
     var failures = 0
@@ -44,35 +44,35 @@ final class ScrollClient: Sendable {
   private let trace: ScrollTrace
   private let state = Mutex(State())
   private let work = DispatchSemaphore(value: 0)
-  private let moved = DispatchSemaphore(value: 0)
+  private let positionChanged = DispatchSemaphore(value: 0)
 
   init(_ configuration: Configuration, _ trace: ScrollTrace) {
     self.configuration = configuration
     self.trace = trace
   }
 
-  /// What came of it.
+  /// The result of a run.
   struct Outcome: Sendable {
-    /// Cells that count: those that became visible after the first screen, or those of stops.
+    /// The cells that count: those that became visible after the first screen, or those of stops.
     let cells: [Cell]
     let failures: Int
 
-    /// The share of cells that had their final frame, or any, so soon.
+    /// The share of cells that had their final frame, or any frame, within this time.
     func share(within seconds: Double, finalOnly: Bool) -> Double {
       let ready = cells.count { min($0.finalAt, finalOnly ? .infinity : $0.degradedAt) - $0.visibleAt <= seconds }
       return cells.isEmpty ? .nan : Double(ready) / Double(cells.count)
     }
 
-    /// How long the final frames took that came, in milliseconds.
+    /// The times of all received final frames, in milliseconds.
     var waits: [Double] { cells.map { max(0, $0.finalAt - $0.visibleAt) * 1000 }.filter(\.isFinite) }
   }
 
   func run() -> Outcome {
     let began = HTTPClient.now() + 1
     @Sendable func now() -> Double { HTTPClient.now() - began }
-    let senders = WorkerThreads(Self.connections) { [self] _ in ask(now) }
+    let senders = WorkerThreads(Self.connections) { [self] _ in requestCells(now) }
     let windows = WorkerThreads(1) { [self] _ in follow() }
-    // A screen at rest, before anything moves.
+    // The first screen, before the scrolling begins.
     look(at: -1, trace.position(0))
     var nextStop = 0
     var next = began
@@ -90,7 +90,7 @@ final class ScrollClient: Sendable {
     }
     state.withLock { $0.isOver = true }
     for _ in 0..<Self.connections { work.signal() }
-    moved.signal()
+    positionChanged.signal()
     _ = senders.wait()
     _ = windows.wait()
     return state.withLock { state in
@@ -104,7 +104,7 @@ final class ScrollClient: Sendable {
     }
   }
 
-  /// What is visible now.
+  /// Updates the visible cells.
   private func look(at time: Double, _ position: Int) {
     let visible = position..<position + ScrollTrace.visible
     let added = state.withLock { state -> Int in
@@ -115,15 +115,15 @@ final class ScrollClient: Sendable {
       }
       let new = visible.filter { !state.visible.contains($0) }
       for position in new { state.cells[position] = Cell(visibleAt: time) }
-      state.wanted = state.wanted.filter(visible.contains) + new
+      state.pending = state.pending.filter(visible.contains) + new
       state.visible = visible
       return new.count
     }
     for _ in 0..<added { work.signal() }
-    moved.signal()
+    positionChanged.signal()
   }
 
-  /// A stop's cells are judged when it has lasted for a second: those that were there before it as well.
+  /// Evaluates the cells of a stop one second after it began, including cells that were visible before it.
   private func judgeStop(_ state: inout State, _ time: Double) {
     guard let stop = state.stops.first, time >= stop.at + 1 else { return }
     state.stops.removeFirst()
@@ -136,44 +136,43 @@ final class ScrollClient: Sendable {
 
   // MARK: Images
 
-  private func ask(_ now: () -> Double) {
+  private func requestCells(_ now: () -> Double) {
     let client = HTTPClient(port: configuration.port)
     while true {
       work.wait()
       let (position, isOver) = state.withLock { state -> (Int?, Bool) in
-        (state.wanted.isEmpty || state.isOver ? nil : state.wanted.removeFirst(), state.isOver)
+        (state.pending.isEmpty || state.isOver ? nil : state.pending.removeFirst(), state.isOver)
       }
       if isOver { return }
       guard let position else { continue }
-      let asked = now()
+      let started = now()
       let target = "/v1/assets/\(configuration.identifiers[position])/image?\(configuration.query)"
-      let answer = try? client.ask(HTTPClient.request(target))
+      let answer = try? client.perform(HTTPClient.request(target))
       state.withLock { state in
         guard let answer, answer.status == 200 else { return state.failures += 1 }
-        if let degraded = answer.degraded { state.cells[position]?.degradedAt = asked + degraded.seconds }
-        if let final = answer.final { state.cells[position]?.finalAt = asked + final.seconds }
+        if let degraded = answer.degraded { state.cells[position]?.degradedAt = started + degraded.seconds }
+        if let final = answer.final { state.cells[position]?.finalAt = started + final.seconds }
       }
     }
   }
 
   // MARK: The window
 
-  /// Says where it is, as often as that changes and the answer to the last is there; once more when it has come to
-  /// rest.
+  /// Reports the visible range when it has changed and the previous report was answered, and once more at rest.
   private func follow() {
     guard let window = configuration.window else { return }
     let client = HTTPClient(port: configuration.port)
-    var told = 0..<0
+    var reported = 0..<0
     var isAtRest = true
     while true {
-      moved.wait()
+      positionChanged.wait()
       let (visible, isOver) = state.withLock { ($0.visible, $0.isOver) }
       if isOver { return }
-      if visible == told && isAtRest { continue }
-      isAtRest = visible == told
-      told = visible
+      if visible == reported && isAtRest { continue }
+      isAtRest = visible == reported
+      reported = visible
       let body = "{\(window.members), \"visible\": [\(visible.lowerBound), \(visible.upperBound - 1)]}"
-      let answer = try? client.ask(HTTPClient.request(window.path, method: "PUT", json: body))
+      let answer = try? client.perform(HTTPClient.request(window.path, method: "PUT", json: body))
       if answer?.status != 200 { state.withLock { $0.failures += 1 } }
     }
   }

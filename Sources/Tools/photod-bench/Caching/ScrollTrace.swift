@@ -1,9 +1,9 @@
-/// What a finger does: which position is the first visible one, second by second.
+/// A scrolling trace: the first visible position at each moment.
 struct ScrollTrace: Sendable {
   enum Measurement: Sendable {
-    /// Each cell when it becomes visible.
+    /// Each cell, when it becomes visible.
     case eachCell
-    /// What is visible when the list has come to a stop.
+    /// The visible cells, when the list has stopped.
     case stops
   }
 
@@ -16,20 +16,20 @@ struct ScrollTrace: Sendable {
   let stops: [Double]
 
   static let visible = 40
-  /// Cells in a row: a grid scrolls by rows.
+  /// Cells in a row; a grid scrolls by rows.
   private static let row = 5
   private static let flingSeconds = 1.5
   private static let flingSpeed = 2000.0
 
-  /// Half a minute's reading, steady scrolling at 60 assets a second, flings with stops, and jumps to dates.
+  /// Slow reading, steady scrolling at 60 assets a second, flings with stops, and jumps to dates.
   ///
   /// - Parameters:
-  ///   - cycles: of flings, and of jumps.
-  ///   - rest: how long each stop lasts, in seconds.
+  ///   - cycles: the number of flings and of jumps.
+  ///   - rest: the duration of each stop, in seconds.
   static func all(of count: Int, seconds: Double, cycles: Int, rest: Double) -> [ScrollTrace] {
     let last = count - visible
     let cycle = flingSeconds + rest
-    // To the end of the list and back, again and again.
+    // Moves to the end of the list and back, repeatedly.
     @Sendable func bounced(_ distance: Double) -> Double {
       let turn = distance.truncatingRemainder(dividingBy: 2 * Double(last))
       return turn < Double(last) ? turn : 2 * Double(last) - turn

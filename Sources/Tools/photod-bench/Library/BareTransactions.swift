@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// What SQLite itself takes to change some rows of one table durably: a transaction as the catalogue's are (WAL,
-/// synchronous=FULL), with no index, no trigger and nobody who asks. No change list can be quicker.
+/// The time that SQLite itself needs to change rows of one table durably: a transaction as in the catalogue (WAL,
+/// synchronous=FULL), without indexes, triggers and readers. It is the lower limit for change lists.
 final class BareTransactions {
   private static let rowBytes = 400
 
@@ -15,7 +15,7 @@ final class BareTransactions {
     var configuration = Configuration()
     configuration.journalMode = .wal
     queue = try DatabaseQueue(path: folder + "/bare.sqlite", configuration: configuration)
-    // Turning on WAL has set it to NORMAL.
+    // Turning on WAL set it to NORMAL.
     try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try queue.write { db in
       try db.execute(
@@ -25,7 +25,8 @@ final class BareTransactions {
     }
   }
 
-  /// Transactions of so many rows each, for some seconds: the milliseconds of each, and of its CPU.
+  /// Runs transactions of `count` rows each for some seconds. Returns the milliseconds of each, and the CPU
+  /// milliseconds of one.
   func measure(_ count: Int, seconds: Double) throws -> (times: [Double], cpu: Double?) {
     let end = HTTPClient.now() + seconds
     var times: [Double] = []

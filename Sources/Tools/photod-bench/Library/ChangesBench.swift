@@ -1,6 +1,6 @@
-// What change lists cost over HTTP: lists of so many entries, one after the other on one connection and from several at once,
-// each durable before it is answered; beside them, what SQLite takes for as many rows of a table without anything around it.
-// The catalogue is a copy of a synthetic one.
+// The cost of change lists over HTTP: lists with several numbers of entries, one after the other on one connection and
+// from several connections at once. Each is durable before its response. For comparison, the time that SQLite needs for
+// the same number of rows in a bare table. The catalogue is a copy of a synthetic one.
 
 import ArgumentParser
 import Foundation
@@ -11,24 +11,24 @@ import Foundation
 
 struct ChangesBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "changes", abstract: "Change lists a second, by the number of their entries, and how long one takes.")
+    commandName: "changes", abstract: "Change lists per second by their number of entries, and the time of one.")
 
-  @Option(help: "Where the photod to measure is.")
+  @Option(help: "The daemon's binary.")
   var photod: String
 
-  @Option(help: "How many assets the library has.")
+  @Option(help: "Number of assets in the library.")
   var assets = 100_000
 
-  @Option(parsing: .upToNextOption, help: "Entries of a list.")
+  @Option(parsing: .upToNextOption, help: "Numbers of entries in a list.")
   var entries = [1, 10, 100]
 
-  @Option(parsing: .upToNextOption, help: "Connections that send lists at once.")
+  @Option(parsing: .upToNextOption, help: "Numbers of connections that send lists at once.")
   var connections = [1, 8]
 
   @Option(help: "Seconds of each measurement.")
   var seconds = 5.0
 
-  @Option(help: "Where catalogues are kept between runs.")
+  @Option(help: "The folder that keeps catalogues between runs.")
   var cache = ".build/bench-library"
 
   func run() throws {
@@ -85,7 +85,8 @@ struct ChangesBench: ParsableCommand {
     let client = HTTPClient(port: port)
     var random = SplitMix(state: UInt64(connection + count * 100))
     var times: [Double] = []
-    // Of its own, so that each entry is a change: what is as it is to be already would be none.
+    // Each connection has its own assets, so that every entry is a change. An update without effect would create no
+    // event.
     let own = names.indices.filter { $0 % connections == connection }
     var isFavorite = [Bool](repeating: false, count: names.count)
     while HTTPClient.now() < end {
@@ -97,14 +98,15 @@ struct ChangesBench: ParsableCommand {
       let body = "{\"changes\":[\(list.joined(separator: ","))]}"
       let header = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
       let start = HTTPClient.now()
-      let answer = try client.ask(HTTPClient.request("/v1/changes", method: "POST", header: header) + Array(body.utf8))
+      let answer = try client.perform(
+        HTTPClient.request("/v1/changes", method: "POST", header: header) + Array(body.utf8))
       guard answer.status == 200 else { throw BenchError(description: answer.outcome) }
       times.append((HTTPClient.now() - start) * 1000)
     }
     return times
   }
 
-  /// A thousand assets from all over the library.
+  /// A thousand assets, spread over the library.
   private static func identifiers(_ port: UInt16) throws -> [String] {
     struct Page: Decodable {
       struct Asset: Decodable { let localIdentifier: String }
@@ -115,7 +117,7 @@ struct ChangesBench: ParsableCommand {
     return page.assets.map(\.localIdentifier)
   }
 
-  /// The median of a hundred.
+  /// The median time of a hundred fdatasync calls.
   private static func syncMilliseconds(_ folder: String) throws -> Double? {
     let descriptor = open(folder + "/sync", O_CREAT | O_WRONLY, 0o600)
     defer { close(descriptor) }

@@ -1,30 +1,31 @@
-// What changed of a fetch result over everything, by how much of the library did: as the daemon answers it, and beside it
-// the fetch made anew and compared. In process and by the wall's clock, over a copy of a synthetic catalogue.
+// The changes of a fetch result over the whole library, by the number of changed assets: computed as the daemon does
+// it, and for comparison by repeating the fetch and comparing. In process, in wall time, over a copy of a synthetic
+// catalogue.
 
 import ArgumentParser
-import AssetLibrary
 import Foundation
 import GRDB
+import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate
 
 struct DeltaBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "deltas", abstract: "The changes of a fetch result, in step with the history and by reading it anew.")
+    commandName: "deltas", abstract: "The changes of a fetch result: from the history, and by a new fetch.")
 
-  @Option(help: "How many assets the catalogue has.")
+  @Option(help: "Number of assets in the catalogue.")
   var assets = 100_000
 
-  @Option(parsing: .upToNextOption, help: "How many of them change.")
+  @Option(parsing: .upToNextOption, help: "Numbers of changed assets.")
   var changes = [1, 100, 10_000]
 
-  @Option(help: "Repetitions of each.")
+  @Option(help: "Repetitions of each measurement.")
   var repetitions = 200
 
-  @Option(help: "Where catalogues are kept between runs.")
+  @Option(help: "The folder that keeps catalogues between runs.")
   var cache = ".build/bench-library"
 
-  // Every benchmark is told where the daemon is; this one has no use for it.
+  // scripts/bench passes this option to every benchmark; this one ignores it.
   @Option(help: .hidden)
   var photod = ""
 
@@ -39,7 +40,8 @@ struct DeltaBench: ParsableCommand {
       print("Changes of a fetch result over \(assets) assets, milliseconds, \(repetitions) times; \(Machine.cores)\n")
       let table = Table(
         [
-          "changed", "list", "in step: p50", "p99", "anew: p50", "p99", "removed", "inserted", "changed", "moved",
+          "changed", "list", "incremental: p50", "p99", "new fetch: p50", "p99", "removed", "inserted", "changed",
+          "moved",
         ], labels: 2)
       for count in changes {
         for (name, fetch) in try Self.fetches() {
@@ -57,7 +59,7 @@ struct DeltaBench: ParsableCommand {
     var favorites = AssetFetch()
     favorites.scope = .smartAlbum(.favorites)
     var album = AssetFetch()
-    // The first holds half of the library.
+    // The first album contains half of the library.
     album.scope = .album(row: 2000)
     return [("the library", AssetFetch()), ("by name", byName), ("favourites", favorites), ("an album", album)]
   }
@@ -67,11 +69,11 @@ struct DeltaBench: ParsableCommand {
     let found = try catalogue.rows(fetch, atMost: 100_000_000, deadline: nil, for: .local)
     let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
     let since = try library.change(count)
-    var told: FetchResultChangeDetails?
+    var details: FetchResultChangeDetails?
     let inStep = try times {
       let delta = try catalogue.changes(
         of: result, mayReadAll: true, atMost: 100_000_000, deadline: nil, for: .local)
-      told = delta?.details
+      details = delta?.details
     }
     let anew = try times {
       guard case .rows(let touched) = try catalogue.touched(since: since, atMost: 100_000, for: .local) else { return }
@@ -81,14 +83,14 @@ struct DeltaBench: ParsableCommand {
     return [
       (inStep.percentile(50).map { $0 / 1000 }).text(2), (inStep.percentile(99).map { $0 / 1000 }).text(2),
       (anew.percentile(50).map { $0 / 1000 }).text(2), (anew.percentile(99).map { $0 / 1000 }).text(2),
-      "\(told?.removedIndexes.count ?? -1)", "\(told?.insertedIndexes.count ?? -1)",
-      "\(told?.changedIndexes.count ?? -1)", "\(told?.moves.count ?? -1)",
+      "\(details?.removedIndexes.count ?? -1)", "\(details?.insertedIndexes.count ?? -1)",
+      "\(details?.changedIndexes.count ?? -1)", "\(details?.moves.count ?? -1)",
     ]
   }
 
   /// Microseconds.
   private func times(_ body: () throws -> Void) throws -> [Double] {
-    // The first reads pages.
+    // The first call reads pages from the file.
     try body()
     return try (0..<repetitions).map { _ in
       let began = ContinuousClock.now
@@ -98,8 +100,9 @@ struct DeltaBench: ParsableCommand {
   }
 }
 
-/// A catalogue that is changed beside what reads it, as by another process: assets spread over all of it, half of them made
-/// favourites or none, a fifth given other dates, and as many gone, and hidden or shown.
+/// A catalogue that is changed by another connection, as by another process. The changed assets are spread over the
+/// whole library: half of them change their favourite flag, a fifth their date, a fifth are hidden or shown, and a
+/// tenth are deleted.
 private final class ChangedCatalogue {
   let catalogue: Catalogue
   private let queue: DatabaseQueue
@@ -110,11 +113,11 @@ private final class ChangedCatalogue {
     queue = try DatabaseQueue(path: folder + "/catalogue.sqlite")
   }
 
-  /// - Returns: the token of the state before.
+  /// - Returns: the token before the change.
   func change(_ count: Int) throws -> ChangeToken {
     try queue.write { db in
-      let before = try Int64.fetchOne(db, sql: "SELECT value FROM library WHERE key = 'token'") ?? 0
-      try db.execute(sql: "UPDATE library SET value = value + 1 WHERE key = 'token'")
+      let before = try Int64.fetchOne(db, sql: "SELECT revision FROM library WHERE id = 0") ?? 0
+      try db.execute(sql: "UPDATE library SET revision = revision + 1 WHERE id = 0")
       let rows = try Int64.fetchAll(db, sql: "SELECT id FROM asset").shuffled(using: &random).prefix(count)
       let favorite = try db.makeStatement(sql: "UPDATE asset SET isFavorite = 1 - isFavorite WHERE id = ?")
       let date = try db.makeStatement(sql: "UPDATE asset SET creationDate = creationDate + 86400000 * 30 WHERE id = ?")
@@ -126,7 +129,8 @@ private final class ChangedCatalogue {
       }
       try db.execute(
         sql: """
-          INSERT INTO change (token, time, objects, isLocationOnly) SELECT value, 0, ?, 0 FROM library WHERE key = 'token'
+          INSERT INTO change (library, token, time, objects, isLocationOnly)
+          SELECT id, revision, 0, ?, 0 FROM library WHERE id = 0
           """, arguments: [count])
       return ChangeToken(before)
     }

@@ -1,28 +1,28 @@
-// What reads of the catalogue cost as the library grows: the same reads of a synthetic catalogue of each size, in process and
-// by the wall's clock, since that is what whoever waits for an answer sees. Each size is read by a process of its own, and
-// they take their turns round by round. Its file is read through before, so that what is measured is the catalogue and not
-// the disk behind it: a gigabyte that was not asked for lately is not all in memory, however much of that there is.
+// The cost of catalogue reads by library size: the same reads of synthetic catalogues of several sizes, in process and
+// in wall time, because that is what a waiting client sees. A separate process reads each size, and the sizes take
+// turns round by round. The file is read once before, so that the catalogue is measured and not the disk: pages of a
+// gigabyte that were not used lately may have left the page cache.
 
 import ArgumentParser
 import Foundation
 
 struct LibraryBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "library", abstract: "Reads of the catalogue at several sizes, and the memory that they take.")
+    commandName: "library", abstract: "Reads of catalogues of several sizes, and their memory.")
 
-  @Option(parsing: .upToNextOption, help: "How many assets the catalogues have.")
+  @Option(parsing: .upToNextOption, help: "Numbers of assets in the catalogues.")
   var sizes = [10_000, 100_000, 1_000_000]
 
-  @Option(help: "Repetitions of a read in each round; some that take longer have fewer.")
+  @Option(help: "Repetitions of a read in each round; some slow reads have fewer.")
   var repetitions = 300
 
-  @Option(help: "How often each size has its turn.")
+  @Option(help: "Turns of each size.")
   var rounds = 3
 
-  @Option(help: "Where catalogues are kept between runs; one of 1,000,000 assets takes about a gigabyte.")
+  @Option(help: "The folder that keeps catalogues between runs; one of 1,000,000 assets takes about a gigabyte.")
   var cache = ".build/bench-library"
 
-  // Every benchmark is told where the daemon is; this one has no use for it.
+  // scripts/bench passes this option to every benchmark; this one ignores it.
   @Option(help: .hidden)
   var photod = ""
 
@@ -65,7 +65,7 @@ struct LibraryBench: ParsableCommand {
     }
   }
 
-  /// From the smallest size to the largest.
+  /// The growth from the smallest size to the largest.
   private func growth(_ values: [Double?]) -> Double? { values[values.count - 1] / values[0] }
 
   private func printMemory(_ reports: [[LibraryReads.Report]]) {

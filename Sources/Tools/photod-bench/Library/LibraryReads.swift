@@ -1,6 +1,6 @@
 import ArgumentParser
-import AssetLibrary
 import Foundation
+import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate
 
@@ -8,21 +8,21 @@ import PhotoPredicate
   import Glibc
 #endif
 
-/// The reads of one catalogue, in a process of its own, so that its memory is its own too. For ``LibraryBench``, which reads
-/// what this prints.
+/// Reads one catalogue in its own process, so that its memory is measured separately. ``LibraryBench`` parses the
+/// output.
 struct LibraryReads: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "library-reads", shouldDisplay: false)
 
   @Option var data: String
   @Option var repetitions: Int
 
-  /// What it prints, as JSON.
+  /// The output, as JSON.
   struct Report: Codable {
     struct Read: Codable {
       let name: String
-      /// Of each repetition.
+      /// The time of each repetition.
       let microseconds: [Double]
-      /// What it gave, of all repetitions together: assets, collections, days.
+      /// The number of results of all repetitions: assets, collections, days.
       let found: Int
     }
     var reads: [Read] = []
@@ -55,7 +55,7 @@ private final class ReadMeasurement {
 
   func run() throws {
     let all = AssetFetch()
-    // Where pages in the depth of the library begin, and assets from all of it.
+    // Cursors of pages deep in the library, and assets spread over all of it.
     var cursors: [String] = []
     var identifiers: [LocalIdentifier] = []
     var page = FetchPageRequest(limit: 1000)
@@ -97,7 +97,7 @@ private final class ReadMeasurement {
     try measure("columns of 10,000, the first", of: 30) { _ in
       try catalogue.columns(all, FetchPageRequest(limit: 10_000), for: .local).count
     }
-    // Where there are so many behind it.
+    // Only positions with enough assets after them.
     let early = cursors.prefix(cursors.count - cursors.count / 5)
     if cursors.count > 40 {
       try measure("columns of 10,000, anywhere", of: 30) { random in
@@ -145,11 +145,11 @@ private final class ReadMeasurement {
     }
   }
 
-  /// What one reads who may see the first album and nothing else: half of the library.
+  /// The reads of a caller who may see only the first album, which contains half of the library.
   private func limited(_ identifiers: [LocalIdentifier]) throws {
     let album = LocalIdentifier(String(format: "album%017d", 0))
     let principal = Principal(name: "limited", scopes: [.read], visibility: .collections([album]))
-    // Of a run before.
+    // Removes the limited library of an earlier run.
     try catalogue.pruneLimitedLibraries(now: Timestamp(milliseconds: .max))
     let began = ContinuousClock.now
     let count = try catalogue.count(AssetFetch(), deadline: nil, for: principal)
@@ -163,7 +163,7 @@ private final class ReadMeasurement {
       all.scope = fetch == .userLibrary ? .library : .smartAlbum(fetch)
       try measure("limited: page of 100, \(fetch.rawValue)") { _ in
         let page = try catalogue.assets(all, FetchPageRequest(limit: 100, cursor: cursor), for: principal)
-        // From page to page through the library.
+        // Pages through the library.
         if fetch == .userLibrary { cursor = page.nextCursor }
         return page.assets.count
       }
@@ -187,14 +187,14 @@ private final class ReadMeasurement {
   private func handle(_ all: AssetFetch, _ identifiers: [LocalIdentifier]) throws {
     var made: FetchResult?
     try measure("handle over everything, made", of: 5) { _ in
-      // One at a time, as its memory is looked at behind this.
+      // One at a time, because its memory is measured afterwards.
       made = nil
       let found = try catalogue.rows(all, atMost: 100_000_000, deadline: nil, for: .local)
       made = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: all)
       return found.rows.count
     }
     guard let result = made, let first = result.rows(in: 0..<1).first else { return }
-    // Makes the table that all others are looked up in.
+    // Builds the table that later look-ups use.
     _ = result.index(ofRow: first)
     report.residentBytesWithHandle = Self.residentBytes
     try measure("handle, 100 at an index") { random in
@@ -212,7 +212,7 @@ private final class ReadMeasurement {
   ) throws {
     var times: [Double] = []
     var found = 0
-    // The first prepares its statement.
+    // The first call prepares the statement.
     _ = try read(&random)
     for _ in 0..<(count.map { min($0, repetitions) } ?? repetitions) {
       let began = ContinuousClock.now

@@ -1,13 +1,13 @@
-import AssetLibrary
 import Foundation
 import GRDB
+import LibraryCatalogue
 import PhotoModel
 
-/// A catalogue as a scan of a grown library would have left it, without the library: fifteen years of days out, more of
-/// them lately, with phones' and cameras' photographs, videos, bursts, screenshots, places, favourites and albums. The same
-/// for the same size in every run, and kept between runs for as long as the catalogue's tables stay what they are.
+/// A catalogue like that of a scanned library that grew over fifteen years, without the library's files: photographs of
+/// phones and cameras, videos, bursts, screenshots, locations, favourites and albums, with more assets in later years.
+/// A size gives the same catalogue in every run. It is kept between runs until the catalogue's tables change.
 struct SyntheticCatalogue {
-  /// The data folder that it lies in.
+  /// The data folder of the catalogue.
   let folder: String
 
   private static let albums = 60
@@ -30,7 +30,7 @@ struct SyntheticCatalogue {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     _ = try Catalogue(dataFolder: folder)
     try fill(count)
-    // As the scan does in the end.
+    // As at the end of a scan.
     try Catalogue(dataFolder: folder).refreshMoments(zone: .gmt)
     try Data(schema.utf8).write(to: URL(filePath: mark))
   }
@@ -38,14 +38,14 @@ struct SyntheticCatalogue {
   private func fill(_ count: Int) throws {
     var configuration = Configuration()
     configuration.prepareDatabase { db in
-      // Whoever is interrupted here begins anew.
+      // An interrupted run starts again.
       try db.execute(sql: "PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA temp_store = MEMORY")
     }
     let queue = try DatabaseQueue(path: folder + "/catalogue.sqlite", configuration: configuration)
     try queue.write { db in
       let writer = try SyntheticWriter(db)
       var random = SplitMix(state: 7)
-      // Days out, oldest first, and the square root of chance: twice as many assets a year each few years.
+      // Outings, oldest first. Taking the square root of a random number makes their density grow with time.
       let meanAnOuting = 40
       let starts = (0..<max(1, count / meanAnOuting)).map { _ in
         Self.begin + Self.span * Double.random(in: 0..<1, using: &random).squareRoot()
@@ -55,12 +55,13 @@ struct SyntheticCatalogue {
         try writer.addOuting(from: start, until: end, &random)
       }
       try addAlbums(db)
-      try db.execute(sql: "UPDATE library SET value = 1 WHERE key IN ('isFirstScanComplete', 'token')")
+      try db.execute(sql: "UPDATE catalogueValue SET value = 1 WHERE name = 'isFirstScanComplete'")
+      try db.execute(sql: "UPDATE library SET revision = 1, nonLocationRevision = 1 WHERE id = 0")
       try db.execute(sql: "ANALYZE")
     }
   }
 
-  /// Albums of a hundredth of the library each, the first of half of it, in folders of ten.
+  /// Adds albums with a hundredth of the library each, except the first, which contains half of it, in folders of ten.
   private func addAlbums(_ db: Database) throws {
     for number in 0..<Self.albums {
       if number % Self.albumsAFolder == 0 {
@@ -118,36 +119,36 @@ private final class SyntheticWriter {
       + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))"
   }
 
-  /// What somebody takes in a row at one place, up to so many assets in all.
+  /// Adds the pictures of one outing at one place, up to `end` assets in total.
   func addOuting(from start: Double, until end: Int, _ random: inout SplitMix) throws {
-    func happens(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
+    func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
     let place =
-      happens(0.6) ? (Double.random(in: -50..<65, using: &random), Double.random(in: -180..<180, using: &random)) : nil
-    let isPhone = happens(0.7)
+      chance(0.6) ? (Double.random(in: -50..<65, using: &random), Double.random(in: -180..<180, using: &random)) : nil
+    let isPhone = chance(0.7)
     var date = start
     var burst: (identifier: String, left: Int)?
     while number < end {
       let represents: Bool
-      if burst == nil, happens(0.015) {
+      if burst == nil, chance(0.015) {
         burst = (identifier(&random), Int.random(in: 4...9, using: &random))
         represents = true
       } else {
         represents = false
       }
       date += burst == nil ? Double.random(in: 2_000..<300_000, using: &random) : 100
-      let isVideo = burst == nil && happens(0.05)
+      let isVideo = burst == nil && chance(0.05)
       var subtypes = 0
       if !isVideo && burst == nil {
-        if happens(0.04) { subtypes |= 4 }
-        if happens(0.1) { subtypes |= 2 }
-        if happens(0.005) { subtypes |= 1 }
-        if isPhone && happens(0.2) { subtypes |= 8 }
-        if isPhone && happens(0.05) { subtypes |= 16 }
+        if chance(0.04) { subtypes |= 4 }
+        if chance(0.1) { subtypes |= 2 }
+        if chance(0.005) { subtypes |= 1 }
+        if isPhone && chance(0.2) { subtypes |= 8 }
+        if isPhone && chance(0.05) { subtypes |= 16 }
       }
       try add(
         Shot(
           date: Int64(date), place: place, isPhone: isPhone, isVideo: isVideo, subtypes: subtypes,
-          isRAW: !isPhone && !isVideo && happens(0.1), isFavorite: happens(0.03), isHidden: happens(0.01),
+          isRAW: !isPhone && !isVideo && chance(0.1), isFavorite: chance(0.03), isHidden: chance(0.01),
           burst: burst?.identifier, representsBurst: represents), &random)
       if let left = burst?.left { if left > 1 { burst?.left = left - 1 } else { burst = nil } }
     }
@@ -205,7 +206,7 @@ private final class SyntheticWriter {
     Data((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) })
   }
 
-  /// 22 characters, as the catalogue's own.
+  /// 22 characters, as in the catalogue.
   private func identifier(_ random: inout SplitMix) -> String {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     return String(decoding: (0..<22).map { _ in letters[Int(random.next() >> 58)] }, as: UTF8.self)

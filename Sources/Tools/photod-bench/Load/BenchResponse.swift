@@ -1,12 +1,12 @@
-/// What came back, as far as a benchmark wants to know.
+/// The parts of a response that benchmarks use.
 struct BenchResponse: Sendable {
-  /// A part of `multipart/mixed`, or the whole.
+  /// A part of `multipart/mixed`, or the whole body.
   struct Frame: Sendable {
-    /// From the request's first byte sent to the frame's last one received.
+    /// Time from sending the request's first byte to receiving the frame's last one.
     var seconds = 0.0
     var bytes = 0
     var mediaType = ""
-    /// The field as it is sent.
+    /// The value of the Image-Result field.
     var imageResult = ""
 
     var isDegraded: Bool { imageResult.contains("degraded=?1") }
@@ -25,11 +25,11 @@ struct BenchResponse: Sendable {
   var frames: [Frame] = []
   var kept: [UInt8] = []
 
-  /// The frame that was not the last word, where there is one.
+  /// The degraded frame, if there was one.
   var degraded: Frame? { frames.first { $0.isDegraded } }
   var final: Frame? { frames.last { !$0.isDegraded && !$0.isProblem } }
 
-  /// `200`, or a problem with its name: `422 image-too-large`; of a multipart answer that of its last part.
+  /// `200`, or a problem with its name: `422 image-too-large`; for a multipart response that of its last part.
   var outcome: String {
     let text = String(decoding: kept, as: UTF8.self)
     guard let found = text.firstRange(of: "/problems/") else { return "\(status)" }

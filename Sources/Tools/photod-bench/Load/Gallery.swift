@@ -1,5 +1,5 @@
-/// What a wall of photographs asks for: thumbnails in two shapes for most of it, some pictures that fill a screen, and a
-/// few in their full size. The same in every run.
+/// The requests of a gallery: mostly thumbnails in two shapes, some pictures that fill a screen, and a few at full
+/// size. The same in every run.
 struct Gallery {
   enum Kind: String, CaseIterable, Sendable {
     case thumbnail = "thumbnail"
@@ -13,7 +13,7 @@ struct Gallery {
   }
 
   static let shares = "80% thumbnails (200x200 filled, 400x400), 15% 1600x1600, 5% full size"
-  /// No photograph is larger, and none is enlarged.
+  /// No photograph is larger, and photographs are not enlarged.
   static let fullTarget = Target(16_384, 16_384, "aspectFit")
 
   let requests: [Request]

@@ -4,46 +4,47 @@ import Foundation
   import Glibc
 #endif
 
-/// One connection, one request at a time, with calls that wait: cheap enough that what is measured is the server.
+/// A blocking client with one connection and one request at a time, cheap enough that the server dominates the
+/// measurement.
 ///
-/// It belongs to the thread that made it. Bodies are counted and thrown away; a little of one that says what went wrong,
-/// or that is asked for, is kept. It connects when it has to, and once more where a kept connection turns out to be closed.
+/// Use it on the thread that created it. Bodies are counted and discarded; a part is kept of error bodies and on
+/// request. It connects when needed, and reconnects once if a kept connection turns out to be closed.
 final class HTTPClient {
   enum Failure: Error {
     case notConnected(Int32)
-    /// The connection ended before the answer did.
+    /// The connection ended before the response did.
     case closed
-    /// `leaveAfterSeconds` went by.
+    /// `leaveAfterSeconds` have passed.
     case timeLimitReached
     case malformed(String)
   }
 
-  /// How much of a body of an error is kept.
+  /// The kept length of an error body.
   private static let problemBytes = 2048
 
   private let host: String
   private let port: UInt16
   private let receiveBufferBytes: Int32?
-  /// Reads no quicker than this, in small pieces, where it is set.
+  /// If set, reads at most this fast, in small pieces.
   var bytesPerSecond: Int?
-  /// How long an answer is read at most.
+  /// The maximum time for reading a response.
   var leaveAfterSeconds = Double.infinity
 
   private var socket: Int32 = -1
   private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
   private var (next, filled) = (0, 0)
   private var began = 0.0
-  /// What is left of a chunk; `nil` where the body is not chunked.
+  /// The rest of the current chunk; `nil` if the body is not chunked.
   private var chunkLeft: Int?
   private var isReadingChunkSize = false
-  /// A chunk was read, and not yet the line end behind it.
+  /// Whether a chunk was read, but not yet the line end after it.
   private var isAtChunkEnd = false
   private var kept: [UInt8] = []
   private var keepBytes = 0
 
   /// - Parameters:
   ///   - host: an IPv4 address.
-  ///   - receiveBufferBytes: what the kernel may hold for a reader that lags.
+  ///   - receiveBufferBytes: the size of the kernel's receive buffer.
   init(port: UInt16, host: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) {
     self.host = host
     self.port = port
@@ -75,13 +76,13 @@ final class HTTPClient {
 
   // MARK: - Asking
 
-  func ask(_ request: [UInt8], keepBytes: Int = 0) throws -> BenchResponse {
+  func perform(_ request: [UInt8], keepBytes: Int = 0) throws -> BenchResponse {
     let isFresh = socket < 0
     try send(request)
     do {
       return try receive(keepBytes: keepBytes)
     } catch Failure.closed where !isFresh && filled == 0 {
-      // The server had closed it while nothing was asked.
+      // The server closed the idle connection.
       close()
       try send(request)
       return try receive(keepBytes: keepBytes)
@@ -101,7 +102,8 @@ final class HTTPClient {
     }
   }
 
-  /// - Parameter frames: how many of a multipart answer are read; the connection must then be closed.
+  /// - Parameter frames: the number of frames of a multipart response to read. If it is less than all, close the
+  ///   connection afterwards.
   func receive(frames: Int = .max, keepBytes: Int = 0) throws -> BenchResponse {
     do {
       return try answer(frames: frames, keepBytes: keepBytes)
@@ -111,7 +113,7 @@ final class HTTPClient {
     }
   }
 
-  /// - Parameter isReset: with a RST, and without waiting for anything.
+  /// - Parameter isReset: whether to send a RST and not wait for anything.
   func close(isReset: Bool = false) {
     guard socket >= 0 else { return }
     if isReset {
@@ -189,11 +191,11 @@ final class HTTPClient {
       answer.frames.append(frame)
       if answer.frames.count == limit { return }
     }
-    // Whatever is left is the end of the chunked coding.
+    // The rest is the end of the chunked coding.
     _ = try skipChunks()
   }
 
-  /// `nil` unless the field has this name, which is in lower case.
+  /// The value of a field; `nil` unless it has this name, which must be in lower case.
   private static func value(of name: String, in field: String) -> Substring? {
     let bytes = field.utf8
     guard bytes.count > name.utf8.count, bytes[bytes.index(bytes.startIndex, offsetBy: name.utf8.count)] == 0x3A,
@@ -202,7 +204,7 @@ final class HTTPClient {
     return field.dropFirst(name.utf8.count + 1).drop { $0 == " " }
   }
 
-  /// A line of a head, or of a body; without its end.
+  /// A line of a head or a body, without its end.
   private func line() throws -> String {
     var bytes: [UInt8] = []
     while case let byte = try nextByte(), byte != 0x0A { bytes.append(byte) }
@@ -226,7 +228,7 @@ final class HTTPClient {
     isAtChunkEnd = left == 0
   }
 
-  /// False at the last chunk (RFC 9112 §7.1), which is read with its end.
+  /// Reads the start of a chunk. `false` for the last chunk (RFC 9112 §7.1), which is read completely.
   private func beginChunk() throws -> Bool {
     isReadingChunkSize = true
     defer { isReadingChunkSize = false }

@@ -2,13 +2,13 @@ import Foundation
 import PhotoModel
 import Synchronization
 
-/// Connections that ask for a gallery's pictures, one after the other, for a while.
+/// Connections that request a gallery's pictures, one after the other, for some time.
 struct LoadGenerator {
-  /// One or several processes that are asked in turn.
+  /// One or several server processes, used in turn.
   struct Target {
     let name: String
     let servers: [any ImageServer]
-    /// More lines of each request's head.
+    /// Additional header lines of each request.
     var header = ""
 
     var processes: [Int32] { servers.map(\.identifier) }
@@ -30,7 +30,7 @@ struct LoadGenerator {
   let connections: Int
   let seconds: Double
 
-  /// Every connection takes the list's next request, until time is up; what was asked for then is waited for.
+  /// Each connection takes the next request of the list until the time is up. Requests in progress are completed.
   func run(_ gallery: Gallery, on server: Target) throws -> Turn {
     let ports = try server.servers.map { try Self.parts(of: $0.url(of: gallery.requests[0].benchPicture)).port }
     let plan = try gallery.requests.map { request in
@@ -51,10 +51,10 @@ struct LoadGenerator {
       var samples: [Sample] = []
       while HTTPClient.now() < end {
         let planned = plan[counter.next() % plan.count]
-        let asked = HTTPClient.now()
-        let answer = try? client.ask(planned.bytes[which])
+        let started = HTTPClient.now()
+        let answer = try? client.perform(planned.bytes[which])
         samples.append(
-          Sample(kind: planned.kind, seconds: HTTPClient.now() - asked, isRight: answer?.status == 200))
+          Sample(kind: planned.kind, seconds: HTTPClient.now() - started, isRight: answer?.status == 200))
       }
       return samples
     }
@@ -66,11 +66,11 @@ struct LoadGenerator {
 
   private struct PlannedRequest: Sendable {
     let kind: Gallery.Kind
-    /// For each of the processes.
+    /// The request for each of the processes.
     let bytes: [[UInt8]]
   }
 
-  /// Where in the list all connections are.
+  /// The position in the list, shared by all connections.
   private final class RequestCounter: Sendable {
     private let index = Atomic<Int>(0)
     func next() -> Int { index.wrappingAdd(1, ordering: .relaxed).oldValue }

@@ -1,24 +1,24 @@
-/// One request, and the connection that it is made on.
+/// A request and its connection.
 struct RequestSender {
   private let client: HTTPClient
   private let request: [UInt8]
 
-  /// - Parameter header: more lines of the head.
+  /// - Parameter header: additional header lines.
   init(_ url: String, header: String = "") throws {
     let (port, target) = try LoadGenerator.parts(of: url)
     client = HTTPClient(port: port)
     request = HTTPClient.request(target, header: header)
   }
 
-  /// Throws where the answer is no success.
-  func ask() throws -> BenchResponse { try Self.checked(client.ask(request)) }
+  /// Sends the request. Throws unless the response is a success.
+  func perform() throws -> BenchResponse { try Self.checked(client.perform(request)) }
 
-  /// Asks for each in turn, on one connection to the first one's server.
-  static func ask(_ urls: [String]) throws -> [BenchResponse] {
+  /// Requests all URLs in turn, on one connection to the server of the first.
+  static func perform(_ urls: [String]) throws -> [BenchResponse] {
     let parts = try urls.map { try LoadGenerator.parts(of: $0) }
     guard let port = parts.first?.port else { return [] }
     let client = HTTPClient(port: port)
-    return try parts.map { try checked(client.ask(HTTPClient.request($0.target))) }
+    return try parts.map { try checked(client.perform(HTTPClient.request($0.target))) }
   }
 
   private static func checked(_ answer: BenchResponse) throws -> BenchResponse {

@@ -1,7 +1,7 @@
 import Foundation
 import PhotoModel
 
-/// What is resident of a server, looked at ten times a second.
+/// Samples the resident memory of a server ten times a second.
 struct ResidentSampler: ~Copyable {
   private let stop = StopFlag()
   private let workers: WorkerThreads<Int>
@@ -17,13 +17,13 @@ struct ResidentSampler: ~Copyable {
     }
   }
 
-  /// The most that was seen, of all processes together.
+  /// Ends the sampling. Returns the maximum for all processes together.
   consuming func end() -> Int {
     stop.raise()
     return workers.wait().first ?? 0
   }
 
-  /// Pages that two of them share are counted twice.
+  /// The sum over all processes; pages that two of them share are counted twice.
   static func residentBytes(of processes: [Int32]) -> Int {
     processes.reduce(0) { $0 + ((try? ProcessUsage.residentBytesWithChildren(of: $1)) ?? 0) }
   }

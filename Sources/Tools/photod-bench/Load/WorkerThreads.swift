@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Threads that work at the same time, each of its own.
+/// Threads that run a function concurrently, each with its own number.
 struct WorkerThreads<Value: Sendable>: ~Copyable {
   private let group = DispatchGroup()
   private let results: Results
 
-  /// Guarded by its mutex.
+  /// The results, guarded by a mutex.
   private final class Results: Sendable {
     let list = Mutex<[Value]>([])
   }
@@ -25,7 +25,7 @@ struct WorkerThreads<Value: Sendable>: ~Copyable {
     }
   }
 
-  /// What they found, in the order in which they were done.
+  /// Waits for all threads. Returns their results in the order of completion.
   consuming func wait() -> [Value] {
     group.wait()
     return results.list.withLock { $0 }

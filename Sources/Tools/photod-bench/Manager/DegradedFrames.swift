@@ -2,22 +2,23 @@ import Foundation
 import PhotoModel
 import Synchronization
 
-/// Degraded frames from a picture inside the file: what one costs the daemon, and how long it takes while both cores render.
+/// Degraded frames from an embedded picture: the cost of one, and its latency while all cores render.
 ///
-/// `Cache-Control: no-cache` keeps stored derivatives out of it. The cost is that of `fastFormat`, whose one frame is the
-/// degraded one. Under load an opportunistic answer is left after its first frame, as by a client that scrolls on.
+/// `Cache-Control: no-cache` excludes stored derivatives. The cost is that of `fastFormat`, whose only frame is the
+/// degraded one. Under load the client closes the connection after the first frame of an opportunistic response, like
+/// one that scrolls on.
 struct DegradedFrames {
   let workspace: BenchWorkspace
   let frames: Int
 
   private static let floodConnections = 4
-  /// A slow daemon is not waited for.
+  /// The time limit for a slow daemon.
   private static let secondsEach = 5.0
 
   func print() throws {
     let library = workspace.folder + "/degraded"
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
-    for photograph in DegradedPhotographs.made {
+    for photograph in DegradedPhotographs.all {
       try Data(photograph.bytes).write(to: URL(filePath: library + "/" + Self.file(photograph.name)))
     }
     let large = workspace.photographs.filter {
@@ -35,10 +36,10 @@ struct DegradedFrames {
       guard let asset = assets[file] else { throw BenchError(description: "no asset \(file)") }
       return "\(daemon.url)/v1/assets/\(asset)/image"
     }
-    let kinds = try DegradedPhotographs.made.map { ($0.name, try image(Self.file($0.name))) }
+    let kinds = try DegradedPhotographs.all.map { ($0.name, try image(Self.file($0.name))) }
     Swift.print(
-      "Degraded frames for 800x800 out of the file's own small picture, up to \(frames) of each kind, one at a time; then the "
-        + "same while \(Self.floodConnections) connections ask for cold renders to 1600x1600\n")
+      "Degraded frames for 800x800 from embedded pictures, up to \(frames) of each kind, one at a time; then the same "
+        + "while \(Self.floodConnections) connections request cold renders to 1600x1600\n")
     let table = Table(
       [
         "photograph", "from", "frame", "CPU us, one at a time", "8 at a time", "ms, idle p50", "p99",
@@ -47,9 +48,9 @@ struct DegradedFrames {
       ], labels: 3)
     let alone = try kinds.map { _, url -> (cpu: Double, together: Double, answers: [BenchResponse]) in
       let sender = try RequestSender(url + Self.fast, header: Self.noCache)
-      _ = try sender.ask()
+      _ = try sender.perform()
       var answers: [BenchResponse] = []
-      let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try sender.ask() } }
+      let cpu = try daemon.cpuSeconds { answers = try Self.repeated(frames) { try sender.perform() } }
       let together = try daemon.cpuSeconds { try Self.together(url + Self.fast, frames) }
       return (cpu / Double(answers.count) * 1e6, together / Double(frames) * 1e6, answers)
     }
@@ -61,7 +62,7 @@ struct DegradedFrames {
       try daemon.cpuSeconds {
         for (i, (name, url)) in kinds.enumerated() {
           let sender = try RequestSender(url + Self.fast, header: Self.noCache)
-          let loaded = try Self.repeated(frames) { try sender.ask() }
+          let loaded = try Self.repeated(frames) { try sender.perform() }
           let first = try Self.repeated(frames) { try Self.firstFrame(url + Self.opportunistic) }
           let frame = alone[i].answers[0].frames[0]
           let size = frame.imageResult.matches(of: /(?:width|height)=(\d+)/).map { String($0.1) }
@@ -70,10 +71,10 @@ struct DegradedFrames {
               + Self.times(alone[i].answers) + Self.times(loaded) + Self.times(first))
         }
       } / (HTTPClient.now() - began)
-    // And what is in memory, which no render should hold up.
+    // Also a frame in memory, which renders should not delay.
     let cached = try RequestSender(image(large[0].name) + "?targetSize=200x200&format=jpeg")
-    _ = try cached.ask()
-    let hits = try Self.repeated(frames) { try cached.ask() }
+    _ = try cached.perform()
+    let hits = try Self.repeated(frames) { try cached.perform() }
     let renders = flood.end()
     for row in rows { table.row(row) }
     Swift.print(
@@ -87,24 +88,24 @@ struct DegradedFrames {
 
   private static func file(_ name: String) -> String { name.replacing("/", with: "-") + ".jpg" }
 
-  private static func repeated(_ count: Int, _ ask: () throws -> BenchResponse) throws -> [BenchResponse] {
+  private static func repeated(_ count: Int, _ perform: () throws -> BenchResponse) throws -> [BenchResponse] {
     var answers: [BenchResponse] = []
     let end = HTTPClient.now() + secondsEach
-    while answers.count < count, answers.isEmpty || HTTPClient.now() < end { answers.append(try ask()) }
+    while answers.count < count, answers.isEmpty || HTTPClient.now() < end { answers.append(try perform()) }
     return answers
   }
 
-  /// From eight connections at the same time, as a browser opens six.
+  /// Requests over eight connections at once; a browser opens six.
   private static func together(_ url: String, _ count: Int) throws {
     let workers = WorkerThreads(8) { i in
       let share = (count + i) / 8
       guard let sender = try? RequestSender(url, header: noCache) else { return false }
-      return (0..<share).allSatisfy { _ in (try? sender.ask()) != nil }
+      return (0..<share).allSatisfy { _ in (try? sender.perform()) != nil }
     }
     guard workers.wait().allSatisfy({ $0 }) else { throw BenchError(description: "not every frame came: \(url)") }
   }
 
-  /// Of an opportunistic answer, whose connection is then closed.
+  /// The first frame of an opportunistic response, whose connection is then closed.
   private static func firstFrame(_ url: String) throws -> BenchResponse {
     let (port, target) = try LoadGenerator.parts(of: url)
     let client = HTTPClient(port: port)
@@ -118,12 +119,12 @@ struct DegradedFrames {
     return [times.percentile(50).text(), times.percentile(99).text()]
   }
 
-  /// Cold renders, until it is ended.
+  /// Cold renders until the flood is ended.
   private struct Flood: ~Copyable {
     private let stop = StopFlag()
     private let workers: WorkerThreads<Int>
 
-    /// Returns when the first few are done, so that it is well under way.
+    /// Returns when the first renders have finished, so that the load is steady.
     init(_ urls: [String]) throws {
       let parts = try urls.map { try LoadGenerator.parts(of: $0) }
       let isUnderWay = DispatchSemaphore(value: 0)
@@ -132,7 +133,7 @@ struct DegradedFrames {
         var done = 0
         while !stop.isRaised {
           let target = parts[(i + done * DegradedFrames.floodConnections) % parts.count].target
-          if (try? client.ask(HTTPClient.request(target, header: DegradedFrames.noCache)))?.status != 200 {
+          if (try? client.perform(HTTPClient.request(target, header: DegradedFrames.noCache)))?.status != 200 {
             usleep(1000)
           }
           done += 1
@@ -143,7 +144,7 @@ struct DegradedFrames {
       for _ in 0..<DegradedFrames.floodConnections { isUnderWay.wait() }
     }
 
-    /// How many there were.
+    /// Ends the flood. Returns the number of renders.
     consuming func end() -> Int {
       stop.raise()
       return workers.wait().reduce(0, +)

@@ -1,9 +1,10 @@
-/// The answers to one kind of request, and what they cost the server.
+/// The responses to one kind of request, and their cost for the server.
 struct DeliverySamples {
   let answers: [BenchResponse]
   let cpuMilliseconds: Double?
 
-  /// Which frames there were, and their times in milliseconds: degraded p50 and p99, final p50 and p99, CPU.
+  /// The table cells: the kinds of frames and their times in milliseconds: degraded p50 and p99, final p50 and p99,
+  /// CPU.
   var cells: [String] {
     let degraded = answers.compactMap { $0.degraded.map { $0.seconds * 1000 } }
     let final = answers.compactMap { $0.final.map { $0.seconds * 1000 } }
@@ -11,7 +12,7 @@ struct DeliverySamples {
     return [sources] + times.map { $0.text() } + [cpuMilliseconds.text()]
   }
 
-  /// `embedded, original`, and how many answers in a hundred had these frames where not all had.
+  /// `embedded, original`, and the percentage of responses with these frames unless it is 100.
   private var sources: String {
     var counts: [String: Int] = [:]
     for answer in answers { counts[answer.frames.map(\.source).joined(separator: ", "), default: 0] += 1 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Opportunistic delivery as `multipart/mixed`, by how much of the way was gone before.
+/// Opportunistic delivery as `multipart/mixed`, by what is stored already.
 ///
-/// - original: `Cache-Control: no-cache`, which passes over all that is kept.
-/// - ladder: a smaller derivative is on disk, and no frame. Every request is for a frame that nobody has asked for, of
-///   the target's size or a few pixels less, in a quality around the usual.
-/// - disk: the same requests, once more, after the daemon has ended and begun again.
-/// - memory: one request, over and over.
+/// - original: `Cache-Control: no-cache`, which ignores everything stored.
+/// - ladder: a smaller derivative is on disk, and no frame. Every request is for a frame that was never requested, of
+///   the target's size or a few pixels less, in a quality near the default.
+/// - disk: the same requests again, after a restart of the daemon.
+/// - memory: one request, repeated.
 ///
 /// Originals and stored files are in the page cache throughout.
 struct DeliveryStates {
@@ -18,7 +18,7 @@ struct DeliveryStates {
     Target(200, 200, "aspectFill"), Target(400, 400, "aspectFit"), Target(1600, 1600, "aspectFit"),
   ]
 
-  /// - Parameter names: photographs with one of these in their names.
+  /// - Parameter names: selects photographs whose names contain one of these.
   func print(_ names: [String]) throws {
     let photographs = workspace.photographs.filter { photograph in names.contains { photograph.name.contains($0) } }
     let benchPictures = photographs.flatMap { photograph in
@@ -58,7 +58,7 @@ struct DeliveryStates {
     for benchPicture in benchPictures where benchPicture.target.size.width == Self.targets[0].size.width {
       try makeLadder(benchPicture.photograph, server)
     }
-    // Each of its own: nobody's frame is another's.
+    // Different requests for each, so that no frame is shared.
     let ladder = try benchPictures.map { try deliveries(requests($0, server), server) }
     return (cold.map(\.ours), cold.map(\.theirs), ladder)
   }
@@ -71,28 +71,28 @@ struct DeliveryStates {
     let disk = try benchPictures.map { try deliveries(requests($0, server), server) }
     let memory = try benchPictures.map { benchPicture in
       let request = try requests(benchPicture, server)[0]
-      _ = try RequestSender.ask([request])
+      _ = try RequestSender.perform([request])
       return try deliveries([String](repeating: request, count: rounds), server)
     }
     return (disk, memory)
   }
 
-  /// Both take turns, one picture each.
+  /// The contestants take turns, one picture each.
   private func fromOriginal(_ benchPicture: BenchPicture, _ server: PhotodServer) throws -> (
     ours: DeliverySamples, theirs: DeliverySamples?
   ) {
     let photod = try RequestSender(
       server.url(of: benchPicture) + Self.opportunistic, header: "Cache-Control: no-cache\r\n")
     let peer = try vips.map { try RequestSender($0.url(of: benchPicture)) }
-    _ = try (photod.ask(), peer?.ask())
+    _ = try (photod.perform(), peer?.perform())
     func spent() throws -> [Double] {
       try ([server.identifier] + (vips.map { [$0.identifier] } ?? [])).map { try ProcessUsage.cpuSeconds(of: $0) }
     }
     let before = try spent()
     var (ours, theirs) = ([BenchResponse](), [BenchResponse]())
     for _ in 0..<coldRounds {
-      ours.append(try photod.ask())
-      if let peer { theirs.append(try peer.ask()) }
+      ours.append(try photod.perform())
+      if let peer { theirs.append(try peer.perform()) }
     }
     let costs = try zip(spent(), before).map { ($0 - $1) / Double(coldRounds) * 1000 }
     return (
@@ -101,11 +101,11 @@ struct DeliveryStates {
     )
   }
 
-  /// Has the photograph rendered once, and waits until a small size comes from a derivative, where that ever happens.
+  /// Renders the photograph once, and waits until a small size comes from a derivative, if that happens.
   private func makeLadder(_ photograph: Photograph, _ server: PhotodServer) throws {
     func source(_ side: Int) throws -> String? {
       let benchPicture = BenchPicture(photograph: photograph, target: Target(side, side, "aspectFit"))
-      return try RequestSender(server.url(of: benchPicture)).ask().final?.source
+      return try RequestSender(server.url(of: benchPicture)).perform().final?.source
     }
     _ = try source(1610)
     let end = HTTPClient.now() + 5
@@ -116,7 +116,7 @@ struct DeliveryStates {
     Swift.print("\(photograph.name): no derivative was made within five seconds\n")
   }
 
-  /// So many different ones, of the target's size or a few pixels less.
+  /// Different requests, for the target's size or a few pixels less.
   private func requests(_ benchPicture: BenchPicture, _ server: PhotodServer) throws -> [String] {
     try (0..<rounds).map { i in
       let (width, height) = (benchPicture.target.size.width - i / 21, benchPicture.target.size.height - i / 21)
@@ -128,7 +128,7 @@ struct DeliveryStates {
 
   private func deliveries(_ requests: [String], _ server: PhotodServer) throws -> DeliverySamples {
     let before = try ProcessUsage.cpuSeconds(of: server.identifier)
-    let answers = try RequestSender.ask(requests)
+    let answers = try RequestSender.perform(requests)
     let spent = try ProcessUsage.cpuSeconds(of: server.identifier) - before
     return DeliverySamples(answers: answers, cpuMilliseconds: spent / Double(requests.count) * 1000)
   }

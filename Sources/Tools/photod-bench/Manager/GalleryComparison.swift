@@ -1,13 +1,13 @@
 import Foundation
 
-/// A gallery's load on photod, on warm libvips and on thumbor, each with all cores, in turn.
+/// The load of a gallery on photod, on warm libvips and on thumbor, each with all cores, in turn.
 struct GalleryComparison {
   let workspace: BenchWorkspace
   let connections: Int
   let seconds: Double
   let turns: Int
 
-  /// - Parameter thumbor: its binary; it is left out where none is named.
+  /// - Parameter thumbor: thumbor's binary; `nil` omits thumbor.
   func print(thumbor: String?) throws {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let gallery = Gallery(workspace.photographs, count: 20_000, seed: 5)
@@ -34,7 +34,7 @@ struct GalleryComparison {
     let names = ["photod, from an empty data folder", uncached.name] + peers.map(\.name)
     var results = [[LoadGenerator.Turn]](repeating: [], count: names.count)
     for _ in 0..<turns {
-      // A data folder of its own each time: what it keeps it has to make first.
+      // A new data folder each time, so nothing is stored yet.
       let fresh = LoadGenerator.Target(name: names[0], servers: [try workspace.photodServer()])
       for (i, server) in ([fresh, uncached] + peers).enumerated() {
         results[i].append(try load.run(gallery, on: server))

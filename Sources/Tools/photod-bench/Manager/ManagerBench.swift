@@ -1,5 +1,5 @@
-// The image manager through HTTP, from a client's first byte to a frame's last: what there is at once, what follows, what it
-// costs, and how it holds up when a whole wall of photographs is asked for.
+// The image manager over HTTP, measured from the client's first byte to the last byte of a frame: the first frame, the
+// frames that follow, their cost, and the behaviour under the load of a gallery.
 
 import ArgumentParser
 import Foundation
@@ -17,31 +17,31 @@ struct ManagerBench: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What is measured: delivery, degraded, gallery; may be given several times. Else all.", valueName: "part"))
+      "Parts to measure: delivery, degraded, gallery. Repeatable. Default: all.", valueName: "part"))
   var part: [Part] = []
 
-  @Option(name: .customLong("case"), help: "Deliveries: photographs whose name has this in it.")
+  @Option(name: .customLong("case"), help: "Deliveries: photographs whose names contain this. Repeatable.")
   var cases = ["12mp-420", "12mp-prog", "12mp-o6", "36mp"]
 
   @Option(help: "Deliveries: renders from the original, of each photograph and size.")
   var coldRounds = 41
 
-  @Option(help: "Deliveries: requests in every other state.")
+  @Option(help: "Deliveries: requests in each of the other states.")
   var rounds = 101
 
-  @Option(help: "Degraded frames: how many of each kind.")
+  @Option(help: "Degraded frames: number of each kind.")
   var frames = 501
 
-  @Option(help: "Gallery: connections, kept alive.")
+  @Option(help: "Gallery: kept-alive connections.")
   var connections = 64
 
-  @Option(help: "Gallery: seconds of a turn.")
+  @Option(help: "Gallery: seconds per turn.")
   var seconds = 10.0
 
   @Option(help: "Gallery: turns of each contestant.")
   var turns = 3
 
-  @Option(help: "Gallery: thumbor's binary, in an environment of its own.")
+  @Option(help: "Gallery: thumbor's binary, in its virtual environment.")
   var thumbor: String?
 
   func run() throws {

@@ -1,15 +1,15 @@
 import ArgumentParser
 import Foundation
 
-/// A photograph at a size: what every contestant is asked for.
+/// A photograph at a size: one task for all contestants.
 struct BenchPicture {
   let photograph: Photograph
   let target: Target
 
-  /// JPEG where it can be, else PNG: alpha is not to be lost.
+  /// JPEG if possible; PNG for pictures with alpha.
   var format: String { photograph.hasAlpha ? "png" : "jpeg" }
 
-  /// What the picture's size is before it is cropped, turned the way it is stored.
+  /// The size before cropping, in stored orientation.
   var uncropped: Dimensions {
     let (stored, box) = (photograph.storedSize, photograph.isTurned ? target.size.turned : target.size)
     let across = Double(box.width) / Double(stored.width)
@@ -19,7 +19,7 @@ struct BenchPicture {
     return Dimensions(width: side(stored.width), height: side(stored.height))
   }
 
-  /// The least of libjpeg's scales, in eighths, that needs no enlarging.
+  /// The smallest of libjpeg's scales, in eighths, that needs no enlarging.
   var smallestCoveringScale: Int {
     func covers(_ eighths: Int) -> Bool {
       (photograph.storedSize.width * eighths + 7) / 8 >= uncropped.width

@@ -1,18 +1,18 @@
 import CPhotodBench
 import Foundation
 
-/// What no render can be quicker than that asks the same codecs for a whole decode and an encode: see CPhotodBench.h.
+/// The lower limit for a render: a complete decode and an encode with the same codecs; see CPhotodBench.h.
 ///
-/// A centre crop is decoded whole here; a render that leaves out what it does not show can come out below.
+/// A centre crop is decoded completely here, so a render that skips the invisible part can be faster.
 final class CodecFloor {
   static let quality = 82
-  /// What photod's PNGs are made with.
+  /// The compression level of photod's PNGs.
   private static let compressionLevel: Int32 = 3
 
   private let handle: OpaquePointer
   private let file: UnsafeMutableRawBufferPointer
 
-  /// `nil` where there is none: where the way named is not one for this picture.
+  /// `nil` if the chosen path does not apply to this picture.
   init?(_ benchPicture: BenchPicture, _ plan: PhotodCommand.Plan, eighths: Int, isPlanar: Bool) throws {
     guard let data = FileManager.default.contents(atPath: benchPicture.photograph.path) else {
       throw BenchError(description: "\(benchPicture.photograph.path) can't be read")
@@ -42,7 +42,7 @@ final class CodecFloor {
       try ProcessUsage.cpuSeconds {
         for _ in 0..<pictures {
           guard photod_codec_floor_decode(self.handle), photod_codec_floor_encode(self.handle) > 0 else {
-            throw BenchError(description: "the codecs fail on what they took before")
+            throw BenchError(description: "the codecs fail on a file that they accepted before")
           }
         }
       }

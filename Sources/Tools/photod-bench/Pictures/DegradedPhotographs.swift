@@ -1,9 +1,9 @@
 import PhotoFixtures
 
-/// Photographs whose embedded pictures cost differently: sent as they are, trimmed, turned, both, and a preview that is
+/// Photographs whose embedded pictures differ in cost: sent unchanged, trimmed, turned, both, and a preview that is
 /// scaled down.
 enum DegradedPhotographs {
-  static var made: [(name: String, bytes: [UInt8])] {
+  static var all: [(name: String, bytes: [UInt8])] {
     let square = Scene(seed: 3, grain: 8).pixels(width: 1600, height: 1200)
     let wide = square.cropped(x: 0, y: 0, width: 1600, height: 1067)
     func photograph(_ pixels: Pixels, orientation: Int) -> [UInt8] {

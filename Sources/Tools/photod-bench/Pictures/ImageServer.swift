@@ -1,15 +1,15 @@
 import Foundation
 
-/// A warm process that makes pictures for whoever asks by HTTP.
+/// A warm process that makes pictures on HTTP requests.
 protocol ImageServer: AnyObject {
   var identifier: Int32 { get }
-  /// How many it makes at a time.
+  /// The number of pictures that it makes at a time.
   var width: Int { get }
   func url(of benchPicture: BenchPicture) throws -> String
 }
 
 extension ImageServer {
-  /// Asks for pictures, each made anew from its original.
+  /// Requests pictures; each is made from its original.
   func make(_ benchPictures: [BenchPicture], atOnce: Int = 1) throws {
     let lines = try benchPictures.map { "url = \"\(try url(of: $0))\"\noutput = /dev/null\n" }
     let parallel = atOnce > 1 ? ["--no-progress-meter", "--parallel", "--parallel-max", "\(atOnce)"] : []
@@ -20,7 +20,7 @@ extension ImageServer {
     }
   }
 
-  /// What pictures cost the server alone, whoever asks.
+  /// The cost of pictures for the server, without the client's.
   func contestant(_ benchPicture: BenchPicture) -> Contestant {
     Contestant { pictures in
       let before = try ProcessUsage.cpuSeconds(of: self.identifier)
@@ -30,7 +30,7 @@ extension ImageServer {
   }
 }
 
-/// photod over a folder of photographs.
+/// photod serving a folder of photographs.
 final class PhotodServer: ImageServer {
   let width = 4
   private let daemon: DaemonUnderTest
@@ -39,8 +39,8 @@ final class PhotodServer: ImageServer {
   var identifier: Int32 { daemon.identifier }
 
   /// - Parameters:
-  ///   - workFolder: where a data folder is made, unless one is named.
-  ///   - data: what another daemon has left.
+  ///   - workFolder: the folder for a new data folder, unless `data` names one.
+  ///   - data: the data folder of an earlier daemon.
   init(binary: String, photographs folder: String, workFolder: String, data: String? = nil) throws {
     let data = data ?? workFolder + "/" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
@@ -50,7 +50,7 @@ final class PhotodServer: ImageServer {
     identifiers = try daemon.identifiersByPath()
   }
 
-  /// Until what it does on its own account after a scan is done.
+  /// Waits until the background work after a scan is done.
   func waitUntilIdle() throws { try daemon.waitUntilIdle() }
 
   func url(of benchPicture: BenchPicture) throws -> String { try url(of: benchPicture, quality: CodecFloor.quality) }

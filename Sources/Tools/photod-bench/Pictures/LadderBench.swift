@@ -1,11 +1,11 @@
-// What frames lose when they are made of a rung of the derivative ladder, and what they cost then.
+// The loss of frames that are made from a rung of the derivative ladder, and their cost.
 //
-// Quality: PSNR against a full decode and Lanczos3 (as `quality` has it), of the frame that is made of the rung less that of
-// the frame that is made of the original, both as JPEGs of quality 82. The rungs here are made of a rendered PNG by libjpeg
-// directly, so that any quality and sampling can be tried; the frames by photod's renderer.
+// Quality: PSNR against a full decode with Lanczos3 (as in `quality`), of the frame from the rung minus that of the
+// frame from the original, both as JPEGs of quality 82. libjpeg encodes the rungs directly from a rendered PNG, so that
+// any quality and sampling can be tried; photod's renderer makes the frames.
 //
-// CPU: of this thread; the frame from the rung's bytes in memory to a JPEG in memory, header and plan and all; the rung as
-// one more output of the decode that a frame of 400 px needs, which is what it adds to that.
+// CPU of this thread: the frame from the rung's bytes in memory to a JPEG in memory, including header and plan; the
+// rung as an additional output of the decode for a frame of 400 px.
 
 import ArgumentParser
 import Foundation
@@ -17,20 +17,20 @@ import PhotoModel
 
 struct LadderBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ladder", abstract: "Frames from derivatives: what they lose, and what they cost.")
+    commandName: "ladder", abstract: "Loss and cost of frames from derivatives.")
 
   @OptionGroup var options: PictureOptions
 
-  @Option(help: "Rungs, by their shorter sides, with commas.")
+  @Option(help: "Shorter sides of the rungs, separated by commas.")
   var sides = DerivativeLadder.standard.rungs.map { "\($0.side)" }.joined(separator: ",")
 
-  @Option(help: "JPEG qualities of rungs, with commas.")
+  @Option(help: "JPEG qualities of the rungs, separated by commas.")
   var qualities = "\(DerivativeLadder.standard.quality)"
 
-  @Option(help: "Luma samples for one of chroma, each way, of rungs: 2 for 4:2:0, 1 for 4:4:4, with commas.")
+  @Option(help: "Chroma sampling of the rungs: 2 for 4:2:0, 1 for 4:4:4, separated by commas.")
   var samplings = "\(JPEGEncoder.chromaStep(quality: DerivativeLadder.standard.quality))"
 
-  @Option(help: "A size of frames, as 400x400:aspectFit; may be given several times.")
+  @Option(help: "A size of frames, as 400x400:aspectFit. Repeatable.")
   var sizes: [Target] = [
     Target(100, 100, "aspectFit"), Target(200, 200, "aspectFill"), Target(256, 256, "aspectFit"),
     Target(400, 400, "aspectFit"),
@@ -39,10 +39,10 @@ struct LadderBench: ParsableCommand {
   @Option(help: "JPEG quality of frames.")
   var frameQuality = CodecFloor.quality
 
-  @Option(help: "How often each cost is measured.")
+  @Option(help: "Measurements of each cost.")
   var rounds = 15
 
-  @Flag(help: "A row for each photograph too.")
+  @Flag(help: "Also print a row for each photograph.")
   var each = false
 
   func run() throws {
@@ -60,7 +60,7 @@ struct LadderBench: ParsableCommand {
           "frame, CPU us", "frame, worst",
         ], labels: 3)
       var stores: [String: [RungKind: [UInt8]]] = [:]
-      for photograph in opaque { stores[photograph.path] = try Self.made(rungs, of: photograph) }
+      for photograph in opaque { stores[photograph.path] = try Self.encoded(rungs, of: photograph) }
       for target in sizes {
         let references = try opaque.map { try LadderReference($0, target, workspace, quality: frameQuality) }
         for rung in rungs {
@@ -102,7 +102,7 @@ struct LadderBench: ParsableCommand {
     var description: String { "\(side) px q\(quality) 4:\(sampling == 2 ? "2:0" : "4:4")" }
   }
 
-  /// What a frame is compared with.
+  /// The reference of a comparison.
   private struct LadderReference {
     let photograph: Photograph
     let request: ImageRequest
@@ -129,7 +129,7 @@ struct LadderBench: ParsableCommand {
     let ratio, direct, loss, rungBytes, microseconds: Double
   }
 
-  /// `nil` where the rung has fewer pixels than the frame.
+  /// `nil` if the rung has fewer pixels than the frame.
   private func result(_ reference: LadderReference, _ rung: RungKind, _ bytes: [UInt8]) throws -> Result? {
     let rules = SizeRules(reference.request, upright: reference.upright)
     let ratio = rules.reduction / DerivativeLadder.Rung(side: rung.side).reduction(of: reference.upright)
@@ -146,18 +146,18 @@ struct LadderBench: ParsableCommand {
       microseconds: samples.median ?? 0)
   }
 
-  /// A frame from a rung's bytes: all that is to be done for it.
+  /// Makes a frame from a rung's bytes, with all steps.
   private static func frame(_ rung: [UInt8], of upright: PixelSize, _ request: ImageRequest) throws -> [UInt8] {
     let source = MemoryByteSource(rung)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
-    let plan = RenderPlanner().derivativePlan(header, of: upright, request)
+    let plan = RenderPlanner().derivativePlan(header, SizedRequest(request, upright: upright))
     guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
-      throw BenchError(description: "a source in memory that waits")
+      throw BenchError(description: "a source in memory that has to wait")
     }
     return image.bytes
   }
 
-  private static func made(_ kinds: [RungKind], of photograph: Photograph) throws -> [RungKind: [UInt8]] {
+  private static func encoded(_ kinds: [RungKind], of photograph: Photograph) throws -> [RungKind: [UInt8]] {
     var rungs: [RungKind: [UInt8]] = [:]
     for side in Set(kinds.map(\.side)) {
       let rung = DerivativeLadder.Rung(side: side)
@@ -184,7 +184,7 @@ struct LadderBench: ParsableCommand {
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     let plan = RenderPlanner().plan(header, request)
     guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
-      throw BenchError(description: "\(path) waits")
+      throw BenchError(description: "\(path) has to wait")
     }
     return (image, header)
   }
@@ -222,11 +222,11 @@ struct LadderBench: ParsableCommand {
     }
   }
 
-  /// Renders all by one decode; its scale.
+  /// Renders all with one decode. Returns its scale.
   private static func shared(_ path: String, _ requests: [ImageRequest]) throws -> Int {
     let source = try LibraryFolder.file(at: path)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
-    let plan = RenderPlanner().sharedPlan(header, requests)
+    let plan = RenderPlanner().sharedPlan(header, requests.map(header.sized))
     guard plan.members.count == requests.count else { throw BenchError(description: "\(path) is not shared") }
     try SharedBench.render(plan, source)
     return plan.eighths

@@ -1,10 +1,10 @@
-// What a render adds to what is resident, and whether it goes away again.
+// The resident memory that a render adds, and whether it is returned.
 //
-// Growth: a fresh server for each measurement, warmed by one small picture; then its peak is reset (5 to
-// /proc/PID/clear_refs), one picture is made, and what the peak (VmHWM) has over what was resident before (VmRSS) is the
-// growth. A process that makes one picture has no before: its whole peak is given.
+// Growth: a new server for each measurement renders one small picture. Then its peak is reset (5 to
+// /proc/PID/clear_refs), it renders one picture, and the growth is the peak (VmHWM) minus the resident memory before
+// (VmRSS). For a process that makes only one picture, the whole peak is given.
 //
-// Mixed renders: the same server makes picture after picture, of all photographs, at random sizes.
+// Mixed renders: one server makes many pictures of all photographs at random sizes.
 
 import ArgumentParser
 import Foundation
@@ -22,10 +22,10 @@ struct MemoryBench: ParsableCommand {
     MemoryCase(argument: $0)
   }
 
-  @Option(help: "Fresh starts for each growth.")
+  @Option(help: "Restarts for each growth.")
   var rounds = 5
 
-  @Option(help: "How many mixed renders.")
+  @Option(help: "Number of mixed renders.")
   var renders = 1000
 
   func run() throws {

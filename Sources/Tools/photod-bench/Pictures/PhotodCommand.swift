@@ -4,9 +4,9 @@ import Foundation
   import Glibc
 #endif
 
-/// `photod render`, from the command line.
+/// The command `photod render`.
 struct PhotodCommand {
-  /// What it says with `--explain`, of which this is the part that a benchmark wants.
+  /// The part of the output of `--explain` that benchmarks use.
   struct Plan: Decodable {
     let format: String
     let storedSize: Dimensions
@@ -28,7 +28,7 @@ struct PhotodCommand {
   }
 
   let binary: String
-  /// Where pictures go that nobody looks at.
+  /// The folder for pictures that are not used.
   let folder: String
 
   func render(_ path: String, _ target: Target, to output: String) throws {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// An original, and what photod says of it.
+/// An original, and photod's description of it.
 struct Photograph {
   let path: String
   let storedSize: Dimensions
   let isJPEG: Bool
   let isProgressive: Bool
   let hasAlpha: Bool
-  /// Stored on its side.
+  /// Whether it is stored turned by a quarter.
   let isTurned: Bool
 
   var name: String { (path as NSString).lastPathComponent }
 
-  /// What its cost depends on most.
+  /// The property that determines its cost most.
   var kind: String { !isJPEG ? "PNG" : isProgressive ? "progressive JPEG" : "baseline JPEG" }
 
   init(path: String, photod: PhotodCommand) throws {

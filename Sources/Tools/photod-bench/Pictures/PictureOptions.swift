@@ -5,33 +5,33 @@ import Foundation
   import Glibc
 #endif
 
-/// What the benchmarks of pictures have in common: which photographs, and who is asked.
+/// The common options of the benchmarks of pictures: photographs and contestants.
 struct PictureOptions: ParsableArguments {
   @Option(help: .hidden)
   var photod: String
 
-  @Option(help: "A folder of JPEGs and PNGs; else a set of all kinds is made, once.")
+  @Option(help: "A folder of JPEGs and PNGs. Default: a generated set, kept between runs.")
   var photos: String?
 
-  @Option(help: "Only photographs whose name has this in it; may be given several times.")
+  @Option(help: "Only photographs whose names contain this. Repeatable.")
   var only: [String] = []
 
-  @Option(help: "A Python that has pyvips: adds libvips as a warm server, where CPU and memory are measured.")
+  @Option(help: "A Python with pyvips: adds libvips as a warm server to measurements of CPU and memory.")
   var vipsPython: String?
 
-  /// Where the made set is kept between runs, below the checkout.
+  /// The folder of the generated set between runs, below the checkout.
   private static let madeFolder = ".build/bench-photographs"
 
-  /// The folder that is named, or one with the made set.
+  /// The named folder, or one with the generated set.
   static func folder(_ named: String?) throws -> String {
     if let named { return named }
     try SyntheticPhotographs.write(to: madeFolder)
     return madeFolder
   }
 
-  /// Does `work` with a folder of its own, which is removed.
+  /// Runs `work` with a temporary folder, which is removed afterwards.
   func withWorkFolder(_ work: (BenchWorkspace) throws -> Void) throws {
-    // libvips has opinions of odd EXIF.
+    // Silences libvips's warnings about unusual EXIF.
     setenv("VIPS_WARNING", "1", 1)
     let photographs = try Self.folder(photos)
     try TemporaryFolder.with { folder in
@@ -40,12 +40,12 @@ struct PictureOptions: ParsableArguments {
   }
 }
 
-/// The photographs of one run, and where its files go.
+/// The photographs of one run, and its folder for files.
 struct BenchWorkspace {
   let folder: String
   let photographsFolder: String
   let photod: PhotodCommand
-  /// In the order of their names.
+  /// Sorted by name.
   let photographs: [Photograph]
   private let vipsPython: String?
 
@@ -69,23 +69,23 @@ struct BenchWorkspace {
       ?? photographs[0]
   }
 
-  /// - Parameter data: the folder that another daemon has left; else one is made.
+  /// - Parameter data: the data folder of another daemon; `nil` creates one.
   func photodServer(data: String? = nil) throws -> PhotodServer {
     try PhotodServer(binary: photod.binary, photographs: photographsFolder, workFolder: folder, data: data)
   }
 
-  /// `nil` where no Python was named.
+  /// `nil` if no Python was named.
   func vipsServer() throws -> VipsServer? {
     try vipsPython.map { try VipsServer(python: $0, photographs: photographs) }
   }
 
-  /// The first lines of a benchmark that has libvips as a server.
+  /// Prints the first lines of a benchmark with libvips as a server.
   func printTitle(_ title: String, vips: VipsServer?) throws {
     try printTitle(title, extra: vips.map { ", warm libvips \($0.version) over HTTP" })
     if vips == nil { print("No warm libvips: --vips-python names a Python that has pyvips.\n") }
   }
 
-  /// The first lines of every benchmark: what is measured, and on which machine.
+  /// Prints the first lines of a benchmark: what is measured, and on which machine.
   func printTitle(_ title: String, extra: String? = nil) throws {
     print("\(title)\n\n\(try Machine.line())\(extra ?? "")\n")
   }

@@ -1,10 +1,11 @@
-// How near a picture comes to the best that can be had of its original: a full decode and one Lanczos3 reduction, both by
-// libvips, which shares nothing with photod's own decoding and resampling. PSNR in dB, as JPEG of quality 82 and as PNG,
-// where no encoder hides the kernel. The gate is on the JPEG; on a PNG, where vipsthumbnail decodes all, libvips is often
-// compared with itself, and a dash stands for no difference at all.
+// The difference of a picture from the best possible one: a complete decode and one Lanczos3 reduction, both by
+// libvips, which shares nothing with photod's decoding and resampling. PSNR in dB, as JPEG of quality 82 and as PNG,
+// where no encoder hides the kernel. The gate applies to the JPEG. For a PNG vipsthumbnail decodes everything, so
+// libvips is often compared with itself, and a dash means no difference.
 //
-// It also says which is the cheapest DCT scale that passes the gate, again by libvips: a decode at that scale, reduced by
-// Lanczos3, made a JPEG. (Where a side can't be divided by the scale, libvips is off by a part of a pixel at the far end.)
+// It also determines the cheapest DCT scale that passes the gate, again with libvips: a decode at that scale, reduced
+// by Lanczos3, encoded as a JPEG. (If a side can't be divided by the scale, libvips is off by a fraction of a pixel at
+// the far end.)
 
 import ArgumentParser
 import Foundation
@@ -12,16 +13,16 @@ import PhotoFixtures
 
 struct QualityBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "quality", abstract: "PSNR against a full decode and Lanczos3, beside vipsthumbnail.")
+    commandName: "quality", abstract: "PSNR against a full decode and Lanczos3, compared with vipsthumbnail.")
 
   @OptionGroup var options: PictureOptions
 
-  @Option(help: "A size, as 400x400:aspectFit; may be given several times.")
+  @Option(help: "A size, as 400x400:aspectFit. Repeatable.")
   var sizes: [Target] = [
     Target(200, 200, "aspectFill"), Target(400, 400, "aspectFit"), Target(1600, 1600, "aspectFit"),
   ]
 
-  /// How much less than vipsthumbnail a picture may have, in dB.
+  /// The allowed difference to vipsthumbnail, in dB.
   private static let allowance = 0.3
 
   func run() throws {
@@ -47,24 +48,24 @@ struct QualityBench: ParsableCommand {
     }
   }
 
-  /// Whether it passes; `nil` of what is no JPEG.
+  /// Whether it passes; `nil` unless it is a JPEG.
   private func row(_ benchPicture: BenchPicture, _ workspace: BenchWorkspace, _ table: Table) throws -> Bool? {
     let plan = try workspace.photod.plan(benchPicture)
     let reference = ReferencePicture(benchPicture: benchPicture, plan: plan, folder: workspace.folder)
-    let truth = try reference.picture(eighths: 8)
+    let ideal = try reference.picture(eighths: 8)
     func measured(_ format: String) throws -> (photod: Double, vips: Double) {
       let (ours, theirs) = (workspace.folder + "/ours." + format, workspace.folder + "/theirs." + format)
       try workspace.photod.render(benchPicture.photograph.path, benchPicture.target, to: ours)
       try Vipsthumbnail.command(benchPicture, to: theirs).run()
-      return (try Self.psnr(ours, truth), try Self.psnr(theirs, truth))
+      return (try Self.psnr(ours, ideal), try Self.psnr(theirs, ideal))
     }
     let png = try measured("png")
-    // A JPEG of a picture with alpha is a matter of taste, of what lies behind it.
+    // A JPEG of a picture with alpha depends on the choice of background.
     let jpeg = benchPicture.format == "jpeg" ? try measured("jpeg") : nil
     var cheapest = "–"
     if benchPicture.photograph.isJPEG, let jpeg {
       for eighths in [1, 2, 4, 8] where eighths >= benchPicture.smallestCoveringScale && cheapest == "–" {
-        let value = try Self.psnr(reference.jpeg(eighths: eighths), truth)
+        let value = try Self.psnr(reference.jpeg(eighths: eighths), ideal)
         if value >= jpeg.vips - Self.allowance { cheapest = "\(eighths)/8" }
       }
     }
@@ -77,8 +78,8 @@ struct QualityBench: ParsableCommand {
     return passes
   }
 
-  private static func psnr(_ path: String, _ truth: Pixels) throws -> Double {
-    guard let value = try ReferencePicture.read(path).psnr(against: truth) else {
+  private static func psnr(_ path: String, _ ideal: Pixels) throws -> Double {
+    guard let value = try ReferencePicture.read(path).psnr(against: ideal) else {
       throw BenchError(description: "\(path) has another size than the reference")
     }
     return value

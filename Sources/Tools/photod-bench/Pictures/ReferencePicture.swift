@@ -1,24 +1,24 @@
 import Foundation
 import PhotoFixtures
 
-/// A picture as libvips makes it when time is no matter, through its command line.
+/// A reference picture, made by libvips' command line regardless of time.
 struct ReferencePicture {
   let benchPicture: BenchPicture
-  /// For the size of the output; nothing else of it is used.
+  /// Only its output size is used.
   let plan: PhotodCommand.Plan
   let folder: String
 
-  /// From a decode at a DCT scale, 8 being all of it.
+  /// The picture from a decode at a DCT scale in eighths; 8 is the full size.
   func picture(eighths: Int) throws -> Pixels { try Self.read(file(eighths: eighths)) }
 
-  /// The file of the same, as a JPEG.
+  /// The same picture as a JPEG file.
   func jpeg(eighths: Int) throws -> String {
     let file = try file(eighths: eighths)
     try vips("jpegsave", file, folder + "/reference.jpeg", "--Q", "\(CodecFloor.quality)")
     return folder + "/reference.jpeg"
   }
 
-  /// The pixels of a file, over middle gray where they can be seen through.
+  /// The pixels of a file, over middle gray where they are transparent.
   static func read(_ path: String) throws -> Pixels {
     guard let data = FileManager.default.contents(atPath: path), let picture = Pixels.decoded([UInt8](data)) else {
       throw BenchError(description: "\(path) can't be decoded")
@@ -43,14 +43,14 @@ struct ReferencePicture {
       try vips("premultiply", upright, source)
     }
     let reduced = folder + "/reduced.v"
-    // gap 0: Lanczos3 all the way, and no box filter before it.
+    // gap 0: only Lanczos3, without a box filter before it.
     try vips(
       "resize", source, reduced, "\(Double(full.width) / Double(width))", "--vscale",
       "\(Double(full.height) / Double(height))", "--kernel", "lanczos3", "--gap", "0")
     var finished = reduced
     if benchPicture.photograph.hasAlpha {
       try vips("unpremultiply", reduced, folder + "/unpremultiplied.v")
-      // A cast alone cuts off what is behind the point.
+      // A cast truncates, so the values are rounded first.
       try vips("round", folder + "/unpremultiplied.v", folder + "/rounded.v", "rint")
       try vips("cast", folder + "/rounded.v", folder + "/cast.v", "uchar")
       finished = folder + "/cast.v"
@@ -69,7 +69,7 @@ struct ReferencePicture {
   private func side(_ name: String, of path: String) throws -> Int {
     let text = try Command(["vipsheader", "-f", name, path]).text()
     guard let side = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-      throw BenchError(description: "vipsheader says no \(name)")
+      throw BenchError(description: "vipsheader does not print \(name)")
     }
     return side
   }

@@ -1,24 +1,24 @@
-// Cold renders, each from its original: what a picture costs the first time that it is asked for, in CPU time, beside the
-// limit of the codecs and beside libvips.
+// Cold renders from the original: the CPU time of a picture at its first request, compared with the limit of the codecs
+// and with libvips.
 //
-// All contestants take turns at one picture before the next picture comes, so that what the machine does to one it does to
-// all. The limit is taken at the DCT scale that photod's plan chose, once the way that photod goes (in planes of YCbCr where
-// it stays in them) and once by RGB, and at the smallest scale that covers the output, whatever that looks like.
+// All contestants take turns at one picture before the next picture comes, so that disturbances of the machine affect
+// all. The limit is taken at the DCT scale of photod's plan, once on photod's path (in planes of YCbCr if it stays in
+// them) and once through RGB, and at the smallest scale that covers the output, regardless of quality.
 
 import ArgumentParser
 
 struct RenderBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "render", abstract: "CPU of a cold render beside the limit of the codecs and libvips.")
+    commandName: "render", abstract: "CPU of a cold render compared with the limit of the codecs and libvips.")
 
   @OptionGroup var options: PictureOptions
 
-  @Option(help: "A size, as 400x400:aspectFit; may be given several times.")
+  @Option(help: "A size, as 400x400:aspectFit. Repeatable.")
   var sizes: [Target] = [
     Target(200, 200, "aspectFill"), Target(400, 400, "aspectFit"), Target(1600, 1600, "aspectFit"),
   ]
 
-  @Option(help: "How often each contestant has its turn at each picture.")
+  @Option(help: "Turns of each contestant for each picture.")
   var rounds = 5
 
   func run() throws {
@@ -53,7 +53,7 @@ struct RenderBench: ParsableCommand {
     let plan = try workspace.photod.plan(benchPicture)
     let isJPEG = benchPicture.photograph.isJPEG
     var contestants = [photod.contestant(benchPicture)]
-    // Which of the contestants is which; what isn't there has no entry.
+    // The index of each contestant; absent ones have no entry.
     func enter(_ contestant: Contestant?) -> Int? {
       guard let contestant else { return nil }
       contestants.append(contestant)

@@ -1,4 +1,5 @@
-// Several pictures of one original: each by a decode of its own, and those together whose plan says so. CPU of this thread.
+// Several pictures of one original: each with its own decode, and with one decode for those that share a plan. CPU of
+// this thread.
 
 import ArgumentParser
 import Foundation
@@ -9,11 +10,11 @@ import PhotoModel
 
 struct SharedBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "shared", abstract: "CPU of several sizes by one decode, beside each by its own.")
+    commandName: "shared", abstract: "CPU of several sizes from one decode, compared with one decode for each.")
 
   @OptionGroup var options: PictureOptions
 
-  @Option(help: "How often each way has its turn at each set of sizes.")
+  @Option(help: "Turns of each way for each set of sizes.")
   var rounds = 5
 
   private static let sets: [[Target]] = [
@@ -56,14 +57,14 @@ struct SharedBench: ParsableCommand {
     }
   }
 
-  /// Renders all, those by one decode that their plan puts together; the scales that they were decoded at.
+  /// Renders all, with one decode for those that share a plan. Returns the decode scales.
   private static func render(_ path: String, _ requests: [ImageRequest]) throws -> String {
     var left = requests
     var scales: [String] = []
     while !left.isEmpty {
       let source = try LibraryFolder.file(at: path)
       let header = try ImageHeader.read(from: source, limits: CodecLimits())
-      let plan = RenderPlanner().sharedPlan(header, left)
+      let plan = RenderPlanner().sharedPlan(header, left.map(header.sized))
       try render(plan, source)
       scales.append("\(plan.eighths)/8" + (plan.members.count > 1 ? " of \(plan.members.count)" : ""))
       left = left.enumerated().filter { i, _ in !plan.members.contains { $0.request == i } }.map(\.element)
@@ -77,6 +78,6 @@ struct SharedBench: ParsableCommand {
     var failure: CodecError?
     let isFinished = renderer.resume { if case .failure(let error) = $1 { failure = error } }
     if let failure { throw failure }
-    if !isFinished { throw BenchError(description: "a file that waits") }
+    if !isFinished { throw BenchError(description: "a file that has to wait") }
   }
 }

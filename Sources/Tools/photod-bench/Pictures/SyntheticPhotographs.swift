@@ -1,9 +1,9 @@
 import Foundation
 import PhotoFixtures
 
-/// A set of photographs of all kinds that cost differently, made from nothing: as many bytes a pixel as a camera's.
+/// Generated photographs of all kinds that differ in cost, with as many bytes per pixel as a camera's.
 enum SyntheticPhotographs {
-  /// Writes the set below a folder, unless it is there already.
+  /// Writes the set into a folder, unless it exists.
   static func write(to folder: String) throws {
     let mark = folder + "/complete"
     if FileManager.default.fileExists(atPath: mark) { return }
@@ -12,7 +12,8 @@ enum SyntheticPhotographs {
     func save(_ name: String, _ bytes: [UInt8]) throws {
       try Data(bytes).write(to: URL(filePath: folder + "/" + name), options: .atomic)
     }
-    // One landscape is enough; larger ones are it and its mirror image, not it enlarged, which would be quick to decode.
+    // One landscape is enough. Larger ones consist of it and its mirror images; enlarging it would make them faster to
+    // decode.
     let scene = Scene(seed: 5, grain: 26).pixels(width: 4000, height: 3000)
     func part(_ width: Int, _ height: Int) -> Pixels {
       func mirrored(_ i: Int, _ side: Int) -> Int { i / side % 2 == 0 ? i % side : side - 1 - i % side }
@@ -47,7 +48,7 @@ enum SyntheticPhotographs {
     try Data().write(to: URL(filePath: mark))
   }
 
-  /// Fades out to the left and to the right.
+  /// Makes the left and right edges transparent.
   private static func withAlpha(_ pixels: Pixels) -> Pixels {
     var out = Pixels(width: pixels.width, height: pixels.height, channels: 4)
     for y in 0..<pixels.height {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// thumbor as its documentation runs it on one machine: a process a core, originals from files, nothing kept.
+/// thumbor, set up for one machine as its documentation says: a process for each core, originals from files, no stored
+/// results.
 final class ThumborServer: ImageServer {
   let width = 1
   private let peer: PeerServer
@@ -9,8 +10,8 @@ final class ThumborServer: ImageServer {
   var identifier: Int32 { peer.identifier }
 
   /// - Parameters:
-  ///   - binary: `bin/thumbor` of the environment that it is installed in.
-  ///   - processes: how many; the first is their parent.
+  ///   - binary: `bin/thumbor` in the virtual environment.
+  ///   - processes: the number of processes; the first is the parent of the others.
   init(binary: String, photographsFolder: String, workFolder: String, processes: Int) throws {
     let configuration = """
       LOADER = 'thumbor.loaders.file_loader'
@@ -35,7 +36,7 @@ final class ThumborServer: ImageServer {
 
   func url(of benchPicture: BenchPicture) throws -> String {
     let target = benchPicture.target
-    // Without a size it is the full one; fit-in never enlarges, and a crop that must enlarge does.
+    // Without a size thumbor returns the full size. fit-in never enlarges; a crop does if it must.
     let size = target.size.width >= Gallery.fullTarget.size.width ? "" : target.size.description + "/"
     let fit = target.mode == "aspectFit" && !size.isEmpty ? "fit-in/" : ""
     return "\(url)/unsafe/\(fit)\(size)\(benchPicture.photograph.name)"

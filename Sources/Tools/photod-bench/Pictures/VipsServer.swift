@@ -1,6 +1,6 @@
 import Foundation
 
-/// Warm libvips behind HTTP, one picture at a time in one thread: what an image proxy does for each request.
+/// Warm libvips behind HTTP, one picture at a time in one thread, as in an image proxy.
 final class VipsServer: ImageServer {
   let width = 1
   let version: String
@@ -10,7 +10,7 @@ final class VipsServer: ImageServer {
 
   var identifier: Int32 { process.identifier }
 
-  /// From the checkout, where `scripts/bench` runs.
+  /// The path in the checkout, where `scripts/bench` runs.
   private static let program = "scripts/bench.d/vips-server.py"
 
   /// - Parameter python: an interpreter with pyvips.
@@ -27,14 +27,14 @@ final class VipsServer: ImageServer {
 
   func url(of benchPicture: BenchPicture) throws -> String {
     guard let index = indexes[benchPicture.photograph.name] else {
-      throw BenchError(description: "\(benchPicture.photograph.name) was not announced")
+      throw BenchError(description: "\(benchPicture.photograph.name) is unknown to the server")
     }
     let target = benchPicture.target
     return "\(url)/\(index)/\(target.size.width)/\(target.size.height)/\(target.mode)/\(benchPicture.format)"
   }
 }
 
-/// `vipsthumbnail` as it is installed: a process a picture, with as many threads as it likes.
+/// The installed `vipsthumbnail`: a process for each picture, with its default number of threads.
 enum Vipsthumbnail {
   static func command(_ benchPicture: BenchPicture, to output: String) -> Command {
     let target = benchPicture.target

@@ -1,12 +1,12 @@
-// What it costs to know a library: the first scan and the second, beside two programs that read the same fields of the same
-// files and keep nothing. Each is one process for all files; CPU is the kernel's account of it when it has ended, with all
-// its threads, and the start of the program is part of it.
+// The cost of scanning a library: the first scan and the second, compared with two programs that read the same fields
+// of the same files and store nothing. Each contestant is one process for all files. CPU is the kernel's account of the
+// finished process with all threads, including its start.
 //
-// All take their turns round by round. Every first scan has a data folder of its own, and leaves it to the second.
+// All take turns round by round. Every first scan has its own data folder, which the second scan uses.
 
 import ArgumentParser
-import AssetLibrary
 import Foundation
+import LibraryCatalogue
 import PhotoModel
 
 #if canImport(Glibc)
@@ -15,30 +15,31 @@ import PhotoModel
 
 struct ScanBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "scan", abstract: "Files a second and CPU a file of a scan, beside exiv2 and exiftool; its memory.")
+    commandName: "scan",
+    abstract: "Files per second, CPU per file and memory of a scan, compared with exiv2 and exiftool.")
 
   @Option(help: "The daemon's binary.")
   var photod: String
 
-  @Option(help: "A folder of JPEGs and PNGs of which the library is made; scripts/bench has one of Debian's.")
+  @Option(help: "A folder of JPEGs and PNGs to copy into the library. scripts/bench names one with Debian's.")
   var photos: String
 
-  @Option(help: "How many files, each with content of its own.")
+  @Option(help: "Number of files, each with different content.")
   var files = 2000
 
-  @Option(help: "How often each has its turn.")
+  @Option(help: "Turns of each contestant.")
   var rounds = 5
 
-  @Option(help: "How often with nothing in the kernel's memory, which needs root; 0 leaves it out.")
+  @Option(help: "Rounds with an empty page cache, which need root; 0 for none.")
   var coldRounds = 3
 
-  @Option(parsing: .upToNextOption, help: "How many hard links make a library whose scan's memory is looked at.")
+  @Option(parsing: .upToNextOption, help: "Numbers of hard links in the libraries for the memory of a scan.")
   var links = [10_000, 100_000]
 
-  @Option(help: "Where libraries are kept between runs.")
+  @Option(help: "The folder that keeps libraries between runs.")
   var cache = ".build/bench-scan"
 
-  @Option(help: "More settings of the daemon, as KEY=VALUE; may be given several times.")
+  @Option(help: "Additional settings of the daemon, as KEY=VALUE. Repeatable.")
   var set: [String] = []
 
   func run() throws {
@@ -69,19 +70,19 @@ struct ScanBench: ParsableCommand {
     try addRows(run, rounds: coldRounds, in: table, "cold") { _ = Machine.dropCaches() }
   }
 
-  /// The part of a first scan that does not grow with the library.
+  /// Prints the part of a first scan that does not depend on the library's size.
   private func printStart(_ run: ScanRun) throws {
-    let costs = try (0..<max(rounds, 1)).map { _ in try run.scanOfNothing().cpuSeconds * 1000 }
+    let costs = try (0..<max(rounds, 1)).map { _ in try run.scanEmptyLibrary().cpuSeconds * 1000 }
     print(
-      "\nOf a first scan, the program's start and a new catalogue (a scan of an empty folder): \(costs.median.text(1)) ms CPU, "
-        + "\((costs.median / Double(files)).text(4)) a file\n")
+      "\nA first scan of an empty folder (start of the program, new catalogue): \(costs.median.text(1)) ms CPU, "
+        + "\((costs.median / Double(files)).text(4)) per file of this library\n")
   }
 
   private func addRows(
     _ run: ScanRun, rounds: Int, in table: Table, _ state: String, before: () -> Void
   ) throws {
     var turns: [ScanContestant: [Command.Usage]] = [:]
-    // The first round only warms.
+    // The first round warms caches and is not counted.
     for round in state == "warm" ? 0...rounds : 1...rounds {
       for contestant in ScanContestant.allCases {
         before()
@@ -101,11 +102,11 @@ struct ScanBench: ParsableCommand {
   }
 }
 
-/// The library of one run, and who reads it.
+/// The library and the contestants of one run.
 struct ScanRun {
   let photod: String
   let library: ScanLibrary
-  /// For what is left over of a run.
+  /// The folder for files of the run.
   let folder: String
   let settings: [String]
 
@@ -113,7 +114,7 @@ struct ScanRun {
     Command(ScanContestant.scan(photod, library, data: data, settings: settings))
   }
 
-  /// One contestant's turn; a round's first scan comes before its second.
+  /// Runs one contestant. A round's first scan must come before its second.
   func turn(_ contestant: ScanContestant, _ round: Int) throws -> Command.Usage {
     switch contestant {
     case .firstScan:
@@ -125,7 +126,7 @@ struct ScanRun {
     }
   }
 
-  func scanOfNothing() throws -> Command.Usage {
+  func scanEmptyLibrary() throws -> Command.Usage {
     let (empty, data) = (folder + "/empty", folder + "/empty-data")
     try? FileManager.default.removeItem(atPath: data)
     try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
@@ -141,7 +142,7 @@ struct ScanRun {
     return path
   }
 
-  /// That all have read the files: how many have a date, by each one's word.
+  /// Checks that all contestants read the files: the number of dates that each found.
   func agreement() throws -> String {
     _ = try turn(.firstScan, 0)
     let catalogue = try Catalogue(dataFolder: data)

@@ -4,7 +4,7 @@ import Foundation
   import Glibc
 #endif
 
-/// The system calls of a scan, as strace counts them: what was opened, and what was read of it.
+/// The system calls of a scan, counted by strace: opened files and reads.
 struct ScanCalls {
   private let run: ScanRun
 
@@ -34,13 +34,13 @@ struct ScanCalls {
     }
   }
 
-  /// Every call of a scan, as a line that begins with its name.
+  /// All calls of a scan, each a line that begins with its name.
   private func trace(_ data: String) throws -> [Substring] {
     let file = run.folder + "/calls"
     let scan = ScanContestant.scan(run.photod, run.library.folder, data: data, settings: run.settings)
     _ = try Command(["strace", "-f", "-qq", "-s", "0", "-o", file] + scan).usage(hiding: STDERR_FILENO)
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
-    // "PID name(…": each once, though one that another thread's interrupts has a second line for its end.
+    // "PID name(…". A call that another thread interrupts has a second line for its end, which is ignored.
     return text.split(separator: "\n").map { $0.drop(while: \.isNumber).drop { $0 == " " } }.filter {
       !$0.hasPrefix("<")
     }

@@ -4,7 +4,7 @@ import Foundation
   import Glibc
 #endif
 
-/// One of those who read the headers of a library's files: one process for all of them.
+/// A program that reads the headers of a library's files, as one process for all files.
 enum ScanContestant: CaseIterable {
   case firstScan, secondScan, exiv2, exiftool
 
@@ -17,26 +17,28 @@ enum ScanContestant: CaseIterable {
     }
   }
 
-  /// `photod scan` with a data folder. Nobody writes to these libraries, so no file has to be waited for.
+  /// `photod scan` with a data folder. These libraries do not change, so the scan need not wait for files that are
+  /// being written.
   static func scan(_ photod: String, _ library: String, data: String, settings: [String]) -> [String] {
     [photod, "scan", "--library", library, "--data", data, "--log-level", "error"]
       + (["scan.settleSeconds=0"] + settings).flatMap { ["--set", $0] }
   }
 
-  /// The fields that a catalogue needs, of each file. What exiv2 reads anyway, as the dimensions, it need not print.
+  /// exiv2 with the fields that a catalogue needs of each file. Fields that exiv2 reads anyway, such as the dimensions,
+  /// are not printed.
   static func exiv2(_ library: ScanLibrary) -> Command {
     let keys = [
       "Exif.Image.Make", "Exif.Image.Model", "Exif.Image.Orientation", dateKey, "Exif.Photo.OffsetTimeOriginal",
       "Exif.Photo.SubSecTimeOriginal", "Exif.GPSInfo.GPSLatitude", "Exif.GPSInfo.GPSLongitude",
       "Exif.GPSInfo.GPSAltitude", "Xmp.xmp.Rating",
     ]
-    // Its status tells whether all of them had such fields.
+    // Its exit status says whether all files had such fields.
     return Command(["exiv2", "-q"] + keys.flatMap { ["-K", $0] } + ["pr"] + library.files, mayFail: true)
   }
 
   static let dateKey = "Exif.Photo.DateTimeOriginal"
 
-  /// The same of exiftool, which takes the names from a file. The date comes first.
+  /// exiftool with the same fields, which reads the names from a file. The date comes first.
   static func exiftool(names: String) -> Command {
     let tags = [
       "DateTimeOriginal", "OffsetTimeOriginal", "SubSecTimeOriginal", "Make", "Model", "Orientation", "ImageSize",

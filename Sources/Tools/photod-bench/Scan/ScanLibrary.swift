@@ -5,21 +5,21 @@ import PhotoFixtures
   import Glibc
 #endif
 
-/// A library to be scanned: real photographs, each in many copies that differ in their dates or in a comment, so that no two
-/// files have the same bytes. Kept between runs.
+/// A library to scan: many copies of real photographs that differ in their dates or in a comment, so that no two files
+/// have the same bytes. Kept between runs.
 struct ScanLibrary {
   let folder: String
-  /// Absolute, in the order of their paths.
+  /// Absolute paths, in order.
   let files: [String]
   let bytes: Int
 
   private static let filesAFolder = 100
 
-  /// Makes a library, or finds the one that was made of the same photographs before.
+  /// Creates a library, or reuses the one that was made of the same photographs before.
   ///
   /// - Parameters:
-  ///   - photographs: a folder of JPEGs and PNGs, which may have folders in it.
-  ///   - cache: where libraries are kept.
+  ///   - photographs: a folder of JPEGs and PNGs, with subfolders.
+  ///   - cache: the folder of the libraries.
   init(of photographs: String, count: Int, in cache: String) throws {
     let place = URL(filePath: cache).standardizedFileURL.path + "/library-\(count)"
     let mark = place + "/complete"
@@ -37,7 +37,7 @@ struct ScanLibrary {
     }
   }
 
-  /// A library of so many hard links to the files of this one, a thousand a folder; its path.
+  /// Creates a library of `count` hard links to the files of this one, a thousand per folder. Returns its path.
   func links(_ count: Int) throws -> String {
     let folder = URL(filePath: self.folder).deletingLastPathComponent().path + "/links-\(count)"
     let mark = folder + "/complete"
@@ -77,7 +77,7 @@ struct ScanLibrary {
       let name = String(format: "%@/IMG_%05d.%@", part, number, ending)
       let bytes = [UInt8](try Data(contentsOf: URL(filePath: original)))
       try Data(ending == "png" ? png(bytes, number) : jpeg(bytes, number)).write(to: URL(filePath: name))
-      // Long quiet, as a library's files are.
+      // An old modification date, as most files of a library have.
       let date = Date(timeIntervalSince1970: 1.1e9 + Double(number) * 3600)
       try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: name)
     }
@@ -86,7 +86,7 @@ struct ScanLibrary {
   // MARK: - Contents of their own
 
   private static func jpeg(_ file: [UInt8], _ number: Int) -> [UInt8] {
-    // A comment (T.81 §B.2.4.5), behind the segments of applications: EXIF wants to be the first.
+    // A comment (T.81 §B.2.4.5) after the application segments, because EXIF should come first.
     var position = 2
     while position + 4 <= file.count, file[position] == 0xFF, (0xE0...0xEF).contains(file[position + 1]) {
       position += 2 + Int(file[position + 2]) << 8 + Int(file[position + 3])
@@ -101,12 +101,12 @@ struct ScanLibrary {
 
   private static func png(_ file: [UInt8], _ number: Int) -> [UInt8] {
     var file = PNGChunks.withRightChecksums(dated(file, number))
-    // Behind IHDR, whose length is fixed.
+    // After IHDR, whose length is fixed.
     file.insert(contentsOf: PNGChunks.chunk("tEXt", Array("Comment\0file \(number)".utf8)), at: 33)
     return file
   }
 
-  /// With every date of EXIF in it replaced by one of its own, in place: forty a day, a minute or two apart.
+  /// Replaces each EXIF date in place by a date for this number: forty a day, a minute or two apart.
   private static func dated(_ file: [UInt8], _ number: Int) -> [UInt8] {
     var file = file
     let (day, second) = (number / 40, 36_000 + number % 40 * 97)

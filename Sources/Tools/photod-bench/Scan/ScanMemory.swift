@@ -4,7 +4,7 @@ import Foundation
   import Glibc
 #endif
 
-/// What is resident while libraries of many files are scanned, which are hard links of a few.
+/// Resident memory during scans of libraries with many files, which are hard links to a few files.
 struct ScanMemory {
   private let run: ScanRun
 
@@ -15,7 +15,8 @@ struct ScanMemory {
   func printTable(_ counts: [Int]) throws {
     if counts.isEmpty { return }
     print(
-      "\nResident memory of scans of hard links, a thousand a folder, by VmHWM and looked at every ten milliseconds\n")
+      "\nResident memory during scans of hard links, a thousand per folder: VmHWM, and samples every ten milliseconds\n"
+    )
     let table = Table(
       ["scan", "files", "files/s", "CPU ms a file", "peak MiB", "median MiB", "catalogue MiB"], labels: 1)
     var peaks: [[Int]] = [[], []]

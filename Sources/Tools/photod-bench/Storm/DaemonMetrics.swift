@@ -1,11 +1,12 @@
-/// What a daemon says of itself at `/metrics` (Prometheus text), where it has that.
+/// The daemon's metrics from `/metrics` (Prometheus text), if available.
 struct DaemonMetrics {
-  /// By name; what has labels is added up.
+  /// By name; samples with different labels are added up.
   private let values: [String: Double]
 
-  /// `nil` where there are none.
+  /// `nil` if there are no metrics.
   init?(_ client: HTTPClient) {
-    guard let answer = try? client.ask(HTTPClient.request("/metrics"), keepBytes: 1 << 20), answer.status == 200 else {
+    guard let answer = try? client.perform(HTTPClient.request("/metrics"), keepBytes: 1 << 20), answer.status == 200
+    else {
       return nil
     }
     var values: [String: Double] = [:]
@@ -19,13 +20,13 @@ struct DaemonMetrics {
   var memoryBudgetBytes: Int? { bytes("photod_memory_budget_bytes") }
   var memoryInUseBytes: Int? { bytes("photod_memory_in_use_bytes") }
   var frameCacheBytes: Int? { bytes("photod_frame_cache_bytes") }
-  /// What the program has allocated beside frames that are kept and memory that renders have reserved.
+  /// The allocated memory without cached frames and memory reserved for renders.
   var otherAllocatedBytes: Int? {
     guard let allocated = bytes("photod_allocated_bytes"), let frameCacheBytes, let memoryInUseBytes else { return nil }
     return allocated - frameCacheBytes - memoryInUseBytes
   }
 
-  /// 0 where there is none of that name.
+  /// 0 if there is no metric of that name.
   subscript(_ name: String) -> Double { values[name] ?? 0 }
 
   private func bytes(_ name: String) -> Int? { values[name].map { Int($0) } }

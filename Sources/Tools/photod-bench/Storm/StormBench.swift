@@ -1,11 +1,11 @@
-// Everything at once, for minutes: does resident memory stay under its ceiling, does it come back, and does a frame that is
-// in memory still come at once?
+// All kinds of load at once, for minutes. Checks that resident memory stays below its ceiling and shrinks afterwards,
+// and that frames in memory still come at once.
 //
-// And does what is allocated grow with the minutes? Beside frames that are kept and memory of renders it must not: more than
+// It also checks that allocated memory, without cached frames and memory of renders, does not grow: more than
 // `--max-slope` MiB a minute ends the benchmark with an error, however far from the ceiling it is.
 //
-// The ceiling is memoryBudgetBytes + cache.frameBytes + a fixed part, which is what the daemon takes without any picture. Peak is
-// the kernel's own (VmHWM), so nothing falls between two samples.
+// The ceiling is memoryBudgetBytes + cache.frameBytes + a fixed part, which the daemon needs without any picture. The
+// peak is the kernel's (VmHWM), so no peak between two samples is missed.
 
 import ArgumentParser
 import Foundation
@@ -17,38 +17,39 @@ import PhotoModel
 
 struct StormBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "storm", abstract: "Resident memory and a cached frame under everything at once.")
+    commandName: "storm",
+    abstract: "Resident memory and the latency of a cached frame under all kinds of load at once.")
 
   @Option(help: "The daemon's binary.")
   var photod: String
 
-  @Option(help: "A folder of JPEGs and PNGs; else a set of all kinds is made, once.")
+  @Option(help: "A folder of JPEGs and PNGs. Default: a generated set, kept between runs.")
   var photos: String?
 
-  @Option(help: "How long.")
+  @Option(help: "Minutes.")
   var minutes = 10.0
 
-  @Option(help: "Connections; half of them are an ordinary gallery.")
+  @Option(help: "Connections; half of them behave like a gallery.")
   var connections = 64
 
-  @Option(help: "MiB; 0 leaves it to the daemon.")
+  @Option(help: "memoryBudgetBytes in MiB; 0 for the daemon's default.")
   var memoryBudget = 0
 
-  @Option(help: "Of frames kept in memory, MiB.")
+  @Option(help: "cache.frameBytes in MiB.")
   var frameCache = 128
 
-  @Option(help: "What the daemon may take beside budget and frames, MiB.")
+  @Option(help: "Memory that the daemon may use besides budget and frames, in MiB.")
   var fixedPart = 96
 
   @Option(
-    help: "How much allocated memory may grow a minute, MiB; looked at from the second minute on, where there are five."
+    help: "Allowed growth of allocated memory in MiB per minute, from the second minute on; needs five minutes."
   )
   var maxSlope = 0.5
 
-  @Option(help: "Seconds after the end until memory is looked at again.")
+  @Option(help: "Seconds after the end until memory is measured again.")
   var settleSeconds = 60
 
-  @Option(help: "More settings of the daemon, as KEY=VALUE; may be given several times.")
+  @Option(help: "Additional settings of the daemon, as KEY=VALUE. Repeatable.")
   var set: [String] = []
 
   func run() throws {
@@ -68,7 +69,7 @@ struct StormBench: ParsableCommand {
     let idle = try ProcessUsage.residentBytes(of: daemon.identifier)
     let descriptors = try ProcessUsage.descriptors(of: daemon.identifier)
     try ProcessUsage.resetPeak(of: daemon.identifier)
-    _ = try RequestSender.ask([daemon.url + probe])
+    _ = try RequestSender.perform([daemon.url + probe])
     let watch = StormMonitor(process: daemon.identifier, port: context.port, path: probe)
     usleep(3_000_000)
     let calm = watch.take()
@@ -118,7 +119,7 @@ struct StormBench: ParsableCommand {
     try check(allocated)
   }
 
-  /// Fails on memory that grows with the minutes.
+  /// Fails if memory grows steadily.
   private func check(_ allocated: [Double]) throws {
     let steady = allocated.dropFirst()
     guard steady.count >= 4 else { return }
@@ -127,7 +128,7 @@ struct StormBench: ParsableCommand {
     if slope > maxSlope { throw BenchError(description: "memory grows by \(slope.text(2)) MiB a minute: a leak") }
   }
 
-  /// Of the straight line that fits best, by least squares.
+  /// The slope of the best straight line, by least squares.
   private static func slope(_ values: [Double]) -> Double {
     let meanX = Double(values.count - 1) / 2
     let meanY = values.reduce(0, +) / Double(values.count)
@@ -152,8 +153,9 @@ struct StormBench: ParsableCommand {
     let ordinary = paths(library.ordinary)
     let giants = paths(library.giants)
     guard !ordinary.isEmpty, !giants.isEmpty else { throw BenchError(description: "the scan missed photographs") }
-    // A daemon that does not know the parameter says so.
-    let named = try HTTPClient(port: port).ask(HTTPClient.request(ordinary[0] + "?targetSize=64x64&requestID=storm"))
+    // Tests whether the daemon knows the parameter.
+    let named = try HTTPClient(port: port).perform(
+      HTTPClient.request(ordinary[0] + "?targetSize=64x64&requestID=storm"))
     let outcomes = StormOutcomes()
     let context = StormClient.Context(
       port: port, ordinary: ordinary, giants: giants,
@@ -163,7 +165,7 @@ struct StormBench: ParsableCommand {
     return (context, outcomes)
   }
 
-  /// Who does what, in the shares that there are of 64.
+  /// The behaviours of all clients, by their shares in 64.
   private func roles() -> [StormClient.Behavior] {
     let all = StormClient.Behavior.allCases.flatMap { [StormClient.Behavior](repeating: $0, count: $0.share) }
     return (0..<connections).map { all[$0 * all.count / connections % all.count] }
@@ -187,7 +189,7 @@ struct StormBench: ParsableCommand {
   }
 
   private func printMemory(idle: Int, peak: Int, settled: Int, _ metrics: DaemonMetrics?) {
-    // As the daemon chooses where it is told nothing: config/photod.json.
+    // The daemon's default: see config/photod.json.
     let standard = min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
     let budget = metrics?.memoryBudgetBytes ?? (memoryBudget > 0 ? memoryBudget << 20 : standard)
     let ceiling = budget + (frameCache + fixedPart) << 20
@@ -197,8 +199,8 @@ struct StormBench: ParsableCommand {
         + (peak <= ceiling ? "held" : "EXCEEDED"))
     guard let cached = metrics?.frameCacheBytes else {
       print(
-        "\(settleSeconds) s after: \(settled.mebibytes.text(1)) MiB, idle was \(idle.mebibytes.text(1)); what the frame "
-          + "cache holds the daemon does not say")
+        "\(settleSeconds) s after: \(settled.mebibytes.text(1)) MiB, idle was \(idle.mebibytes.text(1)); the "
+          + "daemon does not report the size of its frame cache")
       return
     }
     let expected = idle + cached

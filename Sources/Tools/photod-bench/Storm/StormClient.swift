@@ -5,23 +5,23 @@ import PhotoModel
   import Glibc
 #endif
 
-/// One client of a storm, that keeps to its manners until it is told to stop.
+/// A client of a storm, with one behaviour until it is stopped.
 struct StormClient: Sendable {
   enum Behavior: String, CaseIterable, Sendable {
-    /// The gallery's mix, and a part of it in sizes that nobody has asked for.
+    /// The requests of a gallery, some in sizes that were never requested.
     case gallery
-    /// The largest pictures there are, in all sizes.
+    /// The largest pictures, in all sizes.
     case giants
-    /// Degraded frames and what follows, in all forms.
+    /// Degraded and final frames, in all forms of delivery.
     case deliveries
-    /// Goes away before the answer is there, or in the midst of it.
+    /// Closes the connection before or during the response.
     case leaver
-    /// Takes the full size, slowly.
+    /// Receives the full size slowly.
     case slow
-    /// Withdraws its requests by name.
+    /// Cancels its requests by identifier.
     case canceller
 
-    /// Out of 64.
+    /// The share of clients, out of 64.
     var share: Int {
       switch self {
       case .gallery: 32
@@ -34,12 +34,12 @@ struct StormClient: Sendable {
     }
   }
 
-  /// What all clients know.
+  /// The data that all clients share.
   struct Context: Sendable {
     let port: UInt16
-    /// Paths of images.
+    /// Paths of image resources.
     let ordinary, giants: [String]
-    /// The giants' files, by their paths.
+    /// The file names of the giants, by path.
     let giantNames: [String: String]
     let canCancel: Bool
     let outcomes: StormOutcomes
@@ -60,11 +60,11 @@ struct StormClient: Sendable {
     }
     while !context.stop.isRaised {
       switch behavior {
-      case .gallery: ask(client, galleryPath(&random), noCache: Int.random(in: 0..<20, using: &random) == 0)
-      case .giants: ask(client, giantPath(&random), noCache: Bool.random(using: &random))
-      case .deliveries: ask(client, deliveryPath(&random), noCache: Int.random(in: 0..<4, using: &random) == 0)
+      case .gallery: perform(client, galleryPath(&random), noCache: Int.random(in: 0..<20, using: &random) == 0)
+      case .giants: perform(client, giantPath(&random), noCache: Bool.random(using: &random))
+      case .deliveries: perform(client, deliveryPath(&random), noCache: Int.random(in: 0..<4, using: &random) == 0)
       case .leaver: leave(client, &random)
-      case .slow: ask(client, pick(context.ordinary + context.giants, &random) + "?targetSize=max", noCache: false)
+      case .slow: perform(client, pick(context.ordinary + context.giants, &random) + "?targetSize=max", noCache: false)
       case .canceller: cancel(client, &random)
       }
     }
@@ -77,7 +77,7 @@ struct StormClient: Sendable {
     let isOdd = Int.random(in: 0..<5, using: &random) == 0
     let side = Int.random(in: 64...1600, using: &random)
     let size = isOdd ? "\(side)x\(side)" : target.size.description
-    // One in a hundred scrolls past a giant.
+    // One request in a hundred is for a giant.
     let isGiant = Int.random(in: 0..<100, using: &random) == 0
     return pick(isGiant ? context.giants : context.ordinary, &random) + "?targetSize=\(size)&contentMode=\(target.mode)"
   }
@@ -107,17 +107,17 @@ struct StormClient: Sendable {
 
   // MARK: - How
 
-  private func ask(_ client: HTTPClient, _ path: String, noCache: Bool) {
+  private func perform(_ client: HTTPClient, _ path: String, noCache: Bool) {
     let header = noCache ? "Cache-Control: no-cache\r\n" : ""
     var outcome: String
-    do { outcome = try client.ask(HTTPClient.request(path, header: header)).outcome } catch {
+    do { outcome = try client.perform(HTTPClient.request(path, header: header)).outcome } catch {
       outcome = Self.name(error)
     }
     note(outcome)
     if let giant = context.giantNames[String(path.prefix { $0 != "?" })] { context.outcomes.note(giant, outcome) }
   }
 
-  /// Before anything is there, after the first frame, or in the midst of a large body; with and without a farewell.
+  /// Leaves before the response, after the first frame, or within a large body; with and without a proper close.
   private func leave(_ client: HTTPClient, _ random: inout SplitMix) {
     let isReset = Bool.random(using: &random)
     do {
@@ -153,7 +153,7 @@ struct StormClient: Sendable {
       try client.send(
         HTTPClient.request(giantPath(&random) + "&requestID=\(identifier)", header: "Cache-Control: no-cache\r\n"))
       usleep(UInt32.random(in: 0..<300_000, using: &random))
-      let answer = try other.ask(HTTPClient.request("/v1/requests/\(identifier)", method: "DELETE"))
+      let answer = try other.perform(HTTPClient.request("/v1/requests/\(identifier)", method: "DELETE"))
       note("DELETE: \(answer.outcome)")
       note("its request: \(try client.receive().outcome)")
     } catch {

@@ -1,16 +1,16 @@
 import Foundation
 import PhotoFixtures
 
-/// What a storm is about: some ordinary photographs, and some that need care.
+/// The library of a storm: ordinary photographs, and expensive ones.
 struct StormLibrary {
-  /// A photograph by its file, and whether it is one that needs care.
+  /// File names of ordinary and of expensive photographs.
   let ordinary, giants: [String]
 
   private static let hundredMegapixels = (width: 12_288, height: 8192)
 
-  /// Puts a library together in a folder, which is made.
+  /// Assembles a library in a folder, which is created.
   ///
-  /// - Parameter photographs: a folder of ordinary ones.
+  /// - Parameter photographs: a folder of ordinary photographs.
   init(photographs: String, in folder: String) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     ordinary = try FileManager.default.contentsOfDirectory(atPath: photographs).sorted().filter {
@@ -18,7 +18,7 @@ struct StormLibrary {
     }
     if ordinary.isEmpty { throw BenchError(description: "no photographs in \(photographs)") }
     for name in ordinary { try TemporaryFolder.place(photographs + "/" + name, as: folder + "/" + name) }
-    // As many bytes a pixel as a camera's; larger than the tile by its mirror images.
+    // As many bytes per pixel as a camera's; enlarged with mirror images of the tile.
     let tile = Scene(seed: 8, grain: 26).pixels(width: 2048, height: 1365)
     let (width, height) = Self.hundredMegapixels
     let files: [(name: String, file: JPEGFile, width: Int, height: Int)] = [
@@ -30,7 +30,7 @@ struct StormLibrary {
     for (name, file, width, height) in files {
       file.write(mirroring: tile, width: width, height: height, to: folder + "/" + name)
     }
-    // Interlaced: the whole picture has to be there before its first row can leave.
+    // Interlaced: the whole picture must be decoded before its first row can be sent.
     let interlaced = PNGFile(.rgb(depth: 8)) { $0.isInterlaced = true }
     try Data(interlaced.encoded(tile)).write(to: URL(filePath: folder + "/giant-interlaced.png"))
     giants = files.map(\.name) + ["giant-interlaced.png"]

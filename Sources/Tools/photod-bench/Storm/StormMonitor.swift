@@ -6,31 +6,32 @@ import Synchronization
   import Glibc
 #endif
 
-/// What is seen of a daemon from beside, while others storm it.
+/// Observes a daemon during a storm.
 final class StormMonitor: Sendable {
   struct Observations: Sendable {
-    /// Of a frame in memory, in milliseconds, one each 10 ms; and how many came from elsewhere, or not at all.
+    /// Times of a frame in memory in milliseconds, one sample each 10 ms; and the number of responses from elsewhere,
+    /// or without success.
     var hits: [Double] = []
     var otherSources: [String: Int] = [:]
     var residentBytes = 0
-    /// As the daemon counts them; `nil` where it does not.
+    /// The daemon's own counts; `nil` if it has none.
     var memoryInUseBytes, frameCacheBytes: Int?
-    /// The least that was allocated beside frames that are kept and memory of renders: what nothing accounts for.
+    /// The minimum of allocated memory without cached frames and memory of renders: what nothing accounts for.
     var otherAllocatedBytes: Int?
   }
 
   private let observations = Mutex(Observations())
   private let stop = StopFlag()
 
-  /// Begins; the threads end by themselves after `end`.
+  /// Starts the threads, which end by themselves after `end`.
   ///
-  /// - Parameter path: of a small frame.
+  /// - Parameter path: the path of a small frame.
   init(process: Int32, port: UInt16, path: String) {
     Thread.detachNewThread { [self] in
       let client = HTTPClient(port: port)
       let request = HTTPClient.request(path)
       while !stop.isRaised {
-        note(try? client.ask(request))
+        note(try? client.perform(request))
         usleep(10_000)
       }
     }
@@ -62,7 +63,7 @@ final class StormMonitor: Sendable {
     }
   }
 
-  /// Since the last time: all hits, and the most of everything else.
+  /// Returns the observations since the last call: all hits, and the maximum of everything else.
   func take() -> Observations {
     observations.withLock { observations in
       defer { observations = Observations() }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How requests ended, by what they were.
+/// Counts the outcomes of requests by kind.
 final class StormOutcomes: Sendable {
   private let counts = Mutex<[String: [String: Int]]>([:])
 
@@ -8,7 +8,7 @@ final class StormOutcomes: Sendable {
     counts.withLock { $0[kind, default: [:]][outcome, default: 0] += 1 }
   }
 
-  /// In the order of their names; of each its outcomes, the most frequent first.
+  /// Sorted by kind; the outcomes of each by frequency.
   var list: [(kind: String, outcomes: [(String, Int)])] {
     counts.withLock { counts in
       counts.sorted { $0.key < $1.key }.map { kind, outcomes in

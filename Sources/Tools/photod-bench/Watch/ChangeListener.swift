@@ -2,15 +2,15 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Another client: it listens to the daemon's changes, or looks every millisecond what was committed, and notes when it
-/// knows of which asset.
+/// Another client, which listens to the daemon's change stream, or checks every millisecond for commits, and records
+/// when it learns of each asset.
 final class ChangeListener: Sendable {
   private struct State {
-    var told: [String: Double] = [:]
+    var reportTimes: [String: Double] = [:]
     var events = 0
   }
 
-  /// As GET /v1/changes/stream sends it, as far as it matters here.
+  /// An event of GET /v1/changes/stream, with the members that are needed here.
   private struct Event: Decodable {
     struct Assets: Decodable { let inserted: [String] }
 
@@ -22,7 +22,7 @@ final class ChangeListener: Sendable {
   private let curl: Curl?
   private let isEnded = Atomic<Bool>(false)
 
-  /// `@unchecked Sendable` because it is started before, and only ended after, anybody else knows it.
+  /// `@unchecked Sendable` because it is started before any other thread knows it, and only ended afterwards.
   private struct Curl: @unchecked Sendable { let process: Process }
 
   init(url: String) throws {
@@ -34,7 +34,7 @@ final class ChangeListener: Sendable {
     curl = Curl(process: process)
     try process.run()
     let handle = output.fileHandleForReading
-    // The first bytes say that it is listening.
+    // The first bytes mean that the stream is open.
     guard !handle.availableData.isEmpty else { throw BenchError(description: "there is no stream of changes") }
     Thread.detachNewThread { [self] in
       var rest = Data()
@@ -42,14 +42,14 @@ final class ChangeListener: Sendable {
         let now = HTTPClient.now()
         rest += more
         while let end = rest.firstIndex(of: 0x0A) {
-          hear(rest[rest.startIndex..<end], now)
+          receive(rest[rest.startIndex..<end], now)
           rest = Data(rest[rest.index(after: end)...])
         }
       }
     }
   }
 
-  /// Reads the catalogue itself, in this process.
+  /// Reads the catalogue directly, in this process.
   init(catalogue: String) throws {
     curl = nil
     var configuration = Configuration()
@@ -67,7 +67,7 @@ final class ChangeListener: Sendable {
         let now = HTTPClient.now()
         if let row = rows.last {
           last = row[0]
-          state.withLock { state in for row in rows { state.told[row[1] as String] = now } }
+          state.withLock { state in for row in rows { state.reportTimes[row[1] as String] = now } }
           arrived.signal()
         }
         usleep(1000)
@@ -80,30 +80,32 @@ final class ChangeListener: Sendable {
     curl?.process.terminate()
   }
 
-  /// How many assets it was told of.
-  var count: Int { state.withLock { $0.told.count } }
+  /// The number of assets that were reported.
+  var count: Int { state.withLock { $0.reportTimes.count } }
 
-  /// When it was told of each, by their identifiers.
-  var told: [String: Double] { state.withLock { $0.told } }
+  /// The time at which each asset was reported, by identifier.
+  var reportTimes: [String: Double] { state.withLock { $0.reportTimes } }
 
-  /// Waits until it has been told of so many.
+  /// Waits until `count` assets were reported.
   func wait(for count: Int, seconds: Double = 120) throws {
     let end = HTTPClient.now() + seconds
     while self.count < count {
       guard HTTPClient.now() < end else {
-        throw BenchError(description: "told of \(self.count) of \(count) assets in \(Int(seconds)) s")
+        throw BenchError(description: "received events for \(self.count) of \(count) assets in \(Int(seconds)) s")
       }
       _ = arrived.wait(timeout: .now() + 1)
     }
   }
 
-  private func hear(_ line: Data, _ now: Double) {
+  private func receive(_ line: Data, _ now: Double) {
     guard line.starts(with: Data("data: ".utf8)),
       let event = try? JSONDecoder().decode(Event.self, from: line.dropFirst(6))
     else { return }
     state.withLock { state in
       state.events += 1
-      for identifier in event.assets.inserted where state.told[identifier] == nil { state.told[identifier] = now }
+      for identifier in event.assets.inserted where state.reportTimes[identifier] == nil {
+        state.reportTimes[identifier] = now
+      }
     }
     arrived.signal()
   }

@@ -1,4 +1,4 @@
-// From a file's last byte to the event in another client, and what it costs to watch.
+// The time from a file's last byte to the event in another client, and the cost of watching.
 
 import ArgumentParser
 import Foundation
@@ -14,13 +14,13 @@ struct WatchBench: ParsableCommand {
     commandName: "watch",
     abstract: "The time from a file's last byte to the event in another client; what watching costs.")
 
-  @Option(help: "Files, one after the other and in a burst.")
+  @Option(help: "Number of files, written one after the other and in a burst.")
   var files = 1000
 
-  @Option(help: "Files that are copied at once while a client reads.")
+  @Option(help: "Number of files that are copied at once while a client reads.")
   var storm = 20_000
 
-  @Option(parsing: .upToNextOption, help: "Folders of libraries that are only watched.")
+  @Option(parsing: .upToNextOption, help: "Numbers of folders in libraries that are only watched.")
   var folders = [10_000, 100_000]
 
   @Option(help: "The daemon's binary.")
@@ -50,7 +50,7 @@ struct WatchBench: ParsableCommand {
       try events.wait(for: count)
     }
     let kinds = Self.kinds()
-    // The first tells that its folder is watched by now.
+    // The first file shows that its folder is watched by now.
     _ = try Self.put(kinds[0].bytes, 0, library + "/first.jpg")
     try wait(for: 1)
 
@@ -73,14 +73,17 @@ struct WatchBench: ParsableCommand {
     let identifiers = try daemon.identifiersByPath()
     print("From the last byte to the commit, and to the event in another client, in milliseconds\n")
     let table = Table(["files", "how", "until", "p50", "p99", "longest"], labels: 3)
-    for (until, told) in [("the commit", commits.told), ("the event", events.told)] {
+    for (until, reportTimes) in [
+      ("the commit", commits.reportTimes), ("the event", events.reportTimes),
+    ] {
       func taken(_ how: String, _ isOfKind: (Int) -> Bool = { _ in true }) -> [Double] {
         (0..<files).filter(isOfKind).compactMap { number in
           let name = "\(how)-\(number).\(kinds[number % kinds.count].ending)"
-          guard let end = closed[name], let identifier = identifiers[name], let heard = told[identifier] else {
+          guard let end = closed[name], let identifier = identifiers[name], let reported = reportTimes[identifier]
+          else {
             return nil
           }
-          return (heard - end) * 1000
+          return (reported - end) * 1000
         }
       }
       for (index, kind) in kinds.enumerated() {
@@ -91,7 +94,7 @@ struct WatchBench: ParsableCommand {
     }
   }
 
-  /// Files of several kinds, and how they come: written under their names, or renamed to them.
+  /// Kinds of files, and how they arrive: written under their names, or renamed to them.
   private static func kinds() -> [(name: String, ending: String, bytes: [UInt8])] {
     let scene = Scene(seed: 3, grain: 14)
     return [
@@ -102,9 +105,9 @@ struct WatchBench: ParsableCommand {
     ]
   }
 
-  /// Writes a file that is like no other, as programs that copy do.
+  /// Writes a file with unique content, as copying programs do.
   ///
-  /// - Returns: when it was whole.
+  /// - Returns: the time at which it was complete.
   private static func put(_ bytes: [UInt8], _ number: Int, _ path: String) throws -> Double {
     let isRenamed = path.hasSuffix(".jpeg")
     let name = isRenamed ? path + ".part" : path
@@ -120,7 +123,7 @@ struct WatchBench: ParsableCommand {
 
   // MARK: A storm
 
-  /// How long it took to write all files.
+  /// The seconds that writing all files took.
   private final class Written: Sendable { let seconds = Mutex<Double?>(nil) }
 
   private func measureStorm(in folder: String) throws {
@@ -155,13 +158,13 @@ struct WatchBench: ParsableCommand {
       guard HTTPClient.now() < start + 1800 else {
         throw BenchError(description: "\(listener.count) after half an hour")
       }
-      answers.append(try client.ask(request).seconds * 1000)
+      answers.append(try client.perform(request).seconds * 1000)
       usleep(10_000)
     }
     let seconds = HTTPClient.now() - start
     print("\n\(storm) files copied at once, a thousand a folder, while a client asks for a page of a hundred assets\n")
     let table = Table(
-      ["files", "copied in s", "all told in s", "resident before MiB", "peak MiB", "page p50 ms", "p99 ms"], labels: 0)
+      ["files", "copied in s", "reported in s", "resident before MiB", "peak MiB", "page p50 ms", "p99 ms"], labels: 0)
     table.row([
       "\(storm)", written.seconds.withLock { $0 }.text(1), seconds.text(1), before.mebibytes.text(1),
       try ProcessUsage.peakBytes(of: daemon.identifier).mebibytes.text(1), answers.percentile(50).text(),
@@ -217,7 +220,7 @@ struct WatchBench: ParsableCommand {
 }
 
 extension WatchBench {
-  /// The kernel's part: CPU seconds of a loop that watches folders and does nothing else.
+  /// The kernel's part: CPU seconds of a loop that only watches folders.
   private static func bareWatches(_ paths: [String]) throws -> Double {
     let descriptor = inotify_init1(0)
     defer { close(descriptor) }

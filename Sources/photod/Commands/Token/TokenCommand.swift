@@ -6,16 +6,16 @@ struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
     abstract: "Create, list and revoke tokens, and sign URLs.",
-    discussion: "After the first token was made, every request needs one, also from this machine.",
+    discussion: "Once the first token exists, every request needs credentials, even from this machine.",
     subcommands: [
       TokenCreate.self, TokenList.self, TokenRevoke.self, TokenSign.self, TokenRotateKey.self,
     ])
 
   /// The database of the data folder that the options name.
-  static func database(_ common: CommonOptions) async throws -> AccessDatabase {
-    let settings = try await common.settings()
+  static func database(_ common: CommonOptions) throws -> AccessDatabase {
+    let settings = try common.settings()
     do {
-      return try AccessDatabase(dataFolder: try Composition.dataFolder(settings), limits: settings.access)
+      return try AccessDatabase(dataFolder: try settings.dataFolder(), limits: settings.access)
     } catch let error as AccessError {
       throw CommandFailure(description: "\(error)")
     }

@@ -1,7 +1,7 @@
 import AccessControl
 import ArgumentParser
-import AssetLibrary
 import Foundation
+import LibraryCatalogue
 import PhotoModel
 
 struct TokenCreate: AsyncParsableCommand {
@@ -34,8 +34,8 @@ struct TokenCreate: AsyncParsableCommand {
     let now = SystemTime.now
     let end = expires?.end(from: now)
     if let end, end <= now { throw ValidationError("--expires must be in the future") }
-    let collections = try await limits()
-    let database = try await TokenCommand.database(common)
+    let collections = try limits()
+    let database = try TokenCommand.database(common)
     let isFirst = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }.isEmpty
     let (token, secret) = try TokenCommand.reportingErrors { () throws(AccessError) in
       try database.createToken(
@@ -62,13 +62,13 @@ struct TokenCreate: AsyncParsableCommand {
   }
 
   /// The collections that the options name.
-  private func limits() async throws -> [AssetCollection]? {
+  private func limits() throws -> [AssetCollection]? {
     guard !limitTo.isEmpty else { return nil }
-    let settings = try await common.settings()
+    let settings = try common.settings()
     guard limitTo.count <= settings.access.collectionsPerToken else {
       throw ValidationError("a token can be limited to at most \(settings.access.collectionsPerToken) collections")
     }
-    let catalogue = try Catalogue(reading: try Composition.dataFolder(settings))
+    let catalogue = try Catalogue(reading: try settings.dataFolder())
     return try limitTo.map { try Self.collection($0, in: catalogue) }
   }
 

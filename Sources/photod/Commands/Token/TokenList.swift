@@ -13,7 +13,7 @@ struct TokenList: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let database = try await TokenCommand.database(common)
+    let database = try TokenCommand.database(common)
     let tokens = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }
     let now = SystemTime.now
     if json {

@@ -11,7 +11,7 @@ struct TokenRevoke: AsyncParsableCommand {
   var token: String
 
   func run() async throws {
-    let database = try await TokenCommand.database(common)
+    let database = try TokenCommand.database(common)
     let revoked = try TokenCommand.reportingErrors { () throws(AccessError) in try database.revokeToken(token) }
     let name = revoked.name == revoked.identifier ? "" : " (\(revoked.name))"
     print("token \(revoked.identifier)\(name) is revoked")

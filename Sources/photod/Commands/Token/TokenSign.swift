@@ -1,6 +1,6 @@
 import AccessControl
 import ArgumentParser
-import AssetLibrary
+import LibraryCatalogue
 import Logging
 import PhotoAPI
 import PhotoModel
@@ -22,8 +22,8 @@ struct TokenSign: AsyncParsableCommand {
   var issuer: String?
 
   func run() async throws {
-    let settings = try await common.settings()
-    let database = try await TokenCommand.database(common)
+    let settings = try common.settings()
+    let database = try TokenCommand.database(common)
     let now = SystemTime.now
     guard let end = (expires ?? .oneDay).end(from: now), end > now, end <= now + settings.access.signedURLSeconds else {
       throw ValidationError(
@@ -58,7 +58,7 @@ struct TokenSign: AsyncParsableCommand {
     of principal: Principal, _ target: SignedTarget, _ settings: Settings
   ) throws(Problem) -> SignedTarget.LookupResult {
     do {
-      let catalogue = try Catalogue(dataFolder: try Composition.dataFolder(settings))
+      let catalogue = try Catalogue(dataFolder: try settings.dataFolder())
       return try target.lookUp(of: principal, in: catalogue)
     } catch {
       throw Problem(500, "internal-error", "No catalogue", detail: "\(error)")
@@ -75,7 +75,7 @@ struct TokenRotateKey: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let database = try await TokenCommand.database(common)
+    let database = try TokenCommand.database(common)
     let key = try TokenCommand.reportingErrors { () throws(AccessError) in try database.rotateSigningKey() }
     print("URLs are signed with key \(key) from now on")
   }

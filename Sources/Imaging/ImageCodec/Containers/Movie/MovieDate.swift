@@ -1,4 +1,5 @@
 import MediaMetadata
+import Primitives
 
 extension EXIFDate {
   /// Seconds from the start of 1904 to the start of 1970.
@@ -11,36 +12,24 @@ extension EXIFDate {
     self.init(secondsSince1970: movieTime >= Self.movieEpoch ? movieTime - Self.movieEpoch : movieTime)
   }
 
-  /// In UTC, in the Gregorian calendar. Days are counted from a first of March, so that a leap day is the last day of
-  /// its year.
+  /// In UTC. `nil` after the year 9999.
   private init?(secondsSince1970 seconds: Int) {
-    let days = seconds / 86_400 + 719_468
-    let era = days / 146_097
-    let dayOfEra = days % 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
-    guard year <= 9999 else { return nil }
-    let second = seconds % 86_400
+    let date = UTCDateTime(secondsSince1970: Int64(seconds))
+    guard date.year <= 9999 else { return nil }
     self.init(
-      year: year, month: month >= 10 ? month - 9 : month + 3, day: dayOfYear - (153 * month + 2) / 5 + 1,
-      hour: second / 3600, minute: second / 60 % 60, second: second % 60, offsetMinutes: 0)
+      year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second,
+      offsetMinutes: 0)
   }
 
   /// The date as text: `2019-08-13T14:05:06.250+02:00`.
   var movieText: String {
-    func digits(_ number: Int, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    let day = "\(digits(year, 4))-\(digits(month, 2))-\(digits(self.day, 2))"
-    let time = "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))"
-    let fraction = hasFraction ? ".\(digits(millisecond, 3))" : ""
+    let day = "\(year.zeroPadded(4))-\(month.zeroPadded(2))-\(self.day.zeroPadded(2))"
+    let time = "\(hour.zeroPadded(2)):\(minute.zeroPadded(2)):\(second.zeroPadded(2))"
+    let fraction = hasFraction ? ".\(millisecond.zeroPadded(3))" : ""
     guard let offsetMinutes else { return "\(day)T\(time)\(fraction)" }
-    let offset = abs(offsetMinutes)
-    return
-      "\(day)T\(time)\(fraction)\(offsetMinutes < 0 ? "-" : "+")\(digits(offset / 60, 2)):\(digits(offset % 60, 2))"
+    let (hours, minutes) = abs(offsetMinutes).quotientAndRemainder(dividingBy: 60)
+    let offset = "\(offsetMinutes < 0 ? "-" : "+")\(hours.zeroPadded(2)):\(minutes.zeroPadded(2))"
+    return "\(day)T\(time)\(fraction)\(offset)"
   }
 
   /// Parses QuickTime's text: `2019-08-13T14:05:06+0200`, optionally with a fraction of a second, a colon in the

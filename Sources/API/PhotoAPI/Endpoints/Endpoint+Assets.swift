@@ -1,0 +1,114 @@
+import HTTPCore
+import LibraryCatalogue
+import LibraryFiles
+import PhotoModel
+
+extension Endpoint {
+  static let assets: [Endpoint] = [
+    Endpoint(
+      .get, "/v1/assets", "listAssets", needs: .scope([.read]),
+      APIOperation(
+        "Lists the assets that match a predicate, sorted and in pages.", query: assetListQuery,
+        responses: assetListResponses, problems: [500]),
+      handler: .custom { api, exchange throws(Problem) in try api.assets.list(in: nil, exchange) }),
+
+    Endpoint(
+      .post, "/v1/assets", "uploadAssets", needs: .scope([.write]), isReading: false,
+      APIOperation(
+        "Uploads files as new assets.",
+        description: """
+          One picture or video as the body, or several as multipart/form-data, each part a file with a filename. The \
+          content determines the type; upload.template determines the path. The response is sent after the file has \
+          been checked and stored so that it survives a power cut. If the same content exists as an asset that the \
+          caller may see, that asset is returned. A caller without the scope read gets a new asset each time, and only \
+          its localIdentifier and contentVersion. For several files, each has its own result; if none became an asset, \
+          the response is the first file's problem, with results. Needs the scope write.
+          """,
+        query: [
+          .text(
+            "filename",
+            """
+            The file's name. Default: from Content-Disposition. The name is sanitized and can't lead out of its folder.
+            """,
+            example: "IMG_1.jpg")
+        ],
+        body: "Upload",
+        responses: [
+          APIResponse(
+            200, "No new asset: the content existed already.", .json(["Asset", "UploadResults"]),
+            [.cacheControl, .location]),
+          .created("The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults"),
+        ],
+        problems: [409, 422, 500, 507]),
+      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.receive(body, exchange) }),
+
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}", "getAsset", needs: .scope([.read]), signedAccess: .albumAsset,
+      APIOperation("One asset.", responses: .validated("The asset.", .json(["Asset"])), problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.assets.get(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}/metadata", "getMetadata", needs: .scope([.read]), signedAccess: .albumAsset,
+      APIOperation(
+        "All metadata of the original, by name.",
+        description: """
+          Read from the file. Callers without the scope location get no section, entry, property or field that \
+          contains a location.
+          """,
+        responses: .validated(
+          "The metadata.", .json(["Metadata"]),
+          notModified: "The metadata matches If-None-Match. The file was not opened."),
+        problems: [404, 415, 422, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.metadata.answer(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/trash", "listTrash", needs: .scopes([.read, .write]),
+      APIOperation(
+        "Lists deleted assets that can be restored, last deleted first, in pages.",
+        description: """
+          Needs the scopes read and write. A change list can restore an asset; at purgeDate it is deleted permanently.
+          """,
+        query: [.number("limit", 1...1000, default: 100, "Assets per page."), .cursor],
+        responses: [.json(200, "A page.", "TrashPage")], problems: [500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.trash.list(exchange.request, exchange.principal)
+      }),
+  ]
+
+  /// The query of an asset list, of the library or of a collection.
+  static let assetListQuery: [QueryParameter] = [
+    .word(
+      "layout", AssetListQuery.Layout.self, default: .objects,
+      """
+      objects: assets. columns: one array per property, for thousands of assets at once. buckets: the number of assets \
+      per day, month or year (UTC), newest first.
+      """),
+    .word("by", DateBucket.Unit.self, default: .day, "Only with layout=buckets.", needs: "layout=buckets"),
+    .text(
+      "predicate", "NSPredicate's format language over the keys of an asset; HTTP.md documents it.",
+      example: "isFavorite == NO AND (mediaSubtypes & photoPanorama) == 0"),
+    .text(
+      "sortDescriptors",
+      """
+      Keys separated by commas, with - before descending ones; ties are ordered by localIdentifier. Default: newest \
+      first, or the collection's own order.
+      """,
+      example: "-creationDate,originalFilename"),
+    .number("fetchLimit", 1...1_000_000_000, "The maximum number of results on all pages together."),
+    .includeHiddenAssets,
+    .includeAllBurstAssets,
+    .number(
+      "limit", FetchQuery.pageSizes, default: 100,
+      "Assets per page. With layout=columns 1...10000, default 10000."),
+    .cursor,
+    .flag("count", "Include the total count. Only with layout=objects."),
+    .fields,
+  ]
+
+  static let assetListResponses: [APIResponse] = .validated(
+    "A page, or the buckets.", .json(["AssetPage", "AssetColumns", "DateBuckets"]), [.contentEncoding, .link])
+}

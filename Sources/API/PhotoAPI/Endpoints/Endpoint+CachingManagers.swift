@@ -1,0 +1,87 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  static let cachingManagers: [Endpoint] = [
+    Endpoint(
+      .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope([.read]),
+      APIOperation(
+        """
+        The caller's caching managers. For an administrator who sees the whole library, those of other callers follow.
+        """,
+        responses: [.json(200, "The caching managers, the default one first.", "CachingManagerList")]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.list(exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .post, "/v1/cachingManagers", "createCachingManager", needs: .scope([.read]),
+      APIOperation(
+        "Creates a caching manager, which keeps frames ready until its lease ends. The body is optional.",
+        body: "CachingManager", responses: [.created("Created.", "CachingManager")]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.create(exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope([.read]),
+      APIOperation(
+        "The state of a caching manager. Renews its lease.",
+        responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.get(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read]),
+      APIOperation(
+        "Ends the manager and releases all its frames. The default manager starts again empty.",
+        responses: [APIResponse(204, "Ended.")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.delete(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .post, "/v1/cachingManagers/{cachingManager}/startCaching", "startCaching", needs: .scope([.read]),
+      APIOperation(
+        "Prepares frames and keeps them until caching is stopped.", body: "CachedImages",
+        responses: [
+          .json(
+            200, "What was started, what was left out for lack of room, and which assets do not exist for the caller.",
+            "StartedCaching")
+        ],
+        problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.start(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .post, "/v1/cachingManagers/{cachingManager}/stopCaching", "stopCaching", needs: .scope([.read]),
+      APIOperation(
+        "Stops caching that was started with the same size, mode and options.", body: "CachedImages",
+        responses: [.json(200, "The number of stopped assets, and the counts of the manager.", "StoppedCaching")],
+        problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.stop(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .post, "/v1/cachingManagers/{cachingManager}/stopCachingAllImages", "stopCachingAllImages",
+      needs: .scope([.read]),
+      APIOperation(
+        "Stops all caching of the manager and ends its window. The body is optional.", body: "Nothing",
+        responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.stopAll(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .put, "/v1/cachingManagers/{cachingManager}/window", "moveWindow", needs: .scope([.read]),
+      APIOperation(
+        "Sets the visible range of a list. The daemon decides which frames to prepare and which to release.",
+        body: "Window", responses: [.json(200, "The current window.", "Window")], problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.caching.moveWindow(exchange.route["cachingManager"], exchange)
+      }),
+  ]
+}

@@ -1,0 +1,70 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  static let fetchResults: [Endpoint] = [
+    Endpoint(
+      .post, "/v1/fetchResults", "createFetchResult", needs: .scope([.read]),
+      APIOperation(
+        "Creates a fetch result: an ordered list whose identifiers and order stay fixed while the library changes.",
+        body: "FetchResult", responses: [.created("Created.", "FetchResult")], problems: [404, 500]),
+      handler: .fetch { api, exchange, end throws(Problem) in
+        try api.fetchResults.create(exchange.request, until: end, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/fetchResults/{fetchResult}", "getFetchResult", needs: .scope([.read]),
+      APIOperation(
+        "A fetch result. Renews its lease.", responses: .validated("The fetch result.", .json(["FetchResult"])),
+        problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.fetchResults.get(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read]),
+      APIOperation("Ends a fetch result.", responses: [APIResponse(204, "Ended.")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.fetchResults.delete(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/fetchResults/{fetchResult}/assets", "listFetchResultAssets", needs: .scope([.read]),
+      APIOperation(
+        "A range of a fetch result's assets in their current state, or the index of one asset.",
+        query: [
+          .text(
+            "range",
+            "FIRST-LAST, counted from 0, both included; at most 1000. Positions past the end are left out.",
+            default: "0-99", pattern: "^[0-9]+-[0-9]+$", example: "0-9"),
+          .text("indexOf", "An asset's identifier. Can't be combined with range.", example: "x"),
+          .fields,
+        ],
+        responses: .validated(
+          """
+          The assets; a deleted one has only its identifier and deleted: true. With indexOf, the asset's index, or \
+          null if the list does not contain it.
+          """,
+          .json(["FetchResultRange", "FetchResultIndex"])),
+        problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.fetchResults.assets(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/fetchResults/{fetchResult}/changes", "getFetchResultChanges", needs: .scope([.read]),
+      APIOperation(
+        """
+        The changes of a fetch result since it was made, as in PHFetchResultChangeDetails, and a handle for the list \
+        after them.
+        """,
+        description: """
+          The given fetch result does not change until its lease ends. If nothing changed, the handle after the \
+          changes is the same handle; a repeated request in the same state returns the same new handle.
+          """,
+        responses: .validated("The changes.", .json(["FetchResultChanges"])), problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.fetchResultChanges.answer(exchange.route["fetchResult"], exchange)
+      }),
+  ]
+}

@@ -1,0 +1,127 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  /// Images, and the requests for them that are active.
+  static let images: [Endpoint] = [
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}/image", "getImage", needs: .scope([.read]), signedAccess: .image,
+      APIOperation(
+        "An asset's image, upright, at the requested size.", query: imageQuery,
+        responses: imageResponses, problems: [404, 406, 409, 415, 416, 422, 500]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.image.answer(exchange.identifier("localIdentifier"), exchange)
+      }),
+
+    Endpoint(
+      .post, "/v1/images", "getImages", needs: .scope([.read]),
+      APIOperation(
+        "Many renditions in one response, in the order in which they become ready.", body: "ImageBatch",
+        responses: [
+          APIResponse(
+            200,
+            """
+            One part for each asset, with Content-Type, Content-Length, Content-Location (the path of the same frame \
+            as a single image), Image-Result with the part's status, and for a final frame its ETag. A failure is a \
+            part of type application/problem+json.
+            """,
+            .media(["multipart/mixed"]), [.cacheControl])
+        ],
+        problems: [406, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.batch.answer(exchange) }),
+
+    // An administrator sees the requests of all owners.
+    Endpoint(
+      .get, "/v1/requests", "listRequests", needs: .scope([.read, .admin]),
+      APIOperation(
+        """
+        The caller's active image requests, oldest first. An administrator who sees the whole library gets those of \
+        all callers.
+        """,
+        responses: [.json(200, "The requests.", "RequestList")]),
+      handler: .immediate { api, exchange throws(Problem) in
+        try api.requests.list(exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/requests/{requestID}", "getRequest", needs: .scope([.read, .admin]),
+      APIOperation(
+        "One image request: active, or ended within the last minute.",
+        responses: [.json(200, "The request.", "Request")], problems: [404]),
+      handler: .immediate { api, exchange throws(Problem) in
+        try api.requests.get(exchange.route["requestID"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope([.read, .admin]),
+      APIOperation(
+        """
+        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. Work that no other \
+        request needs stops.
+        """,
+        responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
+      handler: .immediate { api, exchange throws(Problem) in
+        try api.requests.cancel(exchange.route["requestID"], exchange.request, exchange.principal)
+      }),
+  ]
+
+  private static let imageResponses: [APIResponse] =
+    [APIResponse].validated(
+      "The frame, or the frames.",
+      .media(["image/jpeg", "image/png", "multipart/mixed", "multipart/x-mixed-replace"]),
+      [.lastModified, .imageResult, .acceptRanges, .serverTiming],
+      notModified: "The frame matches If-None-Match.")
+    + [
+      APIResponse(
+        206, "The requested byte range of a final frame; several ranges as multipart/byteranges.",
+        .media(["image/jpeg", "image/png", "multipart/byteranges"]),
+        [.entityTag, .lastModified, .cacheControl, .acceptRanges, .contentRange, .imageResult, .serverTiming])
+    ]
+
+  private static let imageQuery: [QueryParameter] = [
+    .text(
+      "targetSize", "max, or WxH in pixels, sides 1...16384.", default: "max", pattern: "^(max|[0-9]+x[0-9]+)$",
+      example: "400x400"),
+    .word(
+      "contentMode", ImageQuery.ContentModeParameter.self, default: .aspectFit,
+      "Fit inside the target, or cover it and crop."),
+    .word(
+      "resizeMode", ResizeMode.self, default: .exact,
+      """
+      exact: the requested size. fast: the nearest of the scales 1/8, 1/4, 1/2, 1 above it, never cropped. none: full \
+      size.
+      """),
+    .word(
+      "deliveryMode", DeliveryMode.self, default: .highQualityFormat,
+      "One final frame; a degraded one and then the final one; one that may be degraded."),
+    .text(
+      "normalizedCropRect",
+      """
+      x,y,width,height, each 0...1: a part of the upright picture, cropped before the size rules apply. Needs \
+      resizeMode=exact.
+      """,
+      example: "0.25,0.25,0.5,0.5"),
+    .word("version", ImageVersion.self, default: .current),
+    .flag("networkAccessAllowed", "Accepted without effect, because every original is local."),
+    .flag(
+      "allowSecondaryDegradedImage",
+      "With deliveryMode opportunistic: allows a second, better degraded frame before the final one."),
+    .word("format", ImageQuery.Format.self, default: .auto, "auto follows Accept and keeps alpha."),
+    .number("quality", 1...100, default: 82, "For JPEG; ignored for PNG."),
+    .word(
+      "colorSpace", ColorSpace.self, default: .preserve,
+      """
+      preserve: keeps the embedded profile. srgb: converts the pixels to sRGB, without a profile. CMYK is always \
+      converted.
+      """),
+    .word("multipart", ImageQuery.Multipart.self, "With deliveryMode opportunistic: overrides Accept."),
+    .text("v", "The required contentVersion; makes the response immutable."),
+    .text(
+      "requestID",
+      """
+      The client's own name for the request, by which another connection can query and cancel it. A name in use gives \
+      409.
+      """,
+      pattern: "^[A-Za-z0-9._-]{1,64}$", example: "grid-42"),
+  ]
+}

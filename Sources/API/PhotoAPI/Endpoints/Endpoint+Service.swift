@@ -1,0 +1,41 @@
+import HTTPCore
+import PhotoModel
+import Telemetry
+
+extension Endpoint {
+  static let service: [Endpoint] = [
+    Endpoint(
+      .get, "/healthz", "getHealth", needs: .open,
+      APIOperation("Liveness: the process responds.", responses: [APIResponse(200, component: "Health")]),
+      handler: .immediate { api, exchange throws(Problem) in try api.health.health(exchange.request) }),
+
+    Endpoint(
+      .get, "/readyz", "getReadiness", needs: .open,
+      APIOperation(
+        "Readiness: whether requests can be served, and the progress of the first scan.",
+        responses: [APIResponse(200, component: "Readiness"), APIResponse(503, component: "Readiness")]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.health.readiness(exchange.request, exchange.caller?.principal)
+      }),
+
+    // `MetricsRoute` decides who may read them: the rule depends on more than a scope if no token was ever made.
+    Endpoint(
+      .get, "/metrics", "getMetrics", needs: .authenticated,
+      APIOperation(
+        "The daemon's metrics, in the Prometheus text format.",
+        description: """
+          Needs the scope admin. If no token was ever made: for requests from this machine, or for all requests with \
+          --allow-anonymous.
+          """,
+        responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.metrics.answer(exchange.request, exchange.principal, exchange.reply)
+      }),
+
+    Endpoint(
+      .get, "/openapi.json", "getOpenAPI", needs: .authenticated,
+      APIOperation(
+        "This document.", responses: .validated("The document.", .media([JSONBody.mediaType]))),
+      handler: .immediate { api, exchange throws(Problem) in try api.health.openAPI(exchange.request) }),
+  ]
+}

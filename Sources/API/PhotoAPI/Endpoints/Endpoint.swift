@@ -1,0 +1,84 @@
+// An entry of the endpoint table: a method of a resource, what it requires, its handler and its description. Dispatch,
+// access checks, CORS, `Allow` and the OpenAPI document are derived from these entries. A new route is an entry in one of
+// the files Endpoint+*.swift, and its handler; schemas of new bodies go into Resources/components.json.
+
+import HTTPCore
+import HTTPServer
+import PhotoModel
+
+package final class Endpoint: Sendable {
+  /// Never HEAD or OPTIONS: each GET also answers HEAD, and every resource answers OPTIONS.
+  package let method: HTTPMethod
+  package let path: PathTemplate
+  /// The unique name of the operation in the OpenAPI document.
+  package let operationID: String
+  package let requirement: Requirement
+  /// Whether it changes at most what its own caller created, and neither the library nor anyone's access. Pages of
+  /// read-only origins may use it.
+  package let isReading: Bool
+  /// How a signed URL opens the resource. `nil`: not at all.
+  package let signedAccess: SignedAccess?
+  let operation: APIOperation
+  let handler: Handler
+
+  init(
+    _ method: HTTPMethod, _ path: PathTemplate, _ operationID: String, needs requirement: Requirement,
+    isReading: Bool = true, signedAccess: SignedAccess? = nil, _ operation: APIOperation, handler: Handler
+  ) {
+    self.method = method
+    self.path = path
+    self.operationID = operationID
+    self.requirement = requirement
+    self.isReading = isReading
+    self.signedAccess = signedAccess
+    self.operation = operation
+    self.handler = handler
+  }
+
+  /// Whether the request's body is streamed to the handler.
+  var streamsBody: Bool {
+    if case .upload = handler { true } else { false }
+  }
+}
+
+/// What a caller needs to use an endpoint.
+package enum Requirement: Sendable, Hashable {
+  /// Nothing: also open without a credential.
+  case open
+  /// An authenticated caller, with any scopes.
+  case authenticated
+  /// At least one of these scopes.
+  case scope(Set<Scope>)
+  /// Every one of these scopes.
+  case scopes(Set<Scope>)
+}
+
+/// How a signed URL opens a resource.
+package enum SignedAccess: Sendable {
+  /// The resource is an image. A signature for this image opens it, and so does one for an album.
+  case image
+  /// The resource is an album or its list of assets. Only a signature for this album opens it.
+  case album
+  /// The resource belongs to an asset. A signature for an album opens it if the album contains the asset.
+  case albumAsset
+}
+
+extension Endpoint {
+  /// How an endpoint responds. A problem that a handler throws is the response.
+  enum Handler: Sendable {
+    typealias Answer = @Sendable (PhotoAPI, Exchange) throws(Problem) -> HTTPResponse
+
+    /// Responds on the connection's queue, so it must not block.
+    case immediate(Answer)
+    /// Responds on the lookup queue.
+    case lookup(Answer)
+    /// Responds on the queue for work that may read every asset, before a deadline that includes the wait in the queue.
+    case fetch(@Sendable (PhotoAPI, Exchange, ContinuousClock.Instant) throws(Problem) -> HTTPResponse)
+    /// Responds on the serial queue that executes change lists.
+    case change(Answer)
+    /// Begins on the connection's queue, chooses its own queues, and sends the response itself.
+    case custom(@Sendable (PhotoAPI, Exchange) throws(Problem) -> Void)
+    /// Receives the body as a stream, and sends the response itself.
+    case upload(@Sendable (PhotoAPI, Exchange, StreamedBody) throws(Problem) -> Void)
+  }
+}

@@ -1,0 +1,76 @@
+import HTTPCore
+
+/// A resource: the endpoints with one path.
+package final class Resource: Sendable {
+  package let path: PathTemplate
+  package let endpoints: [Endpoint]
+  /// The supported methods, in the order of the table, with HEAD after GET and OPTIONS last.
+  package let methods: [HTTPMethod]
+  /// The value of `Allow`.
+  let allow: String
+  /// How a signed URL opens the resource. `nil`: not at all.
+  package let signedAccess: SignedAccess?
+
+  private init(_ path: PathTemplate, _ endpoints: [Endpoint]) {
+    self.path = path
+    self.endpoints = endpoints
+    var methods: [HTTPMethod] = []
+    for endpoint in endpoints {
+      methods.append(endpoint.method)
+      if endpoint.method == .get { methods.append(.head) }
+    }
+    methods.append(.options)
+    self.methods = methods
+    allow = methods.map(\.name).joined(separator: ", ")
+    signedAccess = endpoints.compactMap(\.signedAccess).first
+  }
+
+  /// The endpoint for a method; HEAD is answered by GET. `nil` for OPTIONS and for methods that are not supported.
+  package func endpoint(for method: HTTPMethod) -> Endpoint? {
+    let method = method == .head ? .get : method
+    return endpoints.first { $0.method == method }
+  }
+
+  /// Whether a page of a read-only origin may use a method. False for a method that is not supported.
+  package func isReading(_ method: HTTPMethod) -> Bool {
+    method == .options || endpoint(for: method)?.isReading ?? false
+  }
+
+  // MARK: Table
+
+  /// All resources, in the order of the endpoint table.
+  package static let all: [Resource] = {
+    var paths: [PathTemplate] = []
+    for endpoint in Endpoint.all where !paths.contains(endpoint.path) { paths.append(endpoint.path) }
+    return paths.map { path in Resource(path, Endpoint.all.filter { $0.path == path }) }
+  }()
+
+  /// All resources, by the number of segments of their paths.
+  fileprivate static let byLength: [[Resource]] = {
+    let longest = all.map(\.path.count).max() ?? 0
+    return (0...longest).map { count in all.filter { $0.path.count == count } }
+  }()
+}
+
+/// The resource that a request addresses, with the values of its path parameters.
+package struct Route: Sendable {
+  package let resource: Resource
+  private let segments: [String]
+
+  /// Finds the resource of a path by its decoded segments. `nil`: no such resource.
+  package init?(_ segments: [String]) {
+    guard segments.count < Resource.byLength.count,
+      let resource = Resource.byLength[segments.count].first(where: { $0.path.matches(segments) })
+    else { return nil }
+    self.resource = resource
+    self.segments = segments
+  }
+
+  /// The value of a path parameter. The path must have the parameter.
+  package subscript(_ parameter: String) -> String {
+    guard let index = resource.path.index(of: parameter) else {
+      preconditionFailure("\(resource.path.text) has no parameter \(parameter)")
+    }
+    return segments[index]
+  }
+}

@@ -1,0 +1,129 @@
+// The way of a request:
+//
+//     preparedResponse -> ResponseCache
+//     handle -> AccessPolicy: host and origin          421, 403
+//            -> Route: the resource of the path
+//            -> AccessPolicy: authentication
+//            -> no resource 404, no endpoint 405, OPTIONS 204
+//            -> AccessPolicy: authorization            401, 403, 429
+//            -> the endpoint's handler, on the queue that the endpoint table names -> Reply
+//
+// A problem that any step throws is the response. Nothing here blocks a connection: work that queries the catalogue
+// runs on the lookup queue or a longer one.
+
+import AccessControl
+import HTTPCore
+import HTTPServer
+import PhotoModel
+
+extension PhotoAPI: HTTPHandler {
+  package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
+    guard let access = accessPolicy.accessClass(request.head) else { return nil }
+    return responseCache.answer(
+      to: request.head, access: access, variesByOrigin: accessPolicy.cors.isConfigured,
+      generation: queries.library.generation)
+  }
+
+  package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+    handle(request, nil, from: peer, responder)
+  }
+
+  /// Whether the body is streamed: for uploads, and for requests that host and origin reject, so that the rejection is
+  /// sent before the body is requested.
+  package func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool {
+    let target = head.parsedTarget
+    let route = Route(target.segments)
+    if route?.resource.endpoint(for: head.method)?.streamsBody == true { return true }
+    do throws(Problem) {
+      try accessPolicy.checkHostAndOrigin(head, target, route, from: peer)
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
+    handle(HTTPRequest(head: head, body: []), body, from: peer, responder)
+  }
+
+  private func handle(_ request: HTTPRequest, _ body: StreamedBody?, from peer: Peer, _ responder: Responder) {
+    let (head, target) = (request.head, request.target)
+    let reply = Reply(responder: responder, commonFields: accessPolicy.cors.fields(for: head) + accessPolicy.varyFields)
+    do throws(Problem) {
+      let route = Route(target.segments)
+      let reach = try accessPolicy.checkHostAndOrigin(head, target, route, from: peer)
+      // `OPTIONS *` is about the server as a whole (RFC 9110 §9.3.7).
+      if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
+      let identity = accessPolicy.authenticate(head, target, route, from: peer)
+      guard let route else {
+        _ = try accessPolicy.authorize(head, identity, .authenticated, from: peer)
+        throw .noSuchResource
+      }
+      if head.method == .options { return sendOptions(of: route.resource, to: head, responder) }
+      guard let endpoint = route.resource.endpoint(for: head.method) else {
+        throw .methodNotAllowed(allow: route.resource.allow)
+      }
+      var caller = try accessPolicy.authorize(head, identity, endpoint.requirement, from: peer)
+      // A page with read-only reach may delete its caller's own resources, but not those of other callers.
+      if reach == .reading, head.method == .delete { caller = caller?.without(.admin) }
+      try start(
+        endpoint,
+        Exchange(
+          request: request, target: target, route: route, peer: peer, identity: identity, caller: caller, reply: reply),
+        body)
+    } catch {
+      reply.send(error.response)
+    }
+  }
+
+  private func sendOptions(of resource: Resource, to head: RequestHead, _ responder: Responder) {
+    let fields = accessPolicy.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
+    Reply(responder: responder, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
+  }
+
+  /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
+  private func start(_ endpoint: Endpoint, _ exchange: Exchange, _ body: StreamedBody?) throws(Problem) {
+    precondition(body == nil || endpoint.streamsBody, "every other streamed body is rejected by its head")
+    guard let condition = exchange.caller?.condition else { return try run(endpoint, exchange, body) }
+    // The issuer sees only some collections, and may have lost access to this one since signing.
+    try exchange.run(on: queries.lookups) { [self] () throws(Problem) in
+      let collection = try queries.run { library throws(AssetSourceError) in
+        try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
+      }
+      guard collection != nil else { throw Problem(.revoked, .signature) }
+      try run(endpoint, exchange, body)
+    }
+  }
+
+  private func run(_ endpoint: Endpoint, _ exchange: Exchange, _ body: StreamedBody?) throws(Problem) {
+    switch endpoint.handler {
+    case .immediate(let answer): exchange.reply.send(try answer(self, exchange))
+    case .lookup(let answer):
+      try exchange.respond(on: queries.lookups) { [self] () throws(Problem) in try answer(self, exchange) }
+    case .fetch(let answer):
+      let end = queries.deadline
+      try exchange.respond(on: queries.fetches) { [self] () throws(Problem) in try answer(self, exchange, end) }
+    case .change(let answer):
+      try exchange.respond(on: changeQueue) { [self] () throws(Problem) in try answer(self, exchange) }
+    case .custom(let answer): try answer(self, exchange)
+    case .upload(let receive):
+      guard let body else { throw .missingUpload }
+      try receive(self, exchange, body)
+    }
+  }
+
+  // MARK: Responses of the server
+
+  package func response(to error: ParseError) -> HTTPResponse { serverResponse(Problem(error)) }
+
+  package func unansweredResponse() -> HTTPResponse { serverResponse(.unanswered) }
+
+  package func overloadedResponse() -> HTTPResponse { serverResponse(.responseBufferFull) }
+
+  /// A response that does not belong to a routed request, so it carries no CORS fields of its origin.
+  private func serverResponse(_ problem: Problem) -> HTTPResponse {
+    var response = problem.response
+    response.head.fields.append(("Cross-Origin-Resource-Policy", "same-origin"))
+    return response
+  }
+}

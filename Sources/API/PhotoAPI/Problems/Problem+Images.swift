@@ -1,0 +1,99 @@
+import ImageCodec
+import ImageService
+import PhotoModel
+
+// Problems of images: an asset that can't be rendered, and errors of the image service.
+
+extension Problem {
+  static let requestNotFound = Problem(
+    404, "request-not-found", "No such request",
+    detail: "You have no active request with that requestID, and none that ended within the last minute.")
+
+  /// Whether the problem reports a cancellation and not a failure.
+  var isCancellation: Bool { kind == "request-cancelled" }
+
+  /// The reason why an asset can't be rendered, from catalogue data only. `nil`: there is none.
+  init?(unrenderable asset: Asset, _ version: ImageVersion) {
+    guard asset.mediaType == .image else {
+      self.init(
+        415, "no-still-image", "No still image",
+        detail: "The asset has the mediaType \(asset.mediaType.rawValue); only images can be rendered.")
+      return
+    }
+    let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
+    // If a picture has a raw file beside it, the raw file is its original.
+    let isRAWAskedFor = version == .original && asset.isRAW
+    guard isRAWAskedFor || format?.decoder == nil else { return nil }
+    let noun = isRAWAskedFor && format?.isRAW == false ? "a raw picture" : format?.noun ?? asset.uniformTypeIdentifier
+    self.init(
+      415, "format-unsupported", "The format is not supported",
+      detail: "The original is \(noun); there is no decoder for it.")
+  }
+
+  init(_ error: ImageServiceError) {
+    switch error {
+    case .originalMissing:
+      self.init(
+        404, "original-missing", "The original is missing",
+        detail: "The asset's file was moved or deleted. The next scan updates the catalogue.")
+    case .originalChanged:
+      self.init(
+        503, "original-changed", "The original has changed",
+        detail: "The asset's file has changed and is not indexed yet. Retry after the next scan.",
+        fields: ["Retry-After": "5"])
+    case .codec(let error): self.init(error)
+    case .overBudget(let needed, let budget):
+      self.init(
+        422, "image-too-large", "The image is too large",
+        detail: "Rendering it would take \(needed) bytes of memory; the budget is \(budget). Ask for a smaller size, "
+          + "or raise memoryBudgetBytes.")
+    case .queueFull:
+      self.init(
+        503, "overloaded", "Too many requests are waiting", detail: "Retry after a moment.",
+        fields: ["Retry-After": "1"])
+    case .deadlineExceeded:
+      self.init(
+        503, "deadline-exceeded", "The picture took too long",
+        detail: "It was not ready within requests.deadlineSeconds. Retry when the daemon has less load.",
+        fields: ["Retry-After": "5"])
+    case .requestIDInUse:
+      self.init(
+        409, "request-id-in-use", "The requestID is in use",
+        detail: "An active request has that requestID. Use another one, or cancel that request.",
+        parameter: "requestID")
+    case .cancelled:
+      self.init(
+        409, "request-cancelled", "The request was cancelled", detail: "It was cancelled before a response was sent.")
+    case .failed:
+      self.init(
+        500, "original-unreadable", "The original can't be read",
+        detail: "The asset's file could not be read from the file system. See the daemon's log.")
+    }
+  }
+
+  private init(_ error: CodecError) {
+    switch error {
+    case .unsupported(let what):
+      self.init(
+        415, "format-unsupported", "The format is not supported",
+        detail: "The original is \(what); there is no decoder for it.")
+    case .limitExceeded(let name, let limit, let found):
+      self.init(
+        422, "image-too-large", "The image is too large",
+        detail: "The image's \(name) is \(found == .max ? "too large to count" : String(found)); the limit is \(limit)."
+      )
+    case .malformed, .truncated:
+      self.init(
+        422, "image-unreadable", "The image can't be read",
+        detail: "The original can't be decoded: \(error.description).")
+    case .encodingFailed:
+      self.init(
+        500, "encoding-failed", "The image can't be encoded",
+        detail: "The original was read, but its rendition could not be encoded. See the daemon's log.")
+    case .readFailed, .outOfMemory, .stopped:
+      self.init(
+        500, "original-unreadable", "The original can't be read",
+        detail: "Reading the asset's file failed. See the daemon's log.")
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import ImageService
+import LibraryCatalogue
+import PhotoModel
+import PhotoPredicate
+
+// Problems of the library: things that do not exist for the caller, and errors of the catalogue and of library files.
+
+extension Problem {
+  static let assetNotFound = Problem(
+    404, "asset-not-found", "No such asset",
+    detail: "There is no asset with that localIdentifier. GET /v1/assets lists all assets.")
+
+  static let collectionNotFound = Problem(
+    404, "collection-not-found", "No such collection",
+    detail: "No collection has that localIdentifier, or it is of the wrong type. GET /v1/collections lists them.")
+
+  static let fetchResultNotFound = Problem(
+    404, "fetch-result-not-found", "No such fetch result",
+    detail: "You have no such fetch result, or its lease has ended. POST /v1/fetchResults creates one.")
+
+  static let cachingManagerNotFound = Problem(
+    404, "caching-manager-not-found", "No such caching manager",
+    detail: "You have no such caching manager, or its lease has ended. POST /v1/cachingManagers creates one; "
+      + "the manager default always exists.")
+
+  init(_ error: AssetSourceError) {
+    switch error {
+    case .malformedCursor:
+      self.init(
+        400, "invalid-parameter", "Invalid parameter",
+        detail: "This daemon did not issue that cursor. Start again without it.", parameter: "cursor")
+    case .noSuchCollection: self = .collectionNotFound
+    case .queryTooExpensive:
+      self.init(
+        503, "query-too-expensive", "The query is too expensive",
+        detail:
+          "It took longer than fetch.deadlineMilliseconds. Fetch less, or filter by a key that has an index: dates, "
+          + "media types, favourites, albums.",
+        fields: ["Retry-After": "5"])
+    case .tooManyAssets:
+      // The free space is not reported: it would reveal how many assets other callers hold.
+      self.init(
+        429, "too-many-handles", "Too many handles",
+        detail:
+          "There is no room for so many assets in fetch results. Delete handles that you no longer need, or fetch "
+          + "less, as with fetchLimit.",
+        fields: ["Retry-After": "60"])
+    case .noSuchAsset(let identifier):
+      self.init(
+        404, "asset-not-found", "No such asset",
+        detail: "There is no asset with the localIdentifier \(identifier.rawValue.prefix(64)).",
+        parameter: "assets")
+    case .catalogueFailed, .storageFailed:
+      self.init(
+        500, "catalogue-failed", "The catalogue failed",
+        detail: "The catalogue could not be read. See the daemon's log.")
+    }
+  }
+
+  init(_ error: PredicateError, parameter: String) {
+    self.init(400, "invalid-parameter", "Invalid parameter", detail: error.description, parameter: parameter)
+  }
+
+  init<Value>(_ refusal: LeaseTable<Value>.Refusal) {
+    switch refusal {
+    case .tooMany(let limit):
+      self.init(
+        429, "too-many-handles", "Too many handles",
+        detail: "The limit of \(limit) is reached. Delete handles that you no longer need, or let their leases end.",
+        fields: ["Retry-After": "60"])
+    case .tooLarge(let bytes):
+      self.init(
+        429, "too-many-handles", "Too many handles",
+        detail: "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.",
+        fields: ["Retry-After": "60"])
+    }
+  }
+
+  init(_ error: CachingManagerRegistry.CachingError) {
+    switch error {
+    case .tooManyManagers(let limit):
+      self.init(
+        429, "too-many-handles", "Too many handles",
+        detail: "The limit of \(limit) caching managers is reached. Delete some that you no longer need, or "
+          + "wait until their leases end.",
+        fields: ["Retry-After": "60"])
+    case .library(let error): self.init(error)
+    }
+  }
+
+  init(_ error: LibraryFilesError) {
+    switch error {
+    case .readOnly:
+      self.init(
+        409, "library-read-only", "The library is read-only",
+        detail: "The setting readOnly is on, or the library's file system is mounted read-only.")
+    case .insufficientStorage:
+      self.init(
+        507, "insufficient-storage", "Insufficient storage",
+        detail:
+          "The library's disk is full, its quota is used up, or less than upload.minimumFreeBytes would remain free.")
+    case .noSuchAsset: self = .assetNotFound
+    case .notInTrash:
+      self.init(
+        404, "not-in-trash", "Not in the trash",
+        detail: "The trash contains no asset with that localIdentifier. It may have been purged.")
+    case .noSuchFile:
+      self.init(
+        404, "file-not-found", "No such file", detail: "The library contains no such file, or it was deleted."
+      )
+    case .notMedia(let what):
+      self.init(
+        415, "format-unsupported", "Not a picture or video",
+        detail: "The file's content is not a supported picture or video: \(what).")
+    case .damagedMedia(let what):
+      self.init(422, "image-unreadable", "The file can't be read", detail: "The file is damaged: \(what).")
+    case .failed:
+      self.init(
+        500, "library-failed", "The library failed",
+        detail: "A file could not be written or moved. See the daemon's log.")
+    case .catalogue(let error): self.init(error)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import HTTPCore
+import HTTPServer
+
+// Problems of HTTP messages: routing, malformed messages, conditions and ranges.
+
+extension Problem {
+  static let noSuchResource = Problem(
+    404, "not-found", "No such resource", detail: "GET /openapi.json lists all resources.")
+
+  /// - Parameter allow: the supported methods, as in `Allow`.
+  static func methodNotAllowed(allow: String) -> Problem {
+    Problem(
+      405, "method-not-allowed", "Method not allowed", detail: "This resource supports \(allow).",
+      fields: ["Allow": allow])
+  }
+
+  static let missingUpload = Problem(
+    400, "malformed-request", "Bad Request",
+    detail: "The request has no body. Send the image itself as the body.")
+
+  static let preconditionFailed = Problem(
+    412, "precondition-failed", "Precondition failed",
+    detail: "The resource does not match the request's conditions. Get its current version.")
+
+  static func rangeNotSatisfiable(size: Int) -> Problem {
+    Problem(
+      416, "range-not-satisfiable", "Range not satisfiable",
+      detail: "The representation has \(size) bytes, and the requested ranges contain none of them.")
+  }
+
+  /// The response was lost in the daemon.
+  static let unanswered = Problem(
+    500, "internal-error", "Internal error",
+    detail: "The daemon did not produce a response. This is a bug in photod.")
+
+  static let responseBufferFull = Problem(
+    503, "overloaded", "Too many responses are pending",
+    detail: "Other clients read their responses too slowly, and their buffers are full. Retry after a moment.",
+    fields: ["Retry-After": "1"])
+
+  init(_ error: ParseError) {
+    if case .overloaded = error {
+      self.init(
+        503, "overloaded", "Too many requests are being received", detail: error.explanation,
+        fields: ["Retry-After": "1"])
+      return
+    }
+    self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
+  }
+
+  init(_ error: MultipartError) {
+    self.init(400, "malformed-request", "Bad Request", detail: error.explanation)
+  }
+
+  /// The problem for a body that did not arrive completely.
+  init(_ failure: BodyFailure) {
+    switch failure {
+    case .malformed(let error): self.init(error)
+    case .timedOut: self.init(ParseError.timedOut)
+    // The connection is closed, so this problem is never sent.
+    case .closed: self.init(ParseError.timedOut)
+    }
+  }
+}

@@ -1,0 +1,11 @@
+import ImageService
+
+/// Responses prepared from cached frames. Created before the frame cache, which reports evicted frames to it.
+package struct FrameResponses: Sendable {
+  let cache: ResponseCache
+
+  /// - Parameter capacity: maximum number of cached responses. Each takes up to 3 KB in addition to its frame.
+  package init(capacity: Int) { cache = ResponseCache(capacity: capacity) }
+
+  package func framesWereEvicted(_ frames: [CachedFrame]) { cache.framesWereEvicted(frames) }
+}

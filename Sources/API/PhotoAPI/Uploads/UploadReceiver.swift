@@ -1,0 +1,183 @@
+// Receives the files of one upload request. The body arrives in pieces. Each piece is written on the upload queue
+// before the next one is requested, so a slow disk slows down only this client.
+
+import HTTPCore
+import HTTPServer
+import ImageService
+import LibraryCatalogue
+import LibraryFiles
+import Logging
+import PhotoModel
+import Synchronization
+
+/// One upload request. Its steps run one after the other, so the lock is never contended; the compiler needs it for
+/// `Sendable`.
+final class UploadReceiver: Sendable {
+  private struct State: Sendable {
+    var form: UploadForm
+    /// The file that is being received.
+    var file: IncomingFile?
+    var name: String?
+    /// A part with an empty filename: browsers send it when no file was selected.
+    var isEmptyPart = false
+    var results: [UploadResult] = []
+  }
+
+  private let route: UploadRoute
+  private let body: StreamedBody
+  private let principal: Principal
+  private let reply: Reply
+  private let state: Mutex<State>
+  private let hasEnded = Atomic<Bool>(false)
+
+  init(_ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ reply: Reply) {
+    self.route = route
+    self.body = body
+    self.principal = principal
+    self.reply = reply
+    state = Mutex(State(form: form))
+  }
+
+  deinit { end() }
+
+  /// Frees this request's place among the concurrent uploads.
+  private func end() {
+    if !hasEnded.exchange(true, ordering: .relaxed) { route.uploadEnded() }
+  }
+
+  func begin() {
+    step { state throws(Problem) in
+      // Before the body is requested, so that a library that can't take the file rejects it at once.
+      if case .single(let name) = state.form { try self.beginFile(named: name, length: self.body.length, &state) }
+      return nil
+    }
+  }
+
+  private func next() {
+    body.read { [self] read in
+      step { state throws(Problem) in
+        switch read {
+        case .piece(let piece): return try self.take(piece, &state)
+        case .end: return try self.end(&state)
+        case .failed(let failure): throw Problem(failure)
+        }
+      }
+    }
+  }
+
+  /// Runs a step on the queue. Sends the response if the step gives one; otherwise reads the next piece of the body.
+  private func step(_ body: @escaping @Sendable (inout State) throws(Problem) -> HTTPResponse?) {
+    let isAccepted = route.queue.submit { [self] in
+      let response = state.withLock { state -> HTTPResponse? in
+        do throws(Problem) {
+          return try body(&state)
+        } catch {
+          // Discards the unfinished file.
+          state.file = nil
+          return state.results.response(to: error)
+        }
+      }
+      guard let response else { return next() }
+      // Before the response: the client may send its next upload as soon as it has the response.
+      end()
+      reply.send(response)
+    }
+    if !isAccepted { reply.send(Problem(ImageServiceError.queueFull).response) }
+  }
+
+  // MARK: Steps
+
+  private func beginFile(named name: String?, length: Int?, _ state: inout State) throws(Problem) {
+    state.name = name
+    state.file = try mappingFileErrors { () throws(LibraryFilesError) in
+      try route.files.receive(length: length.map(Int64.init))
+    }
+  }
+
+  private func take(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
+    guard case .multipart(var parser) = state.form else {
+      try write(piece, &state)
+      return nil
+    }
+    // Leave `parser` as the only reference, so that changing it copies nothing.
+    state.form = .single(name: nil)
+    defer { state.form = .multipart(parser) }
+    parser.append(piece)
+    while true {
+      switch try mappingParserErrors({ () throws(MultipartError) in try parser.next() }) {
+      case .needsInput: return nil
+      case .part(let part): try beginPart(part, &state)
+      case .piece(let piece): try write(piece, &state)
+      case .partEnded: endPart(&state)
+      case .ended: break
+      }
+    }
+  }
+
+  private func mappingParserErrors<Value>(_ body: () throws(MultipartError) -> Value) throws(Problem) -> Value {
+    do throws(MultipartError) { return try body() } catch { throw Problem(error) }
+  }
+
+  private func beginPart(_ part: MultipartPart, _ state: inout State) throws(Problem) {
+    guard let name = part.filename else {
+      throw Problem(
+        400, "invalid-parameter", "Invalid parameter",
+        detail: "Every part must be a file with a filename. The part \((part.name ?? "").prefix(64)) has none.",
+        parameter: part.name.map { String($0.prefix(64)) })
+    }
+    if state.results.count == route.limits.files {
+      throw Problem(
+        413, "too-many-files", "Too many files",
+        detail: "One request may have at most \(route.limits.files) files (upload.filesPerRequest).")
+    }
+    state.isEmptyPart = name.isEmpty
+    try beginFile(named: name, length: nil, &state)
+  }
+
+  private func endPart(_ state: inout State) {
+    guard let file = state.file.take() else { return }
+    if state.isEmptyPart && file.size == 0 { return }
+    do throws(Problem) {
+      state.results.append(UploadResult(state.name, try add(file, named: state.name), for: principal))
+    } catch {
+      // The other files may still succeed.
+      state.results.append(UploadResult(state.name, error))
+    }
+  }
+
+  private func end(_ state: inout State) throws(Problem) -> HTTPResponse? {
+    switch state.form {
+    case .single(let name):
+      guard let file = state.file.take() else { return nil }
+      return try add(file, named: name).response(for: principal)
+    case .multipart(let parser):
+      try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
+      return try state.results.response()
+    }
+  }
+
+  private func write(_ piece: [UInt8], _ state: inout State) throws(Problem) {
+    guard let file = state.file else { return }
+    if file.size + Int64(piece.count) > route.limits.fileBytes { throw .fileTooLarge(limit: route.limits.fileBytes) }
+    try mappingFileErrors { () throws(LibraryFilesError) in try file.write(piece) }
+  }
+
+  private func add(_ file: IncomingFile, named name: String?) throws(Problem) -> UploadedAsset {
+    if file.size == 0 {
+      throw Problem(422, "image-unreadable", "The file can't be read", detail: "The file is empty.")
+    }
+    return try mappingFileErrors { () throws(LibraryFilesError) in
+      try route.files.add(file, named: name, for: principal)
+    }
+  }
+
+  private func mappingFileErrors<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {
+    do throws(LibraryFilesError) {
+      return try body()
+    } catch {
+      let problem = Problem(error)
+      if problem.status >= 500 { route.logger.error("upload failed", metadata: ["error": "\(error)"]) }
+      throw problem
+    }
+  }
+}

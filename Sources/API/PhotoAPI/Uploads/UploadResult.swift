@@ -1,0 +1,106 @@
+import HTTPCore
+import LibraryFiles
+import PhotoModel
+
+/// The result of one file of an upload.
+struct UploadResult: Encodable, Sendable {
+  let filename: String?
+  let status: Int
+  private let asset: UploadedAssetJSON?
+  let problem: Problem?
+
+  init(_ filename: String?, _ upload: UploadedAsset, for principal: Principal) {
+    self.filename = filename
+    status = upload.isNew ? 201 : 200
+    asset = UploadedAssetJSON(upload.asset, for: principal)
+    problem = nil
+  }
+
+  init(_ filename: String?, _ problem: Problem) {
+    self.filename = filename
+    status = problem.status
+    asset = nil
+    self.problem = problem
+  }
+
+  private enum Key: String, CodingKey { case filename, status, asset, problem }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(filename, forKey: .filename)
+    try object.encode(status, forKey: .status)
+    try object.encodeIfPresent(asset, forKey: .asset)
+    try object.encodeIfPresent(problem.map { ProblemJSON($0) }, forKey: .problem)
+  }
+}
+
+extension [UploadResult] {
+  /// The response to a multipart upload.
+  ///
+  /// - Throws: 400 if there is no file; the first problem if no file became an asset.
+  func response() throws(Problem) -> HTTPResponse {
+    if isEmpty {
+      throw Problem(400, "malformed-request", "Bad Request", detail: "The body contains no file.")
+    }
+    let problems = compactMap(\.problem)
+    if problems.count == count, let first = problems.first { throw first }
+    let isAnyNew = contains { $0.status == 201 }
+    return .json(UploadResultsJSON(results: self), status: isAnyNew ? 201 : .ok)
+  }
+
+  /// The response for a problem in mid-request: the problem, with the results of the files before it, which stay
+  /// stored.
+  func response(to problem: Problem) -> HTTPResponse {
+    isEmpty
+      ? problem.response
+      : problem.response(body: JSONBody.encode(UploadFailureJSON(problem: ProblemJSON(problem), results: self)))
+  }
+}
+
+extension UploadedAsset {
+  /// The response to an upload of one file.
+  func response(for principal: Principal) -> HTTPResponse {
+    .json(
+      UploadedAssetJSON(asset, for: principal), status: isNew ? 201 : .ok,
+      location: "/v1/assets/\(asset.localIdentifier.rawValue)")
+  }
+}
+
+private struct UploadResultsJSON: Encodable {
+  let results: [UploadResult]
+}
+
+/// A problem, with the results of the files before it.
+private struct UploadFailureJSON: Encodable {
+  let problem: ProblemJSON
+  let results: [UploadResult]
+
+  private enum Key: String, CodingKey { case results }
+
+  func encode(to encoder: any Encoder) throws {
+    try problem.encode(to: encoder)
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(results, forKey: .results)
+  }
+}
+
+/// The asset in the response to an upload. A sender without read access gets only its identifier and version, because
+/// the path would show which other paths exist.
+private enum UploadedAssetJSON: Encodable, Sendable {
+  case whole(Asset)
+  case name(Asset)
+
+  init(_ asset: Asset, for principal: Principal) { self = principal.may(.read) ? .whole(asset) : .name(asset) }
+
+  private enum Key: String, CodingKey { case localIdentifier, contentVersion }
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .whole(let asset): try AssetJSON(asset).encode(to: encoder)
+    case .name(let asset):
+      var object = encoder.container(keyedBy: Key.self)
+      try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)
+      try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
+    }
+  }
+}

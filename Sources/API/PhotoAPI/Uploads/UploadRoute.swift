@@ -1,0 +1,74 @@
+// `POST /v1/assets`: one file as the body, or several as multipart/form-data.
+//
+//     head -> UploadForm -> a place among the concurrent uploads
+//          -> UploadReceiver: pieces -> LibraryFiles -> UploadResult
+
+import HTTPCore
+import HTTPServer
+import ImageService
+import LibraryFiles
+import Logging
+import PhotoModel
+import Synchronization
+
+/// Limits for uploads.
+package struct UploadLimits: Sendable, Hashable {
+  /// Maximum size of one file.
+  package var fileBytes: Int64
+  /// Maximum number of files in one request.
+  package var files: Int
+  /// Maximum number of concurrent upload requests.
+  package var concurrent: Int
+
+  package init(fileBytes: Int64 = 4 << 30, files: Int = 100, concurrent: Int = 16) {
+    self.fileBytes = fileBytes
+    self.files = files
+    self.concurrent = concurrent
+  }
+}
+
+final class UploadRoute: Sendable {
+  let files: LibraryFiles
+  let limits: UploadLimits
+  let queue: WorkQueue
+  let logger: Logger
+  private let activeUploads = Atomic<Int>(0)
+
+  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
+  init(files: LibraryFiles, limits: UploadLimits, queue: WorkQueue, logger: Logger) {
+    self.files = files
+    self.limits = limits
+    self.queue = queue
+    self.logger = logger
+  }
+
+  /// Receives the files of a request.
+  ///
+  /// - Throws: 400, 413 or 415 if the head announces something else than acceptable files; 503 if there are too many
+  ///   uploads.
+  func receive(_ body: StreamedBody, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let form = try UploadForm(exchange.request.head, exchange.target)
+    if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {
+      throw .fileTooLarge(limit: limits.fileBytes)
+    }
+    guard activeUploads.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
+      activeUploads.subtract(1, ordering: .relaxed)
+      throw Problem(
+        503, "overloaded", "Too many uploads at once",
+        detail: "The limit upload.concurrentRequests is reached. Retry after a moment.",
+        fields: ["Retry-After": "5"])
+    }
+    UploadReceiver(self, form, body, principal, exchange.reply).begin()
+  }
+
+  func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
+}
+
+extension Problem {
+  static func fileTooLarge(limit: Int64) -> Problem {
+    Problem(
+      413, "file-too-large", "The file is too large",
+      detail: "A file may have at most \(limit) bytes (upload.fileBytes).")
+  }
+}

@@ -1,0 +1,28 @@
+/// A request with the result of its size rules for one picture: worked out once, then passed down to the renderer.
+package struct SizedRequest: Sendable, Hashable {
+  package private(set) var request: ImageRequest
+  /// The size of the upright picture for which `sizes` was worked out, before any crop.
+  package let upright: PixelSize
+  package let sizes: SizeRules
+
+  /// - Parameter upright: the size of the upright picture, before any crop.
+  package init(_ request: ImageRequest, upright: PixelSize) {
+    self.request = request
+    self.upright = upright
+    sizes = SizeRules(request, upright: upright)
+  }
+
+  /// The sizes for the picture that is actually in the file. They are worked out again only if its size differs from
+  /// the expected one, for example because an older version of this code has read the file for the catalogue.
+  package func sizes(of upright: PixelSize) -> SizeRules {
+    upright == self.upright ? sizes : SizeRules(request, upright: upright)
+  }
+
+  /// The request of the final frame alone. Its size, and therefore its key, does not depend on the delivery mode.
+  package var forFinalFrame: SizedRequest {
+    var copy = self
+    copy.request.deliveryMode = .highQualityFormat
+    copy.request.allowsSecondaryDegradedImage = false
+    return copy
+  }
+}

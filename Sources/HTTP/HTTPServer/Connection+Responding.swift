@@ -1,0 +1,136 @@
+// The responses of a connection: the entry points of `Responder` and of the server's own responses. Each queues bytes
+// in `ResponseSender`, reports to `ConnectionMachine` and flushes.
+
+import Dispatch
+import HTTPCore
+import Primitives
+
+extension Connection {
+  /// Bodies up to this size are not counted against the response budget: health checks, problem documents, single
+  /// assets.
+  private static let uncountedResponseBytes = 2048
+
+  // MARK: Prepared responses
+
+  /// Sends a prepared response, usually with one gathered send.
+  func send(_ response: PreparedResponse, isHead: Bool, identifier: RequestIdentifier) {
+    _ = machine.handle(.responseBegan, now: loop.now)
+    _ = machine.handle(.responseCompleted, now: loop.now)
+    sender.send(
+      response, isHead: isHead, identifier: identifier, keepsAlive: machine.keepsAlive, version: machine.version,
+      to: socket.descriptor)
+    if !sender.isEmpty, let owner = response.makeMemoryOwner?() { sender.hold(owner) }
+    flush()
+  }
+
+  // MARK: Responses of a handler
+
+  func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    var reservation: ByteBudget.Reservation?
+    if !isHead, response.owner == nil, response.body.count > Self.uncountedResponseBytes {
+      // Reserve before the head is queued, because a queued head can't be replaced by a 503. Bytes that the kernel
+      // accepts at once are released at once.
+      reservation = responseBudget.tryReserve(response.body.capacity)
+      if reservation == nil { return sendServerResponse(handler.overloadedResponse()) }
+    }
+    let framing: BodyFraming =
+      if response.head.status.forbidsBody || (isHead && response.body.isEmpty) { .none } else {
+        .length(response.body.count)
+      }
+    begin(response.head, framing: framing)
+    if !isHead { sender.appendBody(response.body, reservedBy: reservation) }
+    if let owner = response.owner { sender.hold(owner) }
+    complete()
+  }
+
+  func startResponse(_ head: ResponseHead, isHead: Bool, for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    begin(head, framing: isHead ? .none : machine.version == .http10 ? .untilClose : .chunked)
+    flush()
+  }
+
+  func write(
+    _ pieces: [[UInt8]], owner: (any MemoryOwner)?, whenWritable: (@Sendable () -> Void)?, for responder: Responder
+  ) {
+    guard isCurrent(responder) else { return }
+    // A producer that ignores `whenWritable` would accumulate output in memory.
+    if sender.queuedBytes > limits.outputQueueBytes { return close() }
+    if sender.appendPiece(pieces), let owner { sender.hold(owner) }
+    if let whenWritable { sender.whenWritable(whenWritable) }
+    flush()
+  }
+
+  func finish(for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    sender.appendBodyEnd()
+    complete()
+  }
+
+  /// A responder was released without a response.
+  func responderReleased() {
+    dispatchPrecondition(condition: .onQueue(loop.queue))
+    guard isResponding, !machine.hasBegunResponse else { return }
+    sendServerResponse(handler.unansweredResponse())
+  }
+
+  private func isCurrent(_ responder: Responder) -> Bool {
+    dispatchPrecondition(condition: .onQueue(loop.queue))
+    return isResponding && self.responder === responder
+  }
+
+  /// Whether a handler has a request whose response is not complete.
+  private var isResponding: Bool {
+    machine.phase == .responding || machine.phase == .bodyPaused || machine.phase == .streamingBody
+  }
+
+  // MARK: Responses of the server
+
+  /// Sends a response made by the server itself. Such a response is small and is not counted against the budget.
+  func sendServerResponse(_ response: HTTPResponse) {
+    begin(response.head, framing: .length(response.body.count))
+    sender.appendBody(response.body)
+    complete()
+  }
+
+  func sendContinue() {
+    sender.appendContinue()
+    flush()
+  }
+
+  // MARK: Steps
+
+  private func begin(_ head: ResponseHead, framing: BodyFraming) {
+    _ = machine.handle(.responseBegan, now: loop.now)
+    abandonUnreadBody()
+    sender.appendHead(head, framing: framing, keepsAlive: machine.keepsAlive, version: machine.version)
+  }
+
+  private func complete() {
+    let responder = responder
+    self.responder = nil
+    responder?.completed()
+    endBody()
+    let (endsConnection, unusedHandlers) = sender.endResponse()
+    if endsConnection { machine.closeAfterResponse() }
+    _ = machine.handle(.responseCompleted, now: loop.now)
+    flush()
+    // Not released earlier: a closure's deinit may run arbitrary code that uses this connection.
+    withExtendedLifetime(unusedHandlers) {}
+  }
+
+  /// Sends what is queued and reports the progress to the machine.
+  func flush() {
+    switch sender.flush(to: socket.descriptor) {
+    case .sentAll:
+      socket.ignore(.output)
+      if machine.phase == .sending { sender.logRequest(wasAborted: false) }
+      perform(machine.handle(.sent(0, all: true), now: loop.now))
+    case .blocked(let sentBytes):
+      socket.watch(.output)
+      _ = machine.handle(.sent(sentBytes, all: false), now: loop.now)
+      _ = machine.handle(.writeBlocked, now: loop.now)
+    case .failed: close()
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import Dispatch
+import HTTPCore
+import Primitives
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The sending side of one connection: it frames the current response, queues the bytes that the kernel has not
+/// accepted, notifies producers when there is room for more, and writes the access log entry.
+///
+/// A prepared response is sent with one gathered send from its own arrays. Every other response goes through the queue,
+/// from which `flush` sends up to 16 arrays at a time.
+///
+/// A value inside `Connection`, used only on the loop's queue. It decides nothing: `Connection` passes results on to
+/// `ConnectionMachine`. Its methods call no handler and release no object of a handler, because such a call could
+/// re-enter the connection; what a handler provided is called or released later, or returned to the caller.
+struct ResponseSender {
+  /// How a flush ended.
+  enum FlushResult {
+    /// Everything that was queued is sent.
+    case sentAll
+    /// The send buffer is full. `sentBytes` were accepted in this flush.
+    case blocked(sentBytes: Int)
+    /// The connection is broken.
+    case failed
+  }
+
+  /// A waiting producer is called when at most this many bytes remain to be sent.
+  private static let lowWatermarkBytes = 65_536
+
+  private let loop: EventLoop
+  private let peer: Peer
+  private var output = OutputQueue()
+  /// How the body of the current response is delimited.
+  private var framing = BodyFraming.none
+  /// Called when `output` falls to the low watermark.
+  private var writabilityHandlers: [@Sendable () -> Void] = []
+  /// The entry of the request in progress; `nil` if the access log is disabled.
+  private var logEntry: AccessLogEntry?
+
+  init(loop: EventLoop, peer: Peer) {
+    self.loop = loop
+    self.peer = peer
+  }
+
+  var isEmpty: Bool { output.isEmpty }
+
+  /// Bytes that wait to be sent.
+  var queuedBytes: Int { output.byteCount }
+
+  // MARK: Queueing
+
+  /// A request has arrived that the access log records. The entry is written when its response is sent or the
+  /// connection ends.
+  ///
+  /// - Parameter head: `nil` if the message was malformed.
+  mutating func beginLogEntry(_ head: RequestHead?, identifier: RequestIdentifier) {
+    logEntry = AccessLogEntry(identifier: identifier, arrived: loop.wall, began: loop.now, head: head)
+  }
+
+  /// Queues 100 (Continue), which is sent before the response (RFC 9110 §15.2.1).
+  mutating func appendContinue() { output.append(ResponseWriter.continueResponse) }
+
+  /// Queues the head of a response.
+  ///
+  /// - Parameter keepsAlive: the connection stays open after a response that does not end by closing it.
+  mutating func appendHead(_ head: ResponseHead, framing: BodyFraming, keepsAlive: Bool, version: HTTPVersion) {
+    self.framing = framing
+    loop.counters.countResponse(head.status, isPrepared: false)
+    if logEntry != nil {
+      logEntry?.status = head.status.code
+      logEntry?.stages = head["Server-Timing"]
+    }
+    output.append(ResponseWriter.headPrefix(head, framing: framing))
+    output.append(loop.headSuffix(keepsAlive: keepsAlive && framing != .untilClose, version: version))
+  }
+
+  /// Queues a complete body.
+  ///
+  /// - Parameter reservation: counts the body against the response budget; released with its last byte.
+  mutating func appendBody(_ body: [UInt8], reservedBy reservation: ByteBudget.Reservation? = nil) {
+    logEntry?.bodyBytes += body.count
+    output.append(body, reservedBy: reservation)
+  }
+
+  /// Queues arrays as one piece of a streamed body, framed as a chunk if the body is chunked. Returns `false` if all
+  /// arrays are empty.
+  mutating func appendPiece(_ arrays: [[UInt8]]) -> Bool {
+    let size = arrays.reduce(0) { $0 + $1.count }
+    // A chunk of size 0 would end the body.
+    guard size > 0 else { return false }
+    if framing == .chunked { output.append(ResponseWriter.chunkStart(size)) }
+    for array in arrays { appendBody(array) }
+    if framing == .chunked { output.append(ResponseWriter.chunkEnd) }
+    return true
+  }
+
+  /// Queues the end of a streamed body.
+  mutating func appendBodyEnd() {
+    if framing == .chunked { output.append(ResponseWriter.lastChunk) }
+  }
+
+  /// Holds an owner until everything that is queued now is sent. Does nothing if nothing is queued.
+  mutating func hold(_ owner: any MemoryOwner) { output.hold(owner) }
+
+  /// Calls `handler` once, asynchronously, when few bytes are left to send.
+  mutating func whenWritable(_ handler: @escaping @Sendable () -> Void) { writabilityHandlers.append(handler) }
+
+  /// The response is complete. Returns whether the end of the connection ends its body, and the writability handlers
+  /// that will not be called. The caller releases them.
+  mutating func endResponse() -> (endsConnection: Bool, unusedHandlers: [@Sendable () -> Void]) {
+    defer {
+      framing = .none
+      writabilityHandlers = []
+    }
+    return (framing == .untilClose, writabilityHandlers)
+  }
+
+  // MARK: Sending
+
+  /// Sends a complete prepared response: copies its head once and sends head and body with one gathered send. Queues
+  /// what the kernel did not accept.
+  mutating func send(
+    _ response: PreparedResponse, isHead: Bool, identifier: RequestIdentifier, keepsAlive: Bool, version: HTTPVersion,
+    to descriptor: Int32
+  ) {
+    let head = loop.headBuffer
+    var headBytes = response.writeHead(to: head, identifier: identifier)
+    let suffix = loop.headSuffix(keepsAlive: keepsAlive, version: version)
+    UnsafeMutableRawBufferPointer(rebasing: head[headBytes...]).copyBytes(from: suffix)
+    headBytes += suffix.count
+    let body = isHead ? [] : response.body
+    if logEntry != nil {
+      logEntry?.status = response.status.code
+      logEntry?.bodyBytes = body.count
+    }
+    let sent = output.sendNow(UnsafeRawBufferPointer(rebasing: head[..<headBytes]), body, to: descriptor)
+    loop.counters.countResponse(response.status, isPrepared: true)
+    loop.counters.countSent(sent)
+  }
+
+  /// Sends queued bytes until none are left or the kernel accepts no more.
+  mutating func flush(to descriptor: Int32) -> FlushResult {
+    var sentBytes = 0
+    while !output.isEmpty {
+      let sent = output.send(to: descriptor)
+      if sent >= 0 {
+        sentBytes += sent
+        loop.counters.countSent(sent)
+        releaseSentOwners()
+      } else if errno == EAGAIN {
+        notifyProducers()
+        return .blocked(sentBytes: sentBytes)
+      } else if errno != EINTR {
+        return .failed
+      }
+    }
+    notifyProducers()
+    return .sentAll
+  }
+
+  /// Asynchronous, because a producer writes at once and would re-enter the connection.
+  private mutating func notifyProducers() {
+    guard !writabilityHandlers.isEmpty, output.byteCount <= Self.lowWatermarkBytes else { return }
+    for handler in writabilityHandlers { loop.queue.async(execute: handler) }
+    writabilityHandlers = []
+  }
+
+  /// Released later, because the deinit of an owner may run arbitrary code and re-enter the connection.
+  private mutating func releaseSentOwners() {
+    let owners = output.takeSentOwners()
+    if !owners.isEmpty { loop.releaseLater(owners) }
+  }
+
+  // MARK: Ending
+
+  /// Adds the entry of the request in progress, if there is one, to the access log.
+  ///
+  /// - Parameter wasAborted: the connection ended before the response was fully sent.
+  mutating func logRequest(wasAborted: Bool) {
+    guard let entry = logEntry else { return }
+    logEntry = nil
+    loop.accessLogBatch.append(
+      entry, peer: peer.text, duration: loop.monotonicNow() &- entry.began, wasAborted: wasAborted)
+  }
+
+  /// The connection is closed: discards what is queued. Returns the writability handlers that will not be called. The
+  /// caller releases them.
+  mutating func removeAll() -> [@Sendable () -> Void] {
+    output.removeAll()
+    releaseSentOwners()
+    defer { writabilityHandlers = [] }
+    return writabilityHandlers
+  }
+}

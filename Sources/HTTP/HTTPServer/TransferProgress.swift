@@ -1,0 +1,30 @@
+/// The progress of a transfer that waits for the client: a response while the send buffer is full, or a streamed
+/// request body. Its deadline has two parts: at least one byte within a timeout, and a minimum average rate after that
+/// time. Without the second, a client that transfers a byte now and then could hold the connection for days.
+///
+/// Times are nanoseconds of the loop's monotonic clock.
+struct TransferProgress {
+  private let began: UInt64
+  private var bytes = 0
+
+  init(began: UInt64) { self.began = began }
+
+  mutating func add(_ count: Int) { bytes += count }
+
+  /// When the client must have transferred the next byte.
+  ///
+  /// - Parameters:
+  ///   - now: the time of the latest transferred byte, or of the beginning.
+  ///   - minimumBytesPerSecond: 0 disables the minimum rate.
+  func deadline(now: UInt64, timeout: Duration, minimumBytesPerSecond: Int) -> UInt64 {
+    let nextByte = now + timeout.nanoseconds
+    guard minimumBytesPerSecond > 0 else { return nextByte }
+    let earned = UInt64(Double(bytes) / Double(minimumBytesPerSecond) * 1e9)
+    return min(nextByte, began + timeout.nanoseconds + earned)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds; 0 for a negative duration.
+  var nanoseconds: UInt64 { UInt64(max(0, self / .nanoseconds(1))) }
+}

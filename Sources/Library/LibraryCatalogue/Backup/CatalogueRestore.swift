@@ -1,0 +1,120 @@
+// Replaces the current catalogue with a backup. A kill at any moment leaves one of them, complete; the current one is
+// kept under another name.
+
+import GRDB
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package struct CatalogueRestore {
+  private let dataFolder: String
+
+  package init(dataFolder: String) {
+    self.dataFolder = dataFolder
+  }
+
+  /// - Returns: the new path of the previous catalogue; `nil`: there was none.
+  package func restore(from path: String) throws(LibraryError) -> String? {
+    guard Catalogue.makeFolder(dataFolder) else {
+      throw .unusable(dataFolder, SystemError(code: errno))
+    }
+    let lock = try DataFolderLock.forRestore(of: dataFolder)
+    defer { withExtendedLifetime(lock) {} }
+    let present = Catalogue.path(in: dataFolder)
+    let incoming = dataFolder + "/catalogue.incoming.sqlite"
+    do {
+      let source = try Self.checked(path)
+      try CatalogueCopy.make(of: source, at: incoming)
+      try source.close()
+    } catch let error as LibraryError {
+      throw error
+    } catch {
+      unlink(incoming)
+      throw .notACatalogue(path: path, CatalogueCopy.reason(error))
+    }
+    do {
+      let token = settle(present)
+      // The token counter continues from the higher of the two values, so a revision is never reused.
+      let copy = try DatabaseQueue(path: incoming)
+      try copy.write { db in
+        try db.execute(
+          sql: """
+            UPDATE library SET revision = max(revision, ?1) + 1, nonLocationRevision = max(revision, ?1) + 1,
+              createdRevision = max(revision, ?1) + 1
+            WHERE id = 0
+            """, arguments: [token ?? 0])
+        // Files added since the backup are unknown to it: a scan is needed.
+        try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
+        // The history of the copy does not match the changes that clients saw after the backup.
+        for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
+        try db.execute(
+          sql: """
+            UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
+            """)
+        // Limited libraries have their own history, which is as old as the copy. They are created again at the next
+        // request of their principals.
+        try db.execute(sql: "DELETE FROM library WHERE id > 0")
+      }
+      try copy.close()
+      let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
+      try DurableFile.rename(incoming, to: present)
+      return kept
+    } catch {
+      unlink(incoming)
+      throw LibraryError(Catalogue.translated(error), dataFolder: dataFolder)
+    }
+  }
+
+  /// Opens a copy, if it is an intact catalogue that this version of photod can use.
+  private static func checked(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = true
+    let source = try DatabaseQueue(path: path, configuration: configuration)
+    try source.read { db in
+      let notACatalogue = CatalogueCopy.IntegrityError(description: "it is not a photod catalogue")
+      guard try db.tableExists("grdb_migrations"), try db.tableExists("library"), try db.tableExists("asset") else {
+        throw notACatalogue
+      }
+      if let rejection = try CatalogueSchema.rejection(db, at: path) { throw rejection }
+      guard try db.tableExists("catalogueValue"),
+        try Row.fetchOne(db, sql: "SELECT 1 FROM catalogueValue WHERE name = 'contentKey'") != nil
+      else { throw notACatalogue }
+      try CatalogueCopy.checkIntegrity(db)
+    }
+    return source
+  }
+
+  /// Checkpoints the log of the current catalogue into its file. `nil`: there is no catalogue, or it is unreadable;
+  /// then its log is moved with it.
+  private func settle(_ present: String) -> Int64? {
+    guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
+    let token = try? queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      return try Int64.fetchOne(db, sql: "SELECT revision FROM library WHERE id = 0")
+    }
+    try? queue.close()
+    return token ?? nil
+  }
+
+  /// Keeps the current catalogue under a second, free name.
+  private func setAside(_ present: String) throws -> String {
+    var aside = dataFolder + "/catalogue.before-restore.sqlite"
+    var number = 2
+    while access(aside, F_OK) == 0 {
+      aside = "\(dataFolder)/catalogue.before-restore-\(number).sqlite"
+      number += 1
+    }
+    // A log that was not checkpointed must not be applied to the new file.
+    if access(present + "-wal", F_OK) == 0, rename(present + "-wal", aside + "-wal") != 0 {
+      throw SystemError(code: errno)
+    }
+    unlink(present + "-shm")
+    // A hard link keeps a catalogue at the original path at every moment. On a file system without links, the path is
+    // briefly empty.
+    if link(present, aside) != 0 && rename(present, aside) != 0 { throw SystemError(code: errno) }
+    return aside
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+/// The SQL columns of an asset, and their conversion to an ``Asset``.
+enum AssetRow {
+  /// The columns that `asset(_:for:)` reads, in this order.
+  static let columns = """
+    asset.localIdentifier, asset.contentVersion, changeToken(asset.revision), asset.mediaType, asset.uniformTypeIdentifier, \
+    asset.pixelWidth, asset.pixelHeight, asset.orientation, asset.hasAlpha, asset.creationDate, \
+    asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
+    asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
+    file.modified, file.thumbnailOffset, file.thumbnailLength, \
+    asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
+    asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, changeToken(asset.nonLocationRevision), \
+    file.fingerprint
+    """
+  /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
+  static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
+  /// Joins `asset` and the primary file to `libraryAsset`.
+  static let joins = "CROSS JOIN asset ON asset.id = libraryAsset.asset \(primaryFile)"
+
+  static func asset(_ row: Row, for principal: Principal) throws -> Asset {
+    let latitude: Double? = row[12]
+    let longitude: Double? = row[13]
+    let mayReadLocation = principal.may(.location)
+    let thumbnailOffset: Int64? = row[23]
+    let path: [UInt8] = try row.withUnsafeData(atIndex: 19) { $0.map { [UInt8]($0) } ?? [] }
+    let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 34) { data in
+      data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
+    }
+    var asset = Asset(
+      localIdentifier: LocalIdentifier(row[0]),
+      contentVersion: ContentVersion(row[1]),
+      revision: (mayReadLocation ? nil : row[33] as String?) ?? row[2],
+      mediaType: MediaType(number: row[3]) ?? .unknown,
+      uniformTypeIdentifier: row[4],
+      pixelSize: PixelSize(width: row[5], height: row[6]),
+      orientation: Orientation(rawValue: row[7]) ?? .topLeft,
+      hasAlpha: row[8],
+      creationDate: Timestamp(milliseconds: row[9]),
+      creationDateSource: DateSource(rawValue: row[10]) ?? .file,
+      modificationDate: Timestamp(milliseconds: row[11]),
+      location: mayReadLocation
+        ? latitude.flatMap { latitude in
+          longitude.map { Location(latitude: latitude, longitude: $0, altitude: row[14]) }
+        } : nil,
+      cameraMake: row[15],
+      cameraModel: row[16],
+      isFavorite: row[17],
+      isHidden: row[18],
+      original: OriginalFile(
+        path: path,
+        identity: FileIdentity(
+          inode: UInt64(bitPattern: row[20] as Int64), size: row[21], modified: row[22]),
+        fingerprint: fingerprint,
+        embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[24]) }),
+      placeholder: try row.withUnsafeData(atIndex: 25) { $0.map { [UInt8]($0) } })
+    asset.mediaSubtypes = MediaSubtypes(rawValue: row[26])
+    asset.duration = row[27]
+    asset.hasAdjustments = row[28]
+    if let burst: String = row[29] {
+      asset.burst = Burst(
+        identifier: burst, isRepresentative: row[30], selectionTypes: BurstSelectionTypes(rawValue: row[31]))
+    }
+    asset.isRAW = row[32]
+    return asset
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue: AssetSource {
+  package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
+    try assets(named: [identifier], for: principal)[0]
+  }
+
+  package func assets(
+    named identifiers: [LocalIdentifier], for principal: Principal
+  ) throws(AssetSourceError) -> [Asset?] {
+    try read(for: principal) { db, library in
+      // An asset outside the library must take the same path as one that never existed: same key, same index, no row.
+      // So timing does not reveal which of the two it is.
+      let found = try db.cachedStatement(
+        sql: """
+          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+          """)
+      return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
+    }
+  }
+
+  package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
+    try assets(AssetFetch(query), FetchPageRequest(limit: query.limit, cursor: query.cursor), for: principal)
+  }
+
+  package func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int {
+    try count(AssetFetch(query), deadline: nil, for: principal)
+  }
+
+  package func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState {
+    try read(for: principal) { db, library in
+      ScanState(
+        isFirstScanComplete: try Bool.fetchOne(
+          db, sql: "SELECT value FROM catalogueValue WHERE name = 'isFirstScanComplete'") ?? false,
+        indexedCount: try Self.count(
+          .userLibrary, ListingFilter(includesHidden: true, includesAllBurstAssets: true), library, db))
+    }
+  }
+
+  /// The number of assets in a smart album, read from its stored counter.
+  static func count(
+    _ album: SmartAlbum, _ listings: ListingFilter, _ library: LibraryID, _ db: Database
+  ) throws -> Int {
+    let counter = CatalogueSchema.counters[album.counterBit]
+    return try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT sum(\(counter)) FROM counter WHERE library = ? AND listing \(listings.sql)"),
+      arguments: [library.row]) ?? 0
+  }
+}
+
+extension AssetFetch {
+  fileprivate init(_ query: AssetQuery) {
+    self.init()
+    includesHidden = query.includesHidden
+    includesAllBurstAssets = query.includesAllBurstAssets
+  }
+}
+
+extension Statement {
+  /// The first asset that the statement returns.
+  func fetchAsset(_ arguments: StatementArguments, for principal: Principal) throws -> Asset? {
+    let rows = try Row.fetchCursor(self, arguments: arguments)
+    // A row is a view into its cursor and is invalid after the cursor is freed.
+    return try withExtendedLifetime(rows) { try rows.next().map { try AssetRow.asset($0, for: principal) } }
+  }
+}

@@ -1,0 +1,83 @@
+// The file systems that the last complete scan found. They are one JSON value in the table `catalogueValue`: there are
+// only a few, no query needs them, they are as durable as the rows that they protect, and every copy of the catalogue
+// includes them.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// The file systems that the last complete scan found; empty before the first one.
+  package func mounts() throws(AssetSourceError) -> [KnownMount] {
+    try read { db in
+      let text = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'mounts'")
+      guard let text else { return [] }
+      return try JSONDecoder().decode([KnownMount].self, from: Data(text.utf8))
+    }
+  }
+
+  /// Stores the file systems that a scan found, if they differ from the stored ones. This is not a change of the
+  /// library: it creates no token.
+  package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
+    guard try self.mounts() != mounts else { return }
+    do {
+      let text = String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self)
+      try pool.write { db in
+        try db.execute(
+          sql: "INSERT INTO catalogueValue VALUES ('mounts', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+          arguments: [text])
+      }
+    } catch {
+      throw Self.translated(error)
+    }
+  }
+
+  /// Up to `count` known files below a folder, spread evenly over the range between the first and the last path. Takes
+  /// about `count` index lookups.
+  package func sampleFiles(below folder: [UInt8], count: Int) throws(AssetSourceError) -> [SampleFile] {
+    // Real paths never begin with a NUL; rows without a path store one that does, and are skipped.
+    let first = folder.isEmpty ? [1] : folder + [UInt8(ascii: "/")]
+    let end = folder.isEmpty ? nil : folder + [UInt8(ascii: "/") + 1]
+    return try read { db in
+      guard let lowest = try Self.sampleFile(db, from: first, below: end),
+        let highest = try Self.sampleFile(db, from: first, below: end, isLast: true)
+      else { return [] }
+      // Treat paths as numbers: the eight bytes after their common prefix.
+      let common = zip(lowest.path, highest.path).prefix { $0 == $1 }.count
+      func number(_ path: [UInt8]) -> UInt64 {
+        (0..<8).reduce(0) { $0 << 8 | UInt64(common + $1 < path.count ? path[common + $1] : 0) }
+      }
+      let (low, high) = (number(lowest.path), number(highest.path))
+      var sampleFiles = [lowest]
+      for step in 1..<max(count - 1, 1) {
+        let pivot = low + (high - low) / UInt64(count - 1) * UInt64(step)
+        let path = lowest.path[..<common] + (0..<8).map { UInt8(truncatingIfNeeded: pivot >> (56 - 8 * $0)) }
+        if let sampleFile = try Self.sampleFile(db, from: Array(path), below: end) { sampleFiles.append(sampleFile) }
+      }
+      sampleFiles.append(highest)
+      var seen: Set<[UInt8]> = []
+      return sampleFiles.filter { seen.insert($0.path).inserted }
+    }
+  }
+
+  private static func sampleFile(
+    _ db: Database, from first: [UInt8], below end: [UInt8]?, isLast: Bool = false
+  ) throws -> SampleFile? {
+    let bound = end == nil ? "" : "AND path < ?"
+    let row = try Row.fetchOne(
+      db,
+      sql: "SELECT path, size FROM file WHERE path >= ? \(bound) ORDER BY path \(isLast ? "DESC" : "") LIMIT 1",
+      arguments: StatementArguments([Data(first)] + (end.map { [Data($0)] } ?? [])))
+    return try row.map {
+      SampleFile(path: try $0.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }, size: $0[1])
+    }
+  }
+}
+
+/// A known file, with the facts needed to check that it still exists.
+package struct SampleFile: Sendable {
+  /// The path below the root.
+  package let path: [UInt8]
+  /// The size in bytes.
+  package let size: Int64
+}

@@ -1,0 +1,207 @@
+// The catalogue's reads and writes for a scan.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+/// A file as the catalogue recorded it.
+package struct KnownFile: Sendable {
+  /// The number of its row.
+  package let id: Int64
+  /// The path below the root. A path that begins with a NUL is a placeholder: another file has taken the real path.
+  package let path: [UInt8]
+  package let identity: FileIdentity
+
+  /// Whether the real path is known.
+  package var hasPath: Bool { path.first != 0 }
+
+  fileprivate static let columns = "file.id, file.path, file.inode, file.size, file.modified"
+
+  fileprivate init(_ row: Row) throws {
+    id = row[0]
+    path = try row.withUnsafeData(atIndex: 1) { $0.map { [UInt8]($0) } ?? [] }
+    identity = FileIdentity(inode: UInt64(bitPattern: row[2] as Int64), size: row[3], modified: row[4])
+  }
+}
+
+extension FileIdentity {
+  /// An identity that no real file has. Every scan reads a row with this identity again.
+  package static let unknown = FileIdentity(inode: 0, size: 0, modified: 0)
+}
+
+extension Catalogue {
+  /// The maximum number of candidates for one moved file. More files look alike only if they are links or copies, and
+  /// then none of them can be identified as the moved one.
+  private static let maximumCandidates = 8
+
+  /// The highest row number in use. Rows that the running scan adds have higher numbers.
+  package func lastFileID() throws(AssetSourceError) -> Int64 {
+    try read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM file") ?? 0 }
+  }
+
+  /// One page of known files below a folder, in path order, after `path` and with row numbers up to `lastID`. An empty
+  /// folder stands for the root, which holds all files.
+  package func knownFiles(
+    below folder: [UInt8], after path: [UInt8]?, upTo lastID: Int64, limit: Int
+  ) throws(AssetSourceError) -> [KnownFile] {
+    if folder.isEmpty {
+      return try knownFiles("path > ? AND id <= ? ORDER BY path LIMIT ?", [Data(path ?? []), lastID, limit])
+    }
+    let (slash, end) = ([UInt8(ascii: "/")], [UInt8(ascii: "/") + 1])
+    return try knownFiles(
+      "path > ? AND path < ? AND id <= ? ORDER BY path LIMIT ?",
+      [Data(path ?? folder + slash), Data(folder + end), lastID, limit])
+  }
+
+  /// The known file at a path, if any.
+  package func knownFile(at path: [UInt8]) throws(AssetSourceError) -> KnownFile? {
+    try knownFiles("path = ?", [Data(path)]).first
+  }
+
+  /// The known files, up to a row number, with the same file system identity: inode, size and modification time.
+  package func knownFiles(
+    like identity: FileIdentity, upTo lastID: Int64 = .max
+  ) throws(AssetSourceError) -> [KnownFile] {
+    if lastID == 0 { return [] }
+    return try knownFiles(
+      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumCandidates)",
+      [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
+  }
+
+  /// The files of those rows that still exist.
+  package func knownFiles(_ ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
+    try read { db in
+      let statement = try db.cachedStatement(sql: "SELECT \(KnownFile.columns) FROM file WHERE id = ?")
+      return try ids.compactMap { try Row.fetchOne(statement, arguments: [$0]).map { try KnownFile($0) } }
+    }
+  }
+
+  /// The known files that may be this file at another path: same fingerprint (first and last bytes) and same metadata.
+  package func knownFiles(like media: ProbedMedia, upTo lastID: Int64) throws(AssetSourceError) -> [KnownFile] {
+    guard lastID > 0, let fingerprint = media.fingerprint else { return [] }
+    return try knownFiles(
+      """
+      fingerprint = ? AND id <= ? AND type = ? AND embeddedDate IS ? AND asset IS NOT NULL
+        AND (isPrimary = 0 OR EXISTS (
+          SELECT 1 FROM asset WHERE asset.id = file.asset AND pixelWidth = ? AND pixelHeight = ? AND orientation = ?
+            AND cameraMake IS ? AND cameraModel IS ?))
+        LIMIT \(Self.maximumCandidates)
+      """,
+      [
+        fingerprint.data, lastID, media.uniformTypeIdentifier, media.embeddedDate, media.pixelSize.width,
+        media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel,
+      ])
+  }
+
+  private func knownFiles(_ condition: String, _ arguments: StatementArguments) throws(AssetSourceError) -> [KnownFile]
+  {
+    try read { db in
+      let rows = try Row.fetchCursor(
+        db.cachedStatement(sql: "SELECT \(KnownFile.columns) FROM file WHERE \(condition)"), arguments: arguments)
+      var files: [KnownFile] = []
+      while let row = try rows.next() { files.append(try KnownFile(row)) }
+      return files
+    }
+  }
+
+  /// Companion files whose asset loses its picture or video if these rows are removed. The missing rows themselves are
+  /// left out.
+  package func secondaryFiles(ofMissing ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
+    let missing = Set(ids)
+    return try read { db in
+      var secondaryFiles: [KnownFile] = []
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT \(KnownFile.columns) FROM file
+          WHERE isPrimary = 0 AND asset = (SELECT asset FROM file WHERE id = ? AND isPrimary = 1) ORDER BY role, id
+          """)
+      for id in ids {
+        let rows = try Row.fetchCursor(statement, arguments: [id])
+        while let row = try rows.next() {
+          let file = try KnownFile(row)
+          if !missing.contains(file.id) { secondaryFiles.append(file) }
+        }
+      }
+      return secondaryFiles
+    }
+  }
+
+  /// The number of files in the catalogue, with or without an asset.
+  package func fileCount() throws(AssetSourceError) -> Int {
+    try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM file") ?? 0 }
+  }
+
+  /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
+  /// new path loses it until its own file is found, so two files may also swap paths.
+  package func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
+    guard !moves.isEmpty else { return }
+    try change { db, token in
+      let writer = try AssetWriter(db, token: token)
+      for (file, _) in moves { try writer.clearPath(fromRow: file.id) }
+      for (file, path) in moves { try writer.move(row: file.id, to: path) }
+    }
+  }
+
+  /// Stores a batch of scan findings in one transaction.
+  package func store(_ files: [ProbedFile]) throws(AssetSourceError) {
+    guard !files.isEmpty else { return }
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      for file in files { try writer.store(file) }
+      try writer.finish()
+    }
+  }
+
+  /// Removes the rows of missing files. An asset is deleted with the last of its files.
+  ///
+  /// - Parameter secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset
+  ///   becomes its picture or video.
+  package func remove(_ ids: [Int64], secondaryFiles: [ProbedFile] = []) throws(AssetSourceError) {
+    guard !ids.isEmpty else { return }
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      for id in ids { try writer.remove(row: id) }
+      for file in secondaryFiles { try writer.store(file) }
+      try writer.finish()
+    }
+  }
+
+  /// The probe version that the last full scan used; empty if there was none.
+  package func probeVersion() throws(AssetSourceError) -> String {
+    try read { try String.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'probe'") ?? "" }
+  }
+
+  /// Records the probe version that a full scan used.
+  package func recordScan(probeVersion: String) throws(AssetSourceError) {
+    if try self.probeVersion() != probeVersion { try note(probeVersion.databaseValue, as: "probe") }
+  }
+
+  /// Records that the first scan is complete: every file that existed was read, and files that were deferred because
+  /// they might still have been written were read afterwards.
+  package func recordFirstScanComplete() throws(AssetSourceError) {
+    let isKnown = try read { db in
+      try Bool.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'isFirstScanComplete'") ?? false
+    }
+    if !isKnown { try note(1.databaseValue, as: "isFirstScanComplete") }
+  }
+
+  /// Stores a fact about scans. This is not a change of the library: it creates no token.
+  private func note(_ value: DatabaseValue, as name: String) throws(AssetSourceError) {
+    do {
+      try pool.write { db in
+        try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = ?", arguments: [value, name])
+      }
+    } catch {
+      throw Self.translated(error)
+    }
+  }
+}
+
+extension FileFingerprint {
+  var data: Data { Data(bytes) }
+}
+
+extension ProbedMedia {
+  /// Milliseconds since 1970; `nil` if the file itself contains no date.
+  var embeddedDate: Int64? { date.isEmbedded ? date.moment.milliseconds : nil }
+}

@@ -1,0 +1,48 @@
+// The catalogue's reads and writes for uploads. Each method that writes is one transaction.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// Maximum number of assets with one fingerprint that an upload is compared with.
+  private static let maximumUploadCandidates = 64
+
+  /// The files that may have the same content as an upload: same fingerprint and size.
+  ///
+  /// - Parameter size: in bytes.
+  package func files(
+    with fingerprint: FileFingerprint, size: Int64
+  ) throws(AssetSourceError) -> [(identifier: LocalIdentifier, path: [UInt8])] {
+    try read { db in
+      try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT localIdentifier, file.path FROM file JOIN asset ON asset.id = file.asset
+            WHERE fingerprint = ? AND size = ? ORDER BY file.id LIMIT \(Self.maximumUploadCandidates)
+            """), arguments: [fingerprint.data, size]
+      ).map { (identifier: LocalIdentifier($0[0]), path: try TrashRecord.bytes($0, at: 1)) }
+    }
+  }
+
+  /// Adds a file that a principal has uploaded: as an asset of its own, or as a part of an asset that the principal may
+  /// see.
+  ///
+  /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
+  package func addUpload(_ file: ProbedFile, for principal: Principal) throws(AssetSourceError) -> Asset {
+    // A limited library is created by its first read. The change below needs its rows.
+    if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
+    var identifier: LocalIdentifier?
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      writer.joinable = try JoinableAssets(visibleTo: principal, db)
+      identifier = try writer.asset(of: file).identifier
+      try writer.finish()
+    }
+    let sender = Principal(name: principal.name, scopes: principal.scopes)
+    guard let identifier, let asset = try self.asset(identifier, for: sender) else {
+      throw .catalogueFailed("a created asset was not found")
+    }
+    return asset
+  }
+}

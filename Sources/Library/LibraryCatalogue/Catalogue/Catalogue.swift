@@ -1,0 +1,187 @@
+// The catalogue: one SQLite database in the data folder, with one writer and pooled readers (WAL).
+//
+// File properties in it are copies of file contents, and a scan can rebuild them. Identifiers can't be rebuilt, so rows
+// are deleted only when the asset is known to be gone.
+
+import Foundation
+import GRDB
+import LibraryFolder
+import PhotoModel
+import PhotoPredicate
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package final class Catalogue: Sendable {
+  /// Seconds that a reader or writer waits for another process's lock.
+  private static let busyTimeout: TimeInterval = 10
+  private static let readerCount = 4
+
+  let pool: DatabasePool
+  /// The folder of the catalogue and of the locks.
+  package let dataFolder: String
+  let commits = CommitCounter()
+  /// Converts change tokens to and from the text that clients see.
+  package let tokens = ChangeTokenCipher()
+  /// Notifies observers of each change, from this or another process.
+  package let feed: ChangeFeed
+  let cursorCipher: CursorCipher
+  let limitedUsage = LimitedLibraryUsage()
+  private let dataVersion: DataVersionMonitor
+  private let lock: DataFolderLock
+
+  /// Opens the catalogue in a data folder, creates both if they do not exist, and migrates the tables.
+  ///
+  /// - Parameter traced: called with each SQL statement that SQLite begins, on the thread that runs it; for
+  ///   diagnostics.
+  package init(
+    dataFolder: String, traced: (@Sendable (_ sql: String) -> Void)? = nil
+  ) throws(LibraryError) {
+    guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
+    let path = Self.path(in: dataFolder)
+    self.dataFolder = dataFolder
+    lock = try DataFolderLock.forUse(of: dataFolder)
+    if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
+    var configuration = Self.configuration(tokens)
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
+      // MEMORY on the writer: the statement journal of a statement with triggers is a few pages, but in a file it cost
+      // twenty writes for each added asset. Readers keep files, because they may have to sort a million rows.
+      if !db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+      if let traced {
+        db.trace { if case .statement(let statement) = $0 { traced(statement.sql) } }
+      }
+    }
+    do {
+      pool = try DatabasePool(path: path, configuration: configuration)
+      // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
+      // It is not set in `prepareDatabase`, because the pool switches on WAL after that and then sets its writer to
+      // NORMAL, which does not sync each commit.
+      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
+      try Self.migrate(pool, dataFolder: dataFolder)
+      dataVersion = try DataVersionMonitor(pool: pool)
+      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
+      cursorCipher = try Self.cursorCipher(pool)
+      pool.add(transactionObserver: commits, extent: .observerLifetime)
+    } catch let error as LibraryError {
+      throw error
+    } catch {
+      throw LibraryError(Self.translated(error), dataFolder: dataFolder)
+    }
+  }
+
+  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated.
+  package init(reading dataFolder: String) throws(LibraryError) {
+    let path = Self.path(in: dataFolder)
+    guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
+    self.dataFolder = dataFolder
+    lock = try DataFolderLock.forUse(of: dataFolder)
+    if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
+    var configuration = Self.configuration(tokens)
+    configuration.readonly = true
+    do {
+      pool = try DatabasePool(path: path, configuration: configuration)
+      let (rejection, isCurrent) = try pool.read {
+        (try CatalogueSchema.rejection($0, at: path), try CatalogueSchema.migrator.hasCompletedMigrations($0))
+      }
+      if let rejection { throw rejection }
+      if !isCurrent { throw LibraryError.catalogueTooOld(path: path) }
+      dataVersion = try DataVersionMonitor(pool: pool)
+      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
+      cursorCipher = try Self.cursorCipher(pool)
+    } catch let error as LibraryError {
+      throw error
+    } catch {
+      throw LibraryError(Self.translated(error), dataFolder: dataFolder)
+    }
+  }
+
+  private static func cursorCipher(_ pool: DatabasePool) throws -> CursorCipher {
+    let secret = try pool.read {
+      try Data.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'")
+    }
+    return CursorCipher(secret: secret ?? Data())
+  }
+
+  static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
+
+  private static func configuration(_ tokens: ChangeTokenCipher) -> Configuration {
+    var configuration = Configuration()
+    configuration.label = "catalogue"
+    configuration.maximumReaderCount = readerCount
+    configuration.busyMode = .timeout(busyTimeout)
+    configuration.prepareDatabase { db in
+      for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
+      db.add(function: tokens.function)
+    }
+    return configuration
+  }
+
+  /// Loads the key of the token cipher.
+  ///
+  /// - Returns: the latest change token.
+  private static func prepareCipher(_ tokens: ChangeTokenCipher, _ pool: DatabasePool) throws -> ChangeToken {
+    try pool.read { db in
+      tokens.setKey(try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data())
+      return try changeToken(db)
+    }
+  }
+
+  /// See ``AssetSource``. Commits of other processes are counted by `checkForExternalChanges`.
+  package var generation: UInt64 { commits.count.load(ordering: .acquiring) }
+
+  /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
+  /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
+  /// between processes.
+  package func checkForExternalChanges() {
+    guard dataVersion.hasChanged() else { return }
+    commits.increment()
+    // If the token can't be read now, the next change announces it.
+    if let token = try? read({ try Self.changeToken($0) }) { feed.changed(to: token) }
+  }
+
+  /// Reads in one transaction, and translates errors to ``AssetSourceError``.
+  func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
+    do { return try pool.read(body) } catch { throw Self.translated(error) }
+  }
+
+  static func translated(_ error: any Error) -> AssetSourceError {
+    if let error = error as? AssetSourceError { return error }
+    return StorageFault(error).map { .storageFailed($0, "\(error)") } ?? .catalogueFailed("\(error)")
+  }
+
+  /// Migrates the tables. A catalogue with data is copied first, so that the user can go back to the photod version
+  /// that wrote it.
+  private static func migrate(_ pool: DatabasePool, dataFolder: String) throws {
+    let migrator = CatalogueSchema.migrator
+    let (isNew, isCurrent) = try pool.read {
+      (try migrator.appliedIdentifiers($0).isEmpty, try migrator.hasCompletedMigrations($0))
+    }
+    if isCurrent { return }
+    if !isNew {
+      let copy = "\(dataFolder)/catalogue.before-\(migrator.migrations.count).sqlite"
+      unlink(copy + ".part")
+      try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy + ".part"]) }
+      try DurableFile.rename(copy + ".part", to: copy)
+    }
+    try migrator.migrate(pool)
+  }
+
+  /// Creates the folder and its missing parents, accessible only by this user.
+  static func makeFolder(_ path: String) -> Bool {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
+    return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+  }
+}
+
+extension DatabaseFunction {
+  fileprivate convenience init(_ function: SQLFunction) {
+    self.init(function.name, argumentCount: function.argumentCount, pure: true) { arguments in
+      function.body(arguments.map { SQLValue($0) }).databaseValue
+    }
+  }
+}

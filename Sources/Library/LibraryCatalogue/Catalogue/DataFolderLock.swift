@@ -1,0 +1,87 @@
+// The locks of a data folder: flock(2) on three empty files in it. They hold between processes, and between two owners
+// in one process. The kernel releases a lock when its process ends.
+//
+//     use.lock     shared by every process that has the catalogue open; exclusive for a restore, which replaces it
+//     scan.lock    one scan into the catalogue at a time
+//     files.lock   one caller at a time moves files in or out of the library
+
+import PhotoModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A lock of a data folder, held until `unlock` or the end of this value.
+package final class DataFolderLock: Sendable {
+  /// The descriptor; `nil` after `unlock`.
+  private let held: Mutex<Int32?>
+
+  /// - Parameters:
+  ///   - operation: for flock(2). With LOCK_NB, EWOULDBLOCK means that another owner has the lock; without it, this
+  ///     call waits.
+  ///   - allowsReadOnlyFolder: lock an existing file that can't be written, too.
+  private init(_ path: String, _ operation: Int32, allowsReadOnlyFolder: Bool = false) throws(SystemError) {
+    var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      let code = errno
+      if allowsReadOnlyFolder { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
+      guard descriptor >= 0 else { throw SystemError(code: code) }
+    }
+    while flock(descriptor, operation) != 0 {
+      let code = errno
+      if code == EINTR { continue }
+      close(descriptor)
+      throw SystemError(code: code)
+    }
+    held = Mutex(descriptor)
+  }
+
+  deinit { unlock() }
+
+  /// Releases the lock. Later calls do nothing.
+  package func unlock() {
+    guard let descriptor = held.withLock({ $0.take() }) else { return }
+    // Closing would not release the lock while another process shares the open file, as a child does between fork and
+    // exec. LOCK_UN releases the lock for every process that shares the file.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+}
+
+extension DataFolderLock {
+  /// For a process that has the catalogue open. Throws `restoreUnderWay` during a restore.
+  package static func forUse(of dataFolder: String) throws(LibraryError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock(dataFolder + "/use.lock", LOCK_SH | LOCK_NB, allowsReadOnlyFolder: true)
+    } catch {
+      throw error.code == EWOULDBLOCK ? .restoreUnderWay(path: dataFolder) : .unusable(dataFolder, error)
+    }
+  }
+
+  /// For a restore. Throws `dataFolderInUse` while any process has the catalogue open.
+  package static func forRestore(of dataFolder: String) throws(LibraryError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock(dataFolder + "/use.lock", LOCK_EX | LOCK_NB, allowsReadOnlyFolder: true)
+    } catch {
+      throw error.code == EWOULDBLOCK ? .dataFolderInUse(path: dataFolder) : .unusable(dataFolder, error)
+    }
+  }
+
+  /// For a scan. Throws `scanUnderWay` while another scan runs.
+  package static func forScan(into dataFolder: String) throws(LibraryError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock(dataFolder + "/scan.lock", LOCK_EX | LOCK_NB)
+    } catch {
+      throw error.code == EWOULDBLOCK ? .scanUnderWay : .unusable(dataFolder, error)
+    }
+  }
+
+  /// For a caller that moves files in or out of the library, or stores a batch of a scan. Waits until the lock is free.
+  ///
+  /// A file change that is recorded as unfinished and that is found while holding this lock belongs to no running
+  /// process.
+  package static func forFiles(of dataFolder: String) throws(SystemError) -> DataFolderLock {
+    try DataFolderLock(dataFolder + "/files.lock", LOCK_EX)
+  }
+}

@@ -1,0 +1,119 @@
+// Assets and their files. What a library needs to list, count and order assets is in `libraryAsset`.
+
+extension CatalogueSchema {
+  static let assets = """
+    CREATE TABLE asset (
+      -- Never reused: a stored list of row numbers must not show another asset in place of a deleted one.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      -- Unique and looked up in `libraryAsset`.
+      localIdentifier TEXT NOT NULL,
+      contentVersion TEXT NOT NULL,
+      -- The token of the last change to its properties, and of the last one that is visible without the location scope;
+      -- NULL means `revision`.
+      revision INTEGER NOT NULL,
+      nonLocationRevision INTEGER,
+      -- PhotoKit's numbers: PHAssetMediaType, PHAssetMediaSubtype, PHAssetSourceType.
+      mediaType INTEGER NOT NULL CHECK (mediaType BETWEEN 0 AND 3),
+      mediaSubtypes INTEGER NOT NULL DEFAULT 0,
+      sourceType INTEGER NOT NULL DEFAULT 1,
+      uniformTypeIdentifier TEXT NOT NULL,
+      -- Any of its files is RAW.
+      isRAW INTEGER NOT NULL DEFAULT 0 CHECK (isRAW IN (0, 1)),
+      -- For display: bytes that are not valid UTF-8 appear as U+FFFD. The exact name is in `file`.
+      originalFilename TEXT NOT NULL,
+      fileSize INTEGER NOT NULL,
+      -- Of the picture after its orientation is applied.
+      pixelWidth INTEGER NOT NULL,
+      pixelHeight INTEGER NOT NULL,
+      orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
+      hasAlpha INTEGER NOT NULL CHECK (hasAlpha IN (0, 1)),
+      -- Seconds.
+      duration REAL NOT NULL DEFAULT 0,
+      -- Milliseconds since 1970.
+      creationDate INTEGER NOT NULL,
+      creationDateSource TEXT NOT NULL,
+      modificationDate INTEGER NOT NULL,
+      -- When the asset was added to the library.
+      addedDate INTEGER NOT NULL,
+      latitude REAL,
+      longitude REAL,
+      altitude REAL,
+      -- A user set the location, which takes precedence over the file's.
+      hasUserLocation INTEGER NOT NULL DEFAULT 0 CHECK (hasUserLocation IN (0, 1)),
+      cameraMake TEXT,
+      cameraModel TEXT,
+      isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
+      isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
+      -- JSON: non-destructive edits.
+      adjustments TEXT,
+      burstIdentifier TEXT,
+      representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
+      -- PHAssetBurstSelectionType.
+      burstSelectionTypes INTEGER NOT NULL DEFAULT 0,
+      -- A ThumbHash of the current content, at most 64 bytes, and the content version for which one was last made. That
+      -- version without a ThumbHash means that none can be made from the content.
+      placeholder BLOB,
+      placeholderVersion TEXT,
+      -- Which listings include it: 0 all; 1 only those that include all burst assets (it is a burst picture that
+      -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
+      listing INTEGER NOT NULL GENERATED ALWAYS AS (
+        isHidden * 2 + (burstIdentifier IS NOT NULL AND representsBurst = 0 AND burstSelectionTypes = 0)) VIRTUAL,
+      -- A bit for each counter that counts it: see `counters`.
+      counted INTEGER NOT NULL GENERATED ALWAYS AS (
+        1 | (isFavorite << 1) | ((mediaType = 2) << 2) | ((mediaSubtypes & 1) << 3) | (representsBurst << 4)
+          | ((mediaSubtypes >> 2 & 1) << 5) | ((mediaSubtypes >> 1 & 1) << 6) | ((mediaSubtypes >> 4 & 1) << 7)
+          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)) VIRTUAL
+    ) STRICT;
+    -- Contains only the assets whose placeholder is missing, in the order in which placeholders are made.
+    CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
+      WHERE placeholderVersion IS NOT contentVersion;
+
+    -- Not a CHECK, which would call a function at each insertion.
+    CREATE TRIGGER boundPlaceholder AFTER UPDATE OF placeholder ON asset WHEN length(NEW.placeholder) > 64 BEGIN
+      SELECT RAISE(ABORT, 'a placeholder of more than 64 bytes');
+    END;
+    -- A placeholder always belongs to the current content, or is NULL, so it can be shown without comparing versions.
+    CREATE TRIGGER forgetPlaceholder AFTER UPDATE OF contentVersion ON asset
+      WHEN NEW.placeholder IS NOT NULL AND NEW.contentVersion <> OLD.contentVersion
+    BEGIN
+      UPDATE asset SET placeholder = NULL WHERE id = NEW.id;
+    END;
+
+    -- Every regular file that a scan found: part of an asset, or without an asset and with the reason.
+    CREATE TABLE file (
+      id INTEGER PRIMARY KEY,
+      asset INTEGER REFERENCES asset (id) ON DELETE CASCADE,
+      -- PHAssetResourceType: the role of an asset's file, as the primary picture or video, or as a companion of it.
+      role TEXT CHECK (role IN ('photo', 'video', 'alternatePhoto', 'pairedVideo')),
+      isPrimary INTEGER NOT NULL DEFAULT 0 CHECK (isPrimary IN (0, 1)),
+      -- Bytes relative to the library's root. A path that begins with a NUL, which no real path can, means none:
+      -- another file has taken this path, and this file's new path is not known yet.
+      path BLOB NOT NULL UNIQUE,
+      inode INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      -- Nanoseconds since 1970.
+      modified INTEGER NOT NULL,
+      -- A digest of the size and of the file's first and last bytes. It identifies a file that was moved to another
+      -- disk.
+      fingerprint BLOB CHECK (length(fingerprint) = 16),
+      -- Metadata of the file that decides which files belong together: its uniform type identifier, its embedded date
+      -- in milliseconds, if any, and Apple's identifiers of live photos and bursts.
+      type TEXT,
+      embeddedDate INTEGER,
+      contentIdentifier TEXT,
+      burst TEXT,
+      -- The file contains a live photo's video.
+      isLive INTEGER NOT NULL DEFAULT 0,
+      thumbnailOffset INTEGER,
+      thumbnailLength INTEGER,
+      unreadableReason TEXT,
+      CHECK ((asset IS NULL) = (role IS NULL))
+    ) STRICT;
+    CREATE UNIQUE INDEX primaryFile ON file (asset) WHERE isPrimary = 1;
+    CREATE INDEX fileByAsset ON file (asset) WHERE asset IS NOT NULL;
+    CREATE INDEX fileByIdentity ON file (inode, size, modified);
+    CREATE INDEX fileByFingerprint ON file (fingerprint) WHERE fingerprint IS NOT NULL;
+    CREATE INDEX fileByContentIdentifier ON file (contentIdentifier) WHERE contentIdentifier IS NOT NULL;
+    CREATE INDEX fileByBurst ON file (burst) WHERE burst IS NOT NULL;
+    """
+}

@@ -1,0 +1,190 @@
+// Smart albums, albums and folders, the members of albums, and which collections and assets limited libraries have.
+//
+// The whole library has every collection. A limited library has the granted collections, the contents of granted
+// folders, and the smart albums, which show only its own assets. `libraryAsset.sources` counts the library's albums
+// that contain an asset; the asset leaves the library with the last of them.
+
+import GRDB
+import Primitives
+
+extension CatalogueSchema {
+  static let collections = """
+    CREATE TABLE collection (
+      -- Never reused, like an asset's.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      localIdentifier TEXT NOT NULL UNIQUE,
+      -- PHAssetCollectionType or PHCollectionListType, by name; PhotoKit's subtype.
+      type TEXT NOT NULL CHECK (type IN ('album', 'smartAlbum', 'folder')),
+      subtype TEXT NOT NULL,
+      title TEXT,
+      -- The parent folder; NULL at the top level.
+      parent INTEGER REFERENCES collection (id) ON DELETE CASCADE,
+      -- Its position in the folder, ascending; with gaps.
+      position INTEGER NOT NULL DEFAULT 0,
+      keyAsset INTEGER REFERENCES asset (id) ON DELETE SET NULL,
+      -- For a smart album: a predicate over asset keys, and sort descriptors.
+      rule TEXT,
+      ruleOrder TEXT,
+      revision INTEGER NOT NULL,
+      CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
+    ) STRICT;
+    CREATE INDEX collectionByParent ON collection (parent, position);
+    CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
+
+    -- The collections of each library.
+    CREATE TABLE libraryCollection (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE,
+      -- The token of the change with which it entered the library.
+      came INTEGER NOT NULL,
+      -- Copies of the collection's columns.
+      localIdentifier TEXT NOT NULL,
+      type TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (collection, library)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX libraryCollectionByIdentifier ON libraryCollection (library, localIdentifier);
+    -- The order of the list of all collections: smart albums, folders, albums.
+    CREATE INDEX libraryCollectionByType ON libraryCollection (library, type DESC, position, collection);
+
+    -- The members of albums.
+    CREATE TABLE member (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      -- Its position in the album, ascending; with gaps.
+      position INTEGER NOT NULL,
+      asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE,
+      -- Copies of the asset's columns, kept up to date by a trigger, so that an album's dates and counts are read from
+      -- an index. An insertion must supply the asset's values.
+      creationDate INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
+      PRIMARY KEY (collection, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX memberByDate ON member (collection, creationDate, listing);
+    CREATE UNIQUE INDEX memberByAsset ON member (asset, collection);
+    CREATE TRIGGER copyToMembers AFTER UPDATE OF creationDate, isHidden, burstIdentifier, representsBurst,
+      burstSelectionTypes ON asset
+      WHEN NEW.listing <> OLD.listing OR NEW.creationDate <> OLD.creationDate
+    BEGIN
+      UPDATE member SET listing = NEW.listing, creationDate = NEW.creationDate WHERE asset = NEW.id;
+    END;
+
+    -- The number of members of an album, for each value of `listing`.
+    CREATE TABLE memberCount (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      listing INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      PRIMARY KEY (collection, listing)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER countInsertedMember AFTER INSERT ON member BEGIN
+      INSERT INTO memberCount VALUES (NEW.collection, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    CREATE TRIGGER countDeletedMember AFTER DELETE ON member BEGIN
+      UPDATE memberCount SET value = value - 1 WHERE collection = OLD.collection AND listing = OLD.listing;
+    END;
+    CREATE TRIGGER countRelistedMember AFTER UPDATE OF listing ON member WHEN NEW.listing <> OLD.listing BEGIN
+      UPDATE memberCount SET value = value - 1 WHERE collection = OLD.collection AND listing = OLD.listing;
+      INSERT INTO memberCount VALUES (NEW.collection, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+
+    -- The collections that each limited library must have, derived recursively from its grants. A view, because
+    -- triggers can't contain WITH RECURSIVE.
+    CREATE VIEW limitedReach AS
+      WITH RECURSIVE reach (library, collection) AS (
+        SELECT libraryGrant.library, collection.id
+        FROM libraryGrant JOIN collection ON collection.localIdentifier = libraryGrant.localIdentifier
+        WHERE collection.type IN ('album', 'folder')
+        UNION
+        SELECT reach.library, collection.id FROM reach JOIN collection ON collection.parent = reach.collection)
+      SELECT library, collection FROM reach
+      UNION ALL
+      SELECT library.id, collection.id FROM library, collection WHERE library.id > 0 AND collection.type = 'smartAlbum';
+
+    CREATE TRIGGER addToLibraries AFTER INSERT ON collection BEGIN
+      INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
+        SELECT NEW.id, library, \(token), NEW.localIdentifier, NEW.type, NEW.position FROM (
+          SELECT 0 AS library
+          UNION SELECT library FROM libraryCollection WHERE collection = NEW.parent
+          UNION SELECT library FROM libraryGrant
+            WHERE localIdentifier = NEW.localIdentifier AND NEW.type IN ('album', 'folder')
+          UNION SELECT id FROM library WHERE NEW.type = 'smartAlbum');
+    END;
+    CREATE TRIGGER moveBetweenLibraries AFTER UPDATE OF parent ON collection
+      WHEN NEW.parent IS NOT OLD.parent AND EXISTS (SELECT 1 FROM library WHERE id > 0)
+    BEGIN
+      DELETE FROM libraryCollection
+        WHERE library > 0 AND (library, collection) NOT IN (SELECT library, collection FROM limitedReach);
+      INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
+        SELECT collection.id, library, \(token), localIdentifier, type, position
+        FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE true
+        ON CONFLICT DO NOTHING;
+    END;
+    CREATE TRIGGER copyPosition AFTER UPDATE OF position ON collection WHEN NEW.position <> OLD.position BEGIN
+      UPDATE libraryCollection SET position = NEW.position WHERE collection = NEW.id;
+    END;
+
+    -- The assets of an album enter and leave a limited library with the album.
+    CREATE TRIGGER enterWithAlbum AFTER INSERT ON libraryCollection WHEN NEW.library > 0 BEGIN
+      INSERT INTO libraryAsset (library, asset, \(copies), sources, came)
+        SELECT NEW.library, asset.id, \(copiesOfAsset), 1, \(token)
+        FROM member CROSS JOIN asset ON asset.id = member.asset WHERE member.collection = NEW.collection
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+    END;
+    -- If the library itself is being deleted, its rows are deleted by their foreign keys.
+    CREATE TRIGGER leaveWithAlbum AFTER DELETE ON libraryCollection
+      WHEN OLD.library > 0 AND EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
+    BEGIN
+      UPDATE libraryAsset SET sources = sources - 1
+        WHERE library = OLD.library AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+      -- The plus sign keeps SQLite from reading all assets of the library along its primary key.
+      DELETE FROM libraryAsset
+        WHERE +library = OLD.library AND sources = 0
+          AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+    END;
+
+    -- An asset enters and leaves limited libraries as it enters and leaves their albums.
+    CREATE TRIGGER enterWithMember AFTER INSERT ON member
+      WHEN EXISTS (SELECT 1 FROM libraryCollection WHERE collection = NEW.collection AND library > 0)
+    BEGIN
+      INSERT INTO libraryAsset (library, asset, \(copies), sources, came)
+        SELECT library, asset.id, \(copiesOfAsset), 1, \(token)
+        FROM libraryCollection CROSS JOIN asset
+        WHERE collection = NEW.collection AND library > 0 AND asset.id = NEW.asset
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+    END;
+    CREATE TRIGGER leaveWithMember AFTER DELETE ON member
+      WHEN EXISTS (SELECT 1 FROM libraryCollection WHERE collection = OLD.collection AND library > 0)
+    BEGIN
+      UPDATE libraryAsset SET sources = sources - 1
+        WHERE asset = OLD.asset
+          AND library IN (SELECT library FROM libraryCollection WHERE collection = OLD.collection AND library > 0);
+      DELETE FROM libraryAsset WHERE asset = OLD.asset AND sources = 0;
+    END;
+    """
+
+  static func insertSmartAlbums(_ db: Database) throws {
+    for album in smartAlbums {
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, rule, ruleOrder, revision)
+          VALUES (?, 'smartAlbum', ?, ?, ?, ?, 0)
+          """,
+        arguments: [Base64URL.randomIdentifier(), album.subtype, album.title, album.rule, album.order])
+    }
+  }
+
+  /// The smart albums: their rules as predicates, and their sort orders.
+  private static let smartAlbums: [(subtype: String, title: String, rule: String, order: String)] = [
+    ("smartAlbumUserLibrary", "Library", "TRUEPREDICATE", "-creationDate"),
+    ("smartAlbumRecentlyAdded", "Recently Added", "TRUEPREDICATE", "-addedDate"),
+    ("smartAlbumFavorites", "Favorites", "isFavorite == YES", "-creationDate"),
+    ("smartAlbumVideos", "Videos", "mediaType == video", "-creationDate"),
+    ("smartAlbumPanoramas", "Panoramas", "(mediaSubtypes & photoPanorama) != 0", "-creationDate"),
+    ("smartAlbumBursts", "Bursts", "representsBurst == YES", "-creationDate"),
+    ("smartAlbumScreenshots", "Screenshots", "(mediaSubtypes & photoScreenshot) != 0", "-creationDate"),
+    ("smartAlbumHDR", "HDR", "(mediaSubtypes & photoHDR) != 0", "-creationDate"),
+    ("smartAlbumDepthEffect", "Portrait", "(mediaSubtypes & photoDepthEffect) != 0", "-creationDate"),
+    ("smartAlbumLivePhotos", "Live Photos", "(mediaSubtypes & photoLive) != 0", "-creationDate"),
+    ("smartAlbumRAW", "RAW", "isRAW == YES", "-creationDate"),
+    ("smartAlbumAllHidden", "Hidden", "isHidden == YES", "-creationDate"),
+  ]
+}

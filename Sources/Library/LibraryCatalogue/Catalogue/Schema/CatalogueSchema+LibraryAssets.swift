@@ -1,0 +1,154 @@
+// The assets of each library, in the order of their dates, with copies of the columns that listings, counters and grids
+// read. Pages read `asset` by row number; grids, row lists, counts and key assets read only this table and its indexes.
+//
+// An asset is in the whole library from its insertion to its deletion. It is in a limited library while an album of
+// that library contains it: see CatalogueSchema+Collections.
+
+extension CatalogueSchema {
+  static let libraryAssets = """
+    CREATE TABLE libraryAsset (
+      library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+      -- Copies of the asset's columns.
+      creationDate INTEGER NOT NULL,
+      localIdentifier TEXT NOT NULL,
+      listing INTEGER NOT NULL,
+      counted INTEGER NOT NULL,
+      asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+      pixelWidth INTEGER NOT NULL,
+      pixelHeight INTEGER NOT NULL,
+      placeholder BLOB,
+      addedDate INTEGER NOT NULL,
+      burstIdentifier TEXT,
+      -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library.
+      sources INTEGER NOT NULL,
+      -- The token of the change with which it entered the library.
+      came INTEGER NOT NULL,
+      -- The order of a listing. A grid of ten thousand cells is read from a few hundred consecutive pages, and not from
+      -- ten thousand rows of `asset`, each of which may be a random read from the disk.
+      PRIMARY KEY (library, creationDate DESC, localIdentifier)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX libraryAssetByAsset ON libraryAsset (asset, library);
+    CREATE UNIQUE INDEX libraryAssetByIdentifier ON libraryAsset (library, localIdentifier);
+    CREATE INDEX libraryAssetByAddition ON libraryAsset (library, addedDate DESC, localIdentifier, listing, asset);
+    CREATE INDEX libraryAssetByBurst ON libraryAsset (library, burstIdentifier, asset)
+      WHERE burstIdentifier IS NOT NULL;
+    -- Newest first for each kind of smart album, by its bit of `counted`. They contain `listing`, so that unlisted
+    -- assets are skipped without reading their rows, and `counted`, because SQLite tests the condition on each row
+    -- again.
+    CREATE INDEX favoriteByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 2) <> 0;
+    CREATE INDEX videoByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 4) <> 0;
+    CREATE INDEX panoramaByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 8) <> 0;
+    CREATE INDEX burstByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 16) <> 0;
+    CREATE INDEX screenshotByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 32) <> 0;
+    CREATE INDEX hdrByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 64) <> 0;
+    CREATE INDEX depthByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 128) <> 0;
+    CREATE INDEX liveByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 256) <> 0;
+    CREATE INDEX rawByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 512) <> 0;
+    CREATE INDEX hiddenByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 1024) <> 0;
+
+    CREATE TRIGGER addToWholeLibrary AFTER INSERT ON asset BEGIN
+      INSERT INTO libraryAsset (library, asset, \(copies), sources, came)
+        VALUES (0, NEW.id, \(copiesOfNewAsset), 1, \(token));
+    END;
+
+    -- The copies follow the asset. SQLite rewrites each index of which a column is assigned, so columns that change
+    -- separately have separate triggers.
+    CREATE TRIGGER copyCounted AFTER UPDATE OF mediaType, mediaSubtypes, isRAW, isFavorite, isHidden, representsBurst
+      ON asset WHEN NEW.counted <> OLD.counted
+    BEGIN
+      UPDATE libraryAsset SET counted = NEW.counted WHERE asset = NEW.id;
+    END;
+    CREATE TRIGGER copyListing AFTER UPDATE OF isHidden, burstIdentifier, representsBurst, burstSelectionTypes ON asset
+      WHEN NEW.listing <> OLD.listing OR NEW.burstIdentifier IS NOT OLD.burstIdentifier
+    BEGIN
+      UPDATE libraryAsset SET listing = NEW.listing, burstIdentifier = NEW.burstIdentifier WHERE asset = NEW.id;
+    END;
+    CREATE TRIGGER copyDates AFTER UPDATE OF creationDate, addedDate ON asset
+      WHEN NEW.creationDate <> OLD.creationDate OR NEW.addedDate <> OLD.addedDate
+    BEGIN
+      UPDATE libraryAsset SET creationDate = NEW.creationDate, addedDate = NEW.addedDate WHERE asset = NEW.id;
+    END;
+    CREATE TRIGGER copyPicture AFTER UPDATE OF pixelWidth, pixelHeight, placeholder ON asset
+      WHEN NEW.pixelWidth <> OLD.pixelWidth OR NEW.pixelHeight <> OLD.pixelHeight
+        OR NEW.placeholder IS NOT OLD.placeholder
+    BEGIN
+      UPDATE libraryAsset
+        SET pixelWidth = NEW.pixelWidth, pixelHeight = NEW.pixelHeight, placeholder = NEW.placeholder
+        WHERE asset = NEW.id;
+    END;
+
+    -- The counters follow the copies. If the library itself is being deleted, they are deleted by their foreign keys.
+    CREATE TRIGGER countInsertedAsset AFTER INSERT ON libraryAsset BEGIN
+      \(count("+", "NEW"))
+      INSERT INTO dayCount VALUES (NEW.library, \(day("NEW.creationDate")), NEW.listing, 0) ON CONFLICT DO NOTHING;
+      UPDATE dayCount SET value = value + 1
+        WHERE library = NEW.library AND day = \(day("NEW.creationDate")) AND listing = NEW.listing;
+      INSERT INTO staleDay VALUES (NEW.library, \(day("NEW.creationDate"))) ON CONFLICT DO NOTHING;
+    END;
+    CREATE TRIGGER countDeletedAsset AFTER DELETE ON libraryAsset
+      WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
+    BEGIN
+      \(count("-", "OLD"))
+      UPDATE dayCount SET value = value - 1
+        WHERE library = OLD.library AND day = \(day("OLD.creationDate")) AND listing = OLD.listing;
+      INSERT INTO staleDay VALUES (OLD.library, \(day("OLD.creationDate"))) ON CONFLICT DO NOTHING;
+    END;
+    CREATE TRIGGER countChangedAsset AFTER UPDATE OF counted ON libraryAsset
+      WHEN NEW.counted <> OLD.counted AND NEW.listing = OLD.listing
+    BEGIN
+      \(count("+", "NEW", "-", "OLD"))
+    END;
+    CREATE TRIGGER countMovedAsset AFTER UPDATE OF creationDate, listing ON libraryAsset
+      WHEN NEW.creationDate <> OLD.creationDate OR NEW.listing <> OLD.listing
+    BEGIN
+      \(count("-", "OLD"))
+      \(count("+", "NEW"))
+      UPDATE dayCount SET value = value - 1
+        WHERE library = OLD.library AND day = \(day("OLD.creationDate")) AND listing = OLD.listing;
+      INSERT INTO dayCount VALUES (NEW.library, \(day("NEW.creationDate")), NEW.listing, 1)
+        ON CONFLICT DO UPDATE SET value = value + 1;
+      INSERT INTO staleDay VALUES
+        (OLD.library, \(day("OLD.creationDate"))), (NEW.library, \(day("NEW.creationDate"))) ON CONFLICT DO NOTHING;
+    END;
+    -- Moments may end where the location changes.
+    CREATE TRIGGER staleDayOfLocation AFTER UPDATE OF latitude, longitude ON asset
+      WHEN NEW.latitude IS NOT OLD.latitude OR NEW.longitude IS NOT OLD.longitude
+    BEGIN
+      INSERT INTO staleDay SELECT library, \(day("NEW.creationDate")) FROM libraryAsset WHERE asset = NEW.id
+        ON CONFLICT DO NOTHING;
+    END;
+    """
+
+  /// The columns of `libraryAsset` that are copies of columns of `asset`.
+  static let copiedColumns = [
+    "creationDate", "localIdentifier", "listing", "counted", "pixelWidth", "pixelHeight", "placeholder", "addedDate",
+    "burstIdentifier",
+  ]
+  static let copies = copiedColumns.joined(separator: ", ")
+  private static let copiesOfNewAsset = copiedColumns.map { "NEW." + $0 }.joined(separator: ", ")
+  /// The copies, where `asset` is joined with other tables.
+  static let copiesOfAsset = copiedColumns.map { "asset." + $0 }.joined(separator: ", ")
+
+  /// A statement that adds a row of `libraryAsset` to its counters, or subtracts it. With a second sign and row, it
+  /// replaces a row by another one with the same `listing`.
+  private static func count(_ sign: String, _ row: String, _ sign2: String? = nil, _ row2: String = "") -> String {
+    let values = counters.enumerated().map { bit, counter in
+      "\(counter) = \(counter) \(sign) (\(row).counted >> \(bit) & 1)"
+        + (sign2.map { " \($0) (\(row2).counted >> \(bit) & 1)" } ?? "")
+    }
+    return """
+      UPDATE counter SET \(values.joined(separator: ", "))
+              WHERE library = \(row).library AND listing = \(row).listing;
+      """
+  }
+}

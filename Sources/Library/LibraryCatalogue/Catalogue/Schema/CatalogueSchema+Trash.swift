@@ -1,0 +1,50 @@
+// The trash. A trashed asset has no row in `asset`; these tables hold everything that is needed to restore
+// the same asset.
+
+extension CatalogueSchema {
+  static let trash = """
+    -- An asset that is in the trash, or is being moved into it, out of it, or purged.
+    CREATE TABLE trash (
+      id INTEGER PRIMARY KEY,
+      -- The asset's identifier, which it gets back when it is restored.
+      localIdentifier TEXT NOT NULL UNIQUE,
+      -- The intent, written before the first file moves: deleting (the asset is still in the library), restoring (it
+      -- stays in the trash until its files are back), purging (its files are being removed permanently). An intent
+      -- found at startup was interrupted.
+      state TEXT NOT NULL CHECK (state IN ('deleting', 'trashed', 'restoring', 'purging')),
+      -- Milliseconds since 1970.
+      deletedDate INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX trashByDate ON trash (deletedDate);
+    CREATE INDEX trashUnderWay ON trash (id) WHERE state <> 'trashed';
+
+    -- Its files: paths in the library and in the trash, in bytes relative to the library's root.
+    CREATE TABLE trashFile (
+      trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
+      -- 0 is the primary file.
+      place INTEGER NOT NULL,
+      path BLOB NOT NULL,
+      trashPath BLOB NOT NULL,
+      PRIMARY KEY (trash, place)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The values of its former rows, by column name: those of the asset (file -1), and of each file by its place.
+    CREATE TABLE trashValue (
+      trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
+      file INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      value ANY,
+      PRIMARY KEY (trash, file, name)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The albums that it was in, by identifier, because an album's row number may be reused. `position` is NULL if it
+    -- was only the key asset.
+    CREATE TABLE trashPlace (
+      trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
+      collection TEXT NOT NULL,
+      position INTEGER,
+      isKeyAsset INTEGER NOT NULL CHECK (isKeyAsset IN (0, 1)),
+      PRIMARY KEY (trash, collection)
+    ) STRICT, WITHOUT ROWID;
+    """
+}

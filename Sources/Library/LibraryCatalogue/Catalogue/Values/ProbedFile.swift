@@ -1,0 +1,24 @@
+import PhotoModel
+
+/// The result of probing one file.
+package struct ProbedFile: Sendable {
+  package enum Finding: Sendable {
+    case media(ProbedMedia)
+    /// Not a picture or video, or unreadable: the reason, for display.
+    case unreadable(String)
+  }
+
+  /// The path below the root.
+  package let path: [UInt8]
+  /// The identity of the file when it was read; `.unknown`, which matches no file, if it could not be opened.
+  package let identity: FileIdentity
+  package let finding: Finding
+  /// The row of the missing file that this file was recognised as.
+  package var movedFromRow: Int64?
+
+  package init(path: [UInt8], identity: FileIdentity, finding: Finding) {
+    self.path = path
+    self.identity = identity
+    self.finding = finding
+  }
+}

@@ -1,0 +1,70 @@
+import PhotoModel
+
+/// The properties of a picture or video, read from its file.
+package struct ProbedMedia: Sendable {
+  package var uniformTypeIdentifier: String
+  package var mediaType: MediaType
+  package var mediaSubtypes: MediaSubtypes
+  package var isRAW: Bool
+  /// Upright: after the orientation is applied.
+  package var pixelSize: PixelSize
+  package var orientation: Orientation
+  package var hasAlpha: Bool
+  /// 0 for a picture.
+  package var durationSeconds: Double
+  package var date: CreationDate
+  package var modificationDate: Timestamp
+  package var location: Location?
+  package var cameraMake: String?
+  package var cameraModel: String?
+  /// The bytes of the embedded thumbnail in the file.
+  package var thumbnail: ByteRange?
+  package var fingerprint: FileFingerprint?
+  /// Apple's content identifier, the same for the picture and the video of a live photo.
+  package var contentIdentifier: String?
+  /// The burst identifier in the file.
+  package var burst: String?
+
+  package init(
+    uniformTypeIdentifier: String, mediaType: MediaType, mediaSubtypes: MediaSubtypes, isRAW: Bool,
+    pixelSize: PixelSize, orientation: Orientation, hasAlpha: Bool, durationSeconds: Double, date: CreationDate,
+    modificationDate: Timestamp, location: Location? = nil, cameraMake: String? = nil, cameraModel: String? = nil,
+    thumbnail: ByteRange? = nil, fingerprint: FileFingerprint? = nil, contentIdentifier: String? = nil,
+    burst: String? = nil
+  ) {
+    self.uniformTypeIdentifier = uniformTypeIdentifier
+    self.mediaType = mediaType
+    self.mediaSubtypes = mediaSubtypes
+    self.isRAW = isRAW
+    self.pixelSize = pixelSize
+    self.orientation = orientation
+    self.hasAlpha = hasAlpha
+    self.durationSeconds = durationSeconds
+    self.date = date
+    self.modificationDate = modificationDate
+    self.location = location
+    self.cameraMake = cameraMake
+    self.cameraModel = cameraModel
+    self.thumbnail = thumbnail
+    self.fingerprint = fingerprint
+    self.contentIdentifier = contentIdentifier
+    self.burst = burst
+  }
+}
+
+/// When a picture was taken, and the source of that date.
+package struct CreationDate: Sendable, Hashable {
+  package var moment: Timestamp
+  package var source: DateSource
+  /// Whether the date has fractions of a second.
+  package var hasFraction: Bool
+
+  package init(moment: Timestamp, source: DateSource, hasFraction: Bool = false) {
+    self.moment = moment
+    self.source = source
+    self.hasFraction = hasFraction
+  }
+
+  /// Whether the date comes from the contents of the file.
+  package var isEmbedded: Bool { source != .file }
+}

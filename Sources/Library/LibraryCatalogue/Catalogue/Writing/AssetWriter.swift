@@ -1,0 +1,287 @@
+// Turns files into assets: writes one batch of scan findings in one transaction, each compared with the current rows of
+// the catalogue.
+//
+//     known file      its asset is updated
+//     new file        joins the asset that it belongs to (see AssetPairing), or becomes an asset of its own
+//     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one
+//
+// A user's changes to an asset, and its album memberships, belong to the asset's row. So an existing row is updated and
+// never replaced.
+
+import Crypto
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+
+struct AssetWriter {
+  let db: Database
+  /// The token of this transaction's change.
+  let token: Int64
+  /// The keyed MAC that content versions start from.
+  private let pixels: HMAC<SHA256>
+  private let now = Int64(Date().timeIntervalSince1970 * 1000)
+  var bursts: BurstWriter
+  /// The assets that a new file may join.
+  var joinable = JoinableAssets.of(.whole)
+
+  init(_ db: Database, token: Int64) throws {
+    self.db = db
+    self.token = token
+    let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'"))
+    pixels = HMAC<SHA256>(key: SymmetricKey(data: key ?? Data()))
+    bursts = BurstWriter(db, token: token)
+  }
+
+  /// Call it once at the end of the transaction: groups bursts, which span several assets.
+  mutating func finish() throws { try bursts.regroup() }
+
+  // MARK: Paths
+
+  /// The placeholder path of a row without a path. It starts with a NUL, which no real path contains.
+  private static func vacantPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
+
+  func clearPath(fromRow row: Int64) throws {
+    try run("UPDATE file SET path = ? WHERE id = ?", [Self.vacantPath(row), row])
+  }
+
+  /// Moves a row to a path. Another row with that path loses it.
+  func move(row: Int64, to path: [UInt8]) throws {
+    if let previous = try fileRow(at: path)?.id, previous != row { try clearPath(fromRow: previous) }
+    try run("UPDATE file SET path = ? WHERE id = ?", [Data(path), row])
+    let asset = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
+    guard let asset else { return }
+    try run(
+      """
+      UPDATE asset SET revision = ?1,
+        originalFilename = CASE (SELECT isPrimary FROM file WHERE id = ?3) WHEN 1 THEN ?4 ELSE originalFilename END
+      WHERE id = ?2
+      """, [token, asset, row, OriginalFile.displayName(path)])
+  }
+
+  // MARK: Findings
+
+  mutating func store(_ file: ProbedFile) throws {
+    if let former = file.movedFromRow { try move(row: former, to: file.path) }
+    // Look the row up now: rows may have moved since the scan saw the file, also within this batch.
+    let row = try fileRow(at: file.path)
+    switch file.finding {
+    case .media(let media): try store(media, of: file, row)
+    case .unreadable(let reason):
+      if let asset = row?.asset {
+        // An unreadable file is not deleted: it may be half copied, or its disk may be failing. The row keeps its old
+        // identity, which differs from the file's, so every scan reads the file again until it is readable or gone.
+        try run(
+          "UPDATE file SET unreadableReason = ?1 WHERE asset = ?2 AND path = ?3 AND unreadableReason IS NOT ?1",
+          [reason, asset, Data(file.path)])
+      } else {
+        try write(file, row: row?.id, asset: nil, role: nil, isPrimary: false, media: nil, reason)
+      }
+    }
+  }
+
+  private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
+    if let row, let asset = row.asset, row.isPrimary || media.canHaveRole(row.role) {
+      // A known file that keeps its role in its asset.
+      let role = row.isPrimary ? media.primaryRole : row.role
+      try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
+      if row.isPrimary { try update(asset, media, file) } else { try touch(asset) }
+      try refresh(asset)
+      return
+    }
+    if let row, let asset = row.asset {
+      // It was a companion file and can no longer have that role.
+      try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
+      try touch(asset)
+      try refresh(asset)
+    }
+    if let partner = try AssetPairing.find(for: media, at: file.path, excluding: row?.id, among: joinable, db) {
+      if let role = partner.newFileRole {
+        try write(file, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
+        try touch(partner.asset)
+      } else {
+        try run(
+          "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
+        try write(file, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true, media: media)
+        try update(partner.asset, media, file)
+      }
+      try refresh(partner.asset)
+      return
+    }
+    let asset = try insert(media, file)
+    try write(file, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
+  }
+
+  /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
+  /// caller stores the first of them again in the same transaction.
+  mutating func remove(row: Int64) throws {
+    let gone = try Row.fetchOne(
+      db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary"), arguments: [row])
+    guard let gone, let asset: Int64 = gone[0] else { return }
+    let other = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT id FROM file WHERE asset = ? ORDER BY role, id LIMIT 1"), arguments: [asset])
+    guard let other else {
+      try bursts.pictureRemoved(asset)
+      try run("DELETE FROM asset WHERE id = ?", [asset])
+      return
+    }
+    if gone[1] {
+      // Clear the identity, so that the next scan reads the file even if the caller does not store it now: a picture's
+      // properties differ from a video's.
+      try run(
+        """
+        UPDATE file SET isPrimary = 1, role = CASE role WHEN 'pairedVideo' THEN 'video' ELSE 'photo' END,
+          inode = 0, size = 0, modified = 0
+        WHERE id = ?
+        """, [other])
+    }
+    try touch(asset)
+    try refresh(asset)
+  }
+
+  // MARK: Rows
+
+  private struct FileRow {
+    let id: Int64
+    let asset: Int64?
+    let role: FileRole?
+    let isPrimary: Bool
+  }
+
+  private func fileRow(at path: [UInt8]) throws -> FileRow? {
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary FROM file WHERE path = ?"), arguments: [Data(path)]
+    ).map { row in
+      FileRow(id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3])
+    }
+  }
+
+  private func write(
+    _ file: ProbedFile, row: Int64?, asset: Int64?, role: FileRole?, isPrimary: Bool, media: ProbedMedia?,
+    _ unreadableReason: String? = nil
+  ) throws {
+    let values: StatementArguments = [
+      asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
+      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
+      media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
+      media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
+    ]
+    if let row {
+      try run(
+        """
+        UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
+          type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
+          thumbnailLength = ?, unreadableReason = ?
+        WHERE id = ?
+        """, values + [row])
+    } else {
+      try run(
+        """
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
+          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, values)
+    }
+  }
+
+  private static let properties = [
+    "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
+    "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
+    "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
+  ]
+  /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
+  /// journal the pages of each insertion: see CatalogueSchema.
+  private static let insertSQL = """
+    INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
+    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
+    """
+  /// Values that a user set take precedence over those of the file.
+  private static let updateSQL =
+    "UPDATE asset SET \(properties.map { "\($0) = \(value(of: $0))" }.joined(separator: ", ")) WHERE id = ?"
+
+  private static func value(of property: String) -> String {
+    switch property {
+    case "creationDate", "creationDateSource":
+      "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
+    case "latitude", "longitude", "altitude": "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+    default: "?"
+    }
+  }
+
+  private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
+    [
+      token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
+      OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
+      media.orientation.rawValue, media.hasAlpha, media.durationSeconds, media.date.moment.milliseconds,
+      media.date.source.rawValue, media.modificationDate.milliseconds, media.location?.latitude,
+      media.location?.longitude, media.location?.altitude, media.cameraMake, media.cameraModel,
+    ]
+  }
+
+  /// Inserts an asset with this one file.
+  private mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
+    try run(
+      Self.insertSQL,
+      arguments(media, file) + [
+        Base64URL.randomIdentifier(), now, contentVersion(of: [file.identity]), media.isRAW,
+      ])
+    let asset = db.lastInsertedRowID
+    // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
+    if joinable != .none { bursts.pictureChanged(asset, media, file.path) }
+    return asset
+  }
+
+  private mutating func update(_ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile) throws {
+    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
+    try run(Self.updateSQL, arguments(media, file) + [asset])
+    guard mayRegroup else { return }
+    try bursts.pictureRemoved(asset)
+    bursts.pictureChanged(asset, media, file.path)
+  }
+
+  private func touch(_ asset: Int64) throws { try run("UPDATE asset SET revision = ? WHERE id = ?", [token, asset]) }
+
+  /// Updates the properties that are derived from all files of an asset.
+  private func refresh(_ asset: Int64) throws {
+    let files = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT role, inode, size, modified, type, isLive FROM file WHERE asset = ?
+          ORDER BY isPrimary DESC, role, id
+          """), arguments: [asset])
+    var pixels: [FileIdentity] = []
+    var isRAW = false
+    var isLive = false
+    for (index, file) in files.enumerated() {
+      let role = (file[0] as String?).flatMap(FileRole.init)
+      if role == .pairedVideo || index == 0 && file[5] { isLive = true }
+      if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
+      // A live photo's video contributes no pixels to the picture.
+      guard index == 0 || role == .alternatePhoto else { continue }
+      pixels.append(FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]))
+    }
+    let live = MediaSubtypes.photoLive.rawValue
+    try run(
+      """
+      UPDATE asset SET contentVersion = ?1, isRAW = ?2,
+        mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END
+      WHERE id = ?4
+      """, [contentVersion(of: pixels), isRAW, isLive, asset])
+  }
+
+  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, truncated to 128 bits.
+  private func contentVersion(of files: [FileIdentity]) -> String {
+    var pixels = pixels
+    for file in files {
+      for value in [file.inode, UInt64(bitPattern: file.size), UInt64(bitPattern: file.modified)] {
+        withUnsafeBytes(of: value.littleEndian) { pixels.update(data: $0) }
+      }
+    }
+    return Base64URL.encode(pixels.finalize().prefix(16))
+  }
+
+  private func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+}

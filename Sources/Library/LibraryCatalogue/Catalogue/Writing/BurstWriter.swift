@@ -1,0 +1,179 @@
+// Groups pictures into bursts: by a common name in their files (Apple's BurstUUID), or else three or more pictures from
+// one camera in one folder, taken in immediate succession, if their dates have fractions of seconds.
+//
+// One picture represents the burst. It is chosen when the burst is formed, and again only if that picture leaves.
+
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+
+struct BurstWriter {
+  /// The maximum time between two pictures of a burst, in milliseconds: the slowest burst mode takes 2.5 pictures a
+  /// second.
+  private static let maximumGapMilliseconds: Int64 = 400
+  /// The minimum size of a burst without a name: two shots in a row are just two pictures.
+  private static let minimumCount = 3
+  /// The maximum number of pictures on each side of the one that is examined.
+  private static let maximumNeighbours = 500
+  private static let maximumSpanMilliseconds = maximumGapMilliseconds * Int64(maximumNeighbours)
+
+  private let db: Database
+  private let token: Int64
+  /// Pictures that name no burst but may belong to one.
+  private var ungrouped: [(asset: Int64, folder: [UInt8])] = []
+  /// Names, from files, of bursts that gained pictures.
+  private var namedBursts: Set<String> = []
+  /// Identifiers, from assets, of bursts that lost a picture.
+  private var changedBursts: Set<String> = []
+
+  init(_ db: Database, token: Int64) {
+    self.db = db
+    self.token = token
+  }
+
+  /// Records a picture that is new or has new content.
+  mutating func pictureChanged(_ asset: Int64, _ media: ProbedMedia, _ path: [UInt8]) {
+    guard media.mediaType == .image else { return }
+    if let burst = media.burst {
+      namedBursts.insert(burst)
+    } else if media.date.hasFraction, media.cameraModel != nil {
+      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+    }
+  }
+
+  /// Records a restored picture that was part of a burst. It belongs to none until `regroup()`.
+  mutating func pictureRestored(_ asset: Int64, burst: String?, _ path: [UInt8]) {
+    if let burst {
+      namedBursts.insert(burst)
+    } else {
+      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+    }
+  }
+
+  /// Whether an asset may belong to another burst after it takes on this picture's properties. After other changes it
+  /// keeps its role in its burst, also if a user picked it.
+  func needsRegrouping(by media: ProbedMedia, of asset: Int64) throws -> Bool {
+    let row = try Row.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT burstIdentifier, creationDate, cameraModel, creationDateSource FROM asset WHERE id = ?"),
+      arguments: [asset])
+    guard let row, let burst: String = row[0] else { return true }
+    if let name = media.burst { return name != burst }
+    // A date that a user set is not the time of the shutter.
+    let isDated = media.date.moment.milliseconds == row[1] || row[3] == DateSource.user.rawValue
+    return !isDated || media.cameraModel != row[2]
+  }
+
+  /// Removes an asset from its burst, because it is about to be deleted or to become another picture.
+  mutating func pictureRemoved(_ asset: Int64) throws {
+    let burst = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT burstIdentifier FROM asset WHERE id = ?"), arguments: [asset])
+    guard let burst else { return }
+    changedBursts.insert(burst)
+    try db.cachedStatement(
+      sql: "UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0 WHERE id = ?"
+    ).execute(arguments: [asset])
+  }
+
+  mutating func regroup() throws {
+    for burst in namedBursts.sorted() {
+      let assets = try Int64.fetchAll(
+        db.cachedStatement(
+          sql: "SELECT asset FROM file WHERE burst = ? AND isPrimary = 1 LIMIT \(2 * Self.maximumNeighbours)"),
+        arguments: [burst])
+      // A single picture of a named burst is an ordinary picture: the rest of the burst is not in the library.
+      if assets.count > 1 { try join(assets, named: burst) }
+    }
+    for (asset, folder) in ungrouped {
+      let isGrouped = try Int.fetchOne(
+        db.cachedStatement(sql: "SELECT 1 FROM asset WHERE id = ? AND burstIdentifier IS NOT NULL"),
+        arguments: [asset])
+      if isGrouped != nil { continue }
+      let run = try neighbours(of: asset, in: folder)
+      guard run.count >= Self.minimumCount else { continue }
+      let names = Set(run.compactMap(\.burst))
+      try join(run.map(\.asset), named: names.min() ?? Base64URL.randomIdentifier())
+    }
+    for burst in changedBursts.sorted() { try updateRepresentative(burst) }
+  }
+
+  private func join(_ assets: [Int64], named burst: String) throws {
+    let statement = try db.cachedStatement(
+      sql: "UPDATE asset SET burstIdentifier = ?1, revision = ?2 WHERE id = ?3 AND burstIdentifier IS NOT ?1")
+    for asset in assets { try statement.execute(arguments: [burst, token, asset]) }
+    try updateRepresentative(burst)
+  }
+
+  /// Ensures that a burst has exactly one representative, and dissolves a burst of a single picture.
+  private func updateRepresentative(_ burst: String) throws {
+    let members = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT asset.id, representsBurst
+          FROM \(LibraryAssetIndex.byBurst.source) CROSS JOIN asset ON asset.id = libraryAsset.asset
+          WHERE libraryAsset.library = 0 AND libraryAsset.burstIdentifier = ?
+          ORDER BY asset.creationDate, asset.localIdentifier
+          """), arguments: [burst])
+    if members.count == 1 {
+      try db.cachedStatement(
+        sql: """
+          UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0, revision = ? WHERE id = ?
+          """
+      ).execute(arguments: [token, members[0][0] as Int64])
+      return
+    }
+    let representing = members.filter { $0[1] }.map { $0[0] as Int64 }
+    guard let chosen = representing.first ?? members.first.map({ $0[0] as Int64 }) else { return }
+    for row in members {
+      let id: Int64 = row[0]
+      guard (row[1] as Bool) != (id == chosen) else { continue }
+      try db.cachedStatement(
+        sql: """
+          UPDATE asset SET representsBurst = ?1, revision = ?2,
+            burstSelectionTypes = CASE WHEN ?1 THEN burstSelectionTypes | ?3 ELSE burstSelectionTypes & ~?3 END
+          WHERE id = ?4
+          """
+      ).execute(arguments: [id == chosen, token, BurstSelectionTypes.autoPick.rawValue, id])
+    }
+  }
+
+  /// The pictures from the same camera, of the same size and in the same folder that were taken in immediate
+  /// succession, including this one.
+  private func neighbours(of asset: Int64, in folder: [UInt8]) throws -> [(asset: Int64, burst: String?)] {
+    guard
+      let own = try Row.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT creationDate, cameraMake, cameraModel, pixelWidth * pixelHeight FROM asset WHERE id = ?"),
+        arguments: [asset])
+    else { return [] }
+    var run: [(asset: Int64, burst: String?)] = [(asset, nil)]
+    for isForward in [false, true] {
+      var last: Int64 = own[0]
+      let rows = try Row.fetchCursor(
+        db.cachedStatement(
+          sql: """
+            SELECT asset.id, asset.creationDate, asset.burstIdentifier, file.path, file.burst
+            FROM \(LibraryAssetIndex.byDate.source) \(AssetRow.joins)
+            WHERE libraryAsset.library = 0 AND libraryAsset.creationDate \(isForward ? ">=" : "<=") ?1
+              AND libraryAsset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.maximumSpanMilliseconds)
+              AND cameraModel = ?2 AND cameraMake IS ?3 AND asset.pixelWidth * asset.pixelHeight = ?4 AND mediaType = 1
+              AND asset.id <> ?5
+            ORDER BY libraryAsset.creationDate \(isForward ? "" : "DESC")
+            """),
+        arguments: [last, own[2] as String?, own[1] as String?, own[3] as Int64, asset])
+      while run.count <= Self.maximumNeighbours, let row = try rows.next() {
+        let date: Int64 = row[1]
+        guard abs(date - last) <= Self.maximumGapMilliseconds else { break }
+        // Pictures with the same date match in both directions; count them once.
+        if !isForward && date == (own[0] as Int64) { continue }
+        let path = try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] }
+        guard row[4] as String? == nil, path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)].elementsEqual(folder)
+        else { continue }
+        run.append((row[0], row[2]))
+        last = date
+      }
+    }
+    return run
+  }
+}

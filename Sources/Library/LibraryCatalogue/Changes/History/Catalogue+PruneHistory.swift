@@ -1,0 +1,79 @@
+// Prunes the history. Old rows are deleted in small steps, so that no writer waits long: the first step moves the start
+// of the history, so that older tokens expire, and then the rows are deleted.
+
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+
+/// The limits of the history; the stricter one applies.
+package struct HistoryLimits: Sendable, Hashable {
+  package var days = 30
+  /// The maximum number of changed objects and album members in total.
+  package var objects = 1_000_000
+
+  package init() {}
+}
+
+extension Catalogue {
+  /// The maximum number of rows that one step deletes from each table.
+  private static let rowsPerStep = 2000
+
+  /// Deletes a step's worth of rows beyond the limits. Not a change of the library: no token.
+  ///
+  /// - Parameters:
+  ///   - needed: the oldest state of a leased fetch result. Identifiers of objects deleted since then are kept.
+  ///   - now: milliseconds since 1970.
+  /// - Returns: whether there is more to delete.
+  package func pruneHistory(
+    _ limits: HistoryLimits, needed: ChangeToken?,
+    now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
+  ) throws(AssetSourceError) -> Bool {
+    let end = try read { db in try Self.historyEnd(limits, now, db) }
+    guard let end else { return false }
+    var hasMore = false
+    try writeMaintenance { db in
+      try db.execute(
+        sql: "UPDATE catalogueValue SET value = ?1 WHERE name = 'historyStart' AND value < ?1", arguments: [end])
+      func remove(_ table: String, _ key: String, _ condition: String, upTo token: Int64) throws {
+        try db.execute(
+          sql: """
+            DELETE FROM \(table)
+            WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE \(condition) <= ?1 LIMIT \(Self.rowsPerStep))
+            """, arguments: [token])
+        if db.changesCount == Self.rowsPerStep { hasMore = true }
+      }
+      try remove("changedObject", "token, kind, object", "token", upTo: end)
+      try remove("changedMember", "token, collection, asset", "token", upTo: end)
+      let names = min(end, needed?.number ?? .max)
+      try remove("removedObject", "library, kind, object", "token", upTo: names)
+      // Last, because these rows define how much is left to prune. The last pruned change of each library stays, and
+      // the last one of more than locations: they are the oldest states from which its history is complete.
+      if !hasMore {
+        try remove(
+          "change", "library, token",
+          """
+          library IN (SELECT id FROM library)
+            AND EXISTS (SELECT 1 FROM change AS later
+              WHERE later.library = change.library AND later.token > change.token AND later.token <= ?1
+                AND later.isLocationOnly <= change.isLocationOnly)
+            AND token
+          """, upTo: end)
+      }
+    }
+    return hasMore
+  }
+
+  /// The newest change to prune; `nil` if there is none.
+  private static func historyEnd(_ limits: HistoryLimits, _ now: Int64, _ db: Database) throws -> Int64? {
+    var objects = try Int.fetchOne(db, sql: "SELECT sum(objects) FROM change WHERE library = 0") ?? 0
+    let oldest = now - Int64(limits.days) * CivilDate.millisecondsPerDay
+    let rows = try Row.fetchCursor(db, sql: "SELECT token, time, objects FROM change WHERE library = 0 ORDER BY token")
+    var end: Int64?
+    while let row = try rows.next(), row[1] < oldest || objects > limits.objects {
+      end = row[0]
+      objects -= row[2] as Int
+    }
+    return end
+  }
+}

@@ -1,0 +1,160 @@
+// Carries out POST /v1/changes (performChanges) on the library.
+//
+//     read: check the named objects and revisions       most errors are found here
+//     move files (FileChangePreparing)                  if the list deletes, restores or creates assets
+//     one transaction: every entry, in order            all of it, or nothing
+//     move files back                                   if the transaction failed
+//     later: recompute remaining moments                those beyond `maximumStaleDays`, which the transaction left
+
+import Foundation
+import GRDB
+import PhotoModel
+
+package struct ChangeListExecutor: Sendable {
+  /// The maximum number of days whose moments are recomputed before the response; further days are recomputed later.
+  private static let maximumStaleDays = 64
+
+  let catalogue: Catalogue
+  let files: any FileChangePreparing
+  let zone: TimeZone
+  package let limits: ChangeLimits
+
+  /// - Parameter timeZone: the time zone that divides moments into days; an unknown one counts as GMT.
+  package init(
+    catalogue: Catalogue, files: any FileChangePreparing, timeZone: String, limits: ChangeLimits
+  ) {
+    self.catalogue = catalogue
+    self.files = files
+    self.limits = limits
+    zone = TimeZone(identifier: timeZone) ?? .gmt
+  }
+
+  /// Carries out a change list atomically. Blocks until the change is durable on disk.
+  ///
+  /// - Parameter principal: the caller, which has the scope `write`. Objects that it can't see count as missing.
+  package func perform(
+    _ requests: [ChangeRequest], for principal: Principal
+  ) throws(ChangeListError) -> ChangeOutcome {
+    try validate(requests, principal)
+    let prepared = try prepare(requests, principal)
+    // Releases the files' lock after the commit, so that other requests can move files again.
+    defer { prepared.end() }
+    fault(.filesMoved)
+    var performed: Result<ChangeOutcome, ChangeListError>?
+    do throws(AssetSourceError) {
+      try catalogue.change { db, token in
+        do throws(ChangeListError) {
+          performed = .success(try write(requests, prepared, principal, db, token))
+        } catch {
+          performed = .failure(error)
+          throw error
+        }
+        fault(.written)
+      }
+    } catch {
+      if prepared.steps.count > 0 { files.revert(prepared) }
+      if case .failure(let failure) = performed { throw failure }
+      throw ChangeListError(.source(error))
+    }
+    fault(.committed)
+    guard var outcome = try performed?.get() else {
+      throw ChangeListError(.source(.catalogueFailed("the change list was not executed")))
+    }
+    do throws(AssetSourceError) {
+      outcome.changeToken = try catalogue.changeToken(for: principal)
+    } catch {
+      throw ChangeListError(.source(error))
+    }
+    return outcome
+  }
+
+  /// Checks that need no writes: names, visibility and revisions.
+  private func validate(_ requests: [ChangeRequest], _ principal: Principal) throws(ChangeListError) {
+    var failure: ChangeListError?
+    do throws(AssetSourceError) {
+      failure = try catalogue.read(for: principal) { db, library in
+        let targets = ChangeTargetResolver(db: db, library: library, principal: principal)
+        for (index, request) in requests.enumerated() {
+          do {
+            try targets.validate(request)
+          } catch var error as ChangeListError {
+            error.index = index
+            return error
+          }
+        }
+        return nil
+      }
+    } catch {
+      throw ChangeListError(.source(error))
+    }
+    if let failure { throw failure }
+  }
+
+  /// Moves the files that the list affects.
+  private func prepare(
+    _ requests: [ChangeRequest], _ principal: Principal
+  ) throws(ChangeListError) -> PreparedFileChanges {
+    let changes = requests.enumerated().compactMap { index, request in
+      request.action.fileChange.map { (index: index, change: $0) }
+    }
+    if changes.isEmpty { return PreparedFileChanges(steps: [], lock: nil) }
+    do throws(FileChangeFailure) {
+      return try files.prepare(changes.map(\.change), for: principal)
+    } catch {
+      throw ChangeListError(.files(error.reason), index: changes[error.index].index)
+    }
+  }
+
+  private func write(
+    _ requests: [ChangeRequest], _ prepared: PreparedFileChanges, _ principal: Principal, _ db: Database,
+    _ token: Int64
+  ) throws(ChangeListError) -> ChangeOutcome {
+    do {
+      let isStaleBefore =
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM staleDay WHERE library = 0)")) == 1
+      guard let library = try LibraryID(of: principal, db) else {
+        throw ChangeListError(.source(.catalogueFailed("the limited library was deleted")))
+      }
+      var writer = ChangeListWriter(
+        targets: ChangeTargetResolver(db: db, library: library, principal: principal), limits: limits,
+        prepared: prepared, assets: try AssetWriter(db, token: token), token: token)
+      // `ifMatch` refers to the revisions before the list, so check all of them before the first entry changes any.
+      for (index, request) in requests.enumerated() {
+        do { try writer.targets.checkRevision(request) } catch var error as ChangeListError {
+          error.index = index
+          throw error
+        }
+      }
+      for (index, request) in requests.enumerated() {
+        do { try writer.perform(request, at: index) } catch var error as ChangeListError {
+          error.index = error.index ?? index
+          throw error
+        }
+        fault(.entryWritten)
+      }
+      try writer.assets.finish()
+      // If days were already stale, a running scan recomputes them, and the days of this change with them.
+      if !isStaleBefore {
+        var left = Self.maximumStaleDays / MomentWriter.daysPerTransaction
+        while left > 0, try MomentWriter.refresh(db, zone: zone) { left -= 1 }
+      }
+      return ChangeOutcome(changeToken: "", created: writer.created, createdByIndex: writer.createdByIndex)
+    } catch let error as ChangeListError {
+      throw error
+    } catch {
+      throw ChangeListError(.source(Catalogue.translated(error)))
+    }
+  }
+}
+
+extension ChangeRequest.Action {
+  /// The file operation of the action, if any.
+  var fileChange: FileChange? {
+    switch self {
+    case .deleteAsset(.existing(let identifier)): .delete(identifier)
+    case .restoreAsset(let identifier): .restore(identifier)
+    case .createAsset(let path): .create(path: path)
+    default: nil
+    }
+  }
+}

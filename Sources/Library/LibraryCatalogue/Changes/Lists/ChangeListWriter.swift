@@ -1,0 +1,328 @@
+// Carries out the entries of one change list in order, within its transaction. Triggers update counters, stale days,
+// the history and revisions.
+
+import GRDB
+import PhotoModel
+import Primitives
+
+struct ChangeListWriter {
+  let targets: ChangeTargetResolver
+  let limits: ChangeLimits
+  let prepared: PreparedFileChanges
+  var assets: AssetWriter
+  let token: Int64
+  private(set) var created: [String: LocalIdentifier] = [:]
+  private(set) var createdByIndex: [Int: LocalIdentifier] = [:]
+  /// The number of prepared file changes that were committed so far.
+  private var fileChanges = 0
+  private var placeholders: [String: Created] = [:]
+
+  private enum Created {
+    case asset(Int64)
+    case collection(LocalIdentifier)
+  }
+
+  private var db: Database { targets.db }
+
+  init(
+    targets: ChangeTargetResolver, limits: ChangeLimits, prepared: PreparedFileChanges, assets: AssetWriter,
+    token: Int64
+  ) {
+    self.targets = targets
+    self.limits = limits
+    self.prepared = prepared
+    self.assets = assets
+    self.token = token
+  }
+
+  mutating func perform(_ request: ChangeRequest, at index: Int) throws {
+    switch request.action {
+    case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), update)
+    case .deleteAsset(let target):
+      guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
+      _ = try commitFileChange()
+    case .restoreAsset(let identifier):
+      let (row, _) = try commitFileChange()
+      try note(request, index, identifier, row.map { .asset($0) })
+    case .createAsset:
+      let (row, identifier) = try commitFileChange()
+      try note(request, index, identifier, row.map { .asset($0) })
+    case .createAssetFromUpload(let identifier):
+      try note(request, index, identifier, .asset(try targets.asset(identifier, "upload")))
+    case .createCollection(let collection):
+      let identifier = try create(collection)
+      try note(request, index, identifier, .collection(identifier))
+    case .updateCollection(let target, let update): try self.update(try collection(target, "collection"), update)
+    case .deleteCollection(let target):
+      let collection = try collection(target, "collection")
+      try run("DELETE FROM collection WHERE id = ?", [collection.row])
+    case .addAssets(let target, let assets):
+      let album = try album(target)
+      let rows = try rows(assets)
+      let newcomers = try rows.filter { try !album.contains($0) }
+      try check(album, newcomers.count)
+      try album.append(newcomers)
+    case .removeAssets(let target, let assets):
+      let album = try album(target)
+      let rows = try rows(assets)
+      for row in rows { try album.remove(row) }
+      try clearKeyAsset(album, rows)
+    case .insertAssets(let target, let assets, let position):
+      try put(try rows(assets), into: try album(target), at: position)
+    case .moveAssets(let target, let assets, let position):
+      let album = try album(target)
+      let rows = try rows(assets)
+      for (row, name) in zip(rows, assets) where try !album.contains(row) {
+        throw ChangeListError(.notAMember(name.description), parameter: "assets")
+      }
+      try put(rows, into: album, at: position)
+    case .replaceAssets(let target, let assets, let indexes):
+      try replace(try album(target), try rows(assets), assets, indexes)
+    }
+  }
+
+  // MARK: Names
+
+  private mutating func note(
+    _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: Created?
+  ) throws {
+    guard let name = request.placeholder else {
+      createdByIndex[index] = identifier
+      return
+    }
+    guard placeholders[name] == nil else { throw ChangeListError(.placeholderInUse(name), parameter: "placeholder") }
+    placeholders[name] = object
+    created[name] = identifier
+  }
+
+  private func asset(_ target: ChangeTarget, _ parameter: String) throws -> Int64 {
+    switch target {
+    case .existing(let identifier): return try targets.asset(identifier, parameter)
+    case .placeholder(let name):
+      guard case .asset(let row) = placeholders[name] else {
+        throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
+      }
+      return row
+    }
+  }
+
+  private func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeTargetResolver.Collection {
+    switch target {
+    case .existing(let identifier): return try targets.collection(identifier, parameter)
+    case .placeholder(let name):
+      guard case .collection(let identifier) = placeholders[name] else {
+        throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
+      }
+      return try targets.collection(identifier, parameter)
+    }
+  }
+
+  private func album(_ target: ChangeTarget) throws -> AlbumOrder {
+    let collection = try collection(target, "collection")
+    guard collection.type == .album else {
+      throw ChangeListError(.notAnAlbum(target.description), parameter: "collection")
+    }
+    return AlbumOrder(db: db, row: collection.row)
+  }
+
+  /// The rows of the assets of an entry; throws if one is named twice.
+  private func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
+    var seen: Set<Int64> = []
+    return try targets.map { target in
+      let row = try asset(target, "assets")
+      guard seen.insert(row).inserted else {
+        throw ChangeListError(.namedTwice(target.description), parameter: "assets")
+      }
+      return row
+    }
+  }
+
+  // MARK: Assets
+
+  private mutating func commitFileChange() throws -> (row: Int64?, identifier: LocalIdentifier) {
+    defer { fileChanges += 1 }
+    do { return try prepared.commit(fileChanges, &assets) } catch let error as LibraryFilesError {
+      throw ChangeListError(.files(error))
+    }
+  }
+
+  /// Updates an asset. A no-op update creates no token, revision or event.
+  ///
+  /// The statements set `revision` themselves, which saves the triggers a second update of the row. The location
+  /// statement does not, because confirming the file's own location is not a visible change.
+  private func update(_ asset: Int64, _ update: AssetUpdate) throws {
+    if let isFavorite = update.isFavorite {
+      try run(
+        "UPDATE asset SET isFavorite = ?1, revision = ?3 WHERE id = ?2 AND isFavorite <> ?1",
+        [isFavorite, asset, token])
+    }
+    if let isHidden = update.isHidden {
+      try run(
+        "UPDATE asset SET isHidden = ?1, revision = ?3 WHERE id = ?2 AND isHidden <> ?1", [isHidden, asset, token])
+    }
+    if let date = update.creationDate {
+      try run(
+        """
+        UPDATE asset SET creationDate = ?1, creationDateSource = ?2, revision = ?4
+        WHERE id = ?3 AND (creationDate, creationDateSource) IS NOT (?1, ?2)
+        """, [date.milliseconds, DateSource.user.rawValue, asset, token])
+    }
+    if let location = update.location {
+      try run(
+        """
+        UPDATE asset SET latitude = ?1, longitude = ?2, altitude = ?3, hasUserLocation = 1
+        WHERE id = ?4 AND (latitude, longitude, altitude, hasUserLocation) IS NOT (?1, ?2, ?3, 1)
+        """, [location?.latitude, location?.longitude, location?.altitude, asset])
+    }
+  }
+
+  // MARK: Collections
+
+  private func create(_ new: NewCollection) throws -> LocalIdentifier {
+    let parent = try folder(new.parent)
+    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if new.isFolder { try checkDepth(of: parent, and: 1) }
+    let identifier = Base64URL.randomIdentifier()
+    try run(
+      """
+      INSERT INTO collection (localIdentifier, type, subtype, title, parent, position, revision)
+      VALUES (?1, ?2, ?3, ?4, ?5, (\(Self.nextPosition)), ?6)
+      """,
+      [
+        identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
+        new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
+      ])
+    return LocalIdentifier(identifier)
+  }
+
+  /// The position after the last collection in the folder `?5`, or at the top level.
+  private static let nextPosition =
+    "SELECT coalesce(max(position), 0) + \(AlbumOrder.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
+
+  private func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
+    if let title = update.title {
+      try run("UPDATE collection SET title = ?1 WHERE id = ?2 AND title IS NOT ?1", [title, collection.row])
+    }
+    if let keyAsset = update.keyAsset {
+      guard collection.type == .album else { throw ChangeListError(.notAnAlbum("it"), parameter: "keyAsset") }
+      let row = try keyAsset.map { try asset($0, "keyAsset") }
+      if let row, try !AlbumOrder(db: db, row: collection.row).contains(row) {
+        throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
+      }
+      try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
+    }
+    if let parent = update.parent { try move(collection, to: try folder(parent)) }
+  }
+
+  private func move(_ collection: ChangeTargetResolver.Collection, to parent: Int64?) throws {
+    if parent == collection.parent { return }
+    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if collection.type == .folder {
+      if try path(of: parent).contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "parent") }
+      try checkDepth(of: parent, and: try height(of: collection.row))
+    }
+    try run(
+      "UPDATE collection SET parent = ?5, position = (\(Self.nextPosition)) WHERE id = ?1",
+      [collection.row, nil, nil, nil, parent])
+  }
+
+  private func folder(_ target: ChangeTarget?) throws -> Int64? {
+    guard let target else { return nil }
+    let folder = try collection(target, "parent")
+    guard folder.type == .folder else { throw ChangeListError(.notAFolder(target.description), parameter: "parent") }
+    let count = try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT count(*) FROM collection WHERE parent = ?"), arguments: [folder.row])
+    if count ?? 0 >= limits.members {
+      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
+    }
+    return folder.row
+  }
+
+  /// A folder and its ancestors.
+  private func path(of folder: Int64?) throws -> [Int64] {
+    try Int64.fetchAll(
+      db.cachedStatement(
+        sql: """
+          WITH RECURSIVE above (id) AS (
+            SELECT ? UNION SELECT parent FROM above JOIN collection USING (id) WHERE parent IS NOT NULL)
+          SELECT id FROM above WHERE id IS NOT NULL
+          """), arguments: [folder])
+  }
+
+  /// The height of the folder's tree, itself included.
+  private func height(of folder: Int64) throws -> Int {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          WITH RECURSIVE below (id, height) AS (
+            SELECT ?, 1
+            UNION ALL SELECT collection.id, height + 1 FROM below JOIN collection ON parent = below.id
+              WHERE type = 'folder')
+          SELECT max(height) FROM below
+          """), arguments: [folder]) ?? 1
+  }
+
+  private func checkDepth(of parent: Int64?, and height: Int) throws {
+    guard try path(of: parent).count + height <= limits.folderDepth else {
+      throw ChangeListError(.foldersTooDeep(limit: limits.folderDepth), parameter: "parent")
+    }
+  }
+
+  // MARK: Members
+
+  private func put(_ assets: [Int64], into album: AlbumOrder, at index: Int) throws {
+    for asset in assets { try album.remove(asset) }
+    let count = try album.count()
+    guard (0...count).contains(index) else {
+      throw ChangeListError(.indexOutOfRange(most: count), parameter: "index")
+    }
+    try check(album, assets.count)
+    try album.insert(assets, at: index)
+  }
+
+  private func replace(
+    _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
+  ) throws {
+    let count = try album.count()
+    guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
+      throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
+    }
+    // Resolve all indexes before the first replacement.
+    let replaced = try indexes.map { index in
+      guard index >= 0, let member = try album.member(at: index) else {
+        throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
+      }
+      return member
+    }
+    let leaving = Set(replaced.map(\.asset))
+    for (asset, name) in zip(assets, names) where !leaving.contains(asset) {
+      if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
+    }
+    for member in replaced { try album.remove(member.asset) }
+    let statement = try db.cachedStatement(
+      sql: """
+        INSERT INTO member (collection, position, asset, creationDate, listing)
+        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
+        """)
+    for (member, asset) in zip(replaced, assets) {
+      try statement.execute(arguments: [album.row, member.position, asset])
+    }
+    try clearKeyAsset(album, leaving.subtracting(assets))
+  }
+
+  /// Removes the key asset if it left the album, because a key asset must be a member.
+  private func clearKeyAsset(_ album: AlbumOrder, _ assets: some Sequence<Int64>) throws {
+    let statement = try db.cachedStatement(sql: "UPDATE collection SET keyAsset = NULL WHERE id = ? AND keyAsset = ?")
+    for asset in assets { try statement.execute(arguments: [album.row, asset]) }
+  }
+
+  private func check(_ album: AlbumOrder, _ newcomers: Int) throws {
+    guard try album.count() + newcomers <= limits.members else {
+      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "assets")
+    }
+  }
+
+  private func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+}

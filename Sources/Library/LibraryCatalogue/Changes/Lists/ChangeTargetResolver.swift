@@ -1,0 +1,94 @@
+import GRDB
+import PhotoModel
+
+/// Finds the objects that change list entries name. Objects that the principal can't see are not found.
+struct ChangeTargetResolver {
+  let db: Database
+  let library: LibraryID
+  let principal: Principal
+
+  struct Collection {
+    let row: Int64
+    let type: CollectionType
+    let parent: Int64?
+    let revision: Int64
+  }
+
+  func asset(_ identifier: LocalIdentifier, _ parameter: String) throws -> Int64 {
+    guard let row = try library.asset(identifier, db) else {
+      throw ChangeListError(.noSuchAsset(identifier.rawValue), parameter: parameter)
+    }
+    return row
+  }
+
+  func collection(_ identifier: LocalIdentifier, _ parameter: String) throws -> Collection {
+    let row = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT collection.id, collection.type, parent, revision
+          FROM libraryCollection CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryCollection.library = ? AND libraryCollection.localIdentifier = ?
+          """), arguments: [library.row, identifier.rawValue])
+    if let row, let type = CollectionType(rawValue: row[1]) {
+      if type == .smartAlbum { throw ChangeListError(.notEditable(identifier.rawValue), parameter: parameter) }
+      return Collection(row: row[0], type: type, parent: row[2], revision: row[3])
+    }
+    let derived = try CollectionReader(db, CollectionQuery(), principal, library).collection(identifier)
+    throw ChangeListError(
+      derived == nil ? .noSuchCollection(identifier.rawValue) : .notEditable(identifier.rawValue),
+      parameter: parameter)
+  }
+
+  // MARK: Validation
+
+  /// Checks that the named objects exist and have the expected revisions.
+  func validate(_ request: ChangeRequest) throws {
+    switch request.action {
+    case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
+      _ = try asset(identifier, "asset")
+    case .createAssetFromUpload(let identifier): _ = try asset(identifier, "upload")
+    case .updateCollection(.existing(let identifier), _), .deleteCollection(.existing(let identifier)),
+      .addAssets(.existing(let identifier), _), .removeAssets(.existing(let identifier), _),
+      .insertAssets(.existing(let identifier), _, _), .moveAssets(.existing(let identifier), _, _),
+      .replaceAssets(.existing(let identifier), _, _):
+      _ = try collection(identifier, "collection")
+    case .createAsset where principal.visibility != .everything:
+      // The response must not reveal whether the file exists.
+      throw ChangeListError(.forbidden, parameter: "path")
+    default: break
+    }
+    try checkRevision(request)
+  }
+
+  /// Checks the object's revision against the entry's `ifMatch`.
+  func checkRevision(_ request: ChangeRequest) throws {
+    guard let expected = request.ifMatch else { return }
+    let revision: String?
+    let name: String
+    switch request.action {
+    case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
+      name = identifier.rawValue
+      let column = principal.may(.location) ? "revision" : "coalesce(nonLocationRevision, revision)"
+      revision = try String.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT changeToken(\(column)) FROM libraryAsset CROSS JOIN asset ON asset.id = libraryAsset.asset
+            WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+            """), arguments: [library.row, name])
+    case .updateCollection(let target, _), .deleteCollection(let target), .addAssets(let target, _),
+      .removeAssets(let target, _), .insertAssets(let target, _, _), .moveAssets(let target, _, _),
+      .replaceAssets(let target, _, _):
+      guard case .existing(let identifier) = target else {
+        throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
+      }
+      name = identifier.rawValue
+      revision = try String.fetchOne(
+        db.cachedStatement(sql: "SELECT changeToken(revision) FROM collection WHERE localIdentifier = ?"),
+        arguments: [name])
+    case .updateAsset(let target, _), .deleteAsset(let target):
+      throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
+    case .restoreAsset, .createAsset, .createAssetFromUpload, .createCollection: return
+    }
+    if revision != expected { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
+  }
+}

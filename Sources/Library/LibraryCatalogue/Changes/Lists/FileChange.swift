@@ -1,0 +1,81 @@
+// The file operations of a change list, ordered so that a crash between any two steps leaves a consistent library:
+//
+//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
+//     commit    within the transaction of the change list: remove or restore the assets, end the intents
+//     revert    if that transaction failed: move the files back, end the intents
+//
+// At start, an intent that is still there is reverted, or completed if its assets are already gone (see
+// LibraryFiles.recover).
+
+import PhotoModel
+
+/// A change list entry that concerns files.
+package enum FileChange: Sendable, Hashable {
+  /// Moves all files of the asset to the trash.
+  case delete(LocalIdentifier)
+  /// Moves the files back from the trash, to their old path or to a free name next to it.
+  case restore(LocalIdentifier)
+  /// Makes an asset of a file in the library, given by its path below the root. A file that already is an asset stays
+  /// unchanged.
+  case create(path: [UInt8])
+}
+
+/// Which entry could not be prepared, and why. Nothing was changed.
+package struct FileChangeFailure: Error, Sendable, Equatable {
+  /// The index in the given list.
+  package let index: Int
+  package let reason: LibraryFilesError
+
+  package init(index: Int, reason: LibraryFilesError) {
+    self.index = index
+    self.reason = reason
+  }
+}
+
+/// Moves the files of change lists. Change lists change the catalogue; this is the only way in which they reach the
+/// library folder.
+package protocol FileChangePreparing: Sendable {
+  /// Writes the intents of changes and moves their files. Blocks on the disk and on other callers that move files; must
+  /// not be called within a transaction.
+  ///
+  /// - Parameter principal: assets that it may not see do not exist.
+  func prepare(
+    _ changes: [FileChange], for principal: Principal
+  ) throws(FileChangeFailure) -> PreparedFileChanges
+
+  /// Moves the files of prepared but uncommitted changes back, and ends the changes.
+  func revert(_ changes: PreparedFileChanges)
+}
+
+/// Prepared changes: the files are moved, the assets are not changed yet. End with ``FileChangePreparing/revert(_:)``,
+/// or with `end()` after the commit of the transaction that committed every change. Until then no other caller can move
+/// files.
+package struct PreparedFileChanges: Sendable {
+  package enum Step: Sendable {
+    /// The row of the intent.
+    case delete(trash: Int64)
+    case restore(trash: Int64)
+    case create(ProbedFile)
+
+    /// The row of the intent, if there is one.
+    package var trash: Int64? {
+      switch self {
+      case .delete(let trash), .restore(let trash): trash
+      case .create: nil
+      }
+    }
+  }
+
+  /// The step of each change, in the order of the changes.
+  package let steps: [Step]
+  /// The lock that keeps other processes from moving files meanwhile; `nil` if there is no change.
+  let lock: DataFolderLock?
+
+  package init(steps: [Step], lock: DataFolderLock?) {
+    self.steps = steps
+    self.lock = lock
+  }
+
+  /// Releases the lock; call after the commit. While the value is alive without this call, other callers wait.
+  package func end() { lock?.unlock() }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+extension PreparedFileChanges {
+  /// Applies one change in the catalogue: removes, restores or creates an asset.
+  ///
+  /// - Parameters:
+  ///   - index: in the prepared list.
+  ///   - writer: of the transaction; its creator calls `finish` after the last change.
+  /// - Returns: the row of the asset if it is in the library afterwards, and its identifier.
+  func commit(
+    _ index: Int, _ writer: inout AssetWriter
+  ) throws -> (row: Int64?, identifier: LocalIdentifier) {
+    let db = writer.db
+    switch steps[index] {
+    case .delete(let trash):
+      guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
+      if let asset = try LibraryID.whole.asset(record.identifier, db) {
+        // Saves the current state: earlier entries of the list may have changed the asset.
+        try TrashRecord.saveAsset(asset, in: trash, db)
+        try writer.remove(asset: asset)
+      }
+      if record.isRestorable { try record.setState(.trashed, db) } else { try record.delete(db) }
+      return (nil, record.identifier)
+    case .restore(let trash):
+      guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
+      return (try record.restore(&writer), record.identifier)
+    case .create(let file): return try writer.asset(of: file)
+    }
+  }
+}
+
+extension AssetWriter {
+  /// Stores a picture or video and returns the asset that it is or belongs to. A known, unchanged file is left as it
+  /// is.
+  mutating func asset(of file: ProbedFile) throws -> (row: Int64?, identifier: LocalIdentifier) {
+    let sql = """
+      SELECT asset.id, localIdentifier, file.inode, file.size, file.modified FROM asset JOIN file ON file.asset = asset.id
+      WHERE file.path = ?
+      """
+    let known = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)])
+    if let known,
+      FileIdentity(inode: UInt64(bitPattern: known[2] as Int64), size: known[3], modified: known[4]) == file.identity
+    {
+      return (known[0], LocalIdentifier(known[1]))
+    }
+    try store(file)
+    guard let row = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)]) else {
+      throw AssetSourceError.catalogueFailed("a stored file has no asset")
+    }
+    return (row[0], LocalIdentifier(row[1]))
+  }
+
+  /// Removes an asset with all its files.
+  mutating func remove(asset: Int64) throws {
+    try bursts.pictureRemoved(asset)
+    try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [asset])
+  }
+}

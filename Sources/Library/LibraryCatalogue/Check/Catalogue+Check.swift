@@ -1,0 +1,55 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// The token of the last change.
+  package func changeToken() throws(AssetSourceError) -> Int64 {
+    try read { try Self.changeToken($0).number }
+  }
+
+  /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters. Takes as
+  /// long as reading all of it, and holds one row in memory.
+  package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
+    try read { db in
+      let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
+      while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
+      let dangling = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
+      while let row = try dangling.next() { report(.foreignKey(table: row[0], row: row[1], parent: row[2])) }
+      let assets = try String.fetchCursor(
+        db,
+        sql: """
+          SELECT localIdentifier FROM asset
+          WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.asset = asset.id AND isPrimary = 1)
+          """)
+      while let identifier = try assets.next() { report(.assetWithoutFile(localIdentifier: identifier)) }
+      let files = try Row.fetchCursor(
+        db, sql: "SELECT path FROM file WHERE asset IS NULL AND unreadableReason IS NULL ORDER BY path")
+      while let row = try files.next() {
+        report(.fileWithoutAsset(path: try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }))
+      }
+      try Self.checkMembers(db, report)
+      try Self.checkLibraries(db, report)
+    }
+  }
+
+  private static func checkMembers(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let members = try Row.fetchCursor(
+      db,
+      sql: """
+        WITH counted AS (
+          SELECT collection, asset.listing AS listing, count(*) AS value
+          FROM member JOIN asset ON asset.id = member.asset GROUP BY 1, 2)
+        SELECT localIdentifier, both.listing, sum(kept), sum(found) FROM (
+          SELECT collection, listing, value AS kept, 0 AS found FROM memberCount
+          UNION ALL SELECT collection, listing, 0, value FROM counted) AS both
+        JOIN collection ON collection.id = both.collection
+        GROUP BY both.collection, both.listing HAVING sum(kept) <> sum(found)
+        """)
+    while let row = try members.next() {
+      report(
+        .counter(
+          name: "members of \(row[0] as String), listing \(row[1] as Int64)", kept: row[2], counted: row[3]))
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import GRDB
+
+extension Catalogue {
+  /// Compares each library with what it must have: its collections, its assets with their copied columns, and its
+  /// counters. Triggers maintain all of them.
+  static func checkLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    for (name, kept, found) in contents {
+      let rows = try Row.fetchCursor(
+        db,
+        sql: """
+          WITH kept AS (\(kept)), found AS (\(found))
+          SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM found),
+            EXISTS (SELECT * FROM kept EXCEPT SELECT * FROM found)
+              OR EXISTS (SELECT * FROM found EXCEPT SELECT * FROM kept)
+          """)
+      while let row = try rows.next() {
+        if row[2] { report(.counter(name: name, kept: row[0], counted: row[1])) }
+      }
+    }
+    for (name, kept, found) in totals {
+      let (kept, found) = (try Int.fetchOne(db, sql: kept) ?? 0, try Int.fetchOne(db, sql: found) ?? 0)
+      if kept != found { report(.counter(name: name, kept: kept, counted: found)) }
+    }
+    try checkCounters(db, report)
+    try checkDays(db, report)
+  }
+
+  private static let contents: [(name: String, kept: String, found: String)] = [
+    (
+      "collections of libraries",
+      "SELECT library, collection, localIdentifier, type, position FROM libraryCollection",
+      """
+      SELECT 0, id, localIdentifier, type, position FROM collection
+      UNION ALL
+      SELECT library, id, localIdentifier, type, position
+      FROM limitedReach JOIN collection ON collection.id = limitedReach.collection
+      """
+    ),
+    (
+      "assets of limited libraries",
+      "SELECT library, asset, sources FROM libraryAsset WHERE library > 0",
+      """
+      SELECT library, asset, count(*)
+      FROM limitedReach JOIN member ON member.collection = limitedReach.collection GROUP BY 1, 2
+      """
+    ),
+  ]
+
+  /// Pairs of numbers that must be equal: those of the rows as they are, and as they must be.
+  private static let totals: [(name: String, kept: String, found: String)] = [
+    (
+      "assets of the whole library",
+      "SELECT count(*) FROM libraryAsset WHERE library = 0 AND sources = 1",
+      "SELECT count(*) FROM asset"
+    ),
+    (
+      "columns of libraries",
+      """
+      SELECT count(*) FROM libraryAsset JOIN asset ON asset.id = libraryAsset.asset
+      WHERE (\(copies(of: "libraryAsset"))) IS (\(copies(of: "asset")))
+      """,
+      "SELECT count(*) FROM libraryAsset"
+    ),
+  ]
+
+  private static func copies(of table: String) -> String {
+    CatalogueSchema.copiedColumns.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  private static func checkCounters(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    // One pass over the assets for all counters: assets have few distinct combinations of these columns.
+    struct Listing: Hashable {
+      let library: Int64
+      let listing: Int64
+    }
+    let none = CatalogueSchema.counters.map { _ in 0 }
+    var counts: [Listing: [Int]] = [:]
+    let kinds = try Row.fetchCursor(
+      db, sql: "SELECT library, listing, counted, count(*) FROM libraryAsset GROUP BY 1, 2, 3")
+    while let row = try kinds.next() {
+      let (counted, count): (Int, Int) = (row[2], row[3])
+      for bit in none.indices where counted >> bit & 1 == 1 {
+        counts[Listing(library: row[0], listing: row[1]), default: none][bit] += count
+      }
+    }
+    let columns = CatalogueSchema.counters.joined(separator: ", ")
+    let rows = try Row.fetchCursor(db, sql: "SELECT library, listing, \(columns) FROM counter")
+    while let row = try rows.next() {
+      let listing = Listing(library: row[0], listing: row[1])
+      let found = counts.removeValue(forKey: listing) ?? none
+      for (bit, name) in CatalogueSchema.counters.enumerated() {
+        let kept: Int = row[2 + bit]
+        guard kept != found[bit] else { continue }
+        let name = "\(name) of listing \(listing.listing)\(suffix(listing.library))"
+        report(.counter(name: name, kept: kept, counted: found[bit]))
+      }
+    }
+    for listing in counts.keys {
+      let name = "rows of listing \(listing.listing)\(suffix(listing.library))"
+      report(.counter(name: name, kept: 0, counted: 1))
+    }
+  }
+
+  private static func checkDays(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let days = try Row.fetchCursor(
+      db,
+      sql: """
+        WITH counted AS (
+          SELECT library, \(CatalogueSchema.day("creationDate")) AS day, listing, count(*) AS value
+          FROM libraryAsset GROUP BY 1, 2, 3)
+        SELECT library, day, listing, sum(kept), sum(found) FROM (
+          SELECT library, day, listing, value AS kept, 0 AS found FROM dayCount
+          UNION ALL SELECT library, day, listing, 0, value FROM counted)
+        GROUP BY library, day, listing HAVING sum(kept) <> sum(found)
+        """)
+    while let row = try days.next() {
+      let name = "assets of day \(row[1] as Int64), listing \(row[2] as Int64)\(suffix(row[0]))"
+      report(.counter(name: name, kept: row[3], counted: row[4]))
+    }
+  }
+
+  private static func suffix(_ library: Int64) -> String { library == 0 ? "" : " of limited library \(library)" }
+}

@@ -1,0 +1,44 @@
+// Collections as clients see them. Counts and dates of a list come from stored counters and the ends of indexes, so
+// their cost does not grow with the number of assets.
+
+import GRDB
+import PhotoModel
+
+extension Catalogue: CollectionSource {
+  package func collections(
+    _ query: CollectionQuery, for principal: Principal
+  ) throws(AssetSourceError) -> CollectionPage {
+    try collections(CollectionFetch(query), deadline: nil, for: principal)
+  }
+
+  /// A page of collections that match a predicate, in the requested order. With a predicate or an order, all
+  /// collections of the kind are read.
+  ///
+  /// - Throws: `malformedCursor` for a cursor of another order, `queryTooExpensive` at the deadline.
+  package func collections(
+    _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> CollectionPage {
+    try read(for: principal) { db, library in
+      try FetchDeadline.run(deadline, on: db) {
+        let list = try CollectionReader(db, fetch.query, principal, library).list()
+        return try fetch.page(of: list, deadline: deadline, cursorCipher)
+      }
+    }
+  }
+
+  package func collection(
+    _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
+  ) throws(AssetSourceError) -> AssetCollection? {
+    try read(for: principal) { db, library in try CollectionReader(db, query, principal, library).collection(identifier)
+    }
+  }
+
+  /// The scope of a collection's assets. `nil` if no collection has this identifier, or it contains collections.
+  package func scope(
+    of identifier: LocalIdentifier, for principal: Principal
+  ) throws(AssetSourceError) -> AssetScope? {
+    try read(for: principal) { db, library in
+      try CollectionReader(db, CollectionQuery(), principal, library).scope(of: identifier)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// Lists of collections, read in pages. Each page begins after the last sort values of the previous one, so insertions
+// and deletions in between neither skip nor repeat a collection that stays.
+
+import GRDB
+import PhotoModel
+import Primitives
+
+/// A collection in a list, and the cursor after it.
+struct CollectionListItem {
+  let collection: AssetCollection
+  let cursor: PageCursor
+}
+
+/// Reads a list in its own order: up to `limit` collections after a cursor, and fewer only at the end of the list.
+typealias CollectionPager = (_ limit: Int, _ cursor: PageCursor?) throws -> [CollectionListItem]
+
+extension CollectionReader {
+  /// The list that the query asks for.
+  func list() throws -> CollectionPager {
+    if let parent = query.parent { return try children(of: parent) }
+    switch query.type {
+    case .moment: return moments(in: nil)
+    case .folder where query.subtype.map(MomentList.subtypes.contains) ?? false:
+      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: MomentList.allDays)
+    default: return all()
+    }
+  }
+
+  /// Smart albums, then folders, then albums, each in the order of their positions.
+  private func all() -> CollectionPager {
+    { limit, cursor in
+      _ = try cursor?.fields(3)
+      let type = try cursor.map { try $0.text(0) }
+      let after = """
+        AND libraryCollection.type <= ?2
+        AND (libraryCollection.type < ?2 OR libraryCollection.position > ?3
+          OR (libraryCollection.position = ?3 AND libraryCollection.collection > ?4))
+        """
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT \(Self.columns) FROM libraryCollection INDEXED BY libraryCollectionByType
+              CROSS JOIN collection ON collection.id = libraryCollection.collection
+            WHERE libraryCollection.library = ?7 AND libraryCollection.\(query.type == nil ? "type <= ?1" : "type = ?1")
+              \(cursor == nil ? "" : after) \(query.subtype == nil ? "" : "AND subtype = ?6")
+            ORDER BY libraryCollection.type DESC, libraryCollection.position, libraryCollection.collection LIMIT ?5
+            """),
+        arguments: [
+          query.type?.rawValue ?? "~", type ?? "", try cursor?.integer(1) ?? 0, try cursor?.integer(2) ?? 0, limit,
+          query.subtype, library.row,
+        ])
+      return try rows.map { row in
+        CollectionListItem(
+          collection: try collection(row), cursor: PageCursor([.text(row[2]), .integer(row[7]), .integer(row[0])]))
+      }
+    }
+  }
+
+  private func children(of parent: LocalIdentifier) throws -> CollectionPager {
+    if let list = MomentList(parent) {
+      return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.milliseconds)
+    }
+    guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
+      throw AssetSourceError.noSuchCollection
+    }
+    // The children of a folder of a library are all in the library, so no further condition is needed.
+    let folder: Int64 = row[0]
+    return { limit, cursor in
+      _ = try cursor?.fields(2)
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT \(Self.columns) FROM collection INDEXED BY collectionByParent
+            WHERE parent = ?1 AND (position, id) > (?2, ?3)
+              AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6)
+            ORDER BY position, id LIMIT ?4
+            """),
+        arguments: [
+          folder, try cursor?.integer(0) ?? .min, try cursor?.integer(1) ?? .min, limit, query.type?.rawValue,
+          query.subtype,
+        ])
+      return try rows.map { row in
+        CollectionListItem(collection: try collection(row), cursor: PageCursor([.integer(row[7]), .integer(row[0])]))
+      }
+    }
+  }
+
+  /// All moments, or those that start within a range of milliseconds since 1970; newest first.
+  private func moments(in range: Range<Int64>?) -> CollectionPager {
+    { limit, cursor in
+      _ = try cursor?.fields(2)
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
+            FROM moment INDEXED BY momentByDate
+            WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
+              AND (startDate, id) < (?, ?)
+            ORDER BY startDate DESC, id DESC LIMIT ?
+            """),
+        arguments: [
+          library.row, principal.may(.location), range?.lowerBound ?? .min, range?.upperBound ?? .max,
+          try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
+        ])
+      return try rows.map { row in
+        CollectionListItem(collection: try moment(row), cursor: PageCursor([.integer(row[1]), .integer(row[5])]))
+      }
+    }
+  }
+
+  /// Moment lists of years or months, newest first.
+  private func momentLists(ofMonths isOfMonths: Bool, days: Range<Int>) -> CollectionPager {
+    { limit, cursor in
+      _ = try cursor?.fields(1)
+      var end = min(days.upperBound, try cursor.map { Int(clamping: try $0.integer(0)) } ?? .max)
+      var lists: [CollectionListItem] = []
+      while lists.count < limit, let day = try lastDay(before: end), day >= days.lowerBound {
+        let month = CivilDate.month(ofDay: day)
+        let list = MomentList(year: month.year, month: isOfMonths ? month.month : nil)
+        end = list.days.lowerBound
+        lists.append(
+          CollectionListItem(
+            collection: try collection(list, count: try count(in: list.days)),
+            cursor: PageCursor([.integer(Int64(end))])))
+      }
+      return lists
+    }
+  }
+}
+
+extension MomentList {
+  /// The days of the years 1 to 9999, which are the only ones with identifiers.
+  fileprivate static let allDays =
+    MomentList(year: 1, month: nil).days
+    .lowerBound..<MomentList(year: 9999, month: nil)
+    .days.upperBound
+}

@@ -1,0 +1,214 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+/// Reads the collections of a library within one transaction.
+struct CollectionReader {
+  let db: Database
+  let query: CollectionQuery
+  let principal: Principal
+  let library: LibraryID
+  let listings: ListingFilter
+
+  static let columns = """
+    collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, changeToken(revision),
+    collection.position
+    """
+
+  init(_ db: Database, _ query: CollectionQuery, _ principal: Principal, _ library: LibraryID) {
+    self.db = db
+    self.query = query
+    self.principal = principal
+    self.library = library
+    listings = ListingFilter(includesHidden: query.includesHidden, includesAllBurstAssets: query.includesAllBurstAssets)
+  }
+
+  // MARK: Lookup
+
+  func collection(_ identifier: LocalIdentifier) throws -> AssetCollection? {
+    if let list = MomentList(identifier) {
+      let count = try self.count(in: list.days)
+      return count > 0 ? try collection(list, count: count) : nil
+    }
+    if let row = try row(identifier) { return try collection(row) }
+    return try momentRow(identifier).map(moment)
+  }
+
+  func scope(of identifier: LocalIdentifier) throws -> AssetScope? {
+    if let list = MomentList(identifier) {
+      return .dates(list.milliseconds.lowerBound...list.milliseconds.upperBound - 1)
+    }
+    if let row = try row(identifier) {
+      switch CollectionType(rawValue: row[2]) {
+      case .album: return .album(row: row[0])
+      case .smartAlbum: return SmartAlbum(rawValue: row[3]).map { .smartAlbum($0) }
+      case .moment, .folder, nil: return nil
+      }
+    }
+    return try momentRow(identifier).map { .dates(($0[1] as Int64)...($0[2] as Int64)) }
+  }
+
+  /// The `columns` of a collection. It is looked up by one key among the library's own collections, so an invisible
+  /// collection takes the same time as a missing one.
+  func row(_ identifier: LocalIdentifier) throws -> Row? {
+    try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT \(Self.columns) FROM libraryCollection INDEXED BY libraryCollectionByIdentifier
+            CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryCollection.library = ? AND libraryCollection.localIdentifier = ?
+          """), arguments: [library.row, identifier.rawValue])
+  }
+
+  private func momentRow(_ identifier: LocalIdentifier) throws -> Row? {
+    try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment
+          WHERE library = ? AND splitsByLocation = ? AND localIdentifier = ?
+          """), arguments: [library.row, principal.may(.location), identifier.rawValue])
+  }
+
+  // MARK: Snapshots
+
+  func collection(_ row: Row) throws -> AssetCollection {
+    var collection = AssetCollection(
+      localIdentifier: LocalIdentifier(row[1]), type: CollectionType(rawValue: row[2]) ?? .album, subtype: row[3],
+      title: row[4], revision: row[6])
+    let id: Int64 = row[0]
+    switch collection.type {
+    case .smartAlbum:
+      guard let album = SmartAlbum(rawValue: collection.subtype) else { break }
+      try fill(&collection, album)
+    case .album: try fill(&collection, album: id, keyAsset: row[5])
+    case .folder:
+      collection.estimatedAssetCount =
+        try Int.fetchOne(
+          db.cachedStatement(sql: "SELECT count(*) FROM collection WHERE parent = ?"), arguments: [id]) ?? 0
+    case .moment: break
+    }
+    return collection
+  }
+
+  private func fill(_ collection: inout AssetCollection, _ album: SmartAlbum) throws {
+    let listings = album.listings(listings, includesAllBurstAssets: query.includesAllBurstAssets)
+    collection.estimatedAssetCount = try Catalogue.count(album, listings, library, db)
+    guard collection.estimatedAssetCount > 0 else { return }
+    // The album's own index is in date order, so both ends are found in a few steps.
+    let byDate = album.index ?? .byDate
+    let condition = "\(album.condition(on: "libraryAsset")) AND listing \(listings.sql)"
+    let (start, end) = try ends(byDate, condition)
+    (collection.startDate, collection.endDate) = (start, end)
+    collection.keyAssets = try keyAssets(
+      album == .recentlyAdded ? .byAddition : byDate, condition, by: album.orderColumn)
+  }
+
+  /// The oldest and the newest creation date along an index.
+  private func ends(
+    _ index: LibraryAssetIndex, _ condition: String, _ arguments: StatementArguments = []
+  ) throws -> (Timestamp?, Timestamp?) {
+    func end(_ order: String) throws -> Timestamp? {
+      try Int64.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT creationDate FROM \(index.source) WHERE library = ? AND \(condition)
+            ORDER BY creationDate \(order) LIMIT 1
+            """), arguments: [library.row] + arguments
+      ).map(Timestamp.init(milliseconds:))
+    }
+    return (try end(""), try end("DESC"))
+  }
+
+  /// The assets with the highest values of a column, along an index.
+  private func keyAssets(
+    _ index: LibraryAssetIndex, _ condition: String, by column: String = "creationDate",
+    _ arguments: StatementArguments = []
+  ) throws -> [LocalIdentifier] {
+    try String.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT localIdentifier FROM \(index.source) WHERE library = ? AND \(condition)
+          ORDER BY \(column) DESC, localIdentifier LIMIT \(AssetCollection.maximumKeyAssets)
+          """), arguments: [library.row] + arguments
+    ).map(LocalIdentifier.init)
+  }
+
+  private func fill(_ collection: inout AssetCollection, album id: Int64, keyAsset: Int64?) throws {
+    collection.estimatedAssetCount =
+      try Int.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT sum(value) FROM memberCount WHERE collection = ? AND listing \(listings.sql)"), arguments: [id])
+      ?? 0
+    guard collection.estimatedAssetCount > 0 else { return }
+    func end(_ order: String) throws -> Timestamp? {
+      try Int64.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT creationDate FROM member INDEXED BY memberByDate WHERE collection = ? AND listing \(listings.sql)
+            ORDER BY creationDate \(order) LIMIT 1
+            """), arguments: [id]
+      ).map(Timestamp.init(milliseconds:))
+    }
+    collection.startDate = try end("")
+    collection.endDate = try end("DESC")
+    if let keyAsset {
+      // The key asset may have left the album, or may be outside the principal's library.
+      collection.keyAssets = try String.fetchAll(
+        db.cachedStatement(
+          sql: "SELECT localIdentifier FROM libraryAsset WHERE asset = ? AND library = ? AND listing \(listings.sql)"),
+        arguments: [keyAsset, library.row]
+      ).map(LocalIdentifier.init)
+    }
+    if collection.keyAssets.isEmpty {
+      collection.keyAssets = try String.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT localIdentifier FROM member CROSS JOIN asset ON asset.id = member.asset
+            WHERE member.collection = ? AND member.listing \(listings.sql) ORDER BY member.position
+            LIMIT \(AssetCollection.maximumKeyAssets)
+            """), arguments: [id]
+      ).map(LocalIdentifier.init)
+    }
+  }
+
+  func moment(_ row: Row) throws -> AssetCollection {
+    AssetCollection(
+      localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular",
+      startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
+      estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2]),
+      revision: row[4])
+  }
+
+  func collection(_ list: MomentList, count: Int) throws -> AssetCollection {
+    let range = list.milliseconds
+    let condition = "creationDate BETWEEN ? AND ? AND listing \(listings.sql)"
+    let (start, end) = try ends(.byDate, condition, [range.lowerBound, range.upperBound - 1])
+    return AssetCollection(
+      localIdentifier: list.identifier, type: .folder, subtype: list.subtype, title: list.title,
+      startDate: start, endDate: end, estimatedAssetCount: count,
+      keyAssets: try keyAssets(from: range.lowerBound, to: range.upperBound - 1))
+  }
+
+  private func keyAssets(from start: Int64, to end: Int64) throws -> [LocalIdentifier] {
+    let condition = "creationDate BETWEEN ? AND ? AND listing \(listings.sql)"
+    return try keyAssets(.byDate, condition, [start, end])
+  }
+
+  /// The number of assets of a range of days (UTC).
+  func count(in days: Range<Int>) throws -> Int {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT sum(value) FROM dayCount WHERE library = ? AND day >= ? AND day < ? AND listing \(listings.sql)"),
+      arguments: [library.row, days.lowerBound, days.upperBound]) ?? 0
+  }
+
+  /// The newest day before `day` that has assets.
+  func lastDay(before day: Int) throws -> Int? {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT day FROM dayCount WHERE library = ? AND day < ? AND listing \(listings.sql) AND value > 0
+          ORDER BY day DESC LIMIT 1
+          """), arguments: [library.row, day])
+  }
+}

@@ -1,0 +1,195 @@
+// Moments: groups of assets that were taken together. They are stored, and recomputed only for days in which assets
+// changed, so reads are cheap and updates are small.
+//
+// A moment lies within one day of the library's time zone. It ends before a gap of three hours. For principals with the
+// location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
+
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+
+struct MomentWriter {
+  private static let gapMilliseconds: Int64 = 3 * 3_600_000
+  private static let minimumLocationGap: Int64 = 15 * 60_000
+  private static let distanceInMetres = 10_000.0
+  /// UTC days per transaction.
+  static let daysPerTransaction = 32
+
+  private struct Shot {
+    let date: Int64
+    let place: Location?
+  }
+
+  /// A period, and the number of assets in it.
+  private struct TimeSpan: Equatable {
+    var start: Int64
+    var end: Int64
+    var count: Int
+  }
+
+  private let db: Database
+  private let zone: TimeZone
+  private let library: LibraryID
+
+  /// Recomputes the moments of the next stale days of one library, the whole one first. `false` if no stale day is
+  /// left.
+  static func refresh(_ db: Database, zone: TimeZone) throws -> Bool {
+    // Every change list runs this query, mostly without further work, so its statement is cached.
+    let zoneBefore = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'"))
+    if zoneBefore != zone.identifier {
+      try db.execute(sql: "INSERT OR IGNORE INTO staleDay SELECT DISTINCT library, day FROM dayCount")
+      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'momentZone'", arguments: [zone.identifier])
+    }
+    let library = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT library FROM staleDay ORDER BY library LIMIT 1"))
+    guard let library else { return false }
+    return try MomentWriter(db: db, zone: zone, library: LibraryID(row: library)).refresh()
+  }
+
+  /// Recomputes all stale days of a library, if moments were ever computed.
+  static func refreshAll(of library: LibraryID, _ db: Database) throws {
+    let zone = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'")
+    guard let zone = zone.flatMap(TimeZone.init(identifier:)) else { return }
+    while try MomentWriter(db: db, zone: zone, library: library).refresh() {}
+  }
+
+  private func refresh() throws -> Bool {
+    let token = try library.revision(db)
+    let days = try Int.fetchAll(
+      db.cachedStatement(
+        sql: """
+          DELETE FROM staleDay WHERE library = ?1
+            AND day IN (SELECT day FROM staleDay WHERE library = ?1 ORDER BY day LIMIT ?2) RETURNING day
+          """), arguments: [library.row, Self.daysPerTransaction])
+    // A UTC day overlaps two days of most time zones.
+    let localDays = Set(
+      days.flatMap { day in
+        let start = Int64(day) * CivilDate.millisecondsPerDay
+        return [localDay(at: start), localDay(at: start + CivilDate.millisecondsPerDay - 1)]
+      })
+    for day in localDays.sorted() { try write(start(ofLocalDay: day)..<start(ofLocalDay: day + 1), token) }
+    return !days.isEmpty
+  }
+
+  private func offset(at milliseconds: Int64) -> Int64 {
+    Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))) * 1000
+  }
+
+  private func localDay(at milliseconds: Int64) -> Int {
+    CivilDate.day(ofMilliseconds: milliseconds + offset(at: milliseconds))
+  }
+
+  /// The start of a local day, also on days when the clocks change.
+  private func start(ofLocalDay day: Int) -> Int64 {
+    let wall = Int64(day) * CivilDate.millisecondsPerDay
+    let guess = wall - offset(at: wall)
+    return wall - offset(at: guess)
+  }
+
+  private func write(_ range: Range<Int64>, _ token: Int64) throws {
+    var shots: [Shot] = []
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT asset.creationDate, asset.latitude, asset.longitude
+          FROM \(LibraryAssetIndex.byDate.source) CROSS JOIN asset ON asset.id = libraryAsset.asset
+          WHERE libraryAsset.library = ? AND libraryAsset.creationDate >= ? AND libraryAsset.creationDate < ?
+            AND libraryAsset.listing = 0
+          ORDER BY libraryAsset.creationDate, libraryAsset.localIdentifier
+          """), arguments: [library.row, range.lowerBound, range.upperBound])
+    while let row = try rows.next() {
+      let latitude: Double? = row[1]
+      let longitude: Double? = row[2]
+      let place = latitude.flatMap { latitude in longitude.map { Location(latitude: latitude, longitude: $0) } }
+      shots.append(Shot(date: row[0], place: place))
+    }
+    for splitsByLocation in [false, true] {
+      try replace(
+        range, Self.timeSpans(shots, splitsByLocation: splitsByLocation), splitsByLocation: splitsByLocation, token)
+    }
+  }
+
+  private static func timeSpans(_ shots: [Shot], splitsByLocation: Bool) -> [TimeSpan] {
+    var timeSpans: [TimeSpan] = []
+    var place: Location?
+    for shot in shots {
+      let gap = shot.date - (timeSpans.last?.end ?? shot.date)
+      let hasLeft =
+        splitsByLocation && gap >= minimumLocationGap
+        && (place.flatMap { place in shot.place.map { distance(place, $0) > distanceInMetres } } ?? false)
+      if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasLeft {
+        timeSpans.append(TimeSpan(start: shot.date, end: shot.date, count: 1))
+      } else {
+        timeSpans[timeSpans.count - 1].end = shot.date
+        timeSpans[timeSpans.count - 1].count += 1
+      }
+      place = shot.place ?? place
+    }
+    return timeSpans
+  }
+
+  /// In metres, on a sphere, which is exact enough for a limit of ten kilometres.
+  private static func distance(_ one: Location, _ other: Location) -> Double {
+    let radians = Double.pi / 180
+    let latitudes = (other.latitude - one.latitude) * radians
+    let longitudes = (other.longitude - one.longitude) * radians
+    let half =
+      sin(latitudes / 2) * sin(latitudes / 2)
+      + cos(one.latitude * radians) * cos(other.latitude * radians) * sin(longitudes / 2) * sin(longitudes / 2)
+    return 2 * 6_371_000 * asin(min(1, half.squareRoot()))
+  }
+
+  /// Replaces the moments that start within the range. A new moment that overlaps an old one keeps its row and
+  /// identifier.
+  private func replace(_ range: Range<Int64>, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws {
+    var older = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT id, startDate, endDate, assetCount FROM moment
+          WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
+          """), arguments: [library.row, splitsByLocation, range.lowerBound, range.upperBound]
+    ).map { (id: $0[0] as Int64, timeSpan: TimeSpan(start: $0[1], end: $0[2], count: $0[3])) }
+    for timeSpan in timeSpans {
+      if let match = older.firstIndex(where: { $0.timeSpan.start <= timeSpan.end && $0.timeSpan.end >= timeSpan.start })
+      {
+        let known = older.remove(at: match)
+        guard known.timeSpan != timeSpan else { continue }
+        try db.cachedStatement(
+          sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
+        ).execute(arguments: [timeSpan.start, timeSpan.end, timeSpan.count, token, known.id])
+      } else {
+        try db.cachedStatement(
+          sql: """
+            INSERT INTO moment (library, localIdentifier, splitsByLocation, startDate, endDate, assetCount, revision)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        ).execute(arguments: [
+          library.row, Base64URL.randomIdentifier(), splitsByLocation, timeSpan.start, timeSpan.end, timeSpan.count,
+          token,
+        ])
+      }
+    }
+    for gone in older {
+      try db.cachedStatement(sql: "DELETE FROM moment WHERE id = ?").execute(arguments: [gone.id])
+    }
+  }
+}
+
+extension Catalogue {
+  /// Recomputes the moments of all stale days, after a scan or a change. This is not a change of the library: it
+  /// creates no token.
+  ///
+  /// - Parameter zone: the library's time zone; if it differs from that of the last call, all moments are recomputed.
+  package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
+    let isCurrent = try read { db in
+      try Int.fetchOne(db, sql: "SELECT 1 FROM staleDay LIMIT 1") == nil
+        && String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'") == zone.identifier
+    }
+    var isDone = isCurrent
+    while !isDone && !stop.isRaised {
+      try writeMaintenance { isDone = !(try MomentWriter.refresh($0, zone: zone)) }
+    }
+  }
+}

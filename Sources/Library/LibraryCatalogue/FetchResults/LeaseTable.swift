@@ -1,0 +1,104 @@
+import PhotoModel
+import Primitives
+import Synchronization
+
+/// Leased objects that clients create and later refer to by name. Each is visible only to its owner, and each use
+/// renews its lease. The table is bounded in number and in bytes. When it is full, a new object is refused; no leased
+/// object is evicted for it.
+package final class LeaseTable<Value: Sendable>: Sendable {
+  package enum Refusal: Error, Sendable, Equatable {
+    /// The table already holds the maximum number of objects.
+    case tooMany(limit: Int)
+    /// The objects would take more bytes than this in total.
+    case tooLarge(limitBytes: Int)
+  }
+
+  private struct Entry {
+    let value: Value
+    let owner: String
+    /// Memory of the value, released with the entry.
+    let reservation: ByteBudget.Reservation
+    var end: ContinuousClock.Instant
+  }
+
+  package let lease: Duration
+  private let limit: Int
+  private let budget: ByteBudget
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let entries = Mutex<[String: Entry]>([:])
+
+  /// - Parameters:
+  ///   - limit: the maximum number of objects.
+  ///   - budget: the memory for all objects, possibly shared with other tables.
+  package init(
+    limit: Int, budget: ByteBudget, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    self.limit = limit
+    self.budget = budget
+    self.lease = lease
+    self.now = now
+  }
+
+  /// Stores a value under a new lease.
+  ///
+  /// - Parameter bytes: the value's memory.
+  /// - Returns: its name: 128 random bits in base64url.
+  package func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
+    let instant = now()
+    let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
+      Self.expire(&entries, instant)
+      if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
+      guard let reservation = budget.tryReserve(bytes) else {
+        return .failure(.tooLarge(limitBytes: budget.capacityBytes))
+      }
+      let name = Base64URL.randomIdentifier()
+      entries[name] = Entry(value: value, owner: owner.name, reservation: reservation, end: instant + lease)
+      return .success(name)
+    }
+    return try refusalOrName.get()
+  }
+
+  /// The value with that name, with its lease renewed. `nil` if this owner has none with that name.
+  package func value(_ name: String, owner: Principal) -> Value? {
+    let instant = now()
+    return entries.withLock { entries in
+      guard var entry = entries[name], entry.owner == owner.name, entry.end > instant else { return nil }
+      entry.end = instant + lease
+      entries[name] = entry
+      return entry.value
+    }
+  }
+
+  /// Whether this owner has a value with that name. Does not renew the lease.
+  package func contains(_ name: String, owner: Principal) -> Bool {
+    let instant = now()
+    return entries.withLock { entries in
+      entries[name].map { $0.owner == owner.name && $0.end > instant } ?? false
+    }
+  }
+
+  /// Ends a lease. `false` if this owner has no value with that name.
+  package func end(_ name: String, owner: Principal) -> Bool {
+    let instant = now()
+    return entries.withLock { entries in
+      guard let entry = entries[name], entry.owner == owner.name else { return false }
+      entries[name] = nil
+      return entry.end > instant
+    }
+  }
+
+  /// Ends the leases that were not renewed in time. Call it periodically.
+  package func expire() {
+    let instant = now()
+    entries.withLock { Self.expire(&$0, instant) }
+  }
+
+  /// All leased values, of every owner.
+  package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
+
+  package var count: Int { entries.withLock { $0.count } }
+
+  private static func expire(_ entries: inout [String: Entry], _ instant: ContinuousClock.Instant) {
+    for (name, entry) in entries where entry.end <= instant { entries[name] = nil }
+  }
+}

@@ -1,0 +1,61 @@
+import GRDB
+import PhotoModel
+import PhotoPredicate
+
+extension SQLColumns {
+  /// The SQL column of each asset key.
+  static let asset = asset { "asset." + $0 }
+  /// The same for the members of an album, whose index holds the member row's copy of the date.
+  static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
+  /// The same for the rows of a library, which hold copies of some columns.
+  static let libraryAsset = asset { (CatalogueSchema.copiedColumns.contains($0) ? "libraryAsset." : "asset.") + $0 }
+
+  private static func asset(_ column: (String) -> String) -> SQLColumns {
+    SQLColumns(
+      [
+        "localIdentifier": Column(column("localIdentifier")),
+        "creationDate": Column(column("creationDate")),
+        "modificationDate": Column("asset.modificationDate"),
+        "addedDate": Column(column("addedDate")),
+        "mediaType": Column(
+          "asset.mediaType",
+          stored: Dictionary(uniqueKeysWithValues: MediaType.allCases.map { ($0.rawValue, .integer(Int64($0.number))) })
+        ),
+        "mediaSubtypes": Column("asset.mediaSubtypes"),
+        "duration": Column("asset.duration"),
+        "pixelWidth": Column(column("pixelWidth")),
+        "pixelHeight": Column(column("pixelHeight")),
+        "isFavorite": Column("asset.isFavorite"),
+        "isHidden": Column("asset.isHidden"),
+        "hasAdjustments": Column("(asset.adjustments IS NOT NULL)"),
+        "burstIdentifier": Column(column("burstIdentifier")),
+        "representsBurst": Column("asset.representsBurst"),
+        "isRAW": Column("asset.isRAW"),
+        "originalFilename": Column("asset.originalFilename"),
+        "uniformTypeIdentifier": Column("asset.uniformTypeIdentifier"),
+        "fileSize": Column("asset.fileSize"),
+        "latitude": Column("asset.latitude"),
+        "longitude": Column("asset.longitude"),
+      ], schema: .asset)
+  }
+}
+
+extension SQLValue {
+  var databaseValue: DatabaseValue {
+    switch self {
+    case .null: .null
+    case .integer(let number): number.databaseValue
+    case .real(let number): number.databaseValue
+    case .text(let text): text.databaseValue
+    }
+  }
+
+  init(_ value: DatabaseValue) {
+    switch value.storage {
+    case .null, .blob: self = .null
+    case .int64(let number): self = .integer(number)
+    case .double(let number): self = .real(number)
+    case .string(let text): self = .text(text)
+    }
+  }
+}

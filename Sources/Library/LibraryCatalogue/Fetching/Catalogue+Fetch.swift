@@ -1,0 +1,203 @@
+// Fetches of assets: pages, columns, counts and row lists. FetchPlan chooses the statement; this file runs the
+// statements and converts their rows.
+
+import Foundation
+import GRDB
+import PhotoModel
+import PhotoPredicate
+import Primitives
+
+extension Catalogue {
+  /// A page of assets.
+  ///
+  /// - Throws: `malformedCursor` for a cursor of another fetch, `queryTooExpensive` at the deadline.
+  package func assets(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetPage {
+    var assets: [Asset] = []
+    let end = try readPage(
+      fetch, page, for: principal, columns: { _ in AssetRow.columns }, joins: AssetRow.primaryFile
+    ) { assets.append(try AssetRow.asset($0, for: principal)) }
+    return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
+  }
+
+  /// Some properties of many assets at once, for a grid.
+  package func columns(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+  ) throws(AssetSourceError) -> AssetColumns {
+    var columns = AssetColumns(capacity: min(page.limit, 10_000))
+    let end = try readPage(
+      fetch, page, for: principal,
+      columns: { table in
+        """
+        \(table).localIdentifier, \(table).pixelWidth, \(table).pixelHeight, \(table).creationDate,
+        \(table).counted >> \(SmartAlbum.favorites.counterBit) & 1, \(table).placeholder
+        """
+      }
+    ) { columns.append($0) }
+    columns.nextCursor = end.nextCursor
+    columns.changeToken = end.changeToken
+    return columns
+  }
+
+  /// Passes the rows of one page to `take`. Returns the cursor of the next page and the change token of the state that
+  /// was read.
+  ///
+  /// - Parameter columns: the columns to read, given the table of those that grids read.
+  private func readPage(
+    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
+    joins: String = "", _ take: (Row) throws -> Void
+  ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
+    try readBeforeDeadline(page.deadline, for: principal) { db, library in
+      let plan = FetchPlan(fetch, in: library)
+      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan, cursorCipher) }
+      let limit = start.limit(page.limit, of: fetch)
+      // One extra row shows whether another page follows.
+      let statement = FetchStatement(
+        plan, columns: columns(plan.table), joins: joins, after: start?.values, limit: limit + 1)
+      let rows = try Row.fetchCursor(statement.prepared(db))
+      var taken = 0
+      var last: Row?
+      var next: String?
+      while let row = try rows.next() {
+        if taken == limit {
+          next = last.flatMap { start.next(after: $0, taken, of: fetch, plan, cursorCipher) }
+          break
+        }
+        try take(row)
+        taken += 1
+        if taken == limit { last = row.copy() }
+      }
+      return (next, try Self.token(db, library, for: principal))
+    }
+  }
+
+  /// The number of assets of a fetch. Without a predicate it is read from a stored counter where the scope has one.
+  package func count(
+    _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> Int {
+    let count = try readBeforeDeadline(deadline, for: principal) { db, library in
+      if fetch.predicate == nil, let count = try Self.storedCount(fetch, library, db) { return count }
+      let statement = FetchStatement(counting: FetchPlan(fetch, in: library))
+      return try Int.fetchOne(statement.prepared(db)) ?? 0
+    }
+    return min(count, fetch.fetchLimit ?? .max)
+  }
+
+  /// The row numbers of all assets of a fetch, in its order, for a fetch result. Row numbers are never reused.
+  ///
+  /// - Throws: `tooManyAssets` if there are more than `limit`, because a truncated list would be a wrong one.
+  package func rows(
+    _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
+    try readBeforeDeadline(deadline, for: principal) { db, library in
+      (try Self.rows(fetch, library, atMost: limit, db), try Self.token(db, library, for: principal))
+    }
+  }
+
+  static func rows(_ fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, _ db: Database) throws -> [UInt32] {
+    let plan = FetchPlan(fetch, in: library)
+    let statement = FetchStatement(plan, columns: plan.row, limit: min(limit + 1, fetch.fetchLimit ?? .max))
+    let cursor = try UInt32.fetchCursor(statement.prepared(db))
+    var rows: [UInt32] = []
+    if fetch.predicate == nil, let count = try storedCount(fetch, library, db) {
+      rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
+    }
+    while let row = try cursor.next() {
+      guard rows.count < limit else { throw AssetSourceError.tooManyAssets(limit: limit) }
+      rows.append(row)
+    }
+    return rows
+  }
+
+  /// The number of assets of each day, month or year (UTC), newest first.
+  package func dateBuckets(
+    _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> [DateBucket] {
+    let days: [(Int, Int)]
+    if fetch.predicate == nil, fetch.fetchLimit == nil, fetch.scope == .library {
+      let listings = ListingFilter(
+        includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+      days = try readBeforeDeadline(deadline, for: principal) { db, library in
+        try Self.pairs(
+          db.cachedStatement(
+            sql: """
+              SELECT day, sum(value) FROM dayCount WHERE library = ? AND listing \(listings.sql)
+              GROUP BY day HAVING sum(value) > 0
+              """), [library.row])
+      }
+    } else {
+      days = try readBeforeDeadline(deadline, for: principal) { db, library in
+        let statement = FetchStatement(countingDaysOf: FetchPlan(fetch, in: library), limit: fetch.fetchLimit)
+        return try Self.pairs(statement.prepared(db))
+      }
+    }
+    var counts: [String: Int] = [:]
+    for (day, count) in days { counts[DateBucket.name(ofDay: day, unit), default: 0] += count }
+    return counts.sorted { $0.key > $1.key }.map { DateBucket(name: $0.key, count: $0.value) }
+  }
+
+  private static func pairs(
+    _ statement: Statement, _ arguments: StatementArguments? = nil
+  ) throws -> [(Int, Int)] {
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
+    var pairs: [(Int, Int)] = []
+    while let row = try rows.next() { pairs.append((row[0], row[1])) }
+    return pairs
+  }
+
+  /// The number of assets in the scope from the counters that triggers maintain; `nil` if the scope has none.
+  private static func storedCount(_ fetch: AssetFetch, _ library: LibraryID, _ db: Database) throws -> Int? {
+    let listings = ListingFilter(
+      includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+    switch fetch.scope {
+    case .library: return try count(.userLibrary, listings, library, db)
+    case .smartAlbum(let album):
+      let listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
+      return try count(album, listings, library, db)
+    case .album(let row):
+      guard try library.contains(collection: row, db) else { return 0 }
+      return try Int.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT sum(value) FROM memberCount WHERE collection = ? AND listing \(listings.sql)"),
+        arguments: [row]) ?? 0
+    case .dates, .rows: return nil
+    }
+  }
+
+  private func readBeforeDeadline<Value>(
+    _ deadline: ContinuousClock.Instant?, for principal: Principal, _ body: (Database, LibraryID) throws -> Value
+  ) throws(AssetSourceError) -> Value {
+    try read(for: principal) { db, library in try FetchDeadline.run(deadline, on: db) { try body(db, library) } }
+  }
+}
+
+extension AssetColumns {
+  fileprivate init(capacity: Int) {
+    localIdentifiers.reserveCapacity(capacity)
+    aspectRatios.reserveCapacity(capacity)
+    creationDates.reserveCapacity(capacity)
+    favoriteFlags.reserveCapacity(capacity)
+    placeholders.reserveCapacity(capacity)
+  }
+
+  fileprivate mutating func append(_ row: Row) {
+    localIdentifiers.append(row[0])
+    aspectRatios.append(Double(row[1] as Int) / Double(max(1, row[2] as Int)))
+    creationDates.append(row[3])
+    favoriteFlags.append(row[4])
+    placeholders.append((row[5] as Data?)?.base64EncodedString())
+  }
+}
+
+extension DateBucket {
+  fileprivate static func name(ofDay day: Int, _ unit: Unit) -> String {
+    let date = CivilDate.date(ofDay: day)
+    let month = "\(date.year.zeroPadded(4))-\(date.month.zeroPadded(2))"
+    switch unit {
+    case .year: return date.year.zeroPadded(4)
+    case .month: return month
+    case .day: return "\(month)-\(date.day.zeroPadded(2))"
+    }
+  }
+}

@@ -1,0 +1,246 @@
+// The plan of a fetch: which index it reads along, or that it must read every asset.
+//
+// SQLite has no statistics about the values of a library, and it can't match a bound parameter with the condition of a
+// partial index. So the plan chooses: it writes a term that has an index exactly as the index declares it, and names
+// the index. SQLite tests the rest of the predicate on each row along that index.
+
+import PhotoModel
+import PhotoPredicate
+
+struct FetchPlan {
+  /// The rows that a fetch reads, and their order.
+  private struct AccessPath {
+    /// The FROM clause without `asset`, for example `libraryAsset INDEXED BY …`.
+    var source: String
+    /// The asset's row number, in SQL.
+    var row = "libraryAsset.asset"
+    /// The table with the asset's columns that listings and grids read.
+    var table = "libraryAsset"
+    var columns = SQLColumns.libraryAsset
+    /// The smart album whose rule holds for every row of the path.
+    var album: SmartAlbum?
+    /// The key that orders the rows; `nil`: no key that a sort descriptor can name.
+    var key: String?
+    /// The path has so few rows that reading and sorting all of them is cheap.
+    var isShort = false
+  }
+
+  /// The FROM clause without `asset`: see ``source(joiningAsset:)``.
+  private let source: String
+  /// The asset's row number, in SQL.
+  let row: String
+  /// The table with the asset's columns that listings and grids read: `libraryAsset`, or `asset` for rows that come
+  /// from an album or a list.
+  let table: String
+  /// The WHERE clause, without the part for a cursor.
+  let condition: String
+  /// The values for the `?` of `source` and `condition`, in this order.
+  let values: [SQLValue]
+  /// The sort order of the rows.
+  let order: [Ordering]
+  /// The fetch may read every asset.
+  let needsFullScan: Bool
+
+  struct Ordering: Sendable, Hashable {
+    let expression: String
+    let isAscending: Bool
+    let isNullable: Bool
+  }
+
+  static let newestFirst = descending("creationDate")
+  private static let recentlyAddedFirst = descending("addedDate")
+  /// Longer lists of rows count as expensive, because each page reads and sorts the whole list.
+  private static let shortListLimit = 10_000
+
+  private static func descending(_ name: String) -> FetchSortDescriptors {
+    guard let key = PropertySchema.asset.keys.first(where: { $0.name == name }) else { preconditionFailure(name) }
+    return FetchSortDescriptors([FetchSortDescriptor(key, isAscending: false)], schema: .asset)
+  }
+
+  /// - Parameters:
+  ///   - library: the library that the principal may see.
+  ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
+  ///     the format of ``list(_:)``. Not allowed for a fetch whose scope is a list of rows.
+  init(_ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil) {
+    let predicate = fetch.predicate?.normalized
+    var listings = ListingFilter(
+      includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
+    var conditions: [String] = []
+    var values: [SQLValue] = []
+    var sort = fetch.sort ?? Self.newestFirst
+    // The scope's own order, if it is not a property of an asset.
+    var scopeOrder: String?
+    var hasDateRange = false
+    var path: AccessPath
+    switch fetch.scope {
+    case .library: path = Self.path(for: predicate, sort, in: library)
+    case .dates:
+      hasDateRange = true
+      path = Self.path(for: predicate, sort, in: library)
+    case .smartAlbum(let album):
+      listings = album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
+      if fetch.sort == nil, album == .recentlyAdded { sort = Self.recentlyAddedFirst }
+      path = Self.path(of: album) ?? Self.path(for: predicate, sort, in: library)
+    case .album(let row):
+      if fetch.sort == nil { scopeOrder = "member.position" }
+      // The album's date index for a sort by date; otherwise SQLite uses the primary key (collection, position).
+      let hint = scopeOrder == nil && sort.isByDate ? " INDEXED BY memberByDate" : ""
+      path = AccessPath(
+        source: "member\(hint)", row: "member.asset", table: "asset", columns: .member, key: "creationDate")
+      conditions.append("member.collection = \(row)")
+      // The members of an album of a library are all in the library, so it is enough to check the album.
+      conditions.append(
+        "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = \(row) AND library = \(library.row))")
+    case .rows(let rows):
+      if fetch.sort == nil { scopeOrder = "listed.key" }
+      path = Self.path(ofListIn: library)
+      path.isShort = rows.count <= Self.shortListLimit
+      values.append(.text(Self.list(rows)))
+    }
+    if let rows {
+      precondition(!fetch.scope.isList)
+      if fetch.scope.isAlbum {
+        path.source = "json_each(?) AS listed CROSS JOIN member INDEXED BY memberByAsset ON member.asset = listed.value"
+      } else {
+        let list = Self.path(ofListIn: library)
+        (path.source, path.row, path.table, path.columns) = (list.source, list.row, list.table, list.columns)
+      }
+      values.insert(.text(Self.list(rows)), at: 0)
+    }
+    if path.table == "libraryAsset" { conditions.append("libraryAsset.library = \(library.row)") }
+    if case .dates(let range) = fetch.scope {
+      conditions.append("\(path.table).creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+    }
+    if let album = path.album { conditions.append(album.condition(on: path.table)) }
+    conditions.append("\(fetch.scope.isAlbum ? "member" : path.table).listing \(listings.sql)")
+    if let predicate {
+      let compiled = SQLCondition(predicate, columns: path.columns)
+      conditions.append("(\(compiled.sql))")
+      values += compiled.values
+    }
+    source = path.source
+    row = path.row
+    table = path.table
+    condition = conditions.joined(separator: " AND ")
+    self.values = values
+    if let scopeOrder {
+      order = [Ordering(expression: scopeOrder, isAscending: true, isNullable: false)]
+    } else {
+      order = sort.total.map { descriptor in
+        Ordering(
+          expression: path.columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
+          // PhotoKit's schema allows missing dates, but the catalogue's are NOT NULL; so their indexes can be used.
+          isNullable: ["burstIdentifier", "latitude", "longitude"].contains(descriptor.key.name))
+      }
+    }
+    let isInOrder = scopeOrder != nil || sort.total.first?.key.name == path.key
+    let sorted = scopeOrder == nil && isInOrder ? path.key : nil
+    let isCoveredByIndex =
+      isInOrder && (!hasDateRange || sorted == "creationDate")
+      && (predicate?.conjuncts ?? []).allSatisfy { Self.isCoveredByIndex($0, by: path.album, sorted: sorted) }
+    needsFullScan = !path.isShort && (!isCoveredByIndex || fetch.scope.isList)
+  }
+
+  /// Row numbers as JSON, for `json_each`.
+  static func list(_ rows: [UInt32]) -> String { "[\(rows.map(String.init).joined(separator: ","))]" }
+
+  /// The FROM clause.
+  ///
+  /// - Parameter joinsAsset: whether the statement reads columns of `asset`; otherwise it reads no row of that table.
+  func source(joiningAsset joinsAsset: Bool) -> String {
+    joinsAsset && source != Self.allAssets ? "\(source) CROSS JOIN asset ON asset.id = \(row)" : source
+  }
+
+  private static let allAssets = "asset"
+
+  /// The access path for a fetch of a library: the shortest index that contains all matching assets.
+  private static func path(
+    for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, in library: LibraryID
+  ) -> AccessPath {
+    let terms = predicate?.conjuncts ?? []
+    if terms.contains(where: { $0.isOneOf("localIdentifier") }) {
+      return AccessPath(source: LibraryAssetIndex.byIdentifier.source, isShort: true)
+    }
+    if terms.contains(where: { $0.isOneOf("burstIdentifier") }) {
+      return AccessPath(source: LibraryAssetIndex.byBurst.source, isShort: true)
+    }
+    for album in SmartAlbum.allCases where terms.contains(where: album.isImplied) {
+      if let path = path(of: album) { return path }
+    }
+    if sort.total.first?.key.name == "addedDate" {
+      return AccessPath(source: LibraryAssetIndex.byAddition.source, key: "addedDate")
+    }
+    // No index has the requested order, so the rows of all assets are read one after the other. In a limited library
+    // that would read invisible ones.
+    if !sort.isByDate, library.isWhole {
+      return AccessPath(source: allAssets, row: "asset.id", table: "asset", columns: .asset, key: "creationDate")
+    }
+    return AccessPath(source: LibraryAssetIndex.byDate.source, key: "creationDate")
+  }
+
+  private static func path(of album: SmartAlbum) -> AccessPath? {
+    album.index.map { AccessPath(source: $0.source, album: album, key: "creationDate") }
+  }
+
+  /// The path for a list of row numbers with the alias `listed`. It reads the columns of `asset`, whose rows are needed
+  /// in any case.
+  private static func path(ofListIn library: LibraryID) -> AccessPath {
+    AccessPath(
+      source: """
+        json_each(?) AS listed CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
+          ON libraryAsset.asset = listed.value AND libraryAsset.library = \(library.row)
+        """, table: "asset", columns: .asset)
+  }
+
+  /// Whether rows that match the term are dense along the path, so that a page is found after few rows. True for the
+  /// path's own condition, and for a range of the key that orders the path.
+  private static func isCoveredByIndex(_ term: FetchPredicate, by album: SmartAlbum?, sorted key: String?) -> Bool {
+    guard case .comparison(let comparison) = term else { return false }
+    if comparison.subject.key.name == key { return comparison.isRange }
+    // These terms match nearly all assets, so a page costs about as much as a page without them.
+    guard let album else { return comparison.matchesMostAssets }
+    return album.isImplied(by: term)
+  }
+}
+
+extension FetchSortDescriptors {
+  fileprivate var isByDate: Bool { total.first?.key.name == "creationDate" }
+}
+
+extension AssetScope {
+  fileprivate var isList: Bool { if case .rows = self { true } else { false } }
+  fileprivate var isAlbum: Bool { if case .album = self { true } else { false } }
+}
+
+extension FetchPredicate {
+  /// Whether the term limits a key to a few listed values.
+  fileprivate func isOneOf(_ key: String) -> Bool {
+    guard case .comparison(let comparison) = self, comparison.subject.key.name == key, !comparison.foldsCase else {
+      return false
+    }
+    switch comparison.test {
+    case .relation(.equal, _), .oneOf: return true
+    default: return false
+    }
+  }
+}
+
+extension PredicateComparison {
+  /// Whether the comparison is a range of values.
+  fileprivate var isRange: Bool {
+    switch test {
+    case .relation(let relation, _): relation != .notEqual
+    case .between: true
+    case .property, .isNil, .oneOf, .string: false
+    }
+  }
+
+  fileprivate var matchesMostAssets: Bool {
+    guard case .relation(.equal, let value) = test else { return false }
+    return switch subject.key.name {
+    case "mediaType": value == .name(MediaType.image.rawValue)
+    case "isFavorite", "isHidden": value == .boolean(false)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// One SELECT statement of a fetch: the plan, the cursor's condition, and the requested columns.
+
+import GRDB
+import PhotoModel
+import PhotoPredicate
+
+struct FetchStatement {
+  private let sql: String
+  private let arguments: StatementArguments
+
+  /// Not cached, because clients choose predicates and sort orders, so the number of different statements is unlimited.
+  func prepared(_ db: Database) throws -> Statement {
+    let statement = try db.makeStatement(sql: sql)
+    try statement.setArguments(arguments)
+    return statement
+  }
+
+  /// - Parameters:
+  ///   - columns: the columns to read; the sort values follow them. `asset` is joined if the statement names one of its
+  ///     columns.
+  ///   - joins: tables joined to `asset` for these columns.
+  ///   - last: the sort values of the last row of the previous page.
+  init(
+    _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, limit: Int?,
+    isOrdered: Bool = true
+  ) {
+    var conditions = [plan.condition]
+    var values = plan.values
+    if let last { conditions.append(Self.rowsAfter(last, plan.order, &values)) }
+    let order = plan.order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
+    let keys = isOrdered ? plan.order.map { ", " + $0.expression }.joined() : ""
+    let condition = conditions.joined(separator: " AND ")
+    let source = plan.source(joiningAsset: Self.namesAsset([columns, joins, condition, order]))
+    var sql = "SELECT \(columns)\(keys) FROM \(source) \(joins) WHERE \(condition)"
+    if isOrdered { sql += " ORDER BY \(order)" }
+    if let limit {
+      sql += " LIMIT ?"
+      values.append(.integer(Int64(limit)))
+    }
+    self.sql = sql
+    arguments = StatementArguments(values.map(\.databaseValue))
+  }
+
+  /// Counts assets by day: rows of the day number since 1970 (UTC) and the count.
+  ///
+  /// - Parameter limit: counts only this many assets, the first in the plan's order.
+  init(countingDaysOf plan: FetchPlan, limit: Int?) {
+    let dates = FetchStatement(
+      plan, columns: "\(plan.table).creationDate AS date", limit: limit, isOrdered: limit != nil)
+    sql =
+      "SELECT (date - ((date % 86400000) + 86400000) % 86400000) / 86400000, count(*) FROM (\(dates.sql)) GROUP BY 1"
+    arguments = dates.arguments
+  }
+
+  init(counting plan: FetchPlan) {
+    sql = """
+      SELECT count(*) FROM \(plan.source(joiningAsset: Self.namesAsset([plan.condition]))) WHERE \(plan.condition)
+      """
+    arguments = StatementArguments(plan.values.map(\.databaseValue))
+  }
+
+  /// Whether SQL text names a column of `asset`. It contains no text of clients, because values are bound.
+  private static func namesAsset(_ sql: [String]) -> Bool { sql.contains { $0.contains("asset.") } }
+
+  /// A condition for the rows after the given one: after it in the first key, or equal there and after it in the next
+  /// key, and so on. NULL sorts before all values.
+  private static func rowsAfter(_ last: [SQLValue], _ order: [FetchPlan.Ordering], _ values: inout [SQLValue]) -> String
+  {
+    var alternatives: [String] = []
+    var bound = ""
+    // Redundant with the alternatives, but gives SQLite a bound at which it can start in the index.
+    if let first = order.first, !first.isNullable, last[0] != .null {
+      bound = "\(first.expression) \(first.isAscending ? ">=" : "<=") ? AND "
+      values.append(last[0])
+    }
+    for (depth, key) in order.enumerated() {
+      var terms: [String] = []
+      var bindings: [SQLValue] = []
+      for (previous, value) in zip(order, last).prefix(depth) {
+        terms.append("\(previous.expression) IS ?")
+        bindings.append(value)
+      }
+      switch (last[depth], key.isAscending) {
+      case (.null, true): terms.append("\(key.expression) IS NOT NULL")
+      case (.null, false): continue
+      case (let value, true):
+        terms.append("\(key.expression) > ?")
+        bindings.append(value)
+      case (let value, false):
+        terms.append(key.isNullable ? "(\(key.expression) < ? OR \(key.expression) IS NULL)" : "\(key.expression) < ?")
+        bindings.append(value)
+      }
+      alternatives.append("(\(terms.joined(separator: " AND ")))")
+      values += bindings
+    }
+    return "\(bound)(\(alternatives.isEmpty ? "0" : alternatives.joined(separator: " OR ")))"
+  }
+}

@@ -1,0 +1,21 @@
+/// An index of `libraryAsset` that reads run along.
+enum LibraryAssetIndex: String, Sendable, Hashable {
+  // The primary key, by the name that SQLite gives it.
+  case byDate = "sqlite_autoindex_libraryAsset_1"
+  case byIdentifier = "libraryAssetByIdentifier"
+  case byBurst = "libraryAssetByBurst"
+  case byAddition = "libraryAssetByAddition"
+  case favorites = "favoriteByDate"
+  case videos = "videoByDate"
+  case panoramas = "panoramaByDate"
+  case bursts = "burstByDate"
+  case screenshots = "screenshotByDate"
+  case hdr = "hdrByDate"
+  case depth = "depthByDate"
+  case live = "liveByDate"
+  case raw = "rawByDate"
+  case hidden = "hiddenByDate"
+
+  /// The FROM clause that reads a library's assets along this index.
+  var source: String { "libraryAsset INDEXED BY \(rawValue)" }
+}

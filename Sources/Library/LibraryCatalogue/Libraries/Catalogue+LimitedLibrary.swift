@@ -1,0 +1,93 @@
+// A limited library is created at the first read with its set of granted collections, and deleted after thirty days
+// without a read.
+
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+import Synchronization
+
+extension Catalogue {
+  /// Days without a read after which a limited library is deleted. The next read creates it again.
+  private static let limitedLibraryLifetimeDays: Int64 = 30
+
+  /// Reads the library that a principal can see.
+  ///
+  /// The first read with a set of granted collections writes a row for each asset in them.
+  func read<Value>(
+    for principal: Principal, _ body: (Database, LibraryID) throws -> Value
+  ) throws(AssetSourceError) -> Value {
+    // The library may be pruned between its creation and the read, but not several times in a row.
+    for _ in 0..<4 {
+      let read: (value: Value, library: LibraryID)? = try read { db in
+        guard let library = try LibraryID(of: principal, db) else { return nil }
+        return (try body(db, library), library)
+      }
+      if let read {
+        if !read.library.isWhole { limitedUsage.note(read.library) }
+        return read.value
+      }
+      try createLimitedLibrary(of: principal.visibility)
+    }
+    throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
+  }
+
+  private func createLimitedLibrary(of visibility: Visibility) throws(AssetSourceError) {
+    guard case .collections(let granted) = visibility, let digest = visibility.grantedDigest else { return }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    // Not a change of the library: no token.
+    try writeMaintenance { db in
+      try db.execute(
+        sql: """
+          INSERT OR IGNORE INTO library (granted, revision, nonLocationRevision, createdRevision, usedDate)
+          SELECT ?, revision, revision, revision, ? FROM library WHERE id = 0
+          """, arguments: [digest, now])
+      // Another reader may have created it first.
+      guard db.changesCount == 1 else { return }
+      let library = LibraryID(row: db.lastInsertedRowID)
+      let grant = try db.makeStatement(sql: "INSERT INTO libraryGrant VALUES (?, ?)")
+      for identifier in granted { try grant.execute(arguments: [identifier.rawValue, library.row]) }
+      try db.execute(
+        sql: """
+          INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
+          SELECT collection.id, library, (SELECT revision FROM library WHERE id = 0), localIdentifier, type, position
+          FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE library = ?
+          """, arguments: [library.row])
+      try MomentWriter.refreshAll(of: library, db)
+    }
+  }
+
+  /// Records which limited libraries were read since the last call, and deletes those that were not read for thirty
+  /// days. Call it at least once a day.
+  package func pruneLimitedLibraries(
+    now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+  ) throws(AssetSourceError) {
+    let used = limitedUsage.take()
+    let limit = now.milliseconds - Self.limitedLibraryLifetimeDays * CivilDate.millisecondsPerDay
+    let isNeeded = try read { db in
+      try !used.isEmpty
+        || Int.fetchOne(db, sql: "SELECT 1 FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit]) != nil
+    }
+    guard isNeeded else { return }
+    try writeMaintenance { db in
+      let note = try db.makeStatement(sql: "UPDATE library SET usedDate = max(usedDate, ?) WHERE id = ?")
+      for library in used { try note.execute(arguments: [now.milliseconds, library.row]) }
+      try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
+    }
+  }
+}
+
+/// The limited libraries that were read since the last call of `take()`: at most one for each distinct set of granted
+/// collections.
+final class LimitedLibraryUsage: Sendable {
+  private let used = Mutex<Set<LibraryID>>([])
+
+  func note(_ library: LibraryID) { used.withLock { _ = $0.insert(library) } }
+
+  func take() -> Set<LibraryID> {
+    used.withLock { used in
+      defer { used = [] }
+      return used
+    }
+  }
+}

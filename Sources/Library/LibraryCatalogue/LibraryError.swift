@@ -1,0 +1,88 @@
+import LibraryFolder
+import PhotoModel
+
+/// Why the library could not be opened or scanned.
+package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The folder does not exist or can't be entered.
+  case libraryUnavailable(path: String, SystemError)
+  /// The data folder can't be created or written.
+  case dataFolderUnusable(path: String, SystemError)
+  /// The catalogue was written by a newer photod.
+  case catalogueTooNew(path: String)
+  /// The catalogue was written by a photod before its first release.
+  case catalogueUnreleased(path: String)
+  case catalogueFailed(String)
+  /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
+  /// nothing.
+  case storageFailed(dataFolder: String, StorageFault, String)
+  /// A scan found more files missing than the limit allows, so the disk is probably not mounted. Nothing was removed.
+  case tooMuchMissing(missing: Int, known: Int, limitPercent: Int)
+  /// The library's folder is empty although the catalogue knows files in it. Nothing was removed.
+  case libraryIsEmpty(path: String, known: Int)
+  /// The library's folder is on another file system than at the last scan, and none of the known files that were
+  /// sampled exists there. Nothing was read, and nothing was removed.
+  case otherFileSystem(path: String)
+  /// A disk was mounted or unmounted during the scan. Nothing was removed.
+  case mountsChanged
+  case unknownTimeZone(String)
+  /// Another scan, in this or another process, is writing to the same catalogue.
+  case scanUnderWay
+  /// The data folder holds no catalogue.
+  case noCatalogue(path: String)
+  /// The catalogue was written by an older photod and was opened read-only, so it can't be migrated.
+  case catalogueTooOld(path: String)
+  /// Another process has the catalogue open.
+  case dataFolderInUse(path: String)
+  case restoreUnderWay(path: String)
+  /// The copy can't be written to this path.
+  case copyFailed(path: String, String)
+  /// The copy's destination already exists.
+  case copyExists(path: String)
+  /// The file to restore is not a catalogue, or it is damaged.
+  case notACatalogue(path: String, String)
+
+  package var description: String {
+    switch self {
+    case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
+    case .dataFolderUnusable(let path, let error): "the data folder \(path) can't be used (\(error))"
+    case .catalogueTooNew(let path):
+      "the catalogue \(path) was written by a newer photod; run that one, or choose another folder with --data"
+    case .catalogueUnreleased(let path):
+      "the catalogue \(path) was written by a photod before 0.1.0 and can't be migrated; move it away, or choose "
+        + "another folder with --data"
+    case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
+    case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
+    case .tooMuchMissing(let missing, let known, let limit):
+      "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
+        + Self.advice
+    case .libraryIsEmpty(let path, let known):
+      "the library \(path) is empty, but \(known) files are known in it: is the disk mounted? Nothing was removed; "
+        + Self.advice
+    case .otherFileSystem(let path):
+      "the library \(path) is on another file system than at the last scan, and none of the sampled known files "
+        + "exists: is the disk mounted? Nothing was removed; \(Self.advice)"
+    case .mountsChanged: "a disk was mounted or unmounted during the scan; nothing was removed; scan again"
+    case .unknownTimeZone(let name): "\(name) is not a known time zone; use an IANA name such as Europe/Berlin"
+    case .scanUnderWay: "another scan of this library is running; wait until it ends"
+    case .noCatalogue(let path): "the catalogue \(path) does not exist; run photod scan first"
+    case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod; run photod scan first"
+    case .dataFolderInUse(let path): "the data folder \(path) is in use; stop the daemon, or wait until the scan ends"
+    case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
+    case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"
+    case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .notACatalogue(let path, let reason): "\(path) can't be restored: \(reason)"
+    }
+  }
+
+  private static let advice = "if the files were really deleted, run photod scan --accept-removals once"
+
+  /// Translates an error of the catalogue into one for the caller of a scan or a command.
+  package init(_ error: AssetSourceError, dataFolder: String) {
+    switch error {
+    case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)
+    case .catalogueFailed(let reason): self = .catalogueFailed(reason)
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset:
+      self = .catalogueFailed("\(error)")
+    }
+  }
+}

@@ -1,0 +1,166 @@
+// The trash in the catalogue. Each method is one transaction. `LibraryFiles` moves the files between these calls, while
+// it holds the lock `files.lock`.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  // MARK: Reads
+
+  /// The record in a row; `nil` if it was deleted meanwhile.
+  package func trashRecord(_ id: Int64) throws(AssetSourceError) -> TrashRecord? {
+    try read { try TrashRecord.find(id, $0) }
+  }
+
+  /// The record of an asset in the trash; `nil` if it is not there, or if the principal may not see it.
+  package func trashRecord(
+    of identifier: LocalIdentifier, for principal: Principal
+  ) throws(AssetSourceError) -> TrashRecord? {
+    try read(for: principal) { db, library -> TrashRecord? in
+      guard let record = try TrashRecord.find(identifier, db), record.state == .trashed else { return nil }
+      return try record.isVisible(in: library, db) ? record : nil
+    }
+  }
+
+  /// Changes that a process left unfinished, or that a running process is working on.
+  package func unfinishedTrashRecords() throws(AssetSourceError) -> [TrashRecord] {
+    try read { try TrashRecord.unfinished($0) }
+  }
+
+  /// Records of assets that were deleted before a moment, oldest first.
+  ///
+  /// - Parameter milliseconds: since 1970.
+  package func trashRecords(
+    deletedBefore milliseconds: Int64, limit: Int
+  ) throws(AssetSourceError) -> [TrashRecord] {
+    try read { try TrashRecord.deleted(before: milliseconds, limit: limit, $0) }
+  }
+
+  /// The files of an asset whose paths are known, the primary file first.
+  package func files(of identifier: LocalIdentifier) throws(AssetSourceError) -> [(row: Int64, path: [UInt8])] {
+    let files = try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT file.id, file.path FROM libraryAsset CROSS JOIN file ON file.asset = libraryAsset.asset
+          WHERE library = 0 AND localIdentifier = ? ORDER BY isPrimary DESC, role, file.id
+          """, arguments: [identifier.rawValue]
+      ).map { (row: $0[0] as Int64, path: try TrashRecord.bytes($0, at: 1)) }
+    }
+    // A path that begins with NUL is a placeholder: the real path is unknown.
+    return files.filter { $0.path.first != 0 }
+  }
+
+  /// The assets in the trash, most recently deleted first, one page at a time.
+  ///
+  /// - Parameters:
+  ///   - cursor: the end of the previous page.
+  ///   - lifetime: milliseconds from the deletion of an asset until it is purged.
+  ///   - principal: with limited visibility, only assets that were in its albums are listed.
+  /// - Throws: `malformedCursor`.
+  package func trashedAssets(
+    after cursor: String?, limit: Int, purgedAfter lifetime: Int64, for principal: Principal
+  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: String?) {
+    var start: (date: Int64, id: Int64) = (.max, .max)
+    if let cursor {
+      let parts = cursor.split(separator: ".").compactMap { Int64($0) }
+      guard parts.count == 2 else { throw .malformedCursor }
+      start = (parts[0], parts[1])
+    }
+    return try read(for: principal) { db, library in
+      func value(_ name: String) -> String {
+        "(SELECT value FROM trashValue WHERE trash = trash.id AND file = -1 AND name = '\(name)')"
+      }
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT id, localIdentifier, deletedDate, \(value("originalFilename")), \(value("mediaType")),
+            \(value("fileSize"))
+          FROM trash
+          WHERE state = 'trashed' AND (deletedDate, id) < (?1, ?2) AND \(TrashRecord.isVisible(in: library))
+          ORDER BY deletedDate DESC, id DESC LIMIT ?3
+          """, arguments: [start.date, start.id, limit + 1])
+      let assets = rows.prefix(limit).map { row in
+        TrashedAsset(
+          identifier: LocalIdentifier(row[1]), deletedDate: Timestamp(milliseconds: row[2]),
+          purgeDate: Timestamp(milliseconds: (row[2] as Int64) + lifetime), originalFilename: row[3] ?? "",
+          mediaType: MediaType(number: row[4] ?? 0) ?? .unknown, fileSize: row[5] ?? 0)
+      }
+      guard rows.count > limit, let last = rows.prefix(limit).last else { return (assets, nil) }
+      return (assets, "\(last[2] as Int64).\(last[0] as Int64)")
+    }
+  }
+}
+
+// MARK: - Writes
+
+// None of these but `revertDeletion` changes an asset, so none of the others creates a change token.
+extension Catalogue {
+  /// Records intents, all or none.
+  ///
+  /// - Returns: the row of each trash record.
+  package func write(_ intents: [TrashIntent]) throws(FileChangeFailure) -> [Int64] {
+    if intents.isEmpty { return [] }
+    var rows: [Int64] = []
+    do {
+      try pool.write { db in for intent in intents { rows.append(try intent.write(db)) } }
+      return rows
+    } catch {
+      // The last one, if the commit failed.
+      let index = min(rows.count, intents.count - 1)
+      throw FileChangeFailure(
+        index: index, reason: error as? LibraryFilesError ?? .catalogue(Self.translated(error)))
+    }
+  }
+
+  /// Sets the state of records, all or none.
+  package func setState(
+    _ state: TrashRecord.State, of records: [TrashRecord]
+  ) throws(AssetSourceError) {
+    try writeTrash { db in for record in records { try record.setState(state, db) } }
+  }
+
+  /// Records another path of a file, before the file is moved there.
+  package func updatePaths(of file: TrashRecord.File, in record: TrashRecord) throws(AssetSourceError) {
+    try writeTrash { try record.updatePaths(file, $0) }
+  }
+
+  /// Removes a file from a record, because it is missing.
+  package func delete(_ file: TrashRecord.File, of record: TrashRecord) throws(AssetSourceError) {
+    try writeTrash { try record.delete(file, $0) }
+  }
+
+  /// Deletes a record, after its files.
+  package func delete(_ record: TrashRecord) throws(AssetSourceError) {
+    try writeTrash { try record.delete($0) }
+  }
+
+  /// Ends a deletion that was not committed, after its files were moved back. An asset that a scan has removed
+  /// meanwhile is restored.
+  ///
+  /// - Parameter moved: files whose old path was taken, each with its old and its new path.
+  package func revertDeletion(
+    _ record: TrashRecord, moved: [(old: [UInt8], new: [UInt8])]
+  ) throws(AssetSourceError) {
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      if let asset = try LibraryID.whole.asset(record.identifier, db) {
+        for (old, new) in moved {
+          let row = try Int64.fetchOne(
+            db, sql: "SELECT id FROM file WHERE path = ? AND asset = ?", arguments: [Data(old), asset])
+          if let row { try writer.move(row: row, to: new) }
+        }
+        try record.delete(db)
+      } else {
+        guard let record = try TrashRecord.find(record.id, db) else { return }
+        if record.isRestorable { _ = try record.restore(&writer) } else { try record.delete(db) }
+      }
+      try writer.finish()
+    }
+  }
+
+  private func writeTrash(_ body: (Database) throws -> Void) throws(AssetSourceError) {
+    do { try pool.write(body) } catch { throw Self.translated(error) }
+  }
+}

@@ -1,0 +1,100 @@
+// Restores the rows of an asset from the trash.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension TrashRecord {
+  /// Restores the asset with its `files`, and deletes the record.
+  ///
+  /// - Returns: its row, with the same identifier as before.
+  func restore(_ writer: inout AssetWriter) throws -> Int64 {
+    let db = writer.db
+    for file in files {
+      // A scan may have indexed the file first. It belongs to this asset.
+      let found = try Int64.fetchOne(db, sql: "SELECT id FROM file WHERE path = ?", arguments: [Data(file.path)])
+      if let found { try writer.remove(row: found) }
+    }
+    var asset = try values(Self.assetRow, of: "asset", db)
+    asset["revision"] = writer.token.databaseValue
+    asset["nonLocationRevision"] = .null
+    // Its burst was re-evaluated without it.
+    let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
+    asset["burstIdentifier"] = .null
+    asset["representsBurst"] = 0.databaseValue
+    let selection = asset["burstSelectionTypes"].flatMap(Int64.fromDatabaseValue) ?? 0
+    asset["burstSelectionTypes"] = (selection & ~Int64(BurstSelectionTypes.autoPick.rawValue)).databaseValue
+    let row = try insert(asset, into: "asset", db)
+    // Clients must no longer see the asset as deleted.
+    try db.execute(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?", arguments: [row])
+    for file in files {
+      var values = try values(file.number, of: "file", db)
+      // A new identifier: a running scan may list the old one as missing.
+      values["id"] = nil
+      values["asset"] = row.databaseValue
+      values["path"] = Data(file.path).databaseValue
+      _ = try insert(values, into: "file", db)
+      if wasOfBurst, file.number == 0 {
+        writer.bursts.pictureRestored(row, burst: values["burst"].flatMap(String.fromDatabaseValue), file.path)
+      }
+    }
+    try restoreMemberships(row, db)
+    try db.execute(
+      sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
+      arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
+    try delete(db)
+    return row
+  }
+
+  private func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
+    let known = Set(try Self.columns(of: table, db))
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT name, value FROM trashValue WHERE trash = ? AND file = ?"),
+      arguments: [id, number])
+    return Dictionary(
+      uniqueKeysWithValues: rows.map { ($0[0] as String, $0[1] as DatabaseValue) }.filter { known.contains($0.0) })
+  }
+
+  private func insert(_ values: [String: DatabaseValue], into table: String, _ db: Database) throws -> Int64 {
+    let columns = values.keys.sorted()
+    try db.execute(
+      sql: """
+        INSERT INTO \(table) (\(columns.joined(separator: ", ")))
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+        """, arguments: StatementArguments(columns.map { values[$0] ?? .null }))
+    return db.lastInsertedRowID
+  }
+
+  /// Restores the membership in albums that still exist. If its position was taken meanwhile, the asset goes directly
+  /// after it.
+  private func restoreMemberships(_ asset: Int64, _ db: Database) throws {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT collection.id, trashPlace.position, isKeyAsset
+        FROM trashPlace JOIN collection ON collection.localIdentifier = trashPlace.collection WHERE trash = ?
+        """, arguments: [id])
+    for row in rows {
+      let collection: Int64 = row[0]
+      if let position: Int64 = row[1] {
+        let free = try Int64.fetchOne(
+          db,
+          sql: """
+            SELECT ?2 WHERE NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = ?2)
+            UNION ALL
+            SELECT min(position) + 1 FROM member AS one WHERE collection = ?1 AND position >= ?2
+              AND NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = one.position + 1)
+            """, arguments: [collection, position])
+        try db.execute(
+          sql: """
+            INSERT INTO member (collection, position, asset, creationDate, listing)
+            SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
+            """, arguments: [collection, free ?? position, asset])
+      }
+      if row[2] {
+        try db.execute(
+          sql: "UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset IS NULL", arguments: [asset, collection])
+      }
+    }
+  }
+}

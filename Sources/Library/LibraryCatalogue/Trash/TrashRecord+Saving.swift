@@ -1,0 +1,84 @@
+// Saves the rows of an asset before it is deleted, and records the progress of its files.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension TrashRecord {
+  /// Writes the intent to delete an asset.
+  ///
+  /// - Parameters:
+  ///   - rows: the rows of its files, in the order of `files`.
+  ///   - now: milliseconds since 1970.
+  /// - Returns: the row of the record.
+  static func insert(
+    _ identifier: LocalIdentifier, asset: Int64, rows: [Int64], files: [File], now: Int64, _ db: Database
+  ) throws -> Int64 {
+    try db.execute(
+      sql: "INSERT INTO trash (localIdentifier, state, deletedDate) VALUES (?, 'deleting', ?)",
+      arguments: [identifier.rawValue, now])
+    let id = db.lastInsertedRowID
+    for (file, row) in zip(files, rows) {
+      try db.execute(
+        sql: "INSERT INTO trashFile (trash, place, path, trashPath) VALUES (?, ?, ?, ?)",
+        arguments: [id, file.number, Data(file.path), Data(file.trashPath)])
+      try saveRow(of: "file", row, as: file.number, in: id, db)
+    }
+    try saveAsset(asset, in: id, db)
+    return id
+  }
+
+  /// Saves the current state of an asset and its album positions, replacing what was saved before.
+  static func saveAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
+    try saveRow(of: "asset", asset, as: assetRow, in: id, db)
+    try db.execute(sql: "DELETE FROM trashPlace WHERE trash = ?", arguments: [id])
+    try db.execute(
+      sql: """
+        INSERT INTO trashPlace (trash, collection, position, isKeyAsset)
+        SELECT ?1, collection.localIdentifier, member.position, collection.keyAsset IS ?2
+        FROM member JOIN collection ON collection.id = member.collection WHERE member.asset = ?2
+        """, arguments: [id, asset])
+    try db.execute(
+      sql: """
+        INSERT OR IGNORE INTO trashPlace (trash, collection, position, isKeyAsset)
+        SELECT ?1, localIdentifier, NULL, 1 FROM collection WHERE keyAsset = ?2
+        """, arguments: [id, asset])
+  }
+
+  private static func saveRow(of table: String, _ row: Int64, as number: Int, in id: Int64, _ db: Database) throws {
+    let columns = try columns(of: table, db)
+    guard
+      let values = try Row.fetchOne(
+        db.cachedStatement(sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE id = ?"),
+        arguments: [row])
+    else { return }
+    let statement = try db.cachedStatement(
+      sql: "INSERT OR REPLACE INTO trashValue (trash, file, name, value) VALUES (?, ?, ?, ?)")
+    for (index, name) in columns.enumerated() {
+      try statement.execute(arguments: [id, number, name, values[index] as DatabaseValue])
+    }
+  }
+
+  /// The stored columns, without generated ones.
+  static func columns(of table: String, _ db: Database) throws -> [String] {
+    try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [table])
+  }
+
+  func setState(_ state: State, _ db: Database) throws {
+    try db.execute(sql: "UPDATE trash SET state = ? WHERE id = ?", arguments: [state.rawValue, id])
+  }
+
+  func delete(_ db: Database) throws { try db.execute(sql: "DELETE FROM trash WHERE id = ?", arguments: [id]) }
+
+  /// Removes a file that is missing.
+  func delete(_ file: File, _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM trashFile WHERE trash = ? AND place = ?", arguments: [id, file.number])
+    try db.execute(sql: "DELETE FROM trashValue WHERE trash = ? AND file = ?", arguments: [id, file.number])
+  }
+
+  func updatePaths(_ file: File, _ db: Database) throws {
+    try db.execute(
+      sql: "UPDATE trashFile SET path = ?, trashPath = ? WHERE trash = ? AND place = ?",
+      arguments: [Data(file.path), Data(file.trashPath), id, file.number])
+  }
+}

@@ -1,0 +1,105 @@
+// An asset in the trash, or on its way into it or out of it, as the catalogue records it. Its former rows are saved and
+// restored column by column, by name, so a column that a later migration adds is saved too.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+/// The state of an asset in the trash, with the paths of its files.
+package struct TrashRecord: Sendable {
+  package enum State: String, Sendable {
+    case deleting, trashed, restoring, purging
+  }
+
+  /// A file of the asset.
+  package struct File: Sendable, Hashable {
+    /// 0 is the primary file.
+    package let number: Int
+    /// The path in the library, below the root.
+    package var path: [UInt8]
+    /// The path in the trash, below the root.
+    package var trashPath: [UInt8]
+
+    package init(number: Int, path: [UInt8], trashPath: [UInt8]) {
+      self.number = number
+      self.path = path
+      self.trashPath = trashPath
+    }
+  }
+
+  /// The number under which the row of the asset itself is saved, next to those of its files.
+  static let assetRow = -1
+
+  /// The row of the record.
+  package let id: Int64
+  package let identifier: LocalIdentifier
+  package let state: State
+  /// The files that existed in the library, by number; empty if all were already missing.
+  package let files: [File]
+
+  /// Whether the primary file is in the trash. An asset without it can't be restored.
+  package var isRestorable: Bool { files.first?.number == 0 }
+}
+
+// MARK: - Queries
+
+extension TrashRecord {
+  static func find(_ identifier: LocalIdentifier, _ db: Database) throws -> TrashRecord? {
+    try Row.fetchOne(
+      db, sql: "SELECT id, localIdentifier, state FROM trash WHERE localIdentifier = ?",
+      arguments: [identifier.rawValue]
+    ).map { try TrashRecord($0, db) }
+  }
+
+  static func find(_ id: Int64, _ db: Database) throws -> TrashRecord? {
+    try Row.fetchOne(db, sql: "SELECT id, localIdentifier, state FROM trash WHERE id = ?", arguments: [id])
+      .map { try TrashRecord($0, db) }
+  }
+
+  /// Records that a process left unfinished, or that a running one is working on.
+  static func unfinished(_ db: Database) throws -> [TrashRecord] {
+    try Row.fetchAll(db, sql: "SELECT id, localIdentifier, state FROM trash WHERE state <> 'trashed' ORDER BY id")
+      .map { try TrashRecord($0, db) }
+  }
+
+  /// Records deleted before a moment, oldest first.
+  static func deleted(before milliseconds: Int64, limit: Int, _ db: Database) throws -> [TrashRecord] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT id, localIdentifier, state FROM trash WHERE deletedDate < ? AND state = 'trashed'
+        ORDER BY deletedDate LIMIT ?
+        """, arguments: [milliseconds, limit]
+    ).map { try TrashRecord($0, db) }
+  }
+
+  private init(_ row: Row, _ db: Database) throws {
+    id = row[0]
+    identifier = LocalIdentifier(row[1])
+    state = State(rawValue: row[2]) ?? .trashed
+    files = try Row.fetchAll(
+      db, sql: "SELECT place, path, trashPath FROM trashFile WHERE trash = ? ORDER BY place", arguments: [id]
+    ).map { row in
+      File(number: row[0], path: try Self.bytes(row, at: 1), trashPath: try Self.bytes(row, at: 2))
+    }
+  }
+
+  static func bytes(_ row: Row, at index: Int) throws -> [UInt8] {
+    try row.withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
+  }
+
+  /// SQL condition: whether an asset in the trash was in an album of a library. The whole library shows all of them.
+  static func isVisible(in library: LibraryID) -> String {
+    if library.isWhole { return "1" }
+    return """
+      EXISTS (SELECT 1 FROM trashPlace
+        JOIN libraryCollection ON library = \(library.row) AND libraryCollection.localIdentifier = trashPlace.collection
+        WHERE trash = trash.id AND trashPlace.position IS NOT NULL)
+      """
+  }
+
+  func isVisible(in library: LibraryID, _ db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT \(Self.isVisible(in: library)) FROM trash WHERE id = ?", arguments: [id])
+      ?? false
+  }
+}

@@ -1,0 +1,75 @@
+// The steps that uploads, change lists, recovery and purges have in common.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension LibraryFiles {
+  /// Number of alternative names that are tried.
+  static let maximumNameAttempts = 10_000
+
+  var trash: TrashFolder { TrashFolder(root: root) }
+
+  /// Waits until no other caller moves files.
+  func acquireLock() throws(LibraryFilesError) -> DataFolderLock {
+    try inFileSystem { () throws(SystemError) in try DataFolderLock.forFiles(of: catalogue.dataFolder) }
+  }
+
+  /// The trash record in a row, if it still exists.
+  func record(_ id: Int64) throws(LibraryFilesError) -> TrashRecord? {
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.trashRecord(id) }
+  }
+
+  /// Returns false if there is no file to move.
+  func move(_ from: [UInt8], to: [UInt8]) throws(LibraryFilesError) -> Bool {
+    do throws(SystemError) {
+      return try trash.move(from, to: to)
+    } catch {
+      throw LibraryFilesError(error, at: from)
+    }
+  }
+
+  /// Whether this path exists, even as a broken link.
+  func exists(_ path: [UInt8]) -> Bool {
+    (try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))) != nil
+  }
+
+  /// This path, or a free name next to it. If it is taken before it is used, that use fails.
+  func availablePath(like path: [UInt8]) throws(LibraryFilesError) -> [UInt8] {
+    let folder = LibraryPath.folder(of: path)
+    for attempt in 1...Self.maximumNameAttempts {
+      let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
+      if !exists(candidate) { return candidate }
+    }
+    throw .failed(path: path, SystemError(code: EEXIST))
+  }
+
+  // MARK: Errors
+
+  /// Calls the catalogue, and maps its errors.
+  func inCatalogue<Value>(
+    _ body: (Catalogue) throws(AssetSourceError) -> Value
+  ) throws(LibraryFilesError) -> Value {
+    do throws(AssetSourceError) { return try body(catalogue) } catch { throw .catalogue(error) }
+  }
+
+  /// Runs system calls, and maps their errors.
+  func inFileSystem<Value>(_ body: () throws(SystemError) -> Value) throws(LibraryFilesError) -> Value {
+    do throws(SystemError) { return try body() } catch { throw LibraryFilesError(error) }
+  }
+}
+
+extension LibraryFilesError {
+  /// Maps the error of a system call to the error for the caller.
+  init(_ error: SystemError, at path: [UInt8] = []) {
+    switch error.code {
+    case ENOSPC, EDQUOT: self = .insufficientStorage
+    case EROFS: self = .readOnly
+    default: self = .failed(path: path, error)
+    }
+  }
+}

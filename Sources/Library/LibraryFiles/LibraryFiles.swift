@@ -1,0 +1,59 @@
+// All writes to the files of the library: upload, delete, restore and purge. No other code writes there.
+
+import Foundation
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import PhotoModel
+
+package final class LibraryFiles: Sendable {
+  package struct Options: Sendable, Hashable {
+    /// The library is read-only for every caller.
+    package var isReadOnly = false
+    /// Days after which an asset in the trash is deleted permanently.
+    package var trashDays = 30
+    /// Bytes of free disk space that uploads must leave.
+    package var reserveBytes: Int64 = 256 << 20
+    /// The path template of uploads.
+    package var template = UploadTemplate.standard
+
+    package init() {}
+  }
+
+  let catalogue: Catalogue
+  let directory: String
+  let root: LibraryFolder
+  let options: Options
+  let probe: FileProbe
+  let timeZone: TimeZone
+  let logger: Logger
+
+  /// - Parameters:
+  ///   - directory: the folder of the library.
+  ///   - timeZone: the zone of dates without an offset.
+  package init(
+    catalogue: Catalogue, directory: String, timeZone: String, limits: CodecLimits, options: Options, logger: Logger
+  ) throws(LibraryError) {
+    guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
+    do throws(SystemError) {
+      root = try LibraryFolder(path: directory)
+    } catch {
+      throw .libraryUnavailable(path: directory, error)
+    }
+    self.catalogue = catalogue
+    self.directory = directory
+    self.options = options
+    self.logger = logger
+    self.timeZone = zone
+    probe = FileProbe(root: root, limits: limits, timeZone: zone)
+  }
+
+  /// Whether the library is read-only, by the settings or by its mount.
+  package var isReadOnly: Bool {
+    if options.isReadOnly { return true }
+    let space = try? root.open([], isFolder: true).freeSpace()
+    return space?.isReadOnly ?? false
+  }
+}

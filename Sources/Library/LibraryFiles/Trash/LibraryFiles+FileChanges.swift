@@ -1,0 +1,167 @@
+// Moves files to the trash and back for change lists. The process may end after any step; `recover` then restores a
+// consistent state.
+
+import Foundation
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+import Primitives
+
+extension LibraryFiles: FileChangePreparing {
+  package func prepare(
+    _ changes: [FileChange], for principal: Principal
+  ) throws(FileChangeFailure) -> PreparedFileChanges {
+    if changes.isEmpty { return PreparedFileChanges(steps: [], lock: nil) }
+    if isReadOnly { throw FileChangeFailure(index: 0, reason: .readOnly) }
+    let lock: DataFolderLock
+    do throws(LibraryFilesError) {
+      lock = try acquireLock()
+      // Start-up does this too, but this call may come first.
+      try recoverUnfinished()
+    } catch {
+      throw FileChangeFailure(index: 0, reason: error)
+    }
+    var steps: [PreparedFileChanges.Step] = []
+    do throws(FileChangeFailure) {
+      // All intents are written in one transaction before the first file moves.
+      steps = try writeIntents(changes, for: principal)
+      fault(.intended)
+      for (index, step) in steps.enumerated() {
+        do throws(LibraryFilesError) {
+          try moveFiles(of: step)
+        } catch {
+          throw FileChangeFailure(index: index, reason: error)
+        }
+      }
+    } catch {
+      revert(PreparedFileChanges(steps: steps, lock: lock))
+      throw error
+    }
+    return PreparedFileChanges(steps: steps, lock: lock)
+  }
+
+  package func revert(_ changes: PreparedFileChanges) {
+    defer { changes.end() }
+    for step in changes.steps.reversed() {
+      guard let id = step.trash else { continue }
+      do throws(LibraryFilesError) {
+        guard let record = try record(id) else { continue }
+        try recover(record)
+      } catch {
+        // The intent remains, so the next start tries again.
+        logger.error("moving files back failed", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+
+  // MARK: Intents
+
+  /// Checks every change, and writes the intents of those that move files.
+  private func writeIntents(
+    _ changes: [FileChange], for principal: Principal
+  ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
+    var steps: [PreparedFileChanges.Step] = []
+    var intents: [(index: Int, intent: TrashIntent)] = []
+    for (index, change) in changes.enumerated() {
+      do throws(LibraryFilesError) {
+        // An intent gets its row when it is written.
+        switch change {
+        case .create(let path): steps.append(.create(try file(at: path)))
+        case .delete(let identifier):
+          intents.append((index, try deletionIntent(identifier, for: principal)))
+          steps.append(.delete(trash: 0))
+        case .restore(let identifier):
+          intents.append((index, try restorationIntent(identifier, for: principal)))
+          steps.append(.restore(trash: 0))
+        }
+      } catch {
+        throw FileChangeFailure(index: index, reason: error)
+      }
+    }
+    let rows: [Int64]
+    do throws(FileChangeFailure) {
+      rows = try catalogue.write(intents.map(\.intent))
+    } catch {
+      throw FileChangeFailure(index: intents[error.index].index, reason: error.reason)
+    }
+    for ((index, intent), row) in zip(intents, rows) {
+      switch intent {
+      case .delete: steps[index] = .delete(trash: row)
+      case .restore: steps[index] = .restore(trash: row)
+      }
+    }
+    return steps
+  }
+
+  private func deletionIntent(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(LibraryFilesError) -> TrashIntent {
+    let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.asset(identifier, for: principal)
+    }
+    guard asset != nil else { throw .noSuchAsset(identifier) }
+    let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: identifier) }
+    let trashed: [TrashRecord.File]
+    do throws(SystemError) {
+      trashed = try trash.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8))
+    } catch {
+      throw LibraryFilesError(error, at: files.first?.path ?? [])
+    }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    return .delete(identifier, rows: files.map(\.row), files: trashed, now: now)
+  }
+
+  private func restorationIntent(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(LibraryFilesError) -> TrashIntent {
+    let found = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.trashRecord(of: identifier, for: principal)
+    }
+    guard let record = found else { throw .notInTrash(identifier) }
+    guard record.isRestorable else { throw .noSuchFile([]) }
+    var files: [TrashRecord.File] = []
+    for var file in record.files {
+      guard exists(file.trashPath) else {
+        if file.number == 0 { throw .noSuchFile(file.trashPath) }
+        continue
+      }
+      file.path = try availablePath(like: file.path)
+      files.append(file)
+    }
+    return .restore(record, files: files)
+  }
+
+  /// Probes a file in the library that becomes an asset.
+  private func file(at path: [UInt8]) throws(LibraryFilesError) -> ProbedFile {
+    // Scans skip hidden folders, and would remove the asset as missing.
+    let isHidden = LibraryPath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
+      $0.first == UInt8(ascii: ".")
+    }
+    guard !isHidden, exists(path) else { throw .noSuchFile(path) }
+    let file = probe.probe(path)
+    if case .unreadable(let reason) = file.finding { throw .notMedia(reason) }
+    return file
+  }
+
+  // MARK: Moving
+
+  private func moveFiles(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
+    guard let id = step.trash, let record = try record(id) else { return }
+    for file in record.files {
+      switch step {
+      case .delete:
+        // A file that is already gone counts as deleted.
+        if try !move(file.path, to: file.trashPath) {
+          try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
+        }
+      case .restore:
+        if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
+      case .create: break
+      }
+      fault(.moved)
+    }
+    // A list that fails makes the folder again.
+    if case .restore = step { for file in record.files { trash.removeFolder(of: file.trashPath) } }
+  }
+}

@@ -1,0 +1,73 @@
+// Ends the file changes that a process left unfinished. An intent that was not committed is reverted; a purge, which
+// can't be reverted, is completed.
+
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+extension LibraryFiles {
+  /// Completes or reverts the changes that a previous process left unfinished, and removes its unfinished uploads. Call
+  /// at start, before the first scan. Afterwards the files match the catalogue.
+  package func recover() throws(LibraryFilesError) {
+    removeAbandonedUploads()
+    let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
+    if unfinished.isEmpty { return }
+    if isReadOnly { throw .readOnly }
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    try recoverUnfinished()
+  }
+
+  /// Call with the lock held: then no running process owns a remaining intent.
+  func recoverUnfinished() throws(LibraryFilesError) {
+    let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
+    for record in unfinished {
+      logger.notice(
+        "recovering unfinished file change",
+        metadata: [
+          "asset": "\(record.identifier)", "state": "\(record.state.rawValue)",
+        ])
+      try recover(record)
+    }
+  }
+
+  /// Ends an uncommitted intent, whichever of its files were moved.
+  func recover(_ record: TrashRecord) throws(LibraryFilesError) {
+    switch record.state {
+    case .deleting: try revertDeletion(record)
+    case .restoring: try revertRestoration(record)
+    case .purging: try purge(record)
+    case .trashed: return
+    }
+    fault(.recovered)
+  }
+
+  /// Moves the files of the asset back to the library.
+  private func revertDeletion(_ record: TrashRecord) throws(LibraryFilesError) {
+    var newPaths: [(old: [UInt8], new: [UInt8])] = []
+    for file in record.files where exists(file.trashPath) {
+      // Another file may have taken the path meanwhile.
+      let path = try availablePath(like: file.path)
+      if path != file.path {
+        newPaths.append((file.path, path))
+        var file = file
+        file.path = path
+        try inCatalogue { catalogue throws(AssetSourceError) in
+          try catalogue.updatePaths(of: file, in: record)
+        }
+      }
+      _ = try move(file.trashPath, to: path)
+    }
+    try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.revertDeletion(record, moved: newPaths)
+    }
+    for file in record.files { trash.removeFolder(of: file.trashPath) }
+  }
+
+  /// Moves the files of the asset back to the trash.
+  private func revertRestoration(_ record: TrashRecord) throws(LibraryFilesError) {
+    for file in record.files where !exists(file.trashPath) { _ = try move(file.path, to: file.trashPath) }
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.trashed, of: [record]) }
+  }
+}

@@ -1,0 +1,70 @@
+// The trash: its contents and its purge.
+
+import Foundation
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+import Primitives
+
+extension LibraryFiles {
+  /// Number of assets that a purge deletes before it lets other callers have the lock.
+  private static let purgeBatch = 16
+
+  /// Milliseconds from the deletion of an asset until it is purged.
+  private var trashLifetime: Int64 { Int64(options.trashDays) * CivilDate.millisecondsPerDay }
+
+  /// The assets in the trash, most recently deleted first, one page at a time.
+  ///
+  /// - Parameters:
+  ///   - cursor: the end of the previous page.
+  ///   - principal: with limited visibility, only assets that were in its albums are listed.
+  /// - Throws: `malformedCursor`.
+  package func trashed(
+    after cursor: String?, limit: Int, for principal: Principal
+  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: String?) {
+    try catalogue.trashedAssets(after: cursor, limit: limit, purgedAfter: trashLifetime, for: principal)
+  }
+
+  /// Deletes assets permanently that were in the trash for longer than `trashDays`.
+  ///
+  /// - Returns: the number of purged assets.
+  @discardableResult
+  package func purge(
+    now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
+  ) throws(LibraryFilesError) -> Int {
+    let limit = now.milliseconds - trashLifetime
+    var count = 0
+    while !stop.isRaised {
+      if isReadOnly { return count }
+      let lock = try acquireLock()
+      defer { lock.unlock() }
+      let records = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.trashRecords(deletedBefore: limit, limit: Self.purgeBatch)
+      }
+      if records.isEmpty { break }
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.purging, of: records) }
+      for record in records {
+        fault(.purging)
+        try purge(record)
+      }
+      count += records.count
+    }
+    if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
+    return count
+  }
+
+  /// Deletes the files of an asset, then its record.
+  func purge(_ record: TrashRecord) throws(LibraryFilesError) {
+    for file in record.files {
+      do throws(SystemError) {
+        try trash.remove(file.trashPath)
+      } catch {
+        throw LibraryFilesError(error, at: file.trashPath)
+      }
+      fault(.removed)
+    }
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(record) }
+    fault(.purged)
+  }
+}

@@ -1,0 +1,220 @@
+// Stores uploads. The order of the steps ensures that a crash leaves a complete photograph or none:
+//
+//     written and checked, without a name              a crash leaves nothing behind
+//     synced, named, the name synced                   after a crash the next scan finds the file
+//     recorded in the catalogue, response sent
+
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The result of an upload.
+package struct UploadedAsset: Sendable {
+  package let asset: Asset
+  /// Whether the asset is new; otherwise the same content already existed.
+  package let isNew: Bool
+}
+
+extension LibraryFiles {
+  /// Begins to receive a file.
+  ///
+  /// - Parameter length: its length in bytes, if known.
+  package func receive(length: Int64?) throws(LibraryFilesError) -> IncomingFile {
+    if isReadOnly { throw .readOnly }
+    let file = try inFileSystem { () throws(SystemError) in
+      try IncomingFile(in: root.open([], isFolder: true), root: root, reserveBytes: options.reserveBytes)
+    }
+    try file.checkSpace(for: length ?? 0)
+    return file
+  }
+
+  /// Makes an asset of a completely received file, durably. If the principal may see an asset with the same content,
+  /// that asset is returned instead. For a principal without the read scope, the library is not searched for the
+  /// content: each upload becomes a new asset, and no existing asset is returned, joined or changed.
+  ///
+  /// - Parameter name: the filename that the sender gave.
+  package func add(
+    _ file: IncomingFile, named name: String?, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadedAsset {
+    let opened = try inFileSystem { () throws(SystemError) in try file.file() }
+    let media: ProbedMedia
+    let fileExtension: String
+    do throws(CodecError) {
+      media = try probe.media(of: opened, at: UploadFilename.file(name, fileExtension: ""))
+      fileExtension = MediaFormat(uniformTypeIdentifier: media.uniformTypeIdentifier)?.filenameExtension ?? "bin"
+    } catch {
+      throw LibraryFilesError(error)
+    }
+    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
+    // Sync before taking the lock, while no other caller waits.
+    try inFileSystem { () throws(SystemError) in try file.sync() }
+    fault(.synced)
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    // A concurrent upload of the same content may have finished first.
+    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
+    let name = UploadFilename.file(name, fileExtension: fileExtension)
+    let wanted = options.template.path(
+      for: name, date: media.date.moment, camera: media.cameraModel, zone: timeZone)
+    let (path, isOurs) = try place(file, opened, at: wanted, for: principal)
+    do throws(LibraryFilesError) {
+      let asset = try record(media, at: path, for: principal)
+      fault(.recorded)
+      return UploadedAsset(asset: asset, isNew: true)
+    } catch {
+      guard isOurs else { throw error }
+      // The file has no asset. Remove it, because the sender would create a duplicate by retrying.
+      do throws(SystemError) {
+        try root.open(LibraryPath.folder(of: path), isFolder: true).remove(LibraryPath.name(of: path))
+      } catch {
+        logger.error("removing a file without an asset failed", metadata: ["path": "\(LibraryPath.display(path))"])
+      }
+      throw error
+    }
+  }
+
+  /// Places the file at this path or at a free name next to it. Returns the path, and whether the file there is this
+  /// upload. For a principal with the read scope it may be another file of the same content that has no asset: a
+  /// process that ended before recording its upload leaves such a file.
+  private func place(
+    _ file: IncomingFile, _ opened: LibraryFile, at wanted: [UInt8], for principal: Principal
+  ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
+    let seesEverything = principal.may(.read) && principal.visibility == .everything
+    let folderPath = LibraryPath.folder(of: wanted)
+    let folder = try inFileSystem { () throws(SystemError) in try root.openMakingFolders(folderPath) }
+    var file = file
+    for attempt in 1...Self.maximumNameAttempts {
+      let name = LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted))
+      let path = LibraryPath.join(folderPath, name)
+      // A missing file may still have a row: a new file at its path would join the asset of that row.
+      if !seesEverything, try isKnown(path) { continue }
+      do throws(SystemError) {
+        do throws(SystemError) {
+          try file.place(in: folder, as: name)
+        } catch {
+          guard error.code == EXDEV else { throw error }
+          // Another disk is mounted at this folder.
+          file = try file.copy(to: folder, at: folderPath)
+          try file.place(in: folder, as: name)
+        }
+        fault(.named)
+        try folder.sync()
+        fault(.placed)
+        return (path, true)
+      } catch {
+        if error.code != EEXIST { throw LibraryFilesError(error, at: wanted) }
+        if principal.may(.read), try isOrphan(path, like: opened) { return (path, false) }
+      }
+    }
+    throw .failed(path: wanted, SystemError(code: EEXIST))
+  }
+
+  private func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) } != nil
+  }
+
+  private func isOrphan(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {
+    guard try !isKnown(path), let other = try? root.open(path), other.isRegularFile, Self.hasSameBytes(file, other)
+    else {
+      return false
+    }
+    try inFileSystem { () throws(SystemError) in try other.sync() }
+    return true
+  }
+
+  private func record(
+    _ media: ProbedMedia, at path: [UInt8], for principal: Principal
+  ) throws(LibraryFilesError) -> Asset {
+    // The identity at its final path, which scans compare with.
+    let identity = try inFileSystem { () throws(SystemError) in try root.open(path).identity }
+    let file = ProbedFile(path: path, identity: identity, finding: .media(media))
+    let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
+    do throws(AssetSourceError) {
+      try catalogue.refreshMoments(zone: timeZone)
+    } catch {
+      // The next scan refreshes them.
+      logger.warning("refreshing moments failed", metadata: ["error": "\(error)"])
+    }
+    return asset
+  }
+
+  // MARK: The same content
+
+  /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
+  /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
+  private func asset(
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> Asset? {
+    guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
+    let candidates = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.files(with: fingerprint, size: file.size)
+    }
+    for candidate in candidates {
+      let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.asset(candidate.identifier, for: principal)
+      }
+      // The fingerprint covers both ends of a file; this compares all bytes.
+      guard let asset, let other = try? root.open(candidate.path), other.isRegularFile else { continue }
+      if Self.hasSameBytes(file, other) { return asset }
+    }
+    return nil
+  }
+
+  private static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
+    guard one.size == other.size else { return false }
+    let size = 1 << 20
+    var (a, b) = ([UInt8](repeating: 0, count: size), [UInt8](repeating: 0, count: size))
+    var offset: Int64 = 0
+    while offset < one.size {
+      guard let first = fill(&a, one, offset), let second = fill(&b, other, offset), first == second, first > 0,
+        memcmp(a, b, first) == 0
+      else { return false }
+      offset += Int64(first)
+    }
+    return true
+  }
+
+  /// Reads until the buffer is full or the file ends; `nil` on a read error.
+  private static func fill(_ buffer: inout [UInt8], _ file: LibraryFile, _ offset: Int64) -> Int? {
+    var count = 0
+    while count < buffer.count {
+      let read = try? buffer.withUnsafeMutableBytes {
+        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]), at: offset + Int64(count))
+      }
+      switch read {
+      case .bytes(let more): count += more
+      case .end: return count
+      default: return nil
+      }
+    }
+    return count
+  }
+
+  /// Removes the unfinished uploads of previous processes.
+  func removeAbandonedUploads() {
+    guard !isReadOnly else { return }
+    do throws(SystemError) {
+      try IncomingFile.removeAbandonedUploads(of: root)
+    } catch {
+      logger.warning("removing unfinished uploads failed", metadata: ["error": "\(error)"])
+    }
+  }
+}
+
+extension LibraryFilesError {
+  /// Maps a codec error to the reason why an upload is refused.
+  fileprivate init(_ error: CodecError) {
+    switch error {
+    case .unsupported(let what): self = .notMedia(what)
+    case .readFailed(let code): self = .failed(path: [], SystemError(code: code))
+    case .outOfMemory: self = .failed(path: [], SystemError(code: ENOMEM))
+    case .malformed, .truncated, .limitExceeded, .encodingFailed, .stopped: self = .damagedMedia(error.description)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// photod check: compares the catalogue with the library folder in both directions, and checks the catalogue itself. It
+// only reads, and takes no lock that a scan needs. It holds the names of one folder and one page of rows in memory,
+// whatever the size of the library.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+package struct CatalogueCheck {
+  package struct Summary: Sendable, Hashable {
+    /// Files found below the root.
+    package var files = 0
+    package var differences = 0
+    /// The library changed during the check: a difference may be a file that was added or removed.
+    package var changedDuringCheck = false
+  }
+
+  private static let pageSize = 1000
+
+  let catalogue: Catalogue
+  private let directory: String
+  private let environment: LibraryEnvironment
+
+  /// - Parameters:
+  ///   - catalogue: may be opened read-only.
+  ///   - directory: the folder of the library.
+  package init(catalogue: Catalogue, directory: String, environment: LibraryEnvironment = .system) {
+    self.catalogue = catalogue
+    self.directory = directory
+    self.environment = environment
+  }
+
+  /// Reports each difference as it is found. Blocks; reads no file contents.
+  package func run(_ report: (CheckDifference) -> Void) throws(LibraryError) -> Summary {
+    do {
+      return try compare(report)
+    } catch let error as LibraryError {
+      throw error
+    } catch let error as SystemError {
+      throw .libraryUnavailable(path: directory, error)
+    } catch let error as AssetSourceError {
+      throw LibraryError(error, dataFolder: catalogue.dataFolder)
+    } catch {
+      throw .catalogueFailed("\(error)")
+    }
+  }
+
+  private func compare(_ report: (CheckDifference) -> Void) throws -> Summary {
+    let root = try LibraryFolder(path: directory)
+    var summary = Summary()
+    let token = try catalogue.changeToken()
+    func note(_ difference: CheckDifference) {
+      summary.differences += 1
+      report(difference)
+    }
+    try catalogue.checkConsistency { note($0) }
+    let absent = try MountCheck(catalogue: catalogue, root: root, environment: environment).missingMounts()
+    var walk = LibraryWalk(root: root, environment: environment, skipping: Set(absent.map(\.path)))
+    // If the library is not mounted, do not report each of its files as missing.
+    let count = try catalogue.fileCount()
+    if walk.isEmpty && count > 0 { throw LibraryError.libraryIsEmpty(path: directory, known: count) }
+    if absent.contains(where: \.path.isEmpty) { throw LibraryError.otherFileSystem(path: directory) }
+    var skippedFolders = absent.map(\.path)
+    for path in skippedFolders { note(.mountMissing(path: path)) }
+
+    var known = KnownFileCursor(catalogue: catalogue, pageSize: Self.pageSize, lastID: .max)
+    func noteMissing(_ row: KnownFile) {
+      if !row.hasPath {
+        note(.rowWithoutPath(row: row.id))
+      } else if !skippedFolders.contains(where: { LibraryPath.isPath(row.path, below: $0) }) {
+        note(.onlyInCatalogue(path: row.path))
+      }
+    }
+    while let item = walk.next() {
+      let path: [UInt8]
+      var identity: FileIdentity?
+      switch item {
+      case .unreadableFolder(let folder, let reason):
+        note(.unreadableFolder(path: folder, reason: reason))
+        skippedFolders.append(folder)
+        continue
+      case .unreadable(let unreadable, _): path = unreadable
+      case .file(let file): (path, identity) = (file.path, file.identity)
+      }
+      summary.files += 1
+      while let row = try known.next(before: path) { noteMissing(row) }
+      guard let row = try known.next(at: path) else {
+        note(.onlyOnDisk(path: path))
+        continue
+      }
+      // Unreadable files have no identity; every scan checks them again.
+      if row.identity != .unknown && row.identity != identity { note(.changed(path: path)) }
+    }
+    while let row = try known.next(before: nil) { noteMissing(row) }
+    summary.changedDuringCheck = try catalogue.changeToken() != token
+    return summary
+  }
+}

@@ -1,0 +1,110 @@
+// Scans of the library: each is one walk, or two if more files were held back than are remembered. See LibraryMerge for
+// the steps of a walk.
+
+import Foundation
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+package struct LibraryScanner: Sendable {
+  static let pageSize = 1000
+
+  let catalogue: Catalogue
+  let directory: String
+  let timeZone: TimeZone
+  let maximumRemovalPercent: Int
+  let settleTime: Duration
+  let deferralLimit: Int
+  let limits: CodecLimits
+  let environment: LibraryEnvironment
+  let logger: Logger
+
+  /// - Parameters:
+  ///   - directory: the folder of the library.
+  ///   - timeZone: the zone of EXIF dates without an offset.
+  ///   - maximumRemovalPercent: a scan that would remove more than this share of the files is refused.
+  ///   - settleTime: a new or changed file is indexed once it has not changed for this long.
+  ///   - deferralLimit: how many unsettled files are remembered; with more, the library is walked a second time.
+  package init(
+    catalogue: Catalogue, directory: String, timeZone: String, maximumRemovalPercent: Int,
+    settleTime: Duration = .zero, deferralLimit: Int = 10_000, limits: CodecLimits,
+    environment: LibraryEnvironment = .system, logger: Logger
+  ) throws(LibraryError) {
+    guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
+    self.catalogue = catalogue
+    self.directory = directory
+    self.timeZone = zone
+    self.maximumRemovalPercent = maximumRemovalPercent
+    self.settleTime = settleTime
+    self.deferralLimit = deferralLimit
+    self.limits = limits
+    self.environment = environment
+    self.logger = logger
+  }
+
+  /// Scans the whole library once. Blocks; `onProgress` is called on this thread, a few times a second at most.
+  ///
+  /// A stopped scan keeps what it has written so far, and removes nothing.
+  ///
+  /// - Parameters:
+  ///   - acceptsRemovals: remove all missing files, however many, and even if a disk is missing.
+  ///   - estimatesTotal: include the expected number of files in the progress.
+  package func scan(
+    acceptingRemovals acceptsRemovals: Bool = false, estimatingTotal estimatesTotal: Bool = false,
+    stop: StopFlag = StopFlag(),
+    onProgress: (ScanProgress) -> Void = { _ in }
+  ) throws(LibraryError) -> ScanProgress {
+    var options = ScanOptions(stop: stop)
+    options.acceptsRemovals = acceptsRemovals
+    options.estimatesTotal = estimatesTotal
+    let outcome = try scan(options, onProgress)
+    if let refusal = outcome.refusal { throw refusal }
+    return outcome.progress
+  }
+
+  /// Scans the scope of `options`. A scan that can't run throws; `ScanOutcome.refusal` means that only the removals
+  /// were refused.
+  func scan(
+    _ options: ScanOptions, _ onProgress: (ScanProgress) -> Void = { _ in }
+  ) throws(LibraryError) -> ScanOutcome {
+    let root: LibraryFolder
+    do throws(SystemError) {
+      root = try LibraryFolder(path: directory)
+    } catch {
+      throw .libraryUnavailable(path: directory, error)
+    }
+    let lock = try DataFolderLock.forScan(into: catalogue.dataFolder)
+    defer { lock.unlock() }
+    do throws(AssetSourceError) {
+      let first = try walk(root, options, onProgress)
+      guard first.fullScanDelay != nil, !options.returnsRechecks, first.refusal == nil, !options.stop.isRaised else {
+        return first
+      }
+      // The first walk has waited until the files beyond the limit settled, too.
+      var again = options
+      again.isSecondWalk = true
+      var second = try walk(root, again, onProgress)
+      second.progress.add(walkBefore: first.progress)
+      return second
+    } catch {
+      throw LibraryError(error, dataFolder: catalogue.dataFolder)
+    }
+  }
+}
+
+extension LibraryScanner {
+  private func walk(
+    _ root: LibraryFolder, _ options: ScanOptions, _ onProgress: (ScanProgress) -> Void
+  ) throws(AssetSourceError) -> ScanOutcome {
+    var merge = try LibraryMerge(self, root, options)
+    return try merge.run(onProgress)
+  }
+
+  /// Refuses an empty library folder if the catalogue has files.
+  func emptyLibraryRefusal() throws(AssetSourceError) -> LibraryError? {
+    let count = try catalogue.fileCount()
+    return count > 0 ? .libraryIsEmpty(path: directory, known: count) : nil
+  }
+}

@@ -1,0 +1,114 @@
+// Decides which rows of missing files are removed at the end of a walk. A missing file may have been moved; and if many
+// files are missing, a disk is probably not mounted.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+extension LibraryMerge {
+  /// Up to this number of missing files is removed regardless of their share of the library.
+  private static let alwaysAllowedRemovals = 20
+
+  private var catalogue: Catalogue { scanner.catalogue }
+
+  /// Keeps missing files that were moved, or may have been, to a path that is not scanned yet.
+  mutating func keepPossiblyMoved(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    let claimed = batch.claimedIDs
+    missing.removeAll { claimed.contains($0) }
+    try keepPossiblyCopied(&outcome)
+    try keepArriving(&outcome)
+  }
+
+  /// While a new file is still written, it may be a copy of a missing file. A copy only grows, so missing files smaller
+  /// than every unsettled new file are safe to remove.
+  private mutating func keepPossiblyCopied(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    guard let size = unsettled.smallestNewSize else { return }
+    let removable = try catalogue.files(missing, smallerThan: size)
+    batch.progress.kept += missing.count - removable.count
+    if options.returnsRechecks {
+      let settled = Int64(scanner.settleTime / .nanoseconds(1))
+      let isRemovable = Set(removable)
+      let kept = missing.filter { !isRemovable.contains($0) }
+      outcome.rechecks += try catalogue.knownFiles(kept).map { ($0.path, settled) }
+    }
+    missing = removable
+  }
+
+  /// Keeps missing files that were renamed to a path with a pending event. They are rechecked at once. This includes
+  /// files whose name was taken by another file, under their placeholder path: if the recheck does not find them, they
+  /// are removed then.
+  private mutating func keepArriving(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    guard !missing.isEmpty, let arrivals = options.arrivals else { return }
+    let arriving = try filesInTransit(arrivals)
+    let ids = Set(arriving.map(\.id))
+    batch.progress.kept += arriving.count
+    outcome.rechecks += arriving.map { ($0.path, 0) }
+    missing.removeAll { ids.contains($0) }
+  }
+
+  /// Missing files that were renamed to another path, or may have been.
+  private func filesInTransit(_ arrivals: () -> Arrivals) throws(AssetSourceError) -> [KnownFile] {
+    let arrived = arrivals()
+    let top = try? root.open([], isFolder: true)
+    let inodes = arrived.isPartialList ? [] : Set(arrived.files.compactMap { try? top?.entry($0).identity.inode })
+    // A file that was renamed again during the look-up raised another event, which changes the count.
+    let mayBeAny = arrived.isPartialList || arrivals().count != arrived.count
+    if inodes.isEmpty && !mayBeAny { return [] }
+    var arriving: [KnownFile] = []
+    for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
+      arriving += try catalogue.knownFiles(page(from: start)).filter {
+        mayBeAny || inodes.contains($0.identity.inode)
+      }
+    }
+    return arriving
+  }
+
+  /// Removes missing files, or returns why it refuses.
+  mutating func removeMissing() throws(AssetSourceError) -> LibraryError? {
+    guard !missing.isEmpty else { return nil }
+    if !isFullScan {
+      // A full scan has checked this before the walk.
+      if LibraryWalk.isEmpty(root), let refusal = try scanner.emptyLibraryRefusal() { return refusal }
+      try linkedNames.add(ofMissing: missing)
+    }
+    if let refusal = try limitRefusal() { return refusal }
+    var removed = 0
+    for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
+      removed += try remove(page(from: start))
+    }
+    batch.progress.removed = removed
+    return nil
+  }
+
+  /// Refuses to remove a large share of the library.
+  private func limitRefusal() throws(AssetSourceError) -> LibraryError? {
+    // Recent removals count as missing now, so that many small scans can't bypass the limit.
+    let all = missing.count + options.recentRemovals
+    guard all > Self.alwaysAllowedRemovals && !options.acceptsRemovals else { return nil }
+    let count = try catalogue.fileCount() + options.recentRemovals
+    guard all * 100 > count * scanner.maximumRemovalPercent else { return nil }
+    return .tooMuchMissing(missing: all, known: count, limitPercent: scanner.maximumRemovalPercent)
+  }
+
+  /// Removes the rows of missing files, except those whose file is back.
+  ///
+  /// - Returns: the number of removed rows.
+  private func remove(_ rows: [Int64]) throws(AssetSourceError) -> Int {
+    let lock = try DataFolderLock.forBatch(into: catalogue)
+    defer { lock.unlock() }
+    // A row may belong to another file by now, for example to an upload or to a file restored from the trash.
+    let ids = try catalogue.knownFiles(rows).filter { !isStillPresent($0) }.map(\.id)
+    // Other files of the same asset that still exist stay with the asset.
+    let secondaryFiles = try catalogue.secondaryFiles(ofMissing: ids).map(\.path)
+    try catalogue.remove(ids, secondaryFiles: batch.probe.probe(all: secondaryFiles))
+    return ids.count
+  }
+
+  private func isStillPresent(_ file: KnownFile) -> Bool {
+    file.hasPath && (try? root.open(file.path).identity) == file.identity
+  }
+
+  private func page(from start: Int) -> [Int64] {
+    Array(missing[start..<min(start + LibraryScanner.pageSize, missing.count)])
+  }
+}

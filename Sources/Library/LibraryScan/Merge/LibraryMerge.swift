@@ -1,0 +1,172 @@
+// One walk of a scan: a merge of two streams sorted by path, the files in the folder and the rows in the catalogue.
+//
+//     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
+//     settle    files that were held back because they may still be written are checked once more
+//     remove    rows of missing files, unless a disk was unmounted, or they may have been moved
+//     record    a complete full scan
+//
+// A file with an unchanged identity is not opened. New and changed files are probed in parallel, one batch at a time.
+
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+struct LibraryMerge {
+  let scanner: LibraryScanner
+  let root: LibraryFolder
+  let options: ScanOptions
+  private let probeVersion: String
+  private let mounts: MountCheck
+  /// Recorded file systems that are missing. Their folders are skipped.
+  private let missingMounts: [KnownMount]
+  /// The file systems when the walk began.
+  private let mountsBefore: [[UInt8]: FileSystemIdentity?]
+  private var walk: LibraryWalk
+  private var known: KnownFileCursor
+  private var report: ScanReport
+  var batch: ScanBatch
+  var unsettled: UnsettledFiles
+  var linkedNames: LinkedNames
+  /// Rows whose files were not found. Only their numbers are kept: eight bytes a file, even if the whole library is
+  /// missing.
+  var missing: [Int64] = []
+
+  var isFullScan: Bool { options.scope.isEverything }
+
+  /// Prepares a walk: finds the missing disks, and lists the root.
+  init(_ scanner: LibraryScanner, _ root: LibraryFolder, _ options: ScanOptions) throws(AssetSourceError) {
+    let catalogue = scanner.catalogue
+    let isFullScan = options.scope.isEverything
+    self.scanner = scanner
+    self.root = root
+    self.options = options
+    mounts = try MountCheck(catalogue: catalogue, root: root, environment: scanner.environment)
+    missingMounts = options.acceptsRemovals ? [] : try mounts.missingMounts()
+    mountsBefore = mounts.state()
+    let skipped = missingMounts.map(\.path)
+    let scope = options.scope.without(isFullScan ? [] : skipped)
+    walk = LibraryWalk(
+      root: root, environment: scanner.environment, scope: scope, skipping: Set(skipped), observer: options.observer)
+    let lastID = try catalogue.lastFileID()
+    known = KnownFileCursor(catalogue: catalogue, pageSize: LibraryScanner.pageSize, lastID: lastID, scope: scope)
+    let probe = FileProbe(root: root, limits: scanner.limits, timeZone: scanner.timeZone)
+    probeVersion = probe.version
+    // Only a full scan probes every file again; a scan of changed paths covers few files.
+    let reprobesAll = isFullScan ? try catalogue.probeVersion() != probeVersion : false
+    batch = ScanBatch(
+      probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, lastID: lastID, logger: scanner.logger)
+    batch.skippedFolders = skipped
+    batch.progress.missingMounts = skipped.count
+    unsettled = UnsettledFiles(settleTime: scanner.settleTime, limit: scanner.deferralLimit)
+    linkedNames = LinkedNames(catalogue: catalogue, isEnabled: !isFullScan)
+    report = try ScanReport(estimatesTotal: options.estimatesTotal, root: root, catalogue: catalogue)
+  }
+
+  /// Walks the scope once, and writes the changes. Blocks.
+  mutating func run(_ onProgress: (ScanProgress) -> Void) throws(AssetSourceError) -> ScanOutcome {
+    defer { report.end() }
+    if let refusal = try refusalToWalk() { return ScanOutcome(refusal: refusal) }
+    try merge(onProgress)
+    try settle()
+    if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
+    try addRemainingRows()
+    var outcome = ScanOutcome(
+      progress: batch.progress, rechecks: unsettled.rechecks, heldBack: isFullScan ? unsettled.rechecks : [],
+      fullScanDelay: unsettled.fullScanDelay(now: scanner.environment.now()), isWalkComplete: true)
+    // A disk that was mounted or unmounted during the walk added or hid files.
+    guard mounts.isUnchanged(since: mountsBefore, walk.mounts, directory: scanner.directory) else {
+      if !missing.isEmpty { outcome.refusal = .mountsChanged }
+      return outcome
+    }
+    try keepPossiblyMoved(&outcome)
+    outcome.refusal = try removeMissing()
+    try record(&outcome)
+    batch.progress.expected = report.expected
+    onProgress(batch.progress)
+    outcome.progress = batch.progress
+    outcome.rechecks += (linkedNames.paths + batch.brokenLinks).map { ($0, 0) }
+    outcome.isComplete = outcome.refusal == nil
+    return outcome
+  }
+
+  /// Refuses a library whose folder is empty although the catalogue has files, or whose own disk is missing.
+  private func refusalToWalk() throws(AssetSourceError) -> LibraryError? {
+    if walk.isEmpty && !options.acceptsRemovals, let refusal = try scanner.emptyLibraryRefusal() { return refusal }
+    return missingMounts.contains { $0.path.isEmpty } ? .otherFileSystem(path: scanner.directory) : nil
+  }
+
+  // MARK: Merge
+
+  private mutating func merge(_ onProgress: (ScanProgress) -> Void) throws(AssetSourceError) {
+    while !options.stop.isRaised, let item = walk.next() {
+      switch item {
+      case .unreadableFolder(let path, let reason):
+        scanner.logger.warning(
+          "unreadable folder", metadata: ["path": "\(LibraryPath.display(path))", "reason": "\(reason)"])
+        batch.skippedFolders.append(path)
+        continue
+      case .unreadable(let path, let reason):
+        let row = try row(at: path)
+        batch.add(unreadable: path, reason, known: row)
+      case .file(let file):
+        let row = try row(at: file.path)
+        try add(file, known: row)
+      }
+      try batch.flushIfFull()
+      if report.isDue() {
+        batch.progress.expected = report.expected
+        onProgress(batch.progress)
+      }
+    }
+    try batch.flush()
+  }
+
+  /// The row of a path that the walk has reached. Rows that sort before it have no file.
+  private mutating func row(at path: [UInt8]) throws(AssetSourceError) -> KnownFile? {
+    batch.progress.files += 1
+    while let row = try known.next(before: path) { addMissing(row) }
+    return try known.next(at: path)
+  }
+
+  private mutating func add(_ file: WalkedFile, known row: KnownFile?) throws(AssetSourceError) {
+    if row?.identity != file.identity {
+      if try deferIfUnsettled(file, known: row) { return }
+      if let row { try linkedNames.add(of: row) }
+    }
+    try batch.add(file, known: row)
+  }
+
+  /// Adds a row without a file. Rows in skipped folders are kept.
+  private mutating func addMissing(_ row: KnownFile) {
+    if batch.isInSkippedFolder(row.path) { batch.progress.kept += 1 } else { missing.append(row.id) }
+  }
+
+  /// Adds the rows after the last path of the walk, and those that lost their path to another file.
+  private mutating func addRemainingRows() throws(AssetSourceError) {
+    while let row = try known.next(before: nil) { addMissing(row) }
+    for row in batch.displaced { addMissing(row) }
+    guard isFullScan else { return }
+    for mount in missingMounts {
+      scanner.logger.warning(
+        "disk not mounted; keeping its assets", metadata: ["path": "\(LibraryPath.display(mount.path))"])
+    }
+  }
+
+  // MARK: Record
+
+  /// Records a complete full scan, and updates the moments.
+  private func record(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    let catalogue = scanner.catalogue
+    // If the root could not be listed, nothing was scanned.
+    if isFullScan && outcome.refusal == nil && !batch.skippedFolders.contains([]) {
+      try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: missingMounts))
+      try catalogue.recordScan(probeVersion: probeVersion)
+      outcome.isFullScan = true
+    }
+    try catalogue.refreshMoments(zone: scanner.timeZone, stop: options.stop)
+    // The first scan lasts until deferred files have been rechecked. A second walk is that recheck.
+    let isLastWalk = options.isSecondWalk || outcome.fullScanDelay == nil
+    if outcome.isFullScan && outcome.heldBack.isEmpty && isLastWalk { try catalogue.recordFirstScanComplete() }
+  }
+}

@@ -1,0 +1,93 @@
+// Decides whether the library and its disks are mounted, by comparing the current file systems with those of the last
+// scan.
+//
+// A disk that is not mounted looks like a folder whose files were all deleted. The catalogue therefore records the
+// identity of each file system in the library. If an identity has changed, some known files of that file system are
+// looked up: if one exists, it is the same library, remounted or copied to a new disk. If none exists, the disk is
+// missing, and none of its files may be removed. The sample is taken from the rows of the catalogue, so it is never out
+// of date.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+struct MountCheck {
+  /// Number of known files that are looked up before a file system counts as missing.
+  static let sampleFileCount = 8
+  /// Maximum number of recorded file systems, in walk order.
+  static let mountLimit = 1000
+
+  let catalogue: Catalogue
+  let root: LibraryFolder
+  let environment: LibraryEnvironment
+  /// The file systems that the last scan recorded.
+  let recorded: [KnownMount]
+
+  init(
+    catalogue: Catalogue, root: LibraryFolder, environment: LibraryEnvironment
+  ) throws(AssetSourceError) {
+    self.catalogue = catalogue
+    self.root = root
+    self.environment = environment
+    recorded = try catalogue.mounts()
+  }
+
+  /// The recorded file systems that are missing, including that of the root.
+  func missingMounts() throws(AssetSourceError) -> [KnownMount] {
+    var absent: [KnownMount] = []
+    for mount in recorded where try !isMounted(mount) { absent.append(mount) }
+    return absent
+  }
+
+  /// The current file systems at the root and at every recorded path.
+  func state() -> [[UInt8]: FileSystemIdentity?] { Self.state(of: recorded.map(\.path) + [[]], in: root, environment) }
+
+  /// Whether all file systems from before the walk and from the walk are still mounted. The root is opened by name
+  /// again, because an open descriptor stays on the old file system.
+  func isUnchanged(
+    since before: [[UInt8]: FileSystemIdentity?], _ met: [KnownMount], directory: String
+  ) -> Bool {
+    guard let root = try? LibraryFolder(path: directory) else { return false }
+    let now = Self.state(of: Array(before.keys) + met.map(\.path), in: root, environment)
+    return before.allSatisfy { now[$0.key] == $0.value } && met.allSatisfy { now[$0.path] == $0.fileSystem }
+  }
+
+  /// The file systems to record for the next scan: those that this scan met, and the missing ones that were kept.
+  func mountsToRecord(_ mounts: [KnownMount], absent: [KnownMount]) -> [KnownMount] {
+    let own = Self.fileSystem(at: [], in: root, environment).map { [KnownMount(path: [], fileSystem: $0)] } ?? []
+    return Array((own + absent + mounts).prefix(Self.mountLimit))
+  }
+
+  private static func state(
+    of paths: [[UInt8]], in root: LibraryFolder, _ environment: LibraryEnvironment
+  ) -> [[UInt8]: FileSystemIdentity?] {
+    Dictionary(paths.map { ($0, fileSystem(at: $0, in: root, environment)) }) { a, _ in a }
+  }
+
+  /// The file system at a path; `nil` if nothing can be opened there.
+  private static func fileSystem(
+    at path: [UInt8], in root: LibraryFolder, _ environment: LibraryEnvironment
+  ) -> FileSystemIdentity? {
+    do throws(SystemError) {
+      return try environment.fileSystem(path, try root.open(path, isFolder: true))
+    } catch {
+      return nil
+    }
+  }
+
+  private func isMounted(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
+    if Self.fileSystem(at: mount.path, in: root, environment) == mount.fileSystem { return true }
+    let sampleFiles = try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount)
+    return sampleFiles.isEmpty || sampleFiles.contains { isPresent($0) }
+  }
+
+  /// Compares path and size: a copy on a new disk has another inode, and perhaps another time.
+  private func isPresent(_ file: SampleFile) -> Bool {
+    do throws(SystemError) {
+      let opened = try root.open(file.path)
+      return opened.isRegularFile && opened.size == file.size
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,173 @@
+// The pending work of a walk: files to probe, findings to store and rows to move. `flush` writes it in batches.
+
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+struct ScanBatch {
+  let probe: FileProbe
+  private let catalogue: Catalogue
+  private let logger: Logger
+  /// Whether unchanged files are probed again.
+  private let reprobesAll: Bool
+  /// Rows above this one were added by this scan and can't be missing files.
+  private let lastID: Int64
+  var progress = ScanProgress()
+  /// Folders that are not scanned: files below them are neither missing nor moved.
+  var skippedFolders: [[UInt8]] = []
+  /// Paths of files to probe.
+  private var waiting: [[UInt8]] = []
+  /// Paths in `waiting` that have no row.
+  private var newPaths: Set<[UInt8]> = []
+  /// Results that need no probe.
+  private var found: [ProbedFile] = []
+  private var moves: [(file: KnownFile, to: [UInt8])] = []
+  private var size = AdaptiveBatchSize()
+  /// Rows that this scan has moved or updated: they are not missing and can't be matched to another file.
+  private(set) var claimedIDs: Set<Int64> = []
+  /// Rows whose path now belongs to another file. Rows that are still unclaimed at the end are missing.
+  private(set) var displaced: [KnownFile] = []
+  /// Paths of links whose row moved along with their target. The links are broken now and are recorded as unreadable.
+  private(set) var brokenLinks: [[UInt8]] = []
+
+  /// Number of pending writes, probed or not.
+  private var count: Int { waiting.count + found.count + moves.count }
+
+  private var root: LibraryFolder { probe.root }
+
+  init(probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, lastID: Int64, logger: Logger) {
+    self.probe = probe
+    self.catalogue = catalogue
+    self.reprobesAll = reprobesAll
+    self.lastID = lastID
+    self.logger = logger
+  }
+
+  // MARK: Pending work
+
+  /// Adds a file that the walk found, with its row. An unchanged file is skipped.
+  mutating func add(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) {
+    let known = known.flatMap { claimedIDs.contains($0.id) ? nil : $0 }
+    if let known, known.identity == file.identity {
+      if reprobesAll { waiting.append(file.path) }
+      return
+    }
+    // The path is new, but the file may be a known one that was renamed.
+    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
+      // This scan may already have moved it to another path, from which it was renamed again.
+      let pending = moves.firstIndex { $0.file.id == candidate.id }
+      guard try isGone(candidate, pending.map { moves[$0].to } ?? candidate.path) else { continue }
+      if let pending { moves[pending].to = file.path } else { moves.append((candidate, file.path)) }
+      recordBrokenLink(leftBy: candidate)
+      if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
+      if let known { displaced.append(known) }
+      if reprobesAll { waiting.append(file.path) }
+      return
+    }
+    if let known {
+      claimedIDs.insert(known.id)
+    } else {
+      newPaths.insert(file.path)
+    }
+    waiting.append(file.path)
+  }
+
+  private mutating func recordBrokenLink(leftBy file: KnownFile) {
+    guard file.hasPath, let top = try? root.open([], isFolder: true) else { return }
+    if (try? top.entry(file.path))?.kind == .link { brokenLinks.append(file.path) }
+  }
+
+  /// Adds a path that can't be examined.
+  mutating func add(unreadable path: [UInt8], _ reason: String, known: KnownFile?) {
+    if known?.identity == .unknown { return }
+    found.append(ProbedFile(path: path, identity: .unknown, finding: .unreadable(reason)))
+  }
+
+  // MARK: Writing
+
+  /// Writes the pending work once it fills a transaction.
+  mutating func flushIfFull() throws(AssetSourceError) {
+    let count = self.count
+    guard count >= size.limit else { return }
+    let start = ContinuousClock.now
+    try flush()
+    size.batchWritten(count, in: ContinuousClock.now - start)
+  }
+
+  /// Probes the waiting files, one per core at a time, and stores the results in one transaction.
+  mutating func flush() throws(AssetSourceError) {
+    try catalogue.move(moves)
+    moves = []
+    guard !waiting.isEmpty || !found.isEmpty else { return }
+    // The lock keeps this batch from running between the steps of a deletion or an upload.
+    let lock = try DataFolderLock.forBatch(into: catalogue)
+    defer { lock.unlock() }
+    var probed = probe.probe(all: waiting)
+    for index in probed.indices { try recognize(&probed[index]) }
+    let findings = found + probed
+    for file in findings {
+      guard case .unreadable(let reason) = file.finding else { continue }
+      progress.unreadable += 1
+      logger.info("file not indexed", metadata: ["path": "\(LibraryPath.display(file.path))", "reason": "\(reason)"])
+    }
+    try catalogue.store(findings)
+    progress.probed += waiting.count
+    (waiting, found, newPaths) = ([], [], [])
+  }
+
+  /// Matches a probed file without a row to a missing row. A file that was moved to another disk has another inode, so
+  /// the match requires the same fingerprint and the same metadata, and the same modification time or file name.
+  private mutating func recognize(_ file: inout ProbedFile) throws(AssetSourceError) {
+    guard case .media(let media) = file.finding, newPaths.contains(file.path) else { return }
+    for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
+    where !claimedIDs.contains(candidate.id) {
+      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
+      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try isGone(candidate, candidate.path)
+      else { continue }
+      file.movedFromRow = candidate.id
+      recordBrokenLink(leftBy: candidate)
+      claimedIDs.insert(candidate.id)
+      progress.moved += 1
+      return
+    }
+  }
+
+  // MARK: Missing rows
+
+  /// Whether a path is in a folder that is not scanned.
+  func isInSkippedFolder(_ path: [UInt8]) -> Bool { skippedFolders.contains { LibraryPath.isPath(path, below: $0) } }
+
+  /// Whether a known file has left its path: the path is free, or belongs to another known file now, as when names are
+  /// swapped or renumbered. New content at the same path is an edit of the same asset.
+  ///
+  /// - Parameter path: its last known path.
+  private func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
+    if path.first == 0 { return true }
+    if isInSkippedFolder(path) { return false }
+    let now: FileIdentity
+    do throws(SystemError) {
+      now = try root.open(path).identity
+    } catch {
+      // An error is no proof that the file is gone.
+      return error.code == ENOENT || error.code == ENOTDIR
+    }
+    if now == file.identity { return false }
+    return try catalogue.knownFiles(like: now).contains { $0.id != file.id }
+  }
+}
+
+extension DataFolderLock {
+  /// For one batch of a scan. A holder of this lock never waits for a scan.
+  static func forBatch(into catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try forFiles(of: catalogue.dataFolder)
+    } catch {
+      throw .catalogueFailed("files.lock: \(error)")
+    }
+  }
+}

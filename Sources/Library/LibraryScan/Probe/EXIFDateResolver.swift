@@ -1,0 +1,40 @@
+import Foundation
+import LibraryCatalogue
+import MediaMetadata
+import PhotoModel
+import Primitives
+
+/// Converts a local date and time to a moment.
+struct EXIFDateResolver: Sendable {
+  /// The zone of dates without an offset.
+  let timeZone: TimeZone
+  private let isUTC: Bool
+
+  init(timeZone: TimeZone) {
+    self.timeZone = timeZone
+    isUTC = timeZone.identifier == "UTC" || timeZone.identifier == "GMT"
+  }
+
+  /// - Parameter source: the source of a date with an offset; a date without one is recorded as being in the library
+  ///   zone.
+  func date(_ date: EXIFDate, source: DateSource) -> CreationDate {
+    let local = UTCDateTime(
+      year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
+    let wall = Int(local.secondsSince1970)
+    let seconds = date.offsetMinutes.map { wall - $0 * 60 } ?? wall - offset(atWall: wall)
+    return CreationDate(
+      moment: Timestamp(milliseconds: Int64(seconds) * 1000 + Int64(date.millisecond)),
+      source: date.offsetMinutes == nil ? .metadataInLibraryZone : source, hasFraction: date.hasFraction)
+  }
+
+  /// The offset of the zone at a local time, in seconds. A local time that is skipped or repeated by a clock change
+  /// gets the offset before the change.
+  private func offset(atWall seconds: Int) -> Int {
+    if isUTC { return 0 }
+    func offset(at moment: Int) -> Int {
+      timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment)))
+    }
+    let before = offset(at: seconds - offset(at: seconds - CivilDate.secondsPerDay))
+    return offset(at: seconds - before) == before ? before : offset(at: seconds - offset(at: seconds - before))
+  }
+}

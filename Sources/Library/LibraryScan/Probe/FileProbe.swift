@@ -1,0 +1,123 @@
+// Reads the header and the metadata of a file. Never decodes pixels.
+
+import Dispatch
+import Foundation
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import MediaMetadata
+import PhotoModel
+import Synchronization
+
+/// Probes files of the library. A scan, an upload and a change list read a file in the same way, so each finds the same
+/// asset.
+package struct FileProbe: Sendable {
+  let root: LibraryFolder
+  private let limits: CodecLimits
+  private let clock: EXIFDateResolver
+
+  /// - Parameter timeZone: the zone of dates without an offset.
+  package init(root: LibraryFolder, limits: CodecLimits, timeZone: TimeZone) {
+    self.root = root
+    self.limits = limits
+    clock = EXIFDateResolver(timeZone: timeZone)
+  }
+
+  /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
+  /// again.
+  var version: String { "5 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+
+  /// Probes one file per core at a time; the results are in the order of `paths`.
+  func probe(all paths: [[UInt8]]) -> [ProbedFile] {
+    let results = Mutex<[ProbedFile?]>(Array(repeating: nil, count: paths.count))
+    DispatchQueue.concurrentPerform(iterations: paths.count) { i in
+      let result = probe(paths[i])
+      results.withLock { $0[i] = result }
+    }
+    return results.withLock { $0.compactMap(\.self) }
+  }
+
+  /// Opens and probes one file. A defect of the file becomes its finding. So does an I/O error, but under an identity
+  /// that makes the next scan try again.
+  ///
+  /// - Parameter path: below the root.
+  package func probe(_ path: [UInt8]) -> ProbedFile {
+    do {
+      let opened = try root.open(path)
+      // The identity of the opened file, which may have replaced the one that the walk saw.
+      let identity = opened.identity
+      guard opened.isRegularFile else {
+        return ProbedFile(path: path, identity: identity, finding: .unreadable("not a regular file"))
+      }
+      do throws(CodecError) {
+        return ProbedFile(path: path, identity: identity, finding: .media(try media(of: opened, at: path)))
+      } catch {
+        let isRetryable = if case .readFailed = error { true } else { error == .outOfMemory }
+        return ProbedFile(
+          path: path, identity: isRetryable ? .unknown : identity, finding: .unreadable(error.description))
+      }
+    } catch {
+      return ProbedFile(path: path, identity: .unknown, finding: .unreadable("\(error)"))
+    }
+  }
+
+  /// The metadata of an open file.
+  ///
+  /// - Parameter path: its name distinguishes screenshots from photographs.
+  package func media(of file: LibraryFile, at path: [UInt8]) throws(CodecError) -> ProbedMedia {
+    // A picture over a limit is still an asset: a request for it gets an error that names the limit.
+    let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
+    var media = media(header, file.identity, path)
+    do throws(ByteSourceError) {
+      media.fingerprint = try FileFingerprint(of: file)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+    return media
+  }
+
+  private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {
+    let modified = Timestamp(milliseconds: identity.modified / 1_000_000)
+    let date =
+      header.exif.date.map { clock.date($0, source: .metadata) }
+      ?? header.containerDate.map { clock.date($0, source: .container) }
+      ?? CreationDate(moment: modified, source: .file)
+    var media = ProbedMedia(
+      uniformTypeIdentifier: header.format.uniformTypeIdentifier, mediaType: header.format.mediaType,
+      mediaSubtypes: header.facts.subtypes, isRAW: header.format.isRAW, pixelSize: header.uprightSize,
+      orientation: header.orientation, hasAlpha: header.hasAlpha, durationSeconds: header.durationSeconds, date: date,
+      modificationDate: modified, location: header.exif.location, cameraMake: header.exif.make,
+      cameraModel: header.exif.model, thumbnail: header.thumbnail,
+      contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
+    media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
+    return media
+  }
+}
+
+/// Guesses subtypes from dimensions and file name where the file does not name them.
+struct SubtypeHeuristic {
+  /// No sensor or screen is this wide: a camera picture of this aspect ratio was stitched.
+  private static let panoramaRatio = 2.5
+  /// A narrow crop is not a panorama.
+  private static let panoramaSide = 3000
+  /// Filename prefixes of screenshots on Android, GNOME, KDE, Windows and macOS.
+  private static let screenshotNames = ["screenshot", "screen shot", "screen_shot"]
+
+  private(set) var subtypes: MediaSubtypes = []
+
+  init(_ media: ProbedMedia, path: [UInt8]) {
+    guard media.mediaType == .image else { return }
+    let long = max(media.pixelSize.width, media.pixelSize.height)
+    let short = max(1, min(media.pixelSize.width, media.pixelSize.height))
+    if media.cameraMake != nil {
+      if long >= Self.panoramaSide, Double(long) / Double(short) >= Self.panoramaRatio {
+        subtypes.insert(.photoPanorama)
+      }
+    } else {
+      let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
+      if Self.screenshotNames.contains(where: name.lowercased().hasPrefix) { subtypes.insert(.photoScreenshot) }
+    }
+  }
+}

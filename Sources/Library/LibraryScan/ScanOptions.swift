@@ -1,0 +1,54 @@
+import LibraryCatalogue
+import PhotoModel
+
+/// The options of one scan.
+struct ScanOptions: Sendable {
+  var scope = ScanScope.everything
+  /// Remove all missing files, however many, and even if a disk is missing.
+  var acceptsRemovals = false
+  /// Include the expected number of files in the progress.
+  var estimatesTotal = false
+  /// Files of the scope that a writer has closed or that were renamed to their paths. `nil`: the scan follows no
+  /// events, and recently changed files have to settle first.
+  var closedFiles: Set<[UInt8]>?
+  /// The caller schedules the rechecks that the outcome lists, so the scan need not wait.
+  var returnsRechecks = false
+  /// The previous walk held back more files than are remembered. This walk checks them, and is the last.
+  var isSecondWalk = false
+  /// Number of files that scans of changed paths removed recently.
+  var recentRemovals = 0
+  var observer: (any WalkObserver)?
+  /// Called before removals: renamed paths that are not scanned yet and may be the missing files.
+  var arrivals: (@Sendable () -> Arrivals)?
+  var stop: StopFlag
+
+  init(stop: StopFlag) { self.stop = stop }
+}
+
+/// Paths that received a new name and were not scanned yet.
+struct Arrivals: Sendable {
+  var files: [[UInt8]] = []
+  /// The list is incomplete: it has folders, or too many files to compare.
+  var isPartialList = false
+  /// A counter; a different value means that more paths arrived.
+  var count = 0
+}
+
+/// The result of one scan.
+struct ScanOutcome: Sendable {
+  var progress = ScanProgress()
+  /// Why missing files were not removed.
+  var refusal: LibraryError?
+  /// Paths to recheck, each after a delay in nanoseconds.
+  var rechecks: [(path: [UInt8], after: Int64)] = []
+  /// Of a full scan: the rechecks of files that were held back because they may still be written.
+  var heldBack: [(path: [UInt8], after: Int64)] = []
+  /// More files were held back than are remembered: a full scan is due after this many nanoseconds.
+  var fullScanDelay: Int64?
+  /// The walk visited its whole scope.
+  var isWalkComplete = false
+  /// The whole scope was scanned, and missing files were removed.
+  var isComplete = false
+  /// This was a full scan, complete except for files that were held back.
+  var isFullScan = false
+}

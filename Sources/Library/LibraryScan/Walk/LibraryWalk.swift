@@ -1,0 +1,230 @@
+// Walks the library folder and yields its files in the byte order of their paths.
+//
+// The catalogue uses the same order, so a scan merges two sorted streams and holds one folder's names for each level,
+// never the whole library. As in git's index, a subfolder sorts as its name followed by a slash. A walk of a scope
+// visits its targets in the same order and yields the same items for them as a full walk.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One regular file beneath the root.
+struct WalkedFile {
+  let path: [UInt8]
+  let identity: FileIdentity
+  /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
+  let changed: Int64
+}
+
+struct LibraryWalk {
+  enum Item {
+    case file(WalkedFile)
+    /// A file or link that can't be examined; it is recorded, and the walk continues.
+    case unreadable(path: [UInt8], reason: String)
+    /// A folder that can't be listed: the rows below it are kept.
+    case unreadableFolder(path: [UInt8], reason: String)
+  }
+
+  /// Maximum folder depth, which is the number of open levels.
+  static let maximumDepth = 128
+
+  private struct Level {
+    let path: [UInt8]
+    let folder: LibraryFile
+    let device: UInt64
+    var names: FolderNames
+  }
+
+  private let root: LibraryFolder
+  private let environment: LibraryEnvironment
+  private let observer: (any WalkObserver)?
+  /// Folders that the walk does not enter.
+  private let skippedFolders: Set<[UInt8]>
+  /// Remaining targets, the next one last.
+  private var targets: [ScanScope.Target]
+  /// The open folders above the current target.
+  private var ancestors: [(path: [UInt8], folder: LibraryFile)] = []
+  private var levels: [Level] = []
+  private var pending: Item?
+  /// Folders on another file system than their parent, met so far, in walk order.
+  private(set) var mounts: [KnownMount] = []
+
+  /// Whether the root of a full walk is empty. A root that can't be listed is not empty.
+  private(set) var isEmpty = false
+
+  /// - Parameters:
+  ///   - scope: the part of the library to walk.
+  ///   - skippedFolders: folders that are not entered and yield no item.
+  init(
+    root: LibraryFolder, environment: LibraryEnvironment = .system, scope: ScanScope = .everything,
+    skipping skippedFolders: Set<[UInt8]> = [], observer: (any WalkObserver)? = nil
+  ) {
+    self.root = root
+    self.environment = environment
+    self.skippedFolders = skippedFolders
+    self.observer = observer
+    targets = scope.targets.reversed()
+    guard scope.isEverything else { return }
+    targets = []
+    pending = enter([])
+    isEmpty = levels.first?.names.isEmpty ?? false
+  }
+
+  /// The next item, or `nil` after the last.
+  mutating func next() -> Item? {
+    if let item = pending.take() { return item }
+    while true {
+      guard let level = levels.last else {
+        guard let target = targets.popLast() else { return nil }
+        if let item = begin(target) { return item }
+        continue
+      }
+      guard let entry = levels[levels.count - 1].names.next() else {
+        levels.removeLast()
+        continue
+      }
+      let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
+      guard entry.isFolder else {
+        if let item = item(at: path, entry.name, in: level.folder) { return item }
+        continue
+      }
+      if skippedFolders.contains(path) { continue }
+      let depth = levels.count
+      if let item = enter(path) { return item }
+      if levels.count > depth { recordMount(parent: level.device) }
+    }
+  }
+
+  private mutating func recordMount(parent: UInt64) {
+    guard let level = levels.last, level.device != parent else { return }
+    // A file system without an identity can't be recognised later.
+    if let identity = try? environment.fileSystem(level.path, level.folder) {
+      mounts.append(KnownMount(path: level.path, fileSystem: identity))
+    }
+  }
+
+  /// Opens a folder and reads its names. Returns an item only if that fails.
+  private mutating func enter(_ path: [UInt8]) -> Item? {
+    guard ancestors.count + levels.count < Self.maximumDepth else {
+      return .unreadableFolder(path: path, reason: "more than \(Self.maximumDepth) folders deep")
+    }
+    do throws(SystemError) {
+      let folder = try root.open(path, isFolder: true)
+      // A link to an enclosing folder would recurse forever.
+      let isInside =
+        levels.contains { $0.folder.isSameFile(as: folder) } || ancestors.contains { $0.folder.isSameFile(as: folder) }
+      if isInside { return nil }
+      observer?.willList(path, folder)
+      var names = try FolderNames(of: folder) { [root, observer] name, isLink in
+        // A link, or a file system that does not report entry types. Links are followed only within the library.
+        let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        let isFolder = (try? root.open(whole, isFolder: true)) != nil
+        if isLink { observer?.didFind(link: whole, isFolder: isFolder) }
+        return isFolder
+      }
+      names.sort()
+      levels.append(
+        Level(path: path, folder: folder, device: environment.device(path, folder), names: names))
+      return nil
+    } catch {
+      return .unreadableFolder(path: path, reason: error.description)
+    }
+  }
+
+  private func item(at path: [UInt8], _ name: [UInt8], in folder: LibraryFile) -> Item? {
+    let entry: FolderEntry
+    do throws(SystemError) {
+      entry = try folder.entry(name)
+    } catch {
+      return error.code == ENOENT ? nil : .unreadable(path: path, reason: error.description)
+    }
+    switch entry.kind {
+    case .file: return .file(WalkedFile(path: path, identity: entry.identity, changed: entry.changed))
+    case .link:
+      do throws(SystemError) {
+        let target = try root.open(path)
+        // A link to a device, or to a folder that was removed meanwhile, is ignored.
+        return target.isRegularFile
+          ? .file(WalkedFile(path: path, identity: target.identity, changed: target.changed)) : nil
+      } catch {
+        let reason = error.code == EXDEV ? "a symbolic link that leaves the library" : "a symbolic link: \(error)"
+        return .unreadable(path: path, reason: reason)
+      }
+    case .other: return nil
+    }
+  }
+}
+
+// MARK: - Targets
+
+extension LibraryWalk {
+  /// Whether a root is empty. A root that can't be listed is not empty.
+  static func isEmpty(_ root: LibraryFolder) -> Bool {
+    guard let folder = try? root.open([], isFolder: true) else { return false }
+    let names = try? FolderNames(of: folder, limit: 1) { name, _ in (try? root.open(name, isFolder: true)) != nil }
+    return names?.isEmpty ?? false
+  }
+
+  /// Starts a target: a file, or a folder to enter. Returns an item for a file or an unreadable folder, and `nil` if
+  /// nothing is there.
+  private mutating func begin(_ target: ScanScope.Target) -> Item? {
+    let path = target.path
+    let slash = path.lastIndex(of: UInt8(ascii: "/"))
+    if let item = openAncestors(Array(path[..<(slash ?? 0)])) { return item.flatMap(\.self) }
+    guard let parent = ancestors.last?.folder else { return nil }
+    let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+    switch target {
+    case .file:
+      let item = item(at: path, name, in: parent)
+      if let entry = try? parent.entry(name), entry.kind == .link { observer?.didFind(link: path, isFolder: false) }
+      return item
+    case .folder:
+      if FolderNames.isIgnored(name, isFolder: true) { return nil }
+      var isLink = false
+      do throws(SystemError) {
+        isLink = try parent.entry(name).kind == .link
+        _ = try root.open(path, isFolder: true)
+      } catch {
+        // A broken link is not a folder.
+        let isNone = isLink || error.code == ENOENT || error.code == ENOTDIR
+        return isNone ? nil : .unreadableFolder(path: path, reason: error.description)
+      }
+      if isLink { observer?.didFind(link: path, isFolder: true) }
+      return enter(path)
+    }
+  }
+
+  /// Opens the folders above a path, reusing those that are open from the previous target.
+  ///
+  /// - Returns: `nil` if they are open. Otherwise `.some(nil)` if nothing exists at that path, or an item if a folder
+  ///   can't be opened.
+  private mutating func openAncestors(_ path: [UInt8]) -> Item?? {
+    while let last = ancestors.last, last.path != path, !LibraryPath.isPath(path, below: last.path) {
+      ancestors.removeLast()
+    }
+    while ancestors.last?.path != path {
+      var next: [UInt8] = []
+      if let last = ancestors.last {
+        let rest = path[(last.path.isEmpty ? 0 : last.path.count + 1)...]
+        next = (last.path.isEmpty ? [] : last.path + [UInt8(ascii: "/")]) + rest.prefix { $0 != UInt8(ascii: "/") }
+      }
+      do throws(SystemError) {
+        ancestors.append((next, try root.open(next, isFolder: true)))
+      } catch {
+        if error.code == ENOENT || error.code == ENOTDIR { return .some(nil) }
+        return .unreadableFolder(path: next, reason: error.description)
+      }
+    }
+    return nil
+  }
+}
+
+extension LibraryFile {
+  fileprivate func isSameFile(as other: LibraryFile) -> Bool {
+    identity.inode == other.identity.inode && device == other.device
+  }
+}

@@ -1,0 +1,108 @@
+// Scans of changed paths. They run on photod.scan.
+
+import Dispatch
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+import Synchronization
+
+extension LibraryWatcher {
+  /// Maximum number of renamed or new files that are compared before removals; with more, removals are deferred.
+  private static let arrivalLimit = 1024
+  /// Pause before a failed scan is retried, in nanoseconds.
+  private static let retryPause: Int64 = 1_000_000_000
+
+  /// Scans the paths that are due.
+  func scanDue() {
+    dispatchPrecondition(condition: .onQueue(scanQueue))
+    defer {
+      state.withLock { $0.isScanQueued = false }
+      rearmTimer()
+    }
+    if stop.isRaised { return }
+    let taken = state.withLock { $0.take(now: clock.now()) }
+    if taken.isEverything {
+      state.withLock { $0.isFullScanRequested = true }
+      return requestFullScan()
+    }
+    if taken.paths.isEmpty { return }
+    var options = scanOptions()
+    options.recentRemovals = state.withLock { $0.removed }
+    options.closedFiles = Set(taken.paths.filter { $0.value.contains(.closed) }.keys)
+    do throws(LibraryError) {
+      options.scope = try scope(of: taken.paths)
+      let outcome = try scanner.scan(options)
+      let now = clock.now()
+      state.withLock { state in
+        state.statistics.scans += 1
+        state.removed += outcome.progress.removed
+        if outcome.isWalkComplete { state.firstScanRechecks.pathsScanned(taken.paths.keys) }
+        for (path, pause) in outcome.rechecks {
+          state.debouncer.note(path, (taken.paths[path] ?? []).union(.file), after: pause, now: now)
+        }
+        // A full scan decides whether the mounts really changed.
+        if outcome.refusal == .mountsChanged { state.debouncer.replaceWithFullScan(at: now) }
+      }
+      if let refusal = outcome.refusal {
+        warnings.log("deferring removals until the next full scan", key: "\(refusal)", ["reason": "\(refusal)"])
+      }
+      recordFirstScan()
+      scanned(outcome.progress)
+    } catch {
+      let now = clock.now()
+      if error == .scanUnderWay {
+        state.withLock { $0.debouncer.requeue(taken.paths, until: now + Self.retryPause, now: now) }
+      } else {
+        state.withLock { $0.debouncer.replaceWithFullScan(at: now + Self.retryPause) }
+        warnings.log("scan of changed paths failed", key: "\(error)", ["error": "\(error)"])
+      }
+    }
+  }
+
+  /// The scan scope for changed paths.
+  private func scope(of paths: [[UInt8]: EventDebouncer.PathHints]) throws(LibraryError) -> ScanScope {
+    let top: LibraryFile
+    let root: LibraryFolder
+    do throws(SystemError) {
+      root = try LibraryFolder(path: scanner.directory)
+      top = try root.open([], isFolder: true)
+    } catch {
+      throw .libraryUnavailable(path: scanner.directory, error)
+    }
+    var targets: [ScanScope.Target] = []
+    for (path, hints) in paths {
+      if hints == .rights {
+        if !isOpenAndWatched(path, root) { targets.append(.folder(path)) }
+        continue
+      }
+      if !hints.isDisjoint(with: [.folder, .rights]) { targets.append(.folder(path)) }
+      guard hints.contains(.file) else { continue }
+      targets.append(.file(path))
+      // The link may lead to a folder now.
+      if !hints.contains(.folder), (try? top.entry(path))?.kind == .link { targets.append(.folder(path)) }
+    }
+    return ScanScope(targets)
+  }
+
+  /// Whether a folder whose mode or times changed needs no scan: it is readable and already watched. The watch of an
+  /// unreadable folder is removed, so that the folder is scanned when it becomes readable again.
+  private func isOpenAndWatched(_ path: [UInt8], _ root: LibraryFolder) -> Bool {
+    guard state.withLock({ $0.tree.node(at: path) }) != nil else { return false }
+    // Looking up a name needs search permission, listing needs read permission.
+    let isOpen = (try? root.open(path, isFolder: true).entry([UInt8(ascii: ".")])) != nil
+    if !isOpen { state.withLock { $0.forget(path) } }
+    return true
+  }
+
+  /// Pending paths that were renamed and are not scanned yet.
+  func arrivals() -> Arrivals {
+    drain()
+    let (arrivals, count) = state.withLock { ($0.debouncer.arrivals, $0.arrivals) }
+    let files = arrivals.filter { !$0.value.contains(.folder) }
+    return Arrivals(
+      files: Array(files.keys.prefix(Self.arrivalLimit)),
+      isPartialList: files.count < arrivals.count || files.count > Self.arrivalLimit,
+      count: count)
+  }
+}

@@ -1,0 +1,164 @@
+// The middle level of the grammar: comparisons, BETWEEN, IN and the operators of strings. Types are checked here.
+
+extension PredicateParser {
+  /// A comparison, or only an operand if no operator follows.
+  mutating func comparison() throws(PredicateError) -> PredicateOrOperand {
+    let start = token
+    let left: PredicateOperand
+    switch try operand(.first) {
+    case .predicate(let predicate): return .predicate(predicate)
+    case .operand(let operand): left = operand
+    }
+    let compared: PredicateComparison
+    switch token.kind {
+    case .sign(let sign):
+      guard let relation = sign.relation else { return .operand(left) }
+      compared = try self.relation(relation, of: left)
+    case .keyword(.between): compared = try between(try subject(left))
+    case .keyword(.in): compared = try oneOf(try subject(left))
+    case .keyword(let keyword):
+      guard let comparison = PredicateComparison.StringOperator(rawValue: keyword.rawValue) else {
+        return .operand(left)
+      }
+      compared = try string(comparison, try subject(left))
+    default: return .operand(left)
+    }
+    try countTerm(at: start)
+    return .predicate(.comparison(compared))
+  }
+
+  private mutating func relation(
+    _ relation: PredicateComparison.Relation, of left: PredicateOperand
+  ) throws(PredicateError) -> PredicateComparison {
+    let sign = token
+    if case .subject(let subject, _) = left { try check(relation, of: subject, at: sign) }
+    try advance()
+    let option = try caseOption()
+    let (start, context) = (token, left.contextOfOtherSide)
+    guard case .operand(let right) = try operand(context) else {
+      throw error(at: start.range, expectation(context))
+    }
+    switch (left, right) {
+    case (.literal(let literal), .subject(let subject, _)):
+      try check(relation, of: subject, at: sign)
+      return try self.relation(relation.flipped, of: subject, literal, option: option)
+    case (.subject(let subject, _), .literal(let literal)):
+      return try self.relation(relation, of: subject, literal, option: option)
+    case (.subject(let subject, _), .subject(let other, let range)):
+      guard subject.key.type.isComparable(with: other.key.type) else {
+        throw error(at: range, .value(of: subject.key, orNil: false))
+      }
+      try check(option, for: subject)
+      return PredicateComparison(subject, .property(relation, other), foldsCase: option != nil)
+    case (.literal(let literal), .literal):
+      throw error(at: literal.range, anyKey)
+    }
+  }
+
+  private func relation(
+    _ relation: PredicateComparison.Relation, of subject: PredicateComparison.Subject, _ literal: Literal,
+    option: Token?
+  ) throws(PredicateError) -> PredicateComparison {
+    try check(option, for: subject)
+    let takesNil = subject.isNullable && subject.mask == nil && !relation.isOrdering
+    if case .null = literal.kind, takesNil { return PredicateComparison(subject, .isNil(relation == .equal)) }
+    let value = try value(of: literal, for: subject, orNil: takesNil)
+    return PredicateComparison(subject, .relation(relation, value), foldsCase: option != nil)
+  }
+
+  private mutating func between(_ subject: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
+    guard subject.key.type.isOrdered else { throw unexpected(.oneOf(subject.key.type.operators)) }
+    try advance()
+    let option = try caseOption()
+    try check(option, for: subject)
+    try take(.openBrace, else: .list(of: subject.key))
+    let lower = try listed(for: subject)
+    try take(.comma, else: .oneOf([","]))
+    let upper = try listed(for: subject)
+    try take(.closeBrace, else: .oneOf(["}"]))
+    return PredicateComparison(subject, .between(lower, upper), foldsCase: option != nil)
+  }
+
+  private mutating func oneOf(_ subject: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
+    try advance()
+    let option = try caseOption()
+    try check(option, for: subject)
+    try take(.openBrace, else: .list(of: subject.key))
+    var values: [PropertyValue] = []
+    while token.kind != .sign(.closeBrace) {
+      if !values.isEmpty { try take(.comma, else: .oneOf([",", "}"])) }
+      guard values.count < limits.listValues else {
+        throw unexpected(.atMost(limits.listValues, of: "values in braces"))
+      }
+      values.append(try listed(for: subject))
+    }
+    try advance()
+    return PredicateComparison(subject, .oneOf(values), foldsCase: option != nil)
+  }
+
+  /// A value in a list.
+  private mutating func listed(for subject: PredicateComparison.Subject) throws(PredicateError) -> PropertyValue {
+    let start = token
+    guard case .operand(.literal(let literal)) = try operand(.opposite(subject.key)) else {
+      throw error(at: start.range, .value(of: subject.key, orNil: false))
+    }
+    return try value(of: literal, for: subject, orNil: false)
+  }
+
+  private mutating func string(
+    _ comparison: PredicateComparison.StringOperator, _ subject: PredicateComparison.Subject
+  ) throws(PredicateError) -> PredicateComparison {
+    guard subject.key.type == .string else { throw unexpected(.oneOf(subject.key.type.operators)) }
+    try advance()
+    let option = try caseOption()
+    let start = token
+    guard case .string(let text) = try listed(for: subject) else { preconditionFailure("a string's value is a string") }
+    if comparison == .like, LikePattern.wildcardCount(text) > limits.wildcards {
+      throw error(at: start.range, .atMost(limits.wildcards, of: "* and ? in a pattern"))
+    }
+    return PredicateComparison(subject, .string(comparison, text), foldsCase: option != nil)
+  }
+
+  /// `[c]`, if present: its first token.
+  private mutating func caseOption() throws(PredicateError) -> Token? {
+    guard token.kind == .sign(.openBracket) else { return nil }
+    let bracket = token
+    try advance()
+    guard case .name(let name) = token.kind, name == "c" || name == "C" else { throw unexpected(.caseOption) }
+    try advance()
+    guard token.kind == .sign(.closeBracket) else { throw unexpected(.oneOf(["]"])) }
+    try advance()
+    return bracket
+  }
+
+  private func check(_ option: Token?, for subject: PredicateComparison.Subject) throws(PredicateError) {
+    guard let option, subject.key.type != .string else { return }
+    throw error(at: option.range, .value(of: subject.key, orNil: false))
+  }
+
+  private func check(
+    _ relation: PredicateComparison.Relation, of subject: PredicateComparison.Subject, at sign: Token
+  ) throws(PredicateError) {
+    guard relation.isOrdering, !subject.key.type.isOrdered else { return }
+    throw error(at: sign.range, .oneOf(subject.key.type.operators))
+  }
+
+  /// The left operand of an operator that requires a key there.
+  private func subject(_ left: PredicateOperand) throws(PredicateError) -> PredicateComparison.Subject {
+    switch left {
+    case .subject(let subject, _): return subject
+    case .literal(let literal): throw error(at: literal.range, anyKey)
+    }
+  }
+
+  /// The value of a literal as the type of a key requires it.
+  func value(
+    of literal: Literal, for subject: PredicateComparison.Subject, orNil: Bool
+  ) throws(PredicateError) -> PropertyValue {
+    do throws(Literal.TypeMismatch) {
+      return try literal.value(for: subject.key)
+    } catch {
+      throw self.error(at: error.range, .value(of: subject.key, orNil: orNil))
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// The window of a caching manager: how it moves and follows its list, and how its plan, which is in positions, becomes
+// entries.
+
+import PhotoModel
+
+extension CachingState {
+  struct Window: Sendable {
+    var source: any PreheatSource
+    var options: PreheatOptions
+    var tracker: PreheatWindow
+    /// The assets at the positions that were looked up; `nil` for a position where nothing is to be shown.
+    var assets: [Int: Asset?] = [:]
+    /// The latest plan.
+    var plan: PreheatWindow.Plan?
+
+    /// Whether the window's positions refer to this list.
+    func hasSameList(as source: any PreheatSource) -> Bool {
+      self.source.name == source.name && self.source.version == source.version
+    }
+  }
+
+  // MARK: Events
+
+  /// The client has moved the window, or made one. Returns the positions whose assets must be looked up; the window is
+  /// planned when that is done.
+  package mutating func windowMoved(
+    to visible: Range<Int>, margin: Int, _ options: PreheatOptions, over source: any PreheatSource,
+    at now: ContinuousClock.Instant
+  ) -> [Int] {
+    var moved = Window(source: source, options: options, tracker: PreheatWindow(rules))
+    if let old = window {
+      // The record of seen and unseen frames describes the user, so it is kept when the list changes.
+      moved.tracker = old.tracker
+      if old.source.name != source.name {
+        // A change to another list is not a movement.
+        moved.tracker.listChanged(count: source.count, visible: visible)
+      } else if old.source.version == source.version {
+        moved.assets = old.assets
+      }
+    }
+    moved.tracker.moved(to: visible, of: source.count, margin: margin, at: now)
+    window = moved
+    return missingPositions(at: now)
+  }
+
+  /// Assets of the window's list were looked up. Returns false if the window has another list by now.
+  package mutating func assetsLookedUp(
+    _ assets: [Asset?], at positions: [Int], of source: any PreheatSource
+  ) -> Bool {
+    guard window?.hasSameList(as: source) == true else { return false }
+    for (position, asset) in zip(positions, assets) { window?.assets[position] = .some(asset) }
+    return true
+  }
+
+  /// The window's list and assets were read again. If the client has moved the window meanwhile, its new place is kept.
+  ///
+  /// - Parameters:
+  ///   - found: the updated window; `nil` if its list is gone.
+  ///   - asked: the window when the look-up began.
+  mutating func windowRefreshed(_ found: Window?, hasListChanged: Bool, asked: Window) {
+    guard let current = window, current.hasSameList(as: asked.source) else { return }
+    guard let found else { return endWindow() }
+    window?.source = found.source
+    guard hasListChanged else {
+      // Assets that were added meanwhile are at least as new.
+      window?.assets = current.assets.filter { asked.assets[$0.key] == nil }.merging(found.assets) { $1 }
+      return
+    }
+    window?.assets = found.assets
+    let visible = current.tracker.visible
+    window?.tracker.listChanged(
+      count: found.source.count, visible: visible == asked.tracker.visible ? found.tracker.visible : visible)
+  }
+
+  package mutating func endWindow() {
+    window = nil
+    for (entryKey, entry) in entries where entry.isInWindow {
+      updateEntry(entryKey) { $0.leaveWindow() }
+      removeIfUnwanted(entryKey)
+    }
+  }
+
+  /// A frame that the window wanted has left it. The window learns from that how much of the margin is worth preparing.
+  package mutating func frameLeft(_ side: PreheatWindow.Side, wasSeen: Bool) {
+    window?.tracker.frameLeft(side, wasSeen: wasSeen)
+  }
+
+  // MARK: Plan
+
+  /// The positions of the window's list whose assets must be looked up.
+  package func missingPositions(at now: ContinuousClock.Instant) -> [Int] {
+    guard let window else { return [] }
+    // Positions beyond the limit can't be kept, so they are not looked up.
+    return window.tracker.plan(at: now).order.prefix(maximumAssets).filter { window.assets[$0] == nil }
+  }
+
+  /// Updates the entries to match the window.
+  ///
+  /// - Parameter maximumEntries: how many entries other managers leave room for.
+  package mutating func plan(at now: ContinuousClock.Instant, maximumEntries: Int) {
+    guard var window else { return }
+    let plan = window.tracker.plan(at: now)
+    window.plan = plan
+    // Forget assets far from the window; there may be another asset at the position when the window returns.
+    if window.assets.count > 2 * plan.kept.count {
+      window.assets = window.assets.filter { plan.kept.contains($0.key) }
+    }
+    self.window = window
+    let wanted = wantedEntries(of: window, plan)
+    for (entryKey, entry) in entries where entry.isInWindow && wanted[entryKey] == nil {
+      updateEntry(entryKey) { $0.leaveWindow() }
+      removeIfUnwanted(entryKey)
+    }
+    let allowsHighQuality = allowsHighQuality
+    let isReducedQuality = plan.quality == .reduced || !allowsHighQuality
+    for (entryKey, wantedEntry) in wanted.sorted(by: { $0.value.rank < $1.value.rank }) {
+      guard
+        entries[entryKey] != nil
+          || add(entryKey, wantedEntry.asset, wantedEntry.side, maximumEntries: maximumEntries)
+      else { continue }
+      assetUpdated(entryKey, wantedEntry.asset)
+      updateEntry(entryKey) { entry in
+        entry.isInWindow = true
+        entry.isOnlyKept = !wantedEntry.isPrepared
+        entry.rank = wantedEntry.rank
+        entry.isReducedQuality = isReducedQuality && !(entry.isStarted && allowsHighQuality)
+        switch entry.state {
+        case .waiting where !wantedEntry.isPrepared && !entry.isStarted: entry.state = .leftOut(.needsOriginal)
+        case .leftOut(.needsOriginal) where wantedEntry.isPrepared && !isReducedQuality: entry.state = .waiting
+        default: break
+        }
+      }
+    }
+    needsSort = true
+  }
+
+  /// What a window wants for one asset.
+  private struct WantedEntry {
+    let asset: Asset
+    let rank: Int
+    let side: PreheatWindow.Side?
+    /// If false, an existing entry is kept but none is started.
+    let isPrepared: Bool
+  }
+
+  /// The most urgent positions, as many as the limit allows in addition to the started entries.
+  private func wantedEntries(of window: Window, _ plan: PreheatWindow.Plan) -> [EntryKey: WantedEntry] {
+    var wanted: [EntryKey: WantedEntry] = [:]
+    let room = maximumAssets - startedCount
+    func want(_ position: Int, rank: Int, isPrepared: Bool) {
+      guard wanted.count < room, let asset = window.assets[position] ?? nil, asset.canBePrepared else { return }
+      let entryKey = EntryKey(asset: asset.localIdentifier, options: window.options)
+      guard wanted[entryKey] == nil, isPrepared || entries[entryKey]?.isInWindow == true else { return }
+      wanted[entryKey] = WantedEntry(
+        asset: asset, rank: rank, side: plan.side(of: position), isPrepared: isPrepared)
+    }
+    for (rank, position) in plan.order.enumerated() {
+      want(position, rank: plan.visible.contains(position) ? rank : Self.marginRank + rank, isPrepared: true)
+    }
+    // Entries that are kept without need give way to needed ones.
+    let kept = hasEntriesWithoutRoom ? plan.range : plan.kept
+    for position in kept where !plan.prepared.contains(position) {
+      want(position, rank: Self.marginRank, isPrepared: false)
+    }
+    return wanted
+  }
+}

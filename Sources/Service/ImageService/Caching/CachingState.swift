@@ -1,0 +1,245 @@
+// The frames that one client wants ready before it requests them, and their progress: a pure state machine. Events go
+// in as method calls, with the time and the room that other managers leave; what is to be done about them comes out as
+// effects. It uses no clock, cache or catalogue; of a cached frame it reads only whether it was requested.
+//
+//     waiting -> preparing -> ready                    its key is pinned from `preparing` on, until the entry leaves
+//        ^           +------> left out: needs the original, no room, or it can't be made
+//        +--------------------------+
+//
+// An entry is wanted because it was started, because the window contains it, or both; it leaves when neither is true.
+// CachingState+Window decides what the window wants, CachingState+Preparations follows the entries over time.
+// CachingManagerRegistry sends the events and performs the effects.
+
+import ImageCodec
+import PhotoModel
+
+package struct CachingState {
+  /// The values that PhotoKit matches by: the same asset, size, mode and options.
+  struct EntryKey: Hashable {
+    let asset: LocalIdentifier
+    let options: PreheatOptions
+  }
+
+  /// Identifies a preparation of this state. Never reused.
+  package struct PreparationID: Sendable, Hashable {
+    let number: UInt64
+  }
+
+  /// Something to do after an event, in order and before the next event.
+  package enum Effect: Sendable, Hashable {
+    case pin(RenditionKey)
+    case unpin(RenditionKey)
+    /// Prepare a frame, then report its outcome with ``preparationEnded(_:_:isPinned:)``.
+    case prepare(PreparationID, ResolvedRequest, withoutOriginal: Bool)
+    /// Cancel a preparation. If that stops a render, report it with ``renderStopped(_:)``.
+    case cancel(PreparationID, PreheatWindow.Side?)
+    /// Report with ``frameLeft(_:wasSeen:)`` whether a frame is in memory. It was not prepared, so a client must have
+    /// requested it.
+    case checkMemory(RenditionKey, PreheatWindow.Side)
+  }
+
+  /// Numbers since the manager was made.
+  package struct Counts: Sendable, Hashable {
+    package internal(set) var prepared = 0
+    package internal(set) var used = 0
+    package internal(set) var wasted = 0
+    package internal(set) var cancelled = 0
+  }
+
+  enum EntryState {
+    case waiting
+    case preparing(PreparationID)
+    case ready(CachedFrame, wasPrepared: Bool)
+    case leftOut(Reason)
+
+    enum Reason: Equatable {
+      case needsOriginal, failed
+      /// Lack of room for this many bytes.
+      case noRoom(Int)
+    }
+  }
+
+  struct Entry {
+    var wanted: ResolvedRequest
+    var state = EntryState.waiting
+    var isStarted = false
+    var isInWindow = false
+    /// The latest plan keeps the entry while its frame is there, but would not prepare it.
+    var isOnlyKept = false
+    /// Position in the queue: lowest first.
+    var rank = 0
+    /// The side of the visible range on which the entry was first wanted.
+    var side: PreheatWindow.Side?
+    /// Prepare it only if that is cheap: without decoding the original.
+    var isReducedQuality = false
+    var isUsed = false
+
+    /// The key of the frame.
+    var key: RenditionKey { wanted.key }
+
+    mutating func leaveWindow() {
+      isInWindow = false
+      isOnlyKept = false
+    }
+  }
+
+  /// Ranks: visible positions, then started entries, then the margin.
+  static let startedRank = 1 << 32
+  static let marginRank = 1 << 48
+
+  package let allowsHighQuality: Bool
+  /// Maximum number of entries, if other managers leave the room.
+  let maximumAssets: Int
+  let rules: PreheatWindow.Rules
+  package internal(set) var counts = Counts()
+  var entries: [EntryKey: Entry] = [:]
+  var window: Window?
+  /// The entries that are being prepared.
+  var preparing: [PreparationID: EntryKey] = [:]
+  var lastPreparation: UInt64 = 0
+  /// Waiting entries in reverse order: the last element is next. Some may not be waiting any longer.
+  var waitingOrder: [EntryKey] = []
+  var needsSort = false
+  var startedCount = 0
+  /// Some entries were left out for lack of room.
+  var hasEntriesWithoutRoom = false
+  var effects: [Effect] = []
+  private var nextStarted = 0
+
+  /// - Parameter maximumAssets: maximum number of entries: an asset counts once for each size.
+  package init(allowsHighQuality: Bool = true, maximumAssets: Int, rules: PreheatWindow.Rules = .init()) {
+    self.allowsHighQuality = allowsHighQuality
+    self.maximumAssets = maximumAssets
+    self.rules = rules
+  }
+
+  package var entryCount: Int { entries.count }
+
+  /// The effects of the events since the last call.
+  package mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  // MARK: Started entries
+
+  /// Starts keeping an asset's frame ready. Returns false if the limit of entries is reached.
+  ///
+  /// - Parameter maximumEntries: how many entries other managers leave room for.
+  package mutating func start(_ asset: Asset, _ options: PreheatOptions, maximumEntries: Int) -> Bool {
+    let entryKey = EntryKey(asset: asset.localIdentifier, options: options)
+    guard entries[entryKey] != nil || add(entryKey, asset, nil, maximumEntries: maximumEntries) else { return false }
+    if entries[entryKey]?.isStarted == false { startedCount += 1 }
+    let rank = Self.startedRank + nextStarted
+    if entries[entryKey]?.isInWindow == false { nextStarted += 1 }
+    let isReducedQuality = !allowsHighQuality
+    updateEntry(entryKey) { entry in
+      entry.isStarted = true
+      entry.isReducedQuality = isReducedQuality
+      if !entry.isInWindow { entry.rank = rank }
+      if case .leftOut = entry.state { entry.state = .waiting }
+    }
+    needsSort = true
+    return true
+  }
+
+  /// Returns false if the asset was not started with these options.
+  package mutating func stop(_ identifier: LocalIdentifier, _ options: PreheatOptions) -> Bool {
+    let entryKey = EntryKey(asset: identifier, options: options)
+    guard entries[entryKey]?.isStarted == true else { return false }
+    startedCount -= 1
+    updateEntry(entryKey) { $0.isStarted = false }
+    removeIfUnwanted(entryKey)
+    return true
+  }
+
+  /// Stops all entries, and ends the window.
+  package mutating func stopAll() {
+    for entryKey in entries.keys { remove(entryKey) }
+    startedCount = 0
+    window = nil
+    waitingOrder = []
+  }
+
+  // MARK: Entries
+
+  /// Applies changed assets. An entry whose picture changed is prepared again; an entry whose asset is gone, or is no
+  /// longer a picture, leaves.
+  package mutating func assetsChanged(to assets: [LocalIdentifier: Asset?]) {
+    for (entryKey, entry) in entries {
+      guard let asset = assets[entryKey.asset] else { continue }
+      if let asset, asset.canBePrepared {
+        assetUpdated(entryKey, asset)
+      } else {
+        if entry.isStarted { startedCount -= 1 }
+        remove(entryKey)
+      }
+    }
+    needsSort = true
+  }
+
+  /// Returns false if the limit of entries is reached.
+  mutating func add(
+    _ entryKey: EntryKey, _ asset: Asset, _ side: PreheatWindow.Side?, maximumEntries: Int
+  ) -> Bool {
+    guard entries.count < min(maximumAssets, maximumEntries) else { return false }
+    entries[entryKey] = Entry(wanted: entryKey.options.resolved(for: asset), side: side)
+    return true
+  }
+
+  mutating func assetUpdated(_ entryKey: EntryKey, _ asset: Asset) {
+    // An unchanged asset, which is the usual case, needs no new key.
+    guard let entry = entries[entryKey], entry.wanted.asset != asset else { return }
+    let wanted = entryKey.options.resolved(for: asset)
+    guard wanted.key != entry.key else { return updateEntry(entryKey) { $0.wanted = wanted } }
+    // Requests up to now count as uses of the entry.
+    recordUse(entryKey)
+    release(entries[entryKey] ?? entry, leavingOn: nil)
+    updateEntry(entryKey) { entry in
+      entry.wanted = wanted
+      entry.state = entry.isOnlyKept && !entry.isStarted ? .leftOut(.needsOriginal) : .waiting
+      entry.isUsed = false
+    }
+  }
+
+  mutating func removeIfUnwanted(_ entryKey: EntryKey) {
+    guard let entry = entries[entryKey], !entry.isStarted, !entry.isInWindow else { return }
+    remove(entryKey)
+  }
+
+  private mutating func remove(_ entryKey: EntryKey) {
+    recordUse(entryKey)
+    guard let entry = entries.removeValue(forKey: entryKey) else { return }
+    // The window learns also if there was no time to prepare the frame, so that a slow machine learns as fast as a
+    // quick one.
+    release(entry, leavingOn: entry.side)
+  }
+
+  /// Releases an entry's frame, or cancels its preparation.
+  ///
+  /// - Parameter side: where the frame leaves the window; `nil` if the window learns nothing from it.
+  private mutating func release(_ entry: Entry, leavingOn side: PreheatWindow.Side?) {
+    switch entry.state {
+    case .waiting, .leftOut(.needsOriginal): if let side { effects.append(.checkMemory(entry.key, side)) }
+    case .leftOut: break
+    case .preparing(let id):
+      preparing[id] = nil
+      effects += [.unpin(entry.key), .cancel(id, side)]
+    case .ready(_, let wasPrepared):
+      effects.append(.unpin(entry.key))
+      guard wasPrepared else { return }
+      if !entry.isUsed { counts.wasted += 1 }
+      if let side { frameLeft(side, wasSeen: entry.isUsed) }
+    }
+  }
+
+  mutating func updateEntry(_ entryKey: EntryKey, _ body: (inout Entry) -> Void) {
+    guard let place = entries.index(forKey: entryKey) else { return }
+    body(&entries.values[place])
+  }
+}
+
+extension Asset {
+  /// Whether the asset can have frames.
+  var canBePrepared: Bool { mediaType == .image && hasDecoder }
+}

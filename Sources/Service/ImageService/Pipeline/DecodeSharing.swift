@@ -1,0 +1,103 @@
+// Decides what one decode of an original makes: the frame of the job whose turn it is, the frames of other jobs that
+// wait for the same original, and missing derivatives. Records the decision in the job table; renders nothing.
+
+import ImageCodec
+import ImageRender
+import PhotoModel
+import Primitives
+import Telemetry
+
+struct DecodeSharing: Sendable {
+  let jobs: JobTable
+  let cache: TieredFrameCache
+  let renderer: FrameRenderer
+  let renderLane: RenderLane
+  let budget: ByteBudget
+  let metrics: ImageMetrics
+
+  /// Adds siblings and derivatives to a job's render. Siblings are jobs that wait for the same original and cost less
+  /// in the same decode; derivatives are added when the decode makes them cheap. If there is not enough memory for all
+  /// of that now, only the job itself is rendered.
+  ///
+  /// - Parameters:
+  ///   - plan: the job's own plan.
+  ///   - reservation: the memory that the job's own plan needs.
+  func sharedRender(
+    of job: RenderJob, _ plan: RenderPlan, _ reservation: ByteBudget.Reservation
+  ) -> SharedRender {
+    let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
+    guard !job.bypassesCaches else { return alone }
+    let siblings = jobs.siblings(of: job)
+    let rungs = missingRungs(of: job.asset)
+    let candidates = [job] + siblings.map(\.job)
+    let wished = renderer.planner.sharedPlan(
+      plan.header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
+    guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
+      return alone
+    }
+    // A sibling that another worker has just started is rendered there.
+    let kept = wished.keeping { member in
+      guard (1..<candidates.count).contains(member.request) else { return true }
+      return renderLane.withdraw(siblings[member.request - 1].ticket)
+    }
+    let shared = SharedRender(plan: kept, jobs: candidates, rungs: rungs, reservations: [reservation, more])
+    for sibling in shared.members.dropFirst() { jobs.sharedRenderBegan(sibling) }
+    if shared.members.count > 1 { metrics.decodeShared(frames: shared.members.count - 1) }
+    return shared
+  }
+
+  private func missingRungs(of asset: Asset) -> [DerivativeLadder.Rung] {
+    guard cache.store.isEnabled else { return [] }
+    return renderer.ladder.rungs(of: asset.pixelSize).filter { !cache.store.hasDerivative($0, of: asset) }
+  }
+}
+
+extension DerivativeLadder {
+  /// The request that renders a rung from an asset's original.
+  func sizedRequest(for rung: Rung, of asset: Asset) -> SizedRequest {
+    SizedRequest(request(for: rung, of: asset.pixelSize, hasAlpha: asset.hasAlpha), upright: asset.pixelSize)
+  }
+}
+
+/// The results of one decode: frames for jobs, then derivatives.
+struct SharedRender: Sendable {
+  let plan: SharedPlan
+  /// The plan's requests are numbered in this order: first the jobs (some may not be in the plan), then the rungs.
+  let jobs: [RenderJob]
+  let rungs: [DerivativeLadder.Rung]
+  /// The first job's reservation, and the extra memory that its siblings and the derivatives need.
+  let reservations: [ByteBudget.Reservation]
+
+  enum Output {
+    case frame(RenderJob)
+    case derivative(DerivativeLadder.Rung)
+  }
+
+  /// The jobs that are in the plan.
+  var members: [RenderJob] { plan.members.filter { $0.request < jobs.count }.map { jobs[$0.request] } }
+
+  /// One flag for each member of the plan. Derivatives are made as long as at least one job is still needed.
+  var stops: [StopFlag] {
+    let all = StopFlag(allOf: members.map(\.stop))
+    return plan.members.map { $0.request < jobs.count ? jobs[$0.request].stop : all }
+  }
+
+  /// What a member of the plan makes.
+  func output(of member: Int) -> Output {
+    let request = plan.members[member].request
+    return request < jobs.count ? .frame(jobs[request]) : .derivative(rungs[request - jobs.count])
+  }
+
+  /// The final frame of one of the jobs.
+  func frame(_ image: RenderedImage, for job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame {
+    let alone = RenderPlanner.eighths(job.wanted.sizes, of: plan.header.format)
+    let derivation = Derivation(decodedEighths: image.decodedEighths, alone: alone)
+    return FrameAttributes(job, .original, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
+      .frame(image)
+  }
+
+  /// Splits off memory for a frame that is still to be sent.
+  func splitReservation(_ bytes: Int) -> ByteBudget.Reservation? {
+    reservations.max { $0.bytes < $1.bytes }?.split(off: bytes)
+  }
+}

@@ -1,0 +1,49 @@
+import Telemetry
+
+/// Hands the frames and errors of a job to the tasks that wait for it. Calls handlers, but never with a lock held.
+struct JobDelivery: Sendable {
+  let jobs: JobTable
+  let renderLane: RenderLane
+  let metrics: ImageMetrics
+
+  /// Delivers a degraded frame to the tasks that want one. A task that is complete with it leaves the job.
+  func deliver(degraded frame: ImageFrame, _ job: RenderJob) {
+    metrics.delivered(frame)
+    for task in jobs.degradedFrameReady(job, frame) where task.receive(degraded: frame) { leave(task) }
+  }
+
+  /// Ends a job with its final frame.
+  func finish(_ job: RenderJob, _ frame: ImageFrame) {
+    metrics.delivered(frame)
+    let tasks = jobs.jobEnded(job)
+    // Interactive tasks joined a job that also prepares the frame: mark the frame as used, because a caching manager
+    // counts uses.
+    if let cached = frame.cached, tasks.contains(where: { !$0.priority.isInteractive }),
+      tasks.contains(where: \.priority.isInteractive)
+    {
+      cached.markUsed()
+    }
+    for task in tasks { task.finish(.final(frame)) }
+  }
+
+  /// Ends a job with an error.
+  func fail(_ job: RenderJob, _ error: ImageServiceError) {
+    for task in jobs.jobEnded(job) { task.finish(.failed(error)) }
+  }
+
+  /// Takes a task out of its job, whose render then has the priority of the remaining tasks. Without any, the job ends.
+  ///
+  /// - Returns: whether this stopped a render that had begun.
+  @discardableResult
+  func leave(_ task: ImageTask) -> Bool {
+    switch jobs.leave(task) {
+    case .stillNeeded(let ticket, let priority):
+      if let ticket { renderLane.setPriority(priority, of: ticket) }
+      return false
+    case .cancelled(let ticket, let isRendering):
+      if let ticket { renderLane.withdraw(ticket) }
+      return isRendering
+    case .notFound: return false
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// Frames from small sources: a stored derivative, or a thumbnail that the camera embedded. Each takes a few
+// milliseconds and little memory, so these run on the quick lane. This type makes frames; it delivers nothing and knows
+// no tasks.
+
+import ImageCodec
+import ImageRender
+import Logging
+import PhotoModel
+
+struct QuickFrames: Sendable {
+  let cache: TieredFrameCache
+  let renderer: FrameRenderer
+  /// The most memory that one frame may take while it is made.
+  let maximumBytes: Int
+  let logger: Logger
+
+  // MARK: Final frames
+
+  /// The final frame from the smallest derivative that has enough detail; `nil` if there is none or it can't be used.
+  /// Stores the frame in the caches.
+  func finalFrame(of job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame? {
+    guard !job.bypassesCaches, let rung = renderer.ladder.rung(for: job.wanted, hasAlpha: job.asset.hasAlpha),
+      let frame = frame(from: rung, job, isDegraded: false, stepBegan: stepBegan)
+    else { return nil }
+    return cache.reservingMemory(for: cache.keep(frame, for: job.key.rendition))
+  }
+
+  /// Whether a stored derivative is good enough for the request. One system call.
+  func canMake(_ wanted: ResolvedRequest) -> Bool {
+    guard let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha) else { return false }
+    return cache.store.hasDerivative(rung, of: wanted.asset)
+  }
+
+  /// How a final frame that is in no cache would be made now.
+  func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
+    guard let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha),
+      let derivative = cache.store.derivative(rung, of: wanted.asset)
+    else { return .original }
+    return .derivative(side: rung.side, eighths: derivative.eighths)
+  }
+
+  // MARK: Degraded frames
+
+  enum Preview {
+    case frame(ImageFrame)
+    /// An embedded preview that is too large for the quick lane.
+    case needsReservation(EmbeddedThumbnail)
+    case unavailable
+  }
+
+  /// A degraded frame from a derivative, or from the camera's embedded thumbnail.
+  func preview(of job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant) -> Preview {
+    if job.stop.isRaised { return .unavailable }
+    if !job.bypassesCaches, let rung = degradedRung(job),
+      let frame = frame(from: rung, job, isDegraded: true, stepBegan: stepBegan).flatMap(cache.reservingMemory)
+    {
+      return .frame(frame)
+    }
+    let (header, source) = (original.header, original.source)
+    guard let thumbnail = EmbeddedThumbnail.best(for: job.wanted, of: header, in: source, limits: renderer.limits)
+    else { return .unavailable }
+    guard thumbnail.peakBytes(for: job.wanted, of: header) == 0 else { return .needsReservation(thumbnail) }
+    let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
+    return renderer.frame(thumbnail, for: job.wanted, original, attributes, stop: job.stop)
+      .flatMap(cache.reservingMemory).map(Preview.frame) ?? .unavailable
+  }
+
+  private func degradedRung(_ job: RenderJob) -> DerivativeLadder.Rung? {
+    let available = renderer.ladder.rungs(of: job.asset.pixelSize)
+      .filter { cache.store.hasDerivative($0, of: job.asset) }
+    return renderer.ladder.degradedRung(among: available, for: job.wanted)
+  }
+
+  // MARK: Derivatives
+
+  /// A frame from a stored derivative. A damaged derivative is treated as missing.
+  private func frame(
+    from rung: DerivativeLadder.Rung, _ job: RenderJob, isDegraded: Bool, stepBegan: ContinuousClock.Instant
+  ) -> ImageFrame? {
+    guard let derivative = cache.store.derivative(rung, of: job.asset) else { return nil }
+    let attributes = FrameAttributes(
+      job, .derivative, derivation: .derivative(side: rung.side, eighths: derivative.eighths),
+      isDegraded: isDegraded, stepBegan: stepBegan)
+    do throws(ImageServiceError) {
+      let source = MemoryByteSource(derivative.bytes)
+      let header = try renderer.header(of: source)
+      if isDegraded, DerivativeLadder.canServeUnchanged(header, for: job.wanted) {
+        return attributes.frame(asItIs: derivative.bytes, header.storedSize, job.wanted.request.format)
+      }
+      let plan = renderer.planner.derivativePlan(header, job.wanted)
+      guard plan.peakBytes + derivative.bytes.count <= maximumBytes else { return nil }
+      return try renderer.frame(plan, from: source, attributes, stop: job.stop)
+    } catch {
+      logger.debug(
+        "a derivative was not used",
+        metadata: [
+          "asset": "\(job.asset.localIdentifier)", "side": "\(rung.side)", "reason": "\(error)",
+        ])
+      return nil
+    }
+  }
+}

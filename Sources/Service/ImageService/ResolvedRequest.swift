@@ -1,0 +1,18 @@
+import PhotoModel
+
+/// A request for one asset with everything that follows from the two: the sizes and the key of the frame. Made once,
+/// where the asset was looked up, then passed down to the caches, the job and the renderer.
+package struct ResolvedRequest: Sendable, Hashable {
+  package let asset: Asset
+  package let sized: SizedRequest
+  /// The key of the final frame.
+  package let key: RenditionKey
+
+  package init(_ request: ImageRequest, for asset: Asset) {
+    self.asset = asset
+    sized = SizedRequest(request, upright: asset.pixelSize)
+    key = RenditionKey(asset.contentVersion, sized)
+  }
+
+  package var request: ImageRequest { sized.request }
+}

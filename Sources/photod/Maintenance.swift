@@ -1,0 +1,66 @@
+import AccessControl
+import Dispatch
+import ImageService
+import LibraryCatalogue
+import Logging
+import PhotoAPI
+import PhotoModel
+
+/// The periodic work of the daemon, except scans.
+struct Maintenance: Sendable {
+  let catalogue: Catalogue
+  let images: ImageManager
+  let results: FetchResultStore
+  let streams: ChangeStreams
+  let access: AccessRegistry
+  let caching: CachingManagerRegistry
+  let history: HistoryLimits
+  /// Stops pruning.
+  let stop: StopFlag
+  private let logger = Logger(label: "photod")
+  private let timers = DispatchSources()
+
+  private static let historyPruneSeconds = 300
+
+  /// Starts all timers. They run as long as the process.
+  func start() {
+    timers.repeatEvery(1, after: 1, leeway: .milliseconds(200), on: .global(qos: .userInitiated)) { [self] in tick() }
+    timers.repeatEvery(
+      Self.historyPruneSeconds, after: Self.historyPruneSeconds, leeway: .seconds(10),
+      on: DispatchQueue(label: "photod.history", qos: .utility)
+    ) { [self] in pruneHistory() }
+    timers.repeatEvery(3600, after: 60, leeway: .seconds(60), on: .global(qos: .utility)) { [self] in
+      removeUnusedLibraries()
+    }
+  }
+
+  /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
+  /// tokens), sends stream heartbeats, and ends expired requests and leases.
+  private func tick() {
+    access.refresh()
+    catalogue.checkForExternalChanges()
+    streams.tick()
+    images.expire()
+    results.expire()
+    caching.tick()
+  }
+
+  /// Removes history older than the configured retention, in small steps.
+  private func pruneHistory() {
+    do {
+      let needed = results.oldestChangeToken(catalogue.tokens)
+      while try !stop.isRaised && catalogue.pruneHistory(history, needed: needed) {}
+    } catch {
+      logger.error("history pruning failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Removes limited libraries that are no longer used.
+  private func removeUnusedLibraries() {
+    do {
+      try catalogue.pruneLimitedLibraries()
+    } catch {
+      logger.error("limited library cleanup failed", metadata: ["error": "\(error)"])
+    }
+  }
+}

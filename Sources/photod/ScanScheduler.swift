@@ -1,0 +1,125 @@
+// Runs the scans of the library: at start, at intervals, on request, and of changed paths while the library is watched.
+// After each full scan, files whose time in the trash is over are deleted. Scans that change the catalogue start
+// background work.
+//
+// Everything here runs on the serial queue photod.scan, except that the watcher receives events on its own queue.
+
+import Dispatch
+import ImageService
+import LibraryFiles
+import LibraryScan
+import Logging
+import PhotoModel
+import Synchronization
+
+final class ScanScheduler: Sendable {
+  private let scanner: LibraryScanner
+  private let files: LibraryFiles
+  private let background: BackgroundRunner
+  private let intervalSeconds: Int
+  private let stop: StopFlag
+  private let logger = Logger(label: "photod")
+  private let queue = DispatchQueue(label: "photod.scan", qos: .utility)
+  private let timers = DispatchSources()
+  /// `nil`: the library is not watched, only scanned.
+  private let watcher = Mutex<LibraryWatcher?>(nil)
+  private let hasScanned = Atomic<Bool>(false)
+
+  /// - Parameters:
+  ///   - background: is started after scans.
+  ///   - intervalSeconds: between full scans; 0 for none after the first one.
+  ///   - stop: stops a running scan; no scan starts after it is raised.
+  init(
+    scanner: LibraryScanner, files: LibraryFiles, background: BackgroundRunner, intervalSeconds: Int, stop: StopFlag
+  ) {
+    self.scanner = scanner
+    self.files = files
+    self.background = background
+    self.intervalSeconds = intervalSeconds
+    self.stop = stop
+  }
+
+  /// The watcher's statistics; `nil` if the library is not watched.
+  var watchStatistics: WatchStatistics? { watcher.withLock { $0 }?.statistics }
+
+  /// Also watches the library, from the first scan on. Call before `start`.
+  func watch(_ options: LibraryWatcher.Options) {
+    do {
+      let made = try LibraryWatcher(
+        scanner: scanner, scanQueue: queue, options: options, stop: stop, logger: Logger(label: "watch"),
+        scanned: { [weak self] in self?.scanned($0, "scanned changed paths") },
+        requestFullScan: { [weak self] in self?.scan() })
+      watcher.withLock { $0 = made }
+    } catch {
+      logger.warning(
+        "library watch failed; changes are found by interval scans only", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Starts the first scan, and the scans at intervals.
+  func start() {
+    queue.async { [self] in
+      // Before the first scan: a file in the middle of a move to or from the trash would look deleted or new.
+      recover()
+      scan()
+    }
+    guard intervalSeconds > 0 else { return }
+    timers.repeatEvery(intervalSeconds, after: intervalSeconds, leeway: .seconds(1), on: queue) { [self] in scan() }
+  }
+
+  /// Starts a full scan as soon as the running one ends.
+  func requestScan() { queue.async { [self] in scan() } }
+
+  /// Ends watching, and waits until a running scan has finished its writes. Raise `stop` first.
+  func finish() async {
+    watcher.withLock { $0.take() }?.end()
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  }
+
+  private func scan() {
+    guard !stop.isRaised else { return }
+    defer { purge() }
+    do {
+      let progress =
+        if let watcher = watcher.withLock({ $0 }) {
+          try watcher.runFullScan()
+        } else {
+          try scanner.scan(stop: stop)
+        }
+      // The first scan may find nothing new while background work of an earlier run is still unfinished.
+      let isFirst = !hasScanned.exchange(true, ordering: .relaxed)
+      scanned(progress, "scanned", startsBackground: isFirst)
+    } catch {
+      logger.error("scan failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func scanned(_ progress: ScanProgress, _ what: Logger.Message, startsBackground: Bool = false) {
+    let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
+    if hasNews || startsBackground { background.start() }
+    logger.log(
+      level: hasNews ? .info : .debug, what,
+      metadata: [
+        "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
+        "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
+      ])
+  }
+
+  /// Completes or undoes file moves that an earlier process left unfinished.
+  private func recover() {
+    do {
+      try files.recover()
+    } catch {
+      logger.error("file recovery failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Deletes files whose time in the trash is over.
+  private func purge() {
+    do {
+      try files.purge(stop: stop)
+    } catch {
+      logger.error("trash purge failed", metadata: ["error": "\(error)"])
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import Crypto
+import Foundation
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension Settings {
+  /// The folder of the library, with symbolic links resolved, so that one library has one path. Throws
+  /// ``CommandFailure`` if none is set or it does not exist.
+  func libraryPath() throws -> String {
+    guard !library.isEmpty else {
+      throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
+    }
+    guard let resolved = realpath(library, nil) else {
+      throw CommandFailure(description: "the library \(library): \(SystemError(code: errno))")
+    }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The data folder. If the settings name it, the library does not have to exist.
+  func dataFolder() throws -> String {
+    data.isEmpty ? try Self.standardDataFolder(for: libraryPath()) : data
+  }
+
+  /// The default data folder, one per library: two libraries must never share a catalogue by accident.
+  private static func standardDataFolder(for library: String) throws -> String {
+    let environment = ProcessInfo.processInfo.environment
+    let base: String
+    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+      base = data
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      base = home + "/.local/share"
+    } else {
+      throw CommandFailure(description: "no data folder: set --data or PHOTOD_DATA")
+    }
+    let digest = SHA256.hash(data: Data(library.utf8)).prefix(4).map {
+      String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+    }
+    let name = library.split(separator: "/").last.map(String.init) ?? "root"
+    return "\(base)/photod/\(name)-\(digest.joined())"
+  }
+}

@@ -1,0 +1,119 @@
+import Logging
+
+extension Settings {
+  /// The settings without a group.
+  static let generalTable: [Setting] = [
+    Setting(
+      "listen", .list(\.listen),
+      """
+      Addresses to listen on, any number of them: ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH. Port 0 lets the system \
+      choose a free port. An address that other machines can reach requires a token (photod token create) or \
+      allowAnonymous.
+      """,
+      advice: "Set it to 0.0.0.0:8080 to serve other machines, or to a socket file behind a proxy on this machine."),
+    Setting(
+      "library", .text(\.library),
+      """
+      The folder with the photographs. photod writes into it only when a client uploads, deletes or restores; readOnly \
+      forbids that.
+      """,
+      advice: "Required: set it here, with PHOTOD_LIBRARY or with --library."),
+    Setting(
+      "data", .text(\.data),
+      """
+      The folder for the catalogue and the caches. It must not be inside the library. Empty: a separate folder for \
+      each library in $XDG_DATA_HOME/photod or ~/.local/share/photod. A scan can rebuild the list of files, but not \
+      identifiers, favourites and albums: back them up with `photod backup`, which works while the daemon runs.
+      """,
+      advice: "Set it for a service, which has no home folder, or to use a faster disk."),
+    Setting(
+      "allowAnonymous", .flag(\.allowAnonymous),
+      """
+      Serve requests without credentials on every address in listen. It has an effect only until the first token is \
+      created (photod token create); from then on each request needs credentials. Without tokens and without this \
+      setting, photod listens only on loopback addresses and socket files. Anonymous callers on other machines can \
+      read everything except places, and change nothing.
+      """,
+      advice: "Set it only on a network where everyone may see all photographs."),
+    Setting(
+      "allowedHosts", .list(\.allowedHosts),
+      """
+      Host names under which browsers may reach the daemon, in addition to localhost and IP addresses, for example \
+      photos.example. Requests with any other name in Host are refused (421), which prevents DNS rebinding.
+      """,
+      advice: "Add the public name when a proxy forwards it."),
+    Setting(
+      "trustedProxies", .list(\.trustedProxies),
+      """
+      Proxies whose forwarding headers (Forwarded, X-Forwarded-Host) are believed: addresses, networks such as \
+      10.0.0.0/8, or unix for all socket files. Connections of these peers are not limited per address. As soon as any \
+      proxy is listed, no caller gets the rights of a local administrator.
+      """,
+      advice: """
+        If a proxy runs on this machine, list it (127.0.0.1 and ::1): otherwise, a request that it forwards without \
+        forwarding headers gets these rights as long as there are no tokens.
+        """),
+    Setting(
+      "corsOrigins", .list(\.corsOrigins),
+      """
+      Origins whose pages may read, written as browsers send them: https://photos.example, with the port if it is not \
+      the scheme's default. Reading means GET, HEAD and the requests that change nothing in the library: fetch \
+      results, image batches, transient collections and caching managers. Pages load pictures with fetch, or with an \
+      img element that has the attribute crossorigin.
+      """,
+      advice: "Add the origin of each other site whose pages show photographs."),
+    Setting(
+      "corsWriteOrigins", .list(\.corsWriteOrigins),
+      """
+      Origins whose pages may read, upload, change the library, sign URLs and sign in, within the scopes of the token \
+      that they send. As long as there are no tokens, a page of such an origin has all rights of the local \
+      administrator. Same format as corsOrigins.
+      """,
+      advice: "Add the origin of a web application that manages the library, and of no other page."),
+    Setting(
+      "readOnly", .flag(\.files.isReadOnly),
+      """
+      Never write into the library: uploads, deletions and restorations are refused (409) for every caller. A library \
+      on a read-only mount is read-only without this setting.
+      """,
+      advice: "Set it to true if another program manages the folder."),
+    Setting(
+      "timeZone", .text(\.timeZone),
+      """
+      Time zone of EXIF dates without an offset, as a tz database name such as Europe/Vienna. Assets whose date \
+      depends on it have creationDateSource=metadataInLibraryZone.
+      """,
+      advice: "Set it to the zone where most of the photographs were taken."),
+    Setting(
+      "logLevel", .choice(\.logLevel.word, Logger.Level.allCases.map(\.rawValue)),
+      "Lowest level that is logged. The log goes to standard error.",
+      advice: "Set it to debug to investigate a problem."),
+    Setting(
+      "accessLog", .flag(\.accessLog),
+      """
+      Log one line for each request to standard error: method, path without the query, status, bytes, milliseconds, \
+      render stages and request identifier.
+      """,
+      advice: "Set it to false if a proxy keeps the access log."),
+    Setting(
+      "memoryBudgetBytes", .number(\.memoryBudgetBytes, 0...(1 << 50), .bytes),
+      """
+      Memory that all running renders together may hold. The cost of a render is estimated before it starts; it waits \
+      until the budget has room. A render that could never fit is refused (422). 0: 512 MiB or a quarter of the \
+      machine's memory, whichever is smaller.
+      """,
+      advice: "Raise it if very large originals are refused."),
+    Setting(
+      "drainTimeoutSeconds", .number(\.drainTimeout.wholeSeconds, 0...86_400, .seconds),
+      "Time for responses in progress to finish after SIGTERM; connections that are still open then are closed.",
+      advice: "Keep it below TimeoutStopSec of the systemd unit."),
+  ]
+}
+
+extension Logger.Level {
+  /// The name of the level, for the settings table, which checks names before it sets them.
+  fileprivate var word: String {
+    get { rawValue }
+    set { self = Self(rawValue: newValue) ?? self }
+  }
+}

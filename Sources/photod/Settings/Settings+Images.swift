@@ -1,0 +1,126 @@
+import ImageCodec
+import ImageService
+
+/// `cache.*`
+struct CacheSettings: Sendable {
+  var frameBytes = 128 << 20
+  var pinnedBytes = 64 << 20
+  var diskBytes = 8 << 30
+  var buildsDerivativesInBackground = true
+  var allowsPublicCaching = false
+}
+
+/// `render.*` and `requests.*`
+struct RenderSettings: Sendable {
+  /// 0: one for each core.
+  var workers = 0
+  var queueLength = 1024
+  var limits = ImageManager.Limits()
+}
+
+extension Settings {
+  static let cacheTable: [Setting] = [
+    Setting(
+      "cache.frameBytes", .number(\.cache.frameBytes, 0...(1 << 50), .bytes),
+      """
+      In-memory cache of finished frames. The least recently used frames are evicted first; a single frame may take at \
+      most a quarter. 0: no frame cache.
+      """,
+      advice: "Raise it if photod_image_frames_total counts many frames with source=disk."),
+    Setting(
+      "cache.pinnedBytes", .number(\.cache.pinnedBytes, 0...(1 << 50), .bytes),
+      """
+      Memory for frames that caching managers (/v1/cachingManagers) keep, in addition to cache.frameBytes and \
+      memoryBudgetBytes. Frames that do not fit are left out. 0: caching managers prepare nothing.
+      """,
+      advice: "Raise it if photod_frame_cache_pinned_bytes stays near this limit."),
+    Setting(
+      "cache.diskBytes", .number(\.cache.diskBytes, 0...(1 << 50), .bytes),
+      """
+      Disk cache of finished frames and of derivatives (small pictures from which thumbnails are rendered). It is the \
+      folder `cache` in the data folder and may be deleted at any time. The least recently used entries are evicted \
+      first. 0: no disk cache.
+      """,
+      advice: "Raise it for a large library: derivatives take about 180 KB for each photograph."),
+    Setting(
+      "cache.backgroundDerivatives", .flag(\.cache.buildsDerivativesInBackground),
+      """
+      After each scan, create missing derivatives in the background while no picture is requested, newest photographs \
+      first, until three quarters of cache.diskBytes are used. At about 180 KB for each photograph, 8 GiB are enough \
+      for about 35,000. false: a derivative is created only together with a requested picture.
+      """,
+      advice: "Set it to false to save CPU time, at the price of slower first thumbnails."),
+    Setting(
+      "cache.allowPublic", .flag(\.cache.allowsPublicCaching),
+      """
+      Send Cache-Control: public instead of private for images that were served without credentials, so that shared \
+      caches store them. A shared cache may keep serving them for their full lifetime, even after tokens are created: \
+      purge it then.
+      """,
+      advice: "Set it to true if the photographs are public and a caching proxy or a CDN serves them."),
+  ]
+
+  static let renderTable: [Setting] = [
+    Setting(
+      "render.workers", .number(\.render.workers, 0...1024),
+      "Maximum number of renders that run at the same time. 0: one for each core that the process may use.",
+      advice: "Lower it to leave CPU to other services."),
+    Setting(
+      "render.queueLength", .number(\.render.queueLength, 0...1_000_000),
+      "Maximum number of requests that may wait for a render worker; one more gets 503 with Retry-After.",
+      advice: "Lower it if clients give up before their picture is ready."),
+    Setting(
+      "requests.deadlineSeconds", .number(\.render.limits.deadline.wholeSeconds, 1...86_400, .seconds),
+      "Longest time from an image request to its final frame; then it gets 503 with Retry-After.",
+      advice: "Raise it for slow disks or very large originals."),
+    Setting(
+      "requests.retained", .number(\.render.limits.retainedRequests, 0...1_000_000),
+      """
+      Maximum number of finished image requests whose result GET /v1/requests/{requestID} can still report, for up to \
+      one minute.
+      """,
+      advice: "Raise it if clients that ask for a result get 404."),
+  ]
+
+  static let limitsTable: [Setting] = [
+    Setting(
+      "limits.sourcePixels", .number(\.codec.sourcePixels, 1...(1 << 40), .pixels),
+      "Maximum number of pixels of an original, width times height; a larger one is refused (422).",
+      advice: "Raise it for larger panoramas or scans, together with memoryBudgetBytes."),
+    Setting(
+      // libjpeg itself writes at most 65,500 pixels per side.
+      "limits.sourceSide", .number(\.codec.sourceSide, 1...65_500, .pixels),
+      """
+      Maximum length of the longer side of an original; a larger one is refused (422). 65500 is also the largest side \
+      that libjpeg can write.
+      """,
+      advice: "Lower it to refuse unusually long pictures."),
+    Setting(
+      "limits.jpegScans", .number(\.codec.jpegScans, 1...100_000),
+      """
+      Maximum number of scans of a progressive JPEG; one with more is refused (422). Cameras and programs write about \
+      10; files with hundreds are made to waste CPU.
+      """,
+      advice: "Raise it only if a real photograph is refused for this reason."),
+    Setting(
+      "limits.profileBytes", .number(\.codec.profileBytes, 1...(1 << 30), .bytes),
+      """
+      Maximum size of a colour profile (ICC) after reassembly and decompression, and of any PNG chunk other than the \
+      pixels; a larger one is refused (422).
+      """,
+      advice: "Raise it if pictures with large printer profiles are refused."),
+    Setting(
+      "limits.headerSegments", .number(\.codec.headerSegments, 16...1_000_000),
+      """
+      Maximum number of marker segments (JPEG) or chunks (PNG) before the pixels; a file with more is refused (422).
+      """,
+      advice: "Raise it only if a real photograph is refused for this reason."),
+    Setting(
+      "limits.colorTransformBytes", .number(\.codec.colorTransformBytes, 0...(1 << 40), .bytes),
+      """
+      Memory for prepared colour transforms. One takes about 150 KiB, and 1 MiB or more from CMYK; preparing one again \
+      takes 2 to 25 ms.
+      """,
+      advice: "Raise it if the library has photographs with many different profiles."),
+  ]
+}

@@ -1,0 +1,120 @@
+import Foundation
+import HTTPCore
+import PhotoAPI
+import Testing
+
+/// The endpoint table, and the documents that must agree with it.
+@Suite("The endpoint table")
+struct EndpointTableTests {
+  private typealias Object = [String: Any]
+
+  private static func segments(_ path: some StringProtocol) -> [String] {
+    path.split(separator: Character("/")).map { String($0) }
+  }
+
+  @Test("no two endpoints have the same method and path, or the same operationId")
+  func unique() {
+    let operations = Endpoint.all.map { "\($0.method.name) \($0.path.text)" }
+    #expect(Set(operations).count == Endpoint.all.count)
+    #expect(Set(Endpoint.all.map(\.operationID)).count == Endpoint.all.count)
+    #expect(!Endpoint.all.contains { $0.method == .head || $0.method == .options }, "HEAD and OPTIONS are derived")
+  }
+
+  @Test("every path of the table leads to its own resource, with the values of its parameters")
+  func routing() throws {
+    for resource in Resource.all {
+      let path = resource.path.text.replacing(#/\{(\w+)\}/#) { "value-\($0.output.1)" }
+      let route = try #require(Route(Self.segments(path)), "\(path)")
+      #expect(route.resource === resource, "\(path)")
+      for name in resource.path.parameters { #expect(route[name] == "value-\(name)", "\(path)") }
+    }
+  }
+
+  @Test(
+    "a path that is not in the table leads to no resource",
+    arguments: [
+      "/", "/v1", "/v2/assets", "/v1/nothing", "/healthz/x", "/v1/assets/x/nothing", "/v1/assets/x/image/y",
+      "/v1/cachingManagers/x/y", "/v1/changes/x", "/V1/assets",
+    ])
+  func unknown(path: String) {
+    #expect(Route(Self.segments(path)) == nil)
+  }
+
+  @Test("HEAD is answered by GET, and OPTIONS by every resource")
+  func methods() throws {
+    for resource in Resource.all {
+      #expect(resource.endpoint(for: .head) === resource.endpoint(for: .get))
+      #expect(resource.endpoint(for: .options) == nil)
+      #expect(resource.methods.last == .options)
+      #expect(resource.methods.contains(.head) == resource.methods.contains(.get))
+    }
+    let assets = try #require(Route(["v1", "assets"])).resource
+    #expect(assets.methods == [.get, .head, .post, .options])
+    #expect(assets.isReading(.get) && assets.isReading(.head) && assets.isReading(.options))
+    #expect(!assets.isReading(.post) && !assets.isReading(.delete))
+  }
+
+  private static let shared: TestDaemon = {
+    do { return try TestDaemon.ofCards(1) } catch { fatalError("no daemon: \(error)") }
+  }()
+
+  @Test("the OpenAPI document has the operations of the table and no others, and is the same in every run")
+  func document() throws {
+    let answer = try Self.shared.get("/openapi.json")
+    var documented: [String: String] = [:]
+    for (path, item) in try #require(answer.json["paths"] as? [String: Object]) {
+      for (method, operation) in item {
+        documented["\(method.uppercased()) \(path)"] = (operation as? Object)?["operationId"] as? String
+      }
+    }
+    let table = Endpoint.all.map { ("\($0.method.name) \($0.path.text)", $0.operationID) }
+    #expect(documented == Dictionary(uniqueKeysWithValues: table))
+    #expect(try TestDaemon.ofCards(1).get("/openapi.json").body == answer.body)
+  }
+
+  @Test("every reference of the OpenAPI document names a component, and every component is referenced")
+  func references() throws {
+    let document = try Self.shared.get("/openapi.json").json
+    var references: Set<String> = []
+    func collect(_ value: Any) {
+      if let object = value as? Object {
+        if let reference = object["$ref"] as? String { references.insert(reference) }
+        for member in object.values { collect(member) }
+      } else if let list = value as? [Any] {
+        for item in list { collect(item) }
+      }
+    }
+    collect(document)
+    var components: Set<String> = []
+    for (section, entries) in try #require(document["components"] as? [String: Object])
+    where section != "securitySchemes" {
+      for name in entries.keys { components.insert("#/components/\(section)/\(name)") }
+    }
+    #expect(references == components)
+    #expect(components.count > 50)
+  }
+
+  @Test("every endpoint that the guides and the README name exists")
+  func guides() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let folder = root.appending(path: "Sources/photod/photod.docc")
+    let guides = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == "md" }
+    var count = 0
+    for file in guides + [root.appending(path: "README.md")] {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for match in text.matches(of: #/(?:\b(GET|HEAD|POST|PUT|DELETE|PATCH) )?(/v1/[A-Za-z0-9\/{}_-]+)/#) {
+        // A path whose next segment is a variable of a shell.
+        if match.output.2.hasSuffix("/") { continue }
+        let name = "\(file.lastPathComponent): \(match.output.0)"
+        let route = try #require(Route(Self.segments(match.output.2)), "\(name)")
+        if let method = match.output.1 {
+          #expect(route.resource.endpoint(for: HTTPMethod(String(method))) != nil, "\(name)")
+        }
+        count += 1
+      }
+    }
+    #expect(count > 50)
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import LibraryCatalogue
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Bursts")
+struct BurstTests {
+  /// A picture taken a number of milliseconds after 12:00:00.
+  private func picture(_ milliseconds: Int, camera: String = "C1", width: Int = 16) -> [UInt8] {
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.model = camera
+      $0.dateTimeOriginal = "2024:05:06 12:00:" + String(format: "%02d", milliseconds / 1000)
+      $0.subSecTimeOriginal = String(format: "%03d", milliseconds % 1000)
+    }
+    return JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: width, height: 12))
+  }
+
+  private func all(_ catalogue: Catalogue) throws -> [String: Asset] {
+    try catalogue.everything(AssetQuery(limit: 1000, includesAllBurstAssets: true))
+  }
+
+  @Test(
+    "three or more pictures from one camera in immediate succession are a burst; fewer are not",
+    arguments: [
+      ("three", [0, 100, 200], [0, 1, 2]), ("two are two pictures", [0, 100], []),
+      ("a chain, each 400 ms behind the last", [0, 400, 800, 1200], [0, 1, 2, 3]),
+      ("a gap ends it", [0, 100, 200, 700, 1200], [0, 1, 2]), ("too slow", [0, 500, 1000], []),
+      ("at the very same moment", [50, 50, 50], [0, 1, 2]),
+    ])
+  func timing(_ name: String, _ moments: [Int], _ members: [Int]) throws {
+    let library = try TemporaryLibrary()
+    for (i, moment) in moments.enumerated() { try library.put(picture(moment), "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let assets = try all(catalogue)
+    #expect(assets.count == moments.count)
+    let inBurst = moments.indices.filter { assets["\($0).jpg"]?.burst != nil }
+    #expect(inBurst == members, "\(name)")
+    #expect(Set(assets.values.compactMap(\.burst?.identifier)).count == (members.isEmpty ? 0 : 1))
+    let chosen = assets.values.filter { $0.burst?.isRepresentative == true }
+    #expect(chosen.count == (members.isEmpty ? 0 : 1))
+    #expect(chosen.allSatisfy { $0.burst?.selectionTypes == .autoPick })
+    // A list shows one of them.
+    #expect(try catalogue.everything().count == moments.count - max(0, members.count - 1))
+    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == moments.count - max(0, members.count - 1))
+  }
+
+  @Test("pictures with another camera, size or folder do not join a burst")
+  func apart() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<2 {
+      try library.put(picture(i * 100), "a\(i).jpg")
+      try library.put(picture(i * 100 + 30, camera: "C2"), "b\(i).jpg")
+      try library.put(picture(i * 100 + 60, width: 24), "c\(i).jpg")
+      try library.put(picture(i * 100 + 90), "d/d\(i).jpg")
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try all(catalogue).values.allSatisfy { $0.burst == nil })
+  }
+
+  @Test("a later picture joins its burst; the representative changes only when it is deleted")
+  func changes() throws {
+    let library = try TemporaryLibrary()
+    for i in 1...3 { try library.put(picture(i * 100), "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let burst = try #require(try all(catalogue)["1.jpg"]?.burst)
+    #expect(burst.isRepresentative)
+    try library.put(picture(0), "0.jpg")
+    try library.put(picture(450), "4.jpg")
+    try library.scan(catalogue)
+    var assets = try all(catalogue)
+    #expect(assets.values.allSatisfy { $0.burst?.identifier == burst.identifier })
+    #expect(assets.filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["1.jpg"])
+    // Read again because its modification time changed: still the same burst.
+    var times = [timespec(tv_sec: 1_700_000_000, tv_nsec: 0), timespec(tv_sec: 1_700_000_000, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, library.root + "/1.jpg", &times, 0) == 0)
+    #expect(try library.scan(catalogue).probed == 1)
+    #expect(try all(catalogue).filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["1.jpg"])
+    unlink(library.root + "/1.jpg")
+    try library.scan(catalogue)
+    assets = try all(catalogue)
+    #expect(assets.count == 4 && assets.values.allSatisfy { $0.burst?.identifier == burst.identifier })
+    #expect(assets.filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["0.jpg"])
+    for name in ["0", "2", "3"] { unlink(library.root + "/\(name).jpg") }
+    try library.scan(catalogue)
+    assets = try all(catalogue)
+    #expect(assets.count == 1 && assets["4.jpg"]?.burst == nil, "one alone is a picture like any other")
+    #expect(try catalogue.everything().count == 1)
+  }
+
+  /// Names the burst as an iPhone does, in tag 11 of the maker note.
+  private func named(_ burst: String, second: Int) -> [UInt8] {
+    let identifier = Array(burst.utf8) + [0]
+    var note = Array("Apple iOS".utf8) + [0, 0, 1] + Array("MM".utf8) + Boxes.number(1, 2)
+    note += Boxes.number(11, 2) + Boxes.number(2, 2) + Boxes.number(identifier.count, 4) + Boxes.number(32, 4)
+    note += Boxes.number(0, 4) + identifier
+    return TIFFPicture.dng(
+      TIFFPicture.Details {
+        $0.makerNote = note
+        $0.dateTimeOriginal = "2024:05:06 07:08:" + String(format: "%02d", second)
+      }
+    ).bytes
+  }
+
+  @Test("pictures with the same burst identifier are a burst, however far apart; a single one is not")
+  func identifiers() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<3 { try library.put(named("first-burst", second: i * 10), "\(i).dng") }
+    try library.put(named("other-burst", second: 5), "other.dng")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let assets = try all(catalogue)
+    for i in 0..<3 { #expect(assets["\(i).dng"]?.burst?.identifier == "first-burst") }
+    #expect(assets.filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["0.dng"])
+    #expect(assets["other.dng"]?.burst == nil)
+    #expect(Set(try catalogue.everything().keys) == ["0.dng", "other.dng"])
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Locks of a data folder")
+struct DataFolderLockTests {
+  enum Purpose: CaseIterable {
+    case use, restore, scan, files
+
+    func lock(_ folder: String) throws -> DataFolderLock {
+      switch self {
+      case .use: try .forUse(of: folder)
+      case .restore: try .forRestore(of: folder)
+      case .scan: try .forScan(into: folder)
+      case .files: try .forFiles(of: folder)
+      }
+    }
+
+    var file: String {
+      switch self {
+      case .use, .restore: "use.lock"
+      case .scan: "scan.lock"
+      case .files: "files.lock"
+      }
+    }
+  }
+
+  /// Copies of every descriptor of a file in this process. They share the open file and its lock, as those of a forked
+  /// child do until it calls exec.
+  private static func sharedDescriptors(of path: String) throws -> [Int32] {
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
+      // A descriptor that was closed meanwhile has no link.
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == path
+    }
+    // Only now: a copy may take the number of a descriptor that is in the list and was closed.
+    return descriptors.compactMap { Int32($0) }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+  }
+
+  private static func temporaryFolder() throws -> String {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appendingPathComponent(
+      "photod-lock-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder.path
+  }
+
+  @Test("a released lock is free, even if a forked child still shares its file", arguments: Purpose.allCases)
+  func sharedFile(_ purpose: Purpose) throws {
+    let folder = try Self.temporaryFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try purpose.lock(folder)
+    let shared = try Self.sharedDescriptors(of: "\(folder)/\(purpose.file)")
+    defer { for descriptor in shared { close(descriptor) } }
+    #expect(shared.count == 1)
+    first.unlock()
+    // Not `lock`, which waits for the lock of the files.
+    let other = open("\(folder)/\(purpose.file)", O_RDWR | O_CLOEXEC)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+  }
+
+  @Test("a scan, and a restore during use, are refused while the lock is held, with the reason")
+  func refusals() throws {
+    let folder = try Self.temporaryFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (scan, use) = (try DataFolderLock.forScan(into: folder), try DataFolderLock.forUse(of: folder))
+    #expect(throws: LibraryError.scanUnderWay) { try DataFolderLock.forScan(into: folder) }
+    #expect(throws: LibraryError.dataFolderInUse(path: folder)) { try DataFolderLock.forRestore(of: folder) }
+    // Any number of processes may use it.
+    try DataFolderLock.forUse(of: folder).unlock()
+    scan.unlock()
+    use.unlock()
+    let restore = try DataFolderLock.forRestore(of: folder)
+    #expect(throws: LibraryError.restoreUnderWay(path: folder)) { try DataFolderLock.forUse(of: folder) }
+    restore.unlock()
+    try DataFolderLock.forScan(into: folder).unlock()
+  }
+}

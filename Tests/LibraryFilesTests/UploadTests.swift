@@ -1,0 +1,255 @@
+import Foundation
+import ImageCodec
+import LibraryFixtures
+import LibraryFolder
+import Logging
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+@testable import LibraryScan
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension LibraryFiles {
+  func upload(
+    _ bytes: [UInt8], _ name: String? = nil, for principal: Principal = .local
+  ) throws -> UploadedAsset {
+    let file = try receive(length: Int64(bytes.count))
+    for start in stride(from: 0, to: bytes.count, by: 1000) {
+      try file.write(Array(bytes[start..<min(start + 1000, bytes.count)]))
+    }
+    return try add(file, named: name, for: principal)
+  }
+}
+
+@Suite("Uploads")
+struct UploadTests {
+  static let dated = JPEGFile { $0.exif = EXIFBlock { $0.dateTimeOriginal = "2021:07:04 23:30:00" } }
+    .encoded(Pixels.orientationCard(width: 32, height: 24))
+
+  @Test(
+    "filenames from clients become safe filenames",
+    arguments: [
+      ("a.jpg", "a.jpg"), ("../../etc/passwd", "passwd.jpg"), ("/abs/olute.png", "olute.png"), ("..", "upload.jpg"),
+      ("C:\\Users\\me\\b.jpg", "b.jpg"), ("", "upload.jpg"), (".hidden", "hidden.jpg"), ("...a..jpg..", "a..jpg"),
+      ("a\0b\u{1}\n.jpg", "ab.jpg"), ("\u{202E}gpj.exe.jpg", "gpj.exe.jpg"), ("con.jpg", "_con.jpg"),
+      ("NUL", "_NUL.jpg"),
+      ("com1.tar.gz", "_com1.tar.gz"), ("a<b>:\"|?*.jpg", "a_b______.jpg"), ("  a .jpg  ", "a .jpg"),
+      ("noending", "noending.jpg"), ("a/", "a.jpg"), ("e\u{301}.jpg", "\u{E9}.jpg"),
+      ("\u{1F469}\u{200D}.jpg", "\u{1F469}.jpg"),
+      ("a.averyveryverylongending", "a.averyveryverylongending.jpg"), ("%2e%2e%2f.jpg", "%2e%2e%2f.jpg"),
+      (".photod-trash", "photod-trash.jpg"), ("-rf.jpg", "-rf.jpg"),
+    ])
+  func names(_ name: String, _ expected: String) {
+    #expect(String(decoding: UploadFilename.file(name, fileExtension: "jpg"), as: UTF8.self) == expected)
+  }
+
+  @Test("a long name is truncated between characters, and keeps its extension")
+  func longNames() {
+    for count in [240, 250, 251, 252, 253, 300, 5000] {
+      for character in ["a", "\u{E9}", "\u{20AC}", "\u{1F600}"] {
+        let name = UploadFilename.file(String(repeating: character, count: count) + ".jpeg", fileExtension: "jpg")
+        #expect(name.count <= 255 && name.suffix(5).elementsEqual(".jpeg".utf8))
+        #expect(String(validating: name, as: UTF8.self) != nil)
+        for number in [2, 10, 9999] {
+          let other = LibraryPath.alternative(number, to: name)
+          #expect(other.count <= 255 && other.suffix(5).elementsEqual(".jpeg".utf8) && other != name)
+          #expect(String(validating: other, as: UTF8.self) != nil)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "a path template gives the path of an upload",
+    arguments: [
+      ("{year}/{month}/{name}", "2021/07/IMG.JPG"), ("{name}", "IMG.JPG"),
+      ("{year}-{month}-{day} {stem}.{ext}", "2021-07-04 IMG.jpg"),
+      ("in/{camera}/{name}", "in/X_T5/IMG.JPG"), ("{stem}", "IMG.JPG"),
+    ])
+  func templates(_ text: String, _ path: String) throws {
+    let template = try UploadTemplate(text)
+    let date = Timestamp(milliseconds: 1_625_441_400_000)
+    let made = template.path(
+      for: Array("IMG.JPG".utf8), date: date, camera: "X/T5", zone: TimeZone(identifier: "UTC")!)
+    #expect(String(decoding: made, as: UTF8.self) == path)
+  }
+
+  @Test(
+    "invalid path templates are refused",
+    arguments: [
+      "", "/{name}", "{year}/", "{year}//{name}", "../{name}", "{year}/..", "{nam}", "{name", "name}", ".x/{name}",
+      "{year}", "a\\{name}",
+      "a\n{name}",
+    ])
+  func badTemplates(_ text: String) {
+    #expect(throws: UploadTemplate.Malformed.self) { try UploadTemplate(text) }
+  }
+
+  @Test("an upload becomes an asset in the folder of its date, and a scan finds nothing new")
+  func place() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let upload = try files.upload(Self.dated, "../IMG_1.JPG")
+    #expect(upload.isNew && upload.asset.original.displayPath == "2021/07/IMG_1.JPG")
+    #expect(library.allFiles == ["2021/07/IMG_1.JPG"])
+    #expect(try catalogue.everything()["2021/07/IMG_1.JPG"]?.localIdentifier == upload.asset.localIdentifier)
+    let progress = try library.scan(catalogue)
+    #expect(progress.probed == 1, "the first scan reads everything")
+    #expect(try catalogue.everything().values.map(\.localIdentifier) == [upload.asset.localIdentifier])
+    #expect(try library.scan(catalogue).probed == 0)
+    let again = try files.upload(smallPNG, "IMG_1.JPG")
+    #expect(again.isNew && again.asset.uniformTypeIdentifier == "public.png")
+    let third = try files.upload(Self.dated + [0], "IMG_1.JPG")
+    #expect(third.asset.original.displayPath == "2021/07/IMG_1-2.JPG")
+  }
+
+  @Test("identical content returns the existing asset if the sender may see it; equal fingerprints are not enough")
+  func duplicates() throws {
+    let library = try TemporaryLibrary()
+    // Equal first and last bytes, and different bytes between them.
+    var large = Array(smallJPEG[..<(smallJPEG.count - 2)]) + [UInt8](repeating: 7, count: 10_000) + [0xFF, 0xD9]
+    try library.put(Array(large), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let first = try catalogue.everything()["a.jpg"]!.localIdentifier
+    let files = try library.files(catalogue)
+    let same = try files.upload(Array(large), "b.jpg")
+    #expect(!same.isNew && same.asset.localIdentifier == first)
+    large[large.startIndex + smallJPEG.count + 5000] = 8
+    let other = try files.upload(Array(large), "c.jpg")
+    #expect(other.isNew && other.asset.localIdentifier != first)
+    let stranger = Principal(name: "s", scopes: [.write], visibility: .collections([LocalIdentifier("none")]))
+    let own = try files.upload(Array(large), "d.jpg", for: stranger)
+    #expect(own.isNew && own.asset.localIdentifier != other.asset.localIdentifier)
+    #expect(library.allFiles.count == 3)
+  }
+
+  @Test(
+    "an upload that is not a picture leaves no file",
+    arguments: [
+      [UInt8]("#!/bin/sh".utf8), [], [0xFF, 0xD8, 0xFF], [UInt8](repeating: 0, count: 5000),
+    ])
+  func refused(_ bytes: [UInt8]) throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    #expect(throws: LibraryFilesError.self) { try files.upload(bytes, "a.jpg") }
+    #expect(library.allFiles.isEmpty)
+  }
+
+  @Test("an abandoned upload leaves no file, neither does one of an ended process")
+  func letGo() throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    var file: IncomingFile? = try files.receive(length: nil)
+    try file?.write([1, 2, 3])
+    #expect(file?.size == 3)
+    file = nil
+    #expect(library.allFiles.isEmpty)
+    try library.put([1, 2, 3], ".photod-uploads/left")
+    try files.recover()
+    #expect(library.allFiles.isEmpty)
+  }
+
+  @Test(
+    "an upload to a full disk fails, keeps the reserve free, and leaves no partial file",
+    .enabled(if: TemporaryFileSystem.canMount))
+  func full() throws {
+    let library = try TemporaryLibrary()
+    let disk = try TemporaryFileSystem(at: library.root, bytes: 300 << 10)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue) { $0.reserveBytes = 0 }
+    let large = smallJPEG + [UInt8](repeating: 1, count: 400 << 10)
+    #expect(throws: LibraryFilesError.insufficientStorage) { try files.upload(large, "a.jpg") }
+    var unannounced: IncomingFile? = try files.receive(length: nil)
+    #expect(throws: LibraryFilesError.insufficientStorage) {
+      for start in stride(from: 0, to: large.count, by: 65_536) {
+        try unannounced?.write(Array(large[start..<min(start + 65_536, large.count)]))
+      }
+    }
+    unannounced = nil
+    let careful = try library.files(catalogue) { $0.reserveBytes = 1 << 20 }
+    #expect(throws: LibraryFilesError.insufficientStorage) { try careful.upload(smallJPEG, "a.jpg") }
+    #expect(library.allFiles.isEmpty)
+    #expect(try catalogue.everything().isEmpty)
+    try disk.remount(readOnly: true)
+    #expect(throws: LibraryFilesError.readOnly) { try files.upload(smallJPEG, "a.jpg") }
+  }
+
+  @Test(
+    "an upload to another disk is copied completely, and that disk has its own trash",
+    .enabled(if: TemporaryFileSystem.canMount))
+  func otherDisk() throws {
+    let library = try TemporaryLibrary()
+    let disk = try TemporaryFileSystem(at: library.root + "/2021", bytes: 1 << 20)
+    defer { withExtendedLifetime(disk) {} }
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let asset = try files.upload(Self.dated, "a.jpg").asset
+    #expect(library.allFiles(in: disk.path) == ["07/a.jpg"])
+    try files.perform([.delete(asset.localIdentifier)])
+    #expect(library.allFiles(in: disk.path).allSatisfy { $0.hasPrefix(".photod-trash/") })
+    #expect(library.allFiles(in: disk.path).count == 1 && library.allFiles.isEmpty)
+    try files.perform([.restore(asset.localIdentifier)])
+    #expect(library.allFiles(in: disk.path) == ["07/a.jpg"])
+  }
+
+  @Test("two concurrent uploads of the same content are one asset")
+  func atOnce() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let found = Mutex<[(LocalIdentifier, Bool)]>([])
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      guard let upload = try? files.upload(Self.dated, "a.jpg") else { return }
+      found.withLock { $0.append((upload.asset.localIdentifier, upload.isNew)) }
+    }
+    let all = found.withLock { $0 }
+    #expect(all.count == 8 && Set(all.map(\.0)).count == 1 && all.filter(\.1).count == 1)
+    #expect(library.allFiles.count == 1)
+  }
+
+  @Test("concurrent scans and uploads make one asset of each file")
+  func whileScanning() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let stop = Atomic<Bool>(false)
+    let scans = DispatchQueue(label: "scans")
+    let scanner = try LibraryScanner(
+      catalogue: catalogue, directory: library.root, timeZone: "UTC", maximumRemovalPercent: 50, limits: CodecLimits(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    scans.async { while !stop.load(ordering: .relaxed) { _ = try? scanner.scan() } }
+    var identifiers: Set<LocalIdentifier> = []
+    for i in 0..<60 {
+      identifiers.insert(try files.upload(Self.dated + [UInt8(i)], "a\(i).jpg").asset.localIdentifier)
+      // The highest row number is freed, and would be used again.
+      if i % 10 == 9 {
+        try files.perform([.delete(try files.upload(smallPNG + [UInt8(i)], "x.png").asset.localIdentifier)])
+      }
+    }
+    stop.store(true, ordering: .relaxed)
+    scans.sync {}
+    let everything = try catalogue.everything()
+    #expect(everything.count == 60 && Set(everything.values.map(\.localIdentifier)) == identifiers)
+    try library.scan(catalogue)
+    #expect(Set(try catalogue.everything().values.map(\.localIdentifier)) == identifiers)
+  }
+
+  @Test("no upload is written through a link that leaves the library")
+  func link() throws {
+    let library = try TemporaryLibrary()
+    let outside = try TemporaryLibrary()
+    #expect(symlink(outside.root, library.root + "/2021") == 0)
+    let files = try library.files(try library.catalogue())
+    #expect(throws: LibraryFilesError.self) { try files.upload(Self.dated, "a.jpg") }
+    #expect(outside.allFiles.isEmpty)
+  }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import LibraryFixtures
+import LibraryScan
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// An asset keeps its identifier through every change of its file, as long as the file exists.
+@Suite("Identity across scans")
+struct IdentityTests {
+  @Test("a changed file keeps its asset, with a new content version")
+  func changed() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["a.jpg"])
+    try library.put(smallPNG, "a.jpg")
+    try library.scan(catalogue)
+    let after = try #require(try catalogue.everything()["a.jpg"])
+    #expect(after.localIdentifier == before.localIdentifier)
+    #expect(after.contentVersion != before.contentVersion && after.revision != before.revision)
+    #expect(after.pixelSize == PixelSize(width: 30, height: 20))
+  }
+
+  @Test("a renamed or moved file stays the same asset; a copy is a new asset")
+  func moved() throws {
+    let library = try TemporaryLibrary()
+    for name in ["m.jpg", "n.jpg", "o.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    // To a path before its old one in path order, and to one after it.
+    try FileManager.default.createDirectory(atPath: library.root + "/a", withIntermediateDirectories: true)
+    #expect(rename(library.root + "/m.jpg", library.root + "/a/first.jpg") == 0)
+    #expect(rename(library.root + "/n.jpg", library.root + "/zz.jpg") == 0)
+    try library.put(smallJPEG, "copy.jpg")
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 2 && progress.removed == 0 && progress.probed == 1)
+    let after = try catalogue.everything()
+    #expect(after["a/first.jpg"]?.localIdentifier == before["m.jpg"]?.localIdentifier)
+    #expect(after["zz.jpg"]?.localIdentifier == before["n.jpg"]?.localIdentifier)
+    #expect(after["a/first.jpg"]?.contentVersion == before["m.jpg"]?.contentVersion)
+    #expect(Set(after.keys) == ["a/first.jpg", "copy.jpg", "o.jpg", "zz.jpg"])
+    #expect(Set(after.values.map(\.localIdentifier)).count == 4)
+    #expect(
+      try library.scan(catalogue)
+        == {
+          var same = ScanProgress(); same.files = 4; return same
+        }())
+  }
+
+  @Test("the files of a renamed folder keep their assets, over many batches")
+  func movedFolder() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<400 { try library.put(smallJPEG, "before/\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    #expect(rename(library.root + "/before", library.root + "/after") == 0)
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 400 && progress.probed == 0 && progress.removed == 0)
+    let after = try catalogue.everything()
+    #expect(after.count == 400)
+    #expect(
+      after.allSatisfy { path, asset in
+        before[path.replacingOccurrences(of: "after/", with: "before/")]?.localIdentifier == asset.localIdentifier
+      })
+  }
+
+  @Test("a file that can't be read for a while keeps its asset")
+  func illness() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<30 { try library.put(smallJPEG, "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    // 29 of 30 files are overwritten in part. No removal limit applies, because no file is missing.
+    for i in 0..<29 { try library.put(Array(smallJPEG[..<40]), "\(i).jpg") }
+    #expect(try library.scan(catalogue).unreadable == 29)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == before.mapValues(\.localIdentifier))
+    #expect(try library.scan(catalogue).probed == 29, "it is looked at again")
+    for i in 0..<29 { try library.put(smallPNG, "\(i).jpg") }
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    #expect(after.mapValues(\.localIdentifier) == before.mapValues(\.localIdentifier))
+    #expect(after["1.jpg"]?.pixelSize == PixelSize(width: 30, height: 20))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test(
+    "an edited file with a renamed backup keeps its asset, and the backup is a new asset",
+    arguments: ["photo.jpg_original", "a backup.jpg"])
+  func backup(_ name: String) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "photo.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["photo.jpg"])
+    #expect(rename(library.root + "/photo.jpg", library.root + "/" + name) == 0)
+    try library.put(smallPNG, "photo.jpg")
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    #expect(after["photo.jpg"]?.localIdentifier == before.localIdentifier)
+    #expect(after["photo.jpg"]?.pixelSize == PixelSize(width: 30, height: 20))
+    #expect(after[name]?.pixelSize == PixelSize(width: 32, height: 24))
+    #expect(after[name] != nil && after[name]?.localIdentifier != before.localIdentifier)
+    unlink(library.root + "/" + name)
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["photo.jpg": before.localIdentifier])
+  }
+
+  @Test("files that swap names or are renumbered keep their assets")
+  func permutation() throws {
+    let library = try TemporaryLibrary()
+    let sizes = [10, 11, 12, 13, 14]
+    for (i, size) in sizes.enumerated() {
+      try library.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: size, height: size)), "\(i).jpg")
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    func bySize() throws -> [Int: LocalIdentifier] {
+      Dictionary(
+        uniqueKeysWithValues: try catalogue.everything().values.map { ($0.pixelSize.width, $0.localIdentifier) })
+    }
+    func paths() throws -> [String: Int] { try catalogue.everything().mapValues(\.pixelSize.width) }
+    let before = try bySize()
+    func move(_ from: String, _ to: String) { #expect(rename("\(library.root)/\(from)", "\(library.root)/\(to)") == 0) }
+    move("0.jpg", "t")
+    move("1.jpg", "0.jpg")
+    move("t", "1.jpg")
+    #expect(try library.scan(catalogue).moved == 2)
+    #expect(try bySize() == before)
+    #expect(try paths() == ["0.jpg": 11, "1.jpg": 10, "2.jpg": 12, "3.jpg": 13, "4.jpg": 14])
+    for i in (0..<5).reversed() { move("\(i).jpg", "\(i + 1).jpg") }
+    #expect(try library.scan(catalogue).moved == 5)
+    #expect(try bySize() == before)
+    #expect(try paths() == ["1.jpg": 11, "2.jpg": 10, "3.jpg": 12, "4.jpg": 13, "5.jpg": 14])
+    // One file takes the path of a file that is gone.
+    move("1.jpg", "2.jpg")
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 1 && progress.removed == 1 && progress.probed == 0)
+    #expect(try bySize() == before.filter { $0.key != 10 })
+    #expect(try library.scan(catalogue).moved == 0)
+  }
+
+  @Test("a rename creates a revision; a scan that finds nothing new creates none")
+  func tokens() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    try library.put(Array("text".utf8), "b.txt")
+    #expect(symlink("nowhere", library.root + "/c.jpg") == 0)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["a.jpg"])
+    let token = try catalogue.assets(AssetQuery(), for: .local).changeToken
+    try library.scan(catalogue)
+    #expect(try catalogue.assets(AssetQuery(), for: .local).changeToken == token)
+    #expect(rename(library.root + "/a.jpg", library.root + "/z.jpg") == 0)
+    try library.scan(catalogue)
+    let after = try #require(try catalogue.everything()["z.jpg"])
+    #expect(after.localIdentifier == before.localIdentifier && after.revision != before.revision)
+  }
+
+  @Test("after a change of the time zone, one scan reads every file again")
+  func otherZone() throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock { $0.dateTimeOriginal = "2024:07:03 10:00:00" }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try library.scan(catalogue, timeZone: "Europe/Vienna").probed == 1)
+    #expect(try catalogue.everything()["a.jpg"]?.creationDate.milliseconds == 1_719_993_600_000)
+    #expect(try library.scan(catalogue, timeZone: "Europe/Vienna").probed == 0)
+  }
+
+  @Test("a date beyond the range of 64-bit nanoseconds does no harm")
+  func farFuture() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    var times = [timespec(tv_sec: 13_569_465_600, tv_nsec: 0), timespec(tv_sec: 13_569_465_600, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, library.root + "/a.jpg", &times, 0) == 0)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 1)
+  }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import LibraryCatalogue
+import LibraryFixtures
+import LibraryScan
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Simulated devices by path below the root; all other folders are on device 1.
+private final class Disks: Sendable {
+  private let devices = Mutex<[String: UInt64]>([:])
+
+  subscript(_ path: String) -> UInt64 {
+    get { devices.withLock { $0[path] ?? 1 } }
+    set { devices.withLock { $0[path] = newValue } }
+  }
+
+  /// - Parameter met: called when the walk enters a folder.
+  func environment(_ met: @escaping @Sendable (String) -> Void = { _ in }) -> LibraryEnvironment {
+    var environment = LibraryEnvironment.system
+    environment.device = { [self] path, _ in
+      let path = String(decoding: path, as: UTF8.self)
+      met(path)
+      // A folder without an entry is on the device of its parent.
+      var folder = path[...]
+      while true {
+        if let device = devices.withLock({ $0[String(folder)] }) { return device }
+        guard !folder.isEmpty else { return 1 }
+        folder = folder.lastIndex(of: "/").map { folder[..<$0] } ?? ""
+      }
+    }
+    return environment
+  }
+}
+
+@Suite("Missing disks")
+struct MountTests {
+  /// The identifiers of all assets, by path.
+  private func identifiers(_ catalogue: Catalogue) throws -> [String: LocalIdentifier] {
+    try catalogue.everything().mapValues(\.localIdentifier)
+  }
+
+  @Test("an empty library folder is refused, however few files were known")
+  func empty() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<3 { try library.put(smallJPEG, "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try identifiers(catalogue)
+    for i in 0..<3 { #expect(rename("\(library.root)/\(i).jpg", "\(library.data)/\(i).jpg") == 0) }
+    #expect(throws: LibraryError.libraryIsEmpty(path: library.root, known: 3)) { try library.scan(catalogue) }
+    #expect(try identifiers(catalogue) == before)
+    for i in 0..<3 { #expect(rename("\(library.data)/\(i).jpg", "\(library.root)/\(i).jpg") == 0) }
+    #expect(try library.scan(catalogue).probed == 0)
+    #expect(try identifiers(catalogue) == before)
+    for i in 0..<3 { unlink("\(library.root)/\(i).jpg") }
+    #expect(try library.scan(catalogue, acceptingRemovals: true).removed == 3)
+    #expect(try library.scan(catalogue) == ScanProgress(), "an empty library that is known to be empty")
+  }
+
+  @Test("another file system without known files is refused: nothing is read or removed")
+  func otherFileSystem() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<12 { try library.put(smallJPEG, "\(i).jpg") }
+    let disks = Disks()
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    let moved = library.root + "-on its disk"
+    #expect(rename(library.root, moved) == 0)
+    // The same name, but not the same file.
+    try library.put(smallPNG, "3.jpg")
+    try library.put(smallPNG, "stray.png")
+    disks[""] = 2
+    let refusal = LibraryError.otherFileSystem(path: library.root)
+    #expect(throws: refusal) { try library.scan(catalogue, removal: 100, environment: disks.environment()) }
+    #expect(try identifiers(catalogue) == before)
+    // Neither is another folder on the same disk.
+    disks[""] = 1
+    #expect(throws: refusal) { try library.scan(catalogue, environment: disks.environment()) }
+    #expect(try identifiers(catalogue) == before)
+    // After one scan that accepts removals, the new file system is recorded.
+    let accepted = try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment())
+    #expect(accepted.removed == 11 && accepted.probed == 2)
+    #expect(try library.scan(catalogue, environment: disks.environment()).files == 2)
+  }
+
+  @Test("another file system with known files is accepted as the same library, and is recorded")
+  func broughtToAnotherDisk() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<30 { try library.put(smallJPEG, "\(i).jpg") }
+    let disks = Disks()
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    disks[""] = 2
+    // Files are missing too, but not all of the sample, and their share is within the limit.
+    for i in 10..<20 { unlink("\(library.root)/\(i).jpg") }
+    #expect(try library.scan(catalogue, environment: disks.environment()).removed == 10)
+    #expect(try identifiers(catalogue) == before.filter { !$0.key.hasPrefix("1") || $0.key == "1.jpg" })
+    // Now this disk is recorded. Without any known file it is refused.
+    disks[""] = 1
+    for i in 0..<30 where !(10..<20).contains(i) {
+      #expect(rename("\(library.root)/\(i).jpg", "\(library.root)/away \(i).jpg") == 0)
+    }
+    #expect(throws: LibraryError.otherFileSystem(path: library.root)) {
+      try library.scan(catalogue, environment: disks.environment())
+    }
+    // On the recorded disk the files were only renamed.
+    disks[""] = 2
+    #expect(try library.scan(catalogue, environment: disks.environment()).moved == 20)
+  }
+
+  @Test(
+    "the assets of a missing disk below the root are kept, and the rest of the library is scanned",
+    arguments: ["its folder is empty", "its folder is gone", "another disk is in its place"])
+  func nested(_ how: String) throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<30 { try library.put(smallJPEG, "disks/old/\(i).jpg") }
+    for i in 0..<10 { try library.put(smallJPEG, "here/\(i).jpg") }
+    try library.put(smallJPEG, "disks/older.jpg")
+    let disks = Disks()
+    disks["disks/old"] = 7
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    let (mountPoint, disk) = (library.root + "/disks/old", library.data + "/disk")
+    #expect(rename(mountPoint, disk) == 0)
+    disks["disks/old"] = 1
+    switch how {
+    case "its folder is empty": mkdir(mountPoint, 0o700)
+    case "another disk is in its place":
+      disks["disks/old"] = 8
+      try library.put(smallPNG, "disks/old/1.jpg")
+      try library.put(smallPNG, "disks/old/not ours.png")
+    default: break
+    }
+    unlink(library.root + "/here/3.jpg")
+    try library.put(smallJPEG, "here/new.jpg")
+    for _ in 0..<2 {
+      let progress = try library.scan(catalogue, environment: disks.environment())
+      #expect(progress.missingMounts == 1 && progress.kept == 30)
+    }
+    var now = try identifiers(catalogue)
+    #expect(now.removeValue(forKey: "here/new.jpg") != nil)
+    #expect(now == before.filter { $0.key != "here/3.jpg" })
+    // It is mounted again under another device number: nothing was lost, and no file has to be read.
+    if how == "another disk is in its place" { #expect(rename(mountPoint, library.data + "/other") == 0) }
+    rmdir(mountPoint)
+    #expect(rename(disk, mountPoint) == 0)
+    disks["disks/old"] = 9
+    let back = try library.scan(catalogue, environment: disks.environment())
+    #expect(back.missingMounts == 0 && back.kept == 0 && back.probed == 0 && back.removed == 0)
+    // Removed permanently, with removals accepted.
+    #expect(rename(mountPoint, disk) == 0)
+    #expect(
+      try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment()).removed == 30)
+    #expect(try library.scan(catalogue, environment: disks.environment()).missingMounts == 0)
+  }
+
+  @Test("a folder that was a disk and now holds a copy of its files is scanned as an ordinary folder")
+  func noMountAnyMore() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<30 { try library.put(smallJPEG, "disk/\(i).jpg") }
+    let disks = Disks()
+    disks["disk"] = 7
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    disks["disk"] = 1
+    for i in 0..<5 { unlink("\(library.root)/disk/\(i).jpg") }
+    let progress = try library.scan(catalogue, environment: disks.environment())
+    #expect(progress.removed == 5 && progress.missingMounts == 0)
+    for i in 5..<25 { unlink("\(library.root)/disk/\(i).jpg") }
+    #expect(try library.scan(catalogue, removal: 90, environment: disks.environment()).removed == 20)
+  }
+
+  @Test("a disk that is unmounted during a scan causes no removals")
+  func goesMeanwhile() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<10 { try library.put(smallJPEG, "a/\(i).jpg") }
+    for i in 0..<10 { try library.put(smallJPEG, "b/\(i).jpg") }
+    let disks = Disks()
+    disks["b"] = 7
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    let root = library.root
+    let isMounted = Atomic(true)
+    let environment = disks.environment { path in
+      // The walk reaches this folder first.
+      guard path == "a", isMounted.exchange(false, ordering: .relaxed) else { return }
+      rename(root + "/b", root + "/../disk")
+      mkdir(root + "/b", 0o700)
+      disks["b"] = 1
+    }
+    #expect(throws: LibraryError.mountsChanged) { try library.scan(catalogue, environment: environment) }
+    #expect(try identifiers(catalogue) == before)
+    let next = try library.scan(catalogue, environment: disks.environment())
+    #expect(next.missingMounts == 1 && next.kept == 10 && next.removed == 0)
+  }
+
+  @Test("missing disks are recognised with real file systems", .enabled(if: TemporaryFileSystem.canMount))
+  func realMounts() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "here.jpg")
+    let catalogue = try library.catalogue()
+    let disk = try TemporaryFileSystem(at: library.root + "/disk", bytes: 1 << 20)
+    for i in 0..<10 { try library.put(smallJPEG, "disk/\(i).jpg") }
+    try library.scan(catalogue)
+    let before = try identifiers(catalogue)
+    disk.unmount()
+    #expect(try library.scan(catalogue).kept == 10)
+    #expect(try identifiers(catalogue) == before)
+    // An empty disk is mounted over the root, then one with other files.
+    let cover = try TemporaryFileSystem(at: library.root, bytes: 1 << 20)
+    #expect(throws: LibraryError.libraryIsEmpty(path: library.root, known: 11)) { try library.scan(catalogue) }
+    try library.put(smallPNG, "other.png")
+    #expect(throws: LibraryError.otherFileSystem(path: library.root)) { try library.scan(catalogue) }
+    #expect(try identifiers(catalogue) == before)
+    cover.unmount()
+    #expect(try library.scan(catalogue).kept == 10)
+  }
+}

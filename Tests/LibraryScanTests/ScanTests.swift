@@ -1,0 +1,178 @@
+import Foundation
+import LibraryCatalogue
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Scanning")
+struct ScanTests {
+  @Test("files in nested folders and with any bytes in their names are indexed")
+  func names() throws {
+    let library = try TemporaryLibrary()
+    let names = [
+      "a.jpg", "b/c/d.png", "b.jpg", "b-1.jpg", "b0.jpg", "with space.JPG", "ümläut/日本.jpg", "new\nline.jpg",
+      ".hidden.jpg", "no extension", "b/a.jpg", "-rf", "100%.jpg",
+    ]
+    for name in names { try library.put(name.hasSuffix("png") ? smallPNG : smallJPEG, name) }
+    try library.put(smallJPEG, named: [0xFF, 0xFE, UInt8(ascii: ".")] + Array("jpg".utf8))
+    try library.put(smallJPEG, ".trash/gone.jpg")
+    let catalogue = try library.catalogue()
+    let first = try library.scan(catalogue)
+    #expect(first.probed == names.count + 1 && first.unreadable == 0)
+    let assets = try catalogue.everything()
+    #expect(Set(assets.keys) == Set(names + ["\u{FFFD}\u{FFFD}.jpg"]))
+    let second = try library.scan(catalogue)
+    #expect(second.files == names.count + 1 && second.probed == 0 && second.removed == 0 && second.moved == 0)
+  }
+
+  @Test("the catalogue has the properties that are in the file")
+  func properties() throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock {
+      $0.orientation = 6
+      $0.make = "Maker"
+      $0.model = "Model"
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      $0.offsetTimeOriginal = "+02:00"
+      $0.latitude = 48.5
+      $0.longitude = -16.25
+      $0.thumbnail = smallJPEG
+    }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: 48)), "a.jpg")
+    try library.put(smallPNG, "b.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let assets = try catalogue.everything()
+    let a = try #require(assets["a.jpg"])
+    #expect(a.pixelSize == PixelSize(width: 48, height: 64) && a.orientation == .rightTop && !a.hasAlpha)
+    #expect(a.creationDate == Timestamp(milliseconds: 1_714_972_089_000) && a.creationDateSource == .metadata)
+    #expect(a.cameraMake == "Maker" && a.cameraModel == "Model" && a.uniformTypeIdentifier == "public.jpeg")
+    #expect(a.original.embeddedThumbnail?.length == smallJPEG.count)
+    let location = try #require(a.location)
+    #expect(abs(location.latitude - 48.5) < 1e-6 && abs(location.longitude + 16.25) < 1e-6)
+    #expect(try catalogue.everything(for: .anonymous)["a.jpg"]?.location == nil, "places are not for everybody")
+    let b = try #require(assets["b.jpg"])
+    #expect(
+      b.uniformTypeIdentifier == "public.png" && b.hasAlpha && b.creationDateSource == .file,
+      "the content decides, not the name")
+  }
+
+  @Test(
+    "a date without an offset is in the library's time zone",
+    arguments: [("UTC", 1_720_000_800_000), ("Europe/Vienna", 1_719_993_600_000)])
+  func zone(_ zone: String, _ milliseconds: Int64) throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock { $0.dateTimeOriginal = "2024:07:03 10:00:00" }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: zone)
+    let asset = try #require(try catalogue.everything()["a.jpg"])
+    #expect(asset.creationDate.milliseconds == milliseconds && asset.creationDateSource == .metadataInLibraryZone)
+  }
+
+  @Test("a file with an unchanged identity is not opened")
+  func unopened() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let path = library.root + "/a.jpg"
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    let handle = try #require(FileHandle(forWritingAtPath: path))
+    handle.write(Data([UInt8](repeating: 0, count: smallJPEG.count)))
+    try handle.close()
+    var times = [status.st_atim, status.st_mtim]
+    #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+    let progress = try library.scan(catalogue)
+    #expect(progress.probed == 0)
+    #expect(try catalogue.everything().count == 1)
+  }
+
+  @Test("deleted files are removed and new files are added, over many pages and batches")
+  func churn() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<1500 { try library.put(smallJPEG, "f\(i % 7)/\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    for i in stride(from: 0, to: 1500, by: 3) { unlink(library.root + "/f\(i % 7)/\(i).jpg") }
+    for i in 0..<300 { try library.put(smallJPEG, "f\(i % 7)/new \(i).jpg") }
+    let progress = try library.scan(catalogue)
+    #expect(progress.removed == 500 && progress.probed == 300)
+    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 1300)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("a scan refuses to remove most of the library")
+  func removalGuard() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<60 { try library.put(smallJPEG, "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    for i in 0..<59 { unlink(library.root + "/\(i).jpg") }
+    #expect(throws: LibraryError.tooMuchMissing(missing: 59, known: 60, limitPercent: 50)) {
+      try library.scan(catalogue)
+    }
+    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 60)
+    #expect(try library.scan(catalogue, removal: 100).removed == 59)
+  }
+
+  @Test("links are followed within the library only")
+  func links() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "real/a.jpg")
+    try library.put(smallJPEG, "../outside/secret.jpg")
+    func link(_ target: String, _ name: String) { #expect(symlink(target, library.root + "/" + name) == 0) }
+    link("real/a.jpg", "relative.jpg")
+    link(library.root + "/real/a.jpg", "absolute.jpg")
+    link("real", "folder")
+    link("..", "real/up")
+    link(".", "real/self")
+    link("../../outside/secret.jpg", "real/escape.jpg")
+    link(library.root + "/../outside/secret.jpg", "absolute escape.jpg")
+    link("../outside", "outside")
+    link("nowhere.jpg", "dangling.jpg")
+    #expect(mkfifo(library.root + "/pipe.jpg", 0o600) == 0)
+    let catalogue = try library.catalogue()
+    let progress = try library.scan(catalogue)
+    #expect(Set(try catalogue.everything().keys) == ["absolute.jpg", "folder/a.jpg", "real/a.jpg", "relative.jpg"])
+    // The two links that leave the library, the folder link that does, and the broken one.
+    #expect(progress.unreadable >= 3)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("a file that is not an image is recorded with the reason, and does not stop the scan")
+  func strangers() throws {
+    let library = try TemporaryLibrary()
+    try library.put(Array("hello".utf8), "text.jpg")
+    try library.put([], "empty.png")
+    try library.put(Array(smallJPEG[..<40]), "short.jpg")
+    try library.put(smallJPEG, "good.jpg")
+    let catalogue = try library.catalogue()
+    let progress = try library.scan(catalogue)
+    #expect(progress.probed == 4 && progress.unreadable == 3)
+    #expect(Array(try catalogue.everything().keys) == ["good.jpg"])
+    #expect(try library.scan(catalogue).probed == 0)
+    // It may become an image later.
+    try library.put(smallJPEG, "text.jpg")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 2)
+  }
+
+  @Test("a missing library folder is an error, and nothing is removed")
+  func missingLibrary() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(rename(library.root, library.root + "-unmounted") == 0)
+    #expect(throws: LibraryError.self) { try library.scan(catalogue) }
+    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 1)
+    #expect(rename(library.root + "-unmounted", library.root) == 0)
+  }
+}
