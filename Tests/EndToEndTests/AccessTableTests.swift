@@ -5,7 +5,7 @@ import PhotoFixtures
 import Testing
 
 /// Every resource, requested by every kind of caller. A new endpoint needs rows in `rows(of:in:)`, or the test fails.
-@Suite("Access of each kind of caller")
+@Suite("Access of each kind of caller", .blocking)
 struct AccessTableTests {
   /// The kinds of callers.
   enum CallerKind: String, CaseIterable {

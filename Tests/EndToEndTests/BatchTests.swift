@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// `POST /v1/images`: many renditions in one response.
-@Suite("Batches of images")
+@Suite("Batches of images", .blocking)
 struct BatchTests {
   private static func picture(_ seed: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 6).pixels(width: 320, height: 240))

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Cached frames")
+@Suite("Cached frames", .blocking)
 struct CachedFrameTests {
   private static func picture(_ seed: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Scene(seed: seed, grain: 10).pixels(width: 640, height: 480))

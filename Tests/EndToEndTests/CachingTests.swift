@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Caching managers and their windows through HTTP.
-@Suite("Caching managers over HTTP")
+@Suite("Caching managers over HTTP", .blocking)
 struct CachingTests {
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(

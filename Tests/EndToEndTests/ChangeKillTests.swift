@@ -11,7 +11,7 @@ import Testing
 /// is left out. The next daemon finds, or restores, the library as it was before the change or after it.
 ///
 /// By default about a third of the 113 kills run: at least one after each kind of step. All run with `PHOTOD_THOROUGH`.
-@Suite("Killing the daemon during changes")
+@Suite("Killing the daemon during changes", .blocking)
 struct ChangeKillTests {
   /// A change that a daemon makes. In its lists, `@name` is replaced by the identifier of that asset or collection.
   struct Scenario: CustomTestStringConvertible, Sendable {

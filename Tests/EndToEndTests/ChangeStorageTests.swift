@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Change lists on a full or read-only disk.
-@Suite("Change lists and storage faults")
+@Suite("Change lists and storage faults", .blocking)
 struct ChangeStorageTests {
   private struct StorageFixture {
     let folders: TestDaemon.Folders

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Change lists and change streams, over sockets.
-@Suite("Changes")
+@Suite("Changes", .blocking)
 struct ChangeTests {
   private typealias Object = [String: Any]
 

@@ -7,7 +7,7 @@ import PhotoModel
 import Testing
 
 /// Compares the daemon with the OpenAPI document that it serves, and the settings file with the daemon's settings.
-@Suite("The documentation matches the daemon")
+@Suite("The documentation matches the daemon", .blocking)
 struct ContractTests {
   private typealias Object = [String: Any]
 

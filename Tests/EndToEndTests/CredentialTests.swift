@@ -5,7 +5,7 @@ import PhotoFixtures
 import Testing
 
 /// Tokens, sessions and signed URLs over real sockets.
-@Suite("Credentials")
+@Suite("Credentials", .blocking)
 struct CredentialTests {
   private static let photo = JPEGFile {
     $0.exif = EXIFBlock {

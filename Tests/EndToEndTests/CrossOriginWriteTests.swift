@@ -10,7 +10,7 @@ import Testing
 
 /// What pages of other origins may do, by the setting that lists them. A new unsafe endpoint needs a row in
 /// `unsafe(_:)`, or the test fails.
-@Suite("Pages of other origins")
+@Suite("Pages of other origins", .blocking)
 struct CrossOriginWriteTests {
   private static let reader = "Origin: https://reader.example"
   private static let writer = "Origin: https://writer.example"

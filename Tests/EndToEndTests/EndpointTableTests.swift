@@ -4,7 +4,7 @@ import PhotoAPI
 import Testing
 
 /// The endpoint table, and the documents that must agree with it.
-@Suite("The endpoint table")
+@Suite("The endpoint table", .blocking)
 struct EndpointTableTests {
   private typealias Object = [String: Any]
 

@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// A list on screen that a stream keeps up to date, over sockets.
-@Suite("Streams of a fetch result")
+@Suite("Streams of a fetch result", .blocking)
 struct FetchResultStreamTests {
   private typealias Object = [String: Any]
 

@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Fetches, fetch results and collections over real sockets.
-@Suite("Fetching")
+@Suite("Fetching", .blocking)
 struct FetchingTests {
   /// 24 pictures of three days and two shapes, two of a day each; some are favourites or hidden.
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {

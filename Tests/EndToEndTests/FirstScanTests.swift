@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// The state of the first scan in `/readyz`.
-@Suite("The first scan, as /readyz reports it")
+@Suite("The first scan, as /readyz reports it", .blocking)
 struct FirstScanTests {
   private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
 

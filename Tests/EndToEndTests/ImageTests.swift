@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Serialized, so that no test joins the render of another one on the shared daemon.
-@Suite("Images over real sockets", .serialized)
+@Suite("Images over real sockets", .blocking, .serialized)
 struct ImageTests {
   private static let scene = Scene(seed: 6, grain: 2).pixels(width: 1200, height: 800)
 

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// `photod scan`, killed again and again while it writes.
-@Suite("Killing a scan", .serialized)
+@Suite("Killing a scan", .blocking, .serialized)
 struct KillTests {
   private static let kills = Sampling.count(15, thorough: 40)
   private static let files = 300

@@ -12,7 +12,7 @@ import Testing
 /// its caches are full, and then in two equal rounds: a leak grows in both, noise in one at most.
 ///
 /// `PHOTOD_LEAK_REQUESTS` sets the requests a round; with 50,000 the test prints a table for 100,000 of each kind.
-@Suite("Memory after requests", .serialized)
+@Suite("Memory after requests", .blocking, .serialized)
 struct LeakTests {
   private static let perRound =
     ProcessInfo.processInfo.environment["PHOTOD_LEAK_REQUESTS"].flatMap { Int($0) } ?? 250

@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// A caller with a limited token gets the same bytes for an object outside its library as for one that never existed.
-@Suite("A limited caller")
+@Suite("A limited caller", .blocking)
 struct LimitedCallerTests {
   private struct LimitedCallerFixture {
     let daemon: TestDaemon

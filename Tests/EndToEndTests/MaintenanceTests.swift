@@ -9,7 +9,7 @@ import Testing
 private let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
 
 /// The maintenance commands of the built binary: scan, check, backup, restore.
-@Suite("Check, backup, restore and disk faults")
+@Suite("Check, backup, restore and disk faults", .blocking)
 struct MaintenanceTests {
   /// A library and a data folder without a daemon.
   private final class Folders {

@@ -3,7 +3,7 @@ import PhotoFixtures
 import Testing
 
 /// Compares the metadata resource with exiftool's output for the same files.
-@Suite("Metadata of an asset")
+@Suite("Metadata of an asset", .blocking)
 struct MetadataTests {
   private static let scene = Pixels.orientationCard(width: 64, height: 48)
 

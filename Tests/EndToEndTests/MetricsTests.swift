@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Metrics over real sockets")
+@Suite("Metrics over real sockets", .blocking)
 struct MetricsTests {
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(

@@ -4,7 +4,7 @@ import PhotoFixtures
 import Testing
 
 /// A catalogue that a newer photod wrote: this one refuses it, and writes nothing to it.
-@Suite("A catalogue of a newer photod")
+@Suite("A catalogue of a newer photod", .blocking)
 struct NewerCatalogueTests {
   private static let migration = "INSERT INTO grdb_migrations VALUES ('99: from the future')"
 

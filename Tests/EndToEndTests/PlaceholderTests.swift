@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-@Suite("Placeholders")
+@Suite("Placeholders", .blocking)
 struct PlaceholderTests {
   private static func hash(_ asset: [String: Any]) throws -> [UInt8] {
     let text = try #require(asset["placeholder"] as? String)

@@ -7,7 +7,7 @@ import Testing
 /// Places are planted in files of each kind, in every spelling that programs write them in. Then every resource is
 /// requested, in every form, by all callers that may not know places, and the responses are searched for the places. A
 /// new resource needs a case in `ask(_:of:as:)`, or the test fails.
-@Suite("Locations")
+@Suite("Locations", .blocking)
 struct PlantedPlaceTests {
   /// The callers. The last two may see places; the search must find places in their responses.
   enum CallerKind: String, CaseIterable {

@@ -22,7 +22,7 @@ private struct Answer {
 }
 
 /// Requests that have names: listed, asked about, cancelled from another connection.
-@Suite("Pending requests")
+@Suite("Pending requests", .blocking)
 struct RequestTests {
   /// One render at a time, each of a part of a second.
   private static func daemon() throws -> TestDaemon {

@@ -4,7 +4,7 @@ import Testing
 /// Restarts behind socket activation, under load: the socket outlives the daemon, and so does every request.
 ///
 /// `PHOTOD_RESTARTS=20` asks for as many restarts and prints a line for each number of clients.
-@Suite("Restarts behind socket activation")
+@Suite("Restarts behind socket activation", .blocking)
 struct RestartTests {
   private static let restarts = ProcessInfo.processInfo.environment["PHOTOD_RESTARTS"].flatMap { Int($0) } ?? 3
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A library that was copied to another place, where each file has another inode, and a catalogue that was restored
 /// there.
-@Suite("Images after a restore, before a scan")
+@Suite("Images after a restore, before a scan", .blocking)
 struct RestoreTests {
   private static func picture(_ side: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Pixels.orientationCard(width: side, height: side))

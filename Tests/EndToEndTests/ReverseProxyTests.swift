@@ -4,7 +4,7 @@ import Testing
 
 /// The guarantees of the sample nginx configuration, over TLS and real sockets.
 @Suite(
-  "The nginx sample in front of a daemon",
+  "The nginx sample in front of a daemon", .blocking,
   .enabled(if: ReverseProxy.isInstalled, "nginx, openssl or curl is not installed"))
 struct ReverseProxyTests {
   static let versions = ["--http1.1", "--http2"]

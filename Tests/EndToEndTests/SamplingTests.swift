@@ -1,7 +1,7 @@
 import PhotoFixtures
 import Testing
 
-@Suite("Random samples of test cases")
+@Suite("Random samples of test cases", .blocking)
 struct SamplingTests {
   private static let steps = ["open", "write", "write", "write", "sync", "write", "rename", "write"]
 

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The service over real sockets")
+@Suite("The service over real sockets", .blocking)
 struct ServiceTests {
   private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(

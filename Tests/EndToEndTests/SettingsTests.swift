@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Every setting, set in every way, and the documents that are generated from the settings table.
-@Suite("Settings")
+@Suite("Settings", .blocking)
 struct SettingsTests {
   private struct Setting {
     let key: String

@@ -12,7 +12,7 @@ private enum Nginx {
 }
 
 /// A shared cache: nginx, configured to store everything that it may for an hour.
-@Suite("A shared cache in front of the daemon", .enabled(if: Nginx.path != nil, "nginx is not installed"))
+@Suite("A shared cache in front of the daemon", .blocking, .enabled(if: Nginx.path != nil, "nginx is not installed"))
 struct SharedCacheTests {
   /// nginx in front of a daemon, on a socket file of its own.
   ///

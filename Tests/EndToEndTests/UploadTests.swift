@@ -63,7 +63,7 @@ extension TestDaemon {
   }
 }
 
-@Suite("Uploads over real sockets")
+@Suite("Uploads over real sockets", .blocking)
 struct UploadTests {
   static func picture(_ number: Int, size: Int = 0) -> [UInt8] {
     JPEGFile { $0.exif = EXIFBlock { $0.dateTimeOriginal = "2021:07:04 12:30:0\(number % 10)" } }

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// `photod serve` over a library that other programs change.
-@Suite("A watched library", .serialized)
+@Suite("A watched library", .blocking, .serialized)
 struct WatchedDaemonTests {
   private static let watching = ["--set", "watch.enabled=true", "--set", "scan.intervalSeconds=0"]
   private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))

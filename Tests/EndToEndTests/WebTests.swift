@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Origins, proxies and service managers")
+@Suite("Origins, proxies and service managers", .blocking)
 struct WebTests {
   private static func daemon(_ settings: [String] = [], launcher: String = "exec \"$@\"") throws -> TestDaemon {
     try TestDaemon(

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// A token with the scope `write` and without `read` can add to the library, and learns nothing about its contents.
-@Suite("A caller who may write and not read")
+@Suite("A caller who may write and not read", .blocking)
 struct WriteOnlyTests {
   private typealias Object = [String: Any]
 
