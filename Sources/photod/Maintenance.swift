@@ -48,7 +48,7 @@ struct Maintenance: Sendable {
   /// Removes history older than the configured retention, in small steps.
   private func pruneHistory() {
     do {
-      let needed = results.oldestChangeToken(catalogue.tokens)
+      let needed = results.oldestChangeToken
       while try !stop.isRaised && catalogue.pruneHistory(history, needed: needed) {}
     } catch {
       logger.error("history pruning failed", metadata: ["error": "\(error)"])

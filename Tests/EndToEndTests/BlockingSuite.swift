@@ -6,7 +6,8 @@ import Testing
 /// Runs the tests of a suite on threads of their own. Tests of the built daemon block: they read from sockets and wait
 /// for processes. On the threads of Swift's concurrency, of which there is one for each core, they would hold up all
 /// other tests.
-struct BlockingSuite: SuiteTrait, TestScoping {
+struct BlockingSuite: SuiteTrait, TestTrait, TestScoping {
+  /// Applies to each test; swift-testing requires `TestTrait` for that.
   var isRecursive: Bool { true }
 
   func provideScope(

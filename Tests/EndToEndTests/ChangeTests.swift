@@ -56,11 +56,15 @@ struct ChangeTests {
     let revision = try #require(asset["revision"] as? String)
     _ = try perform(
       "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": true, \"ifMatch\": \"\(revision)\"}", daemon)
-    let late = try daemon.post(
-      "/v1/changes",
-      "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": false, \"ifMatch\": \"\(revision)\"}]}"
-    )
-    #expect(late.status == 412 && late.json["index"] as? Int == 0 && late.json["parameter"] as? String == "ifMatch")
+    // Text that is no token of this daemon matches no revision either.
+    for text in [revision, "AAAAAAAAAAA", "x", ""] {
+      let late = try daemon.post(
+        "/v1/changes",
+        "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isHidden\": false, \"ifMatch\": \"\(text)\"}]}"
+      )
+      #expect(late.status == 412 && late.json["index"] as? Int == 0, "\(text)")
+      #expect(late.json["parameter"] as? String == "ifMatch", "\(text)")
+    }
   }
 
   @Test("changes of the folder reach a stream, and a client that reconnects gets what it missed once")

@@ -115,6 +115,19 @@ struct ServiceTests {
     #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter)
   }
 
+  @Test(
+    "a cursor that the daemon did not issue is refused by every list",
+    arguments: ["/v1/assets", "/v1/collections", "/v1/trash"])
+  func foreignCursors(_ path: String) throws {
+    for cursor in ["x", "AAAA", "1.x"] {
+      let answer = try Self.shared.get("\(path)?cursor=\(cursor)")
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == "cursor", "\(cursor)")
+    }
+    // A collection that does not exist is reported first.
+    #expect(try Self.shared.get("/v1/collections/none/assets?cursor=x").status == 404)
+    #expect(try Self.shared.get("/v1/collections/none/collections?cursor=x").status == 404)
+  }
+
   /// One daemon for all tests that only read.
   private static let shared: TestDaemon = {
     do { return try daemon() } catch { fatalError("no daemon: \(error)") }

@@ -13,7 +13,7 @@ struct CachingStateTests {
     let time = Timestamp(milliseconds: 0)
     return Asset(
       localIdentifier: LocalIdentifier("\(index)"), contentVersion: ContentVersion("\(index) v\(version)"),
-      revision: "1", mediaType: .image, uniformTypeIdentifier: "public.jpeg",
+      revision: ChangeToken(1), mediaType: .image, uniformTypeIdentifier: "public.jpeg",
       pixelSize: PixelSize(width: 100, height: 100), orientation: .topLeft, hasAlpha: false, creationDate: time,
       creationDateSource: .file, modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil,
       isFavorite: false, isHidden: false,

@@ -49,7 +49,7 @@ struct ChangedOriginalTests {
       let opened = try folder.open(Array("a.jpg".utf8))
       let time = Timestamp(milliseconds: 0)
       return Asset(
-        localIdentifier: LocalIdentifier("a"), contentVersion: ContentVersion(version), revision: version,
+        localIdentifier: LocalIdentifier("a"), contentVersion: ContentVersion(version), revision: ChangeToken(1),
         mediaType: .image, uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize,
         orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: time, creationDateSource: .file,
         modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,

@@ -21,7 +21,8 @@ struct FrameCacheTests {
   private static func key(_ name: String) -> RenditionKey {
     let time = Timestamp(milliseconds: 0)
     let asset = Asset(
-      localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion(name), revision: "1", mediaType: .image,
+      localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion(name), revision: ChangeToken(1),
+      mediaType: .image,
       uniformTypeIdentifier: "public.jpeg", pixelSize: PixelSize(width: 8, height: 8), orientation: .topLeft,
       hasAlpha: false, creationDate: time, creationDateSource: .file, modificationDate: time, location: nil,
       cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,

@@ -74,7 +74,8 @@ struct PlaceholderWorkTests {
       let header = try? ImageHeader.read(from: file, limits: CodecLimits())
       let epoch = Timestamp(milliseconds: 0)
       let asset = Asset(
-        localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion("\(file.identity)"), revision: "1",
+        localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion("\(file.identity)"),
+        revision: ChangeToken(1),
         mediaType: .image, uniformTypeIdentifier: "public.jpeg",
         pixelSize: header?.uprightSize ?? PixelSize(width: 1, height: 1), orientation: .topLeft, hasAlpha: false,
         creationDate: epoch, creationDateSource: .file, modificationDate: epoch, location: nil, cameraMake: nil,

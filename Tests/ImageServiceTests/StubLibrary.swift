@@ -18,14 +18,16 @@ struct StubLibrary: AssetSource {
     identifiers.map { asset($0, for: principal) }
   }
 
-  func touchedAssets(since changeToken: String?, for principal: Principal) -> TouchedIdentifiers {
-    TouchedIdentifiers(changeToken: "1", identifiers: changeToken == nil ? nil : [])
+  func touchedAssets(since changeToken: ChangeToken?, for principal: Principal) -> TouchedIdentifiers {
+    TouchedIdentifiers(changeToken: ChangeToken(1), identifiers: changeToken == nil ? nil : [])
   }
 
-  func assets(_ query: AssetQuery, for principal: Principal) -> AssetPage {
-    let start = query.cursor.flatMap { Int($0) } ?? 0
+  func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
+    let start = try Int(query.cursor?.integer(0) ?? 0)
     let end = min(start + 2, all.count)
-    return AssetPage(assets: Array(all[start..<end]), nextCursor: end < all.count ? "\(end)" : nil, changeToken: "1")
+    return AssetPage(
+      assets: Array(all[start..<end]), nextCursor: end < all.count ? PageCursor([.integer(Int64(end))]) : nil,
+      changeToken: ChangeToken(1))
   }
 
   func assetCount(_ query: AssetQuery, for principal: Principal) -> Int { all.count }

@@ -65,7 +65,8 @@ private final class Storm: Sendable {
     }
     let time = Timestamp(milliseconds: 0)
     return Asset(
-      localIdentifier: LocalIdentifier("\(number)"), contentVersion: ContentVersion("\(number)"), revision: "1",
+      localIdentifier: LocalIdentifier("\(number)"), contentVersion: ContentVersion("\(number)"),
+      revision: ChangeToken(1),
       mediaType: .image, uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize,
       orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: time, creationDateSource: .file,
       modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,

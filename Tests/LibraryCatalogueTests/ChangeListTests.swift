@@ -18,7 +18,7 @@ extension SyntheticLibrary {
     return ChangeListExecutor(catalogue: catalogue, files: files, timeZone: "UTC", limits: limits)
   }
 
-  func token(_ principal: Principal = .local) throws -> String { try catalogue.changeToken(for: principal) }
+  func token(_ principal: Principal = .local) throws -> ChangeToken { try catalogue.changeToken(for: principal) }
 }
 
 @Suite("Change lists")
@@ -37,7 +37,7 @@ struct ChangeListTests {
     var dice = Dice(seed)
     let library = try library(24, seed: seed)
     let lists = try library.changeLists()
-    var states: [(token: String, model: ChangeModel)] = [(try library.token(), try ChangeModel(library))]
+    var states: [(token: ChangeToken, model: ChangeModel)] = [(try library.token(), try ChangeModel(library))]
     for round in 0..<60 {
       var model = states[states.count - 1].1
       let requests = dice.changeList(model, mayFail: round % 3 == 0)
@@ -64,7 +64,7 @@ struct ChangeListTests {
 
   /// From every earlier state, the history applied to that state gives the current one, in pages of any size.
   private func checkHistory(
-    _ library: SyntheticLibrary, _ states: [(token: String, model: ChangeModel)], _ dice: inout Dice
+    _ library: SyntheticLibrary, _ states: [(token: ChangeToken, model: ChangeModel)], _ dice: inout Dice
   ) throws {
     guard let (_, now) = states.last else { return }
     for (token, before) in states {
@@ -210,7 +210,7 @@ struct ChangeListTests {
       ),
       (
         "another revision",
-        [album, ChangeRequest(.updateAsset(asset, AssetUpdate(isFavorite: true)), ifMatch: "AAAAAAAAAAA")], 1,
+        [album, ChangeRequest(.updateAsset(asset, AssetUpdate(isFavorite: true)), ifMatch: .never)], 1,
         .revisionMismatch(asset.description)
       ),
     ]
@@ -233,11 +233,11 @@ struct ChangeListTests {
     let library = try library(3)
     let lists = try library.changeLists()
     let identifier = LocalIdentifier(library.assets[0].identifier)
-    func revision(_ principal: Principal) throws -> String {
+    func revision(_ principal: Principal) throws -> ChangeToken {
       try #require(try library.catalogue.asset(identifier, for: principal)).revision
     }
     let old = try revision(.local)
-    func update(_ principal: Principal, _ update: AssetUpdate, _ revision: String) throws {
+    func update(_ principal: Principal, _ update: AssetUpdate, _ revision: ChangeToken) throws {
       _ = try lists.perform(
         [ChangeRequest(.updateAsset(.existing(identifier), update), ifMatch: revision)], for: principal)
     }

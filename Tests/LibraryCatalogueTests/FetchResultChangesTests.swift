@@ -172,7 +172,7 @@ struct FetchResultChangesTests {
     #expect(
       try library.catalogue.touched(since: ChangeToken(0), atMost: 10, for: .local) == .expired)
     // A token that was never issued gives no changes.
-    let foreign = FetchResult(rows: [1], changeToken: "of another", fetch: result.fetch)
+    let foreign = FetchResult(rows: [1], changeToken: .never, fetch: result.fetch)
     #expect(try library.changes(of: foreign)?.details == nil)
     #expect(try library.catalogue.touched(since: ChangeToken(1 << 40), atMost: 10, for: .local) == .expired)
   }
@@ -210,7 +210,7 @@ struct FetchResultChangesTests {
         == Set([names[0], names[1], names[3]]))
     let guest = Principal(name: "guest", scopes: [.read], visibility: Self.some)
     #expect(try library.catalogue.touchedAssets(since: state, for: guest).identifiers == nil)
-    for unknown in [nil, "of another"] {
+    for unknown: ChangeToken? in [nil, .never] {
       #expect(try library.catalogue.touchedAssets(since: unknown, for: .local).identifiers == nil)
     }
   }

@@ -83,13 +83,13 @@ struct FetchTests {
     let catalogue = library.catalogue
     var pages: [Asset] = []
     var columns = AssetColumns()
-    var cursor: String?
+    var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: size, cursor: cursor), for: .local)
       #expect(page.assets.count == size || page.nextCursor == nil)
       pages += page.assets
       try #require(pages.count <= 180, "pages that come to an end: \(comment)")
-      cursor = page.nextCursor
+      cursor = library.catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
     #expect(pages.map(\.localIdentifier.rawValue) == expected.map(\.identifier), "\(comment)")
     repeat {
@@ -100,7 +100,7 @@ struct FetchTests {
       columns.creationDates += page.creationDates
       columns.favoriteFlags += page.favoriteFlags
       columns.placeholders += page.placeholders
-      cursor = page.nextCursor
+      cursor = library.catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
     #expect(columns.localIdentifiers == expected.map(\.identifier))
     #expect(columns.aspectRatios == expected.map { Double($0.pixelWidth) / Double($0.pixelHeight) })
@@ -147,14 +147,14 @@ struct FetchTests {
     var staying = Set(matching().map(\.identifier))
     var seen: [String] = []
     var moved: Set<String> = []
-    var cursor: String?
+    var cursor: PageCursor?
     var row: Int64 = 1000
     repeat {
       let page = try library.catalogue.assets(
         fetch, FetchPageRequest(limit: 1 + dice.below(9), cursor: cursor), for: .local)
       seen += page.assets.map(\.localIdentifier.rawValue)
       try #require(seen.count <= 5000)
-      cursor = page.nextCursor
+      cursor = library.catalogue.tokens.returned(page.nextCursor)
       for _ in 0..<dice.below(8) {
         let index = dice.below(library.assets.count)
         let identifier = library.assets[index].identifier
@@ -198,12 +198,17 @@ struct FetchTests {
     let cursors = try fetches.map { fetch in
       try #require(try library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: .local).nextCursor)
     }
+    let tokens = library.catalogue.tokens
+    for text in cursors.map({ tokens.text(of: $0) }) {
+      #expect(tokens.cursor(of: text).map { tokens.text(of: $0) } == text)
+    }
     let nonsense = [
       "", "x", "AAAA", "W10", "W251bGxd", "=", "%", "\u{E9}", String(repeating: "W", count: 5000),
-      String(cursors[0].dropLast(3)),
+      String(tokens.text(of: cursors[0]).dropLast(3)),
     ]
+    for text in nonsense { #expect(tokens.cursor(of: text) == nil, "\(text)") }
     for (index, fetch) in fetches.enumerated() {
-      for cursor in cursors.enumerated().filter({ $0.offset != index }).map(\.element) + nonsense {
+      for cursor in cursors.enumerated().filter({ $0.offset != index }).map(\.element) + [PageCursor.invalid] {
         let page = FetchPageRequest(limit: 5, cursor: cursor)
         #expect(throws: AssetSourceError.malformedCursor, "\(cursor)") {
           try library.catalogue.assets(fetch, page, for: .local)

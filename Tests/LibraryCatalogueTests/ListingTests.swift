@@ -16,11 +16,11 @@ struct ListingTests {
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     var seen: [Asset] = []
-    var cursor: String?
+    var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(AssetQuery(limit: limit, cursor: cursor), for: .local)
       seen += page.assets
-      cursor = page.nextCursor
+      cursor = catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
     #expect(seen.count == 60 && Set(seen.map(\.localIdentifier)).count == 60)
     let isOrdered = zip(seen, seen.dropFirst()).allSatisfy { a, b in
@@ -33,8 +33,9 @@ struct ListingTests {
   @Test("a forged cursor is refused", arguments: ["", "x", "AAAA", "MTIz"])
   func foreignCursor(_ text: String) throws {
     let catalogue = try TemporaryLibrary().catalogue()
+    #expect(catalogue.tokens.cursor(of: text) == nil)
     #expect(throws: AssetSourceError.malformedCursor) {
-      try catalogue.assets(AssetQuery(cursor: text), for: .local)
+      try catalogue.assets(AssetQuery(cursor: .invalid), for: .local)
     }
   }
 }

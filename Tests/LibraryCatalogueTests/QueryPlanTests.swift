@@ -99,7 +99,7 @@ struct QueryPlanTests {
     for (hidden, bursts) in [(false, false), (true, false), (true, true)] {
       let fetch = try Self.fetch(shape.predicate, shape.sort, shape.scope, hidden: hidden, bursts: bursts)
       #expect(!fetch.needsFullScan)
-      var cursor: String?
+      var cursor: PageCursor?
       let first = try traced.statements {
         cursor = try catalogue.assets(fetch, FetchPageRequest(limit: 5), for: principal).nextCursor
         _ = try catalogue.columns(fetch, FetchPageRequest(limit: 5), for: principal)

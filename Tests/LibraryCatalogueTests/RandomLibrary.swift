@@ -202,7 +202,7 @@ final class RandomLibrary {
   }
 
   /// Everything that a principal can read, and its change token.
-  func seen(by principal: Principal) throws -> (content: Set<String>, token: String) {
+  func seen(by principal: Principal) throws -> (content: Set<String>, token: ChangeToken) {
     let (inside, assets) = visible(to: principal)
     var content = Set(
       assets.map { asset in
@@ -267,7 +267,7 @@ final class ReadRecorder {
 
   private static func words(_ asset: Asset) -> String {
     var asset = asset
-    asset.revision = ""
+    asset.revision = ChangeToken(0)
     return "\(asset)"
   }
 
@@ -283,7 +283,7 @@ final class ReadRecorder {
       query.includesAllBurstAssets = dice.oneIn(3)
       query.limit = dice.one(of: [1, 2, 3, 100])
       var found: [String] = []
-      var cursor: String?
+      var cursor: PageCursor?
       repeat {
         query.cursor = cursor
         guard let page = try? catalogue.collections(query, for: principal) else {
@@ -295,7 +295,7 @@ final class ReadRecorder {
           let single = try catalogue.collection(one.localIdentifier, query, for: principal)
           #expect(single == one)
         }
-        cursor = page.nextCursor
+        cursor = catalogue.tokens.returned(page.nextCursor)
       } while cursor != nil
       lines.append("\(query.type?.rawValue ?? "") \(query.subtype ?? "") \(query.parent?.rawValue ?? ""): \(found)")
     }
@@ -309,7 +309,7 @@ final class ReadRecorder {
 
   private static func words(_ collection: AssetCollection) -> String {
     var collection = collection
-    collection.revision = ""
+    collection.revision = nil
     // Their identifiers are random.
     if collection.type == .smartAlbum || collection.type == .moment { collection.localIdentifier = LocalIdentifier("") }
     return "\(collection)"
@@ -351,18 +351,18 @@ final class ReadRecorder {
     let what = "\(scope) \(String(describing: fetch.predicate)) \(String(describing: fetch.sort)) \(size)"
     note("assets \(what)") {
       var found: [String] = []
-      var cursor: String?
+      var cursor: PageCursor?
       repeat {
         let page = try catalogue.assets(fetch, FetchPageRequest(limit: size, cursor: cursor), for: principal)
         found += page.assets.map(Self.words)
-        cursor = page.nextCursor
+        cursor = catalogue.tokens.returned(page.nextCursor)
       } while cursor != nil && found.count < 1000
       return found
     }
     note("columns \(what)") {
       var columns = try catalogue.columns(fetch, FetchPageRequest(limit: size), for: principal)
-      columns.nextCursor = columns.nextCursor.map { _ in "more" }
-      columns.changeToken = ""
+      columns.nextCursor = columns.nextCursor.map { _ in PageCursor.invalid }
+      columns.changeToken = ChangeToken(0)
       return columns
     }
     note("count \(what)") { try catalogue.count(fetch, deadline: nil, for: principal) }

@@ -138,8 +138,6 @@ final class SyntheticLibrary {
     configuration.busyMode = .timeout(10)
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA synchronous = OFF")
-      // Used for query plans only, not for results.
-      db.add(function: DatabaseFunction("changeToken", argumentCount: 1, pure: true) { $0[0] })
     }
     queue = try DatabaseQueue(path: folder.data + "/catalogue.sqlite", configuration: configuration)
     try insert(assets)

@@ -252,7 +252,9 @@ struct TrashTests {
     let second = try files.trashed(after: first.next, limit: 1, for: .local)
     #expect((first.assets + second.assets).map(\.identifier) == [b, a] && second.next == nil)
     #expect(first.assets.map(\.originalFilename) == ["b.jpg"] && first.assets[0].fileSize == Int64(smallJPEG.count))
-    #expect(throws: AssetSourceError.malformedCursor) { try files.trashed(after: "x", limit: 1, for: .local) }
+    let tokens = catalogue.tokens
+    #expect(first.next.flatMap { tokens.trashCursor(of: tokens.text(of: $0)) } == first.next)
+    for text in ["", "x", "1", "1.x", "1.2.3"] { #expect(tokens.trashCursor(of: text) == nil, "\(text)") }
     let some = Principal(name: "some", scopes: [.write], visibility: .collections([LocalIdentifier("album")]))
     #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(b))) { try files.prepare([.restore(b)], for: some) }
     #expect(try files.trashed(after: nil, limit: 9, for: some).assets.map(\.identifier) == [a])

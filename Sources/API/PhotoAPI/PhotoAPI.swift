@@ -59,8 +59,8 @@ package final class PhotoAPI: Sendable {
       cors: CORSPolicy(reading: options.corsOrigins, writing: options.corsWriteOrigins),
       access: access, failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger))
     let queries = QueryService(
-      library: library, results: results, timeLimit: options.fetchDeadline, lookups: lookups, fetches: fetches,
-      logger: logger)
+      library: library, tokens: changeServices.catalogue.tokens, results: results, timeLimit: options.fetchDeadline,
+      lookups: lookups, fetches: fetches, logger: logger)
     self.accessPolicy = accessPolicy
     self.queries = queries
     responseCache = frameResponses.cache
@@ -69,7 +69,8 @@ package final class PhotoAPI: Sendable {
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes, allowsAnonymous: options.allowsAnonymous)
     authorization = AuthorizationRoutes(access: access, accessPolicy: accessPolicy, queries: queries)
     assets = AssetRoutes(queries: queries)
-    self.uploads = UploadRoute(files: files, limits: options.uploads, queue: uploads, logger: logger)
+    self.uploads = UploadRoute(
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(

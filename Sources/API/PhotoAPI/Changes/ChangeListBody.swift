@@ -13,7 +13,9 @@ struct ChangeListBody: Sendable {
   private static let maximumAltitude = 1_000_000.0
   private static let pathBytes = 4096
 
-  init(_ request: HTTPRequest, _ limits: ChangeLimits, for principal: Principal) throws(Problem) {
+  init(
+    _ request: HTTPRequest, _ limits: ChangeLimits, _ tokens: TokenCodec, for principal: Principal
+  ) throws(Problem) {
     var body = try JSONObjectReader(request)
     let value = body.value("changes")
     try body.finish()
@@ -27,7 +29,7 @@ struct ChangeListBody: Sendable {
         guard case .object(let members) = entry else {
           throw QueryReader.invalid("changes", "must be a list of objects")
         }
-        var reader = EntryReader(JSONObjectReader(members), limits)
+        var reader = EntryReader(JSONObjectReader(members), limits, tokens)
         requests.append(try reader.request(for: principal))
       } catch {
         throw error.at(index)
@@ -40,23 +42,25 @@ struct ChangeListBody: Sendable {
   private struct EntryReader {
     private var entry: JSONObjectReader
     private let limits: ChangeLimits
+    private let tokens: TokenCodec
 
-    init(_ entry: JSONObjectReader, _ limits: ChangeLimits) {
+    init(_ entry: JSONObjectReader, _ limits: ChangeLimits, _ tokens: TokenCodec) {
       self.entry = entry
       self.limits = limits
+      self.tokens = tokens
     }
 
     mutating func request(for principal: Principal) throws(Problem) -> ChangeRequest {
       guard let type = try entry.text("type") else { throw QueryReader.invalid("type", "is missing") }
       var placeholder: String?
-      var ifMatch: String?
+      var ifMatch: ChangeToken?
       let action: ChangeRequest.Action
       switch type {
       case "updateAsset":
-        ifMatch = try entry.text("ifMatch")
+        ifMatch = try revision()
         action = .updateAsset(try target("asset"), try assetUpdate(principal))
       case "deleteAsset":
-        ifMatch = try entry.text("ifMatch")
+        ifMatch = try revision()
         action = .deleteAsset(try target("asset"))
       case "restoreAsset":
         placeholder = try newPlaceholder()
@@ -70,13 +74,13 @@ struct ChangeListBody: Sendable {
         let parent = entry.isNull("parent") ? nil : try optionalTarget("parent")
         action = .createCollection(NewCollection(isFolder: type == "createFolder", title: title, parent: parent))
       case "updateCollection":
-        ifMatch = try entry.text("ifMatch")
+        ifMatch = try revision()
         action = .updateCollection(try target("collection"), try collectionUpdate())
       case "deleteCollection":
-        ifMatch = try entry.text("ifMatch")
+        ifMatch = try revision()
         action = .deleteCollection(try target("collection"))
       case "addAssets", "removeAssets", "insertAssets", "moveAssets", "replaceAssets":
-        ifMatch = try entry.text("ifMatch")
+        ifMatch = try revision()
         action = try members(type)
       case "setAdjustments", "revertAdjustments":
         throw Problem(
@@ -90,6 +94,11 @@ struct ChangeListBody: Sendable {
       }
       try entry.finish()
       return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
+    }
+
+    /// The revision that the object must have. Text that is not a token of this library is no object's revision.
+    private mutating func revision() throws(Problem) -> ChangeToken? {
+      try entry.text("ifMatch").map { tokens.changeToken(of: $0) ?? .never }
     }
 
     // MARK: Assets

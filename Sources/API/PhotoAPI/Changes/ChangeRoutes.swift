@@ -38,19 +38,20 @@ struct ChangeRoutes: Sendable {
     let filter = try ChangeFilter(&query)
     try query.finish()
     guard let since else { throw QueryReader.invalid("since", "is missing; give the changeToken of a response") }
+    let start = try changeToken(since)
     let changes: LibraryChanges
     do throws(ChangeHistoryError) {
-      changes = try catalogue.changes(since: since, filter, limit: limit, for: principal)
+      changes = try catalogue.changes(since: start, filter, limit: limit, for: principal)
     } catch {
       throw problem(error, parameter: "since")
     }
-    return .json(body: ChangesJSON.encode(changes))
+    return .json(body: ChangesJSON.encode(changes, queries.tokens))
   }
 
   /// Executes a change list.
   func perform(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let body = try ChangeListBody(request, lists.limits, for: principal)
+    let body = try ChangeListBody(request, lists.limits, queries.tokens, for: principal)
     let outcome: ChangeOutcome
     do throws(ChangeListError) {
       outcome = try lists.perform(body.requests, for: principal)
@@ -62,7 +63,8 @@ struct ChangeRoutes: Sendable {
       let created: [String: String]
     }
     return .json(
-      Payload(changeToken: outcome.changeToken, created: outcome.created.mapValues(\.rawValue)))
+      Payload(
+        changeToken: queries.tokens.text(of: outcome.changeToken), created: outcome.created.mapValues(\.rawValue)))
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
@@ -109,21 +111,31 @@ struct ChangeRoutes: Sendable {
   /// The start of a stream: the given token if it is valid, otherwise now.
   private func start(
     _ token: String?, _ filter: ChangeFilter, _ principal: Principal
-  ) throws(Problem) -> String {
-    let start: String
-    do throws(AssetSourceError) {
-      if let token { start = token } else { start = try catalogue.changeToken(for: principal) }
-    } catch {
-      throw problem(.source(error), parameter: "since")
+  ) throws(Problem) -> ChangeToken {
+    let start: ChangeToken
+    if let token {
+      start = try changeToken(token)
+    } else {
+      do throws(AssetSourceError) { start = try catalogue.changeToken(for: principal) } catch {
+        throw problem(.source(error), parameter: "since")
+      }
     }
     do throws(ChangeHistoryError) {
-      // Checks that the token and the collection exist.
+      // Checks that the library has reached the token's state, and that the collection exists.
       _ = try catalogue.changes(since: start, filter, limit: 1, for: principal)
     } catch {
       // An expired token is reported by an event: after a response other than 200, a client does not reconnect.
       if error != .expiredToken { throw problem(error, parameter: "since") }
     }
     return start
+  }
+
+  /// Throws 400 for text that is not a token of this library.
+  private func changeToken(_ text: String) throws(Problem) -> ChangeToken {
+    guard let token = queries.tokens.changeToken(of: text) else {
+      throw problem(.malformedToken, parameter: "since")
+    }
+    return token
   }
 
   private func problem(_ error: ChangeHistoryError, parameter: String) -> Problem {
@@ -189,10 +201,10 @@ enum ChangesJSON {
     let more: Bool
   }
 
-  static func encode(_ changes: LibraryChanges) -> [UInt8] {
+  static func encode(_ changes: LibraryChanges, _ tokens: TokenCodec) -> [UInt8] {
     JSONBody.encode(
       Payload(
-        changeToken: changes.changeToken,
+        changeToken: tokens.text(of: changes.changeToken),
         assets: Payload.Objects(
           inserted: changes.assets.inserted.map(\.rawValue), deleted: changes.assets.deleted.map(\.rawValue),
           assets: changes.assets.updated.map {

@@ -29,8 +29,9 @@ final class FetchResultStream: ChangeStreamSource {
 
     /// `CHANGETOKEN.HANDLE`. The change token helps people and GET /v1/changes; the stream resumes from the handle.
     /// `nil` while the client's list is unknown: the client keeps its previous identifier.
-    var eventID: String? {
-      isClientListUnknown ? nil : lastSent.changeToken + String(FetchResultStream.separator) + handle
+    func eventID(_ tokens: TokenCodec) -> String? {
+      if isClientListUnknown { return nil }
+      return tokens.text(of: lastSent.changeToken) + String(FetchResultStream.separator) + handle
     }
   }
 
@@ -64,7 +65,7 @@ final class FetchResultStream: ChangeStreamSource {
     }
   }
 
-  var eventID: String? { state.withLock { $0.eventID } }
+  var eventID: String? { state.withLock { $0 }.eventID(queries.tokens) }
 
   func keepAlive() { _ = queries.results.handles.value(state.withLock { $0.handle }, owner: principal) }
 
@@ -88,9 +89,9 @@ final class FetchResultStream: ChangeStreamSource {
       }
       let now = try after(before, delta.after)
       state.withLock { $0 = now }
-      let handle = FetchResultJSON(now.handle, now.lastSent, queries.results.limits)
+      let handle = FetchResultJSON(now.handle, now.lastSent, queries)
       let body = JSONBody.encode(FetchResultChangesJSON(before.isClientListUnknown ? nil : delta.details, handle))
-      return .event("change", id: now.eventID, data: body, hasMore: false)
+      return .event("change", id: now.eventID(queries.tokens), data: body, hasMore: false)
     } catch {
       return step(error, before)
     }
@@ -122,8 +123,7 @@ final class FetchResultStream: ChangeStreamSource {
       let changeToken: String
     }
     state.withLock { $0.hasSentReload = true }
-    return .event(
-      "reload", id: before.eventID, data: JSONBody.encode(Payload(changeToken: before.lastSent.changeToken)),
-      hasMore: false)
+    let payload = Payload(changeToken: queries.tokens.text(of: before.lastSent.changeToken))
+    return .event("reload", id: before.eventID(queries.tokens), data: JSONBody.encode(payload), hasMore: false)
   }
 }

@@ -11,10 +11,10 @@ final class HistoryStream: ChangeStreamSource {
   /// Whether the client is still authorized: its token may have been revoked.
   private let isAdmitted: @Sendable () -> Bool
   private let queries: QueryService
-  private let token: Mutex<String>
+  private let token: Mutex<ChangeToken>
 
   init(
-    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: String, queries: QueryService,
+    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: ChangeToken, queries: QueryService,
     isAdmitted: @escaping @Sendable () -> Bool
   ) {
     self.catalogue = catalogue
@@ -25,8 +25,8 @@ final class HistoryStream: ChangeStreamSource {
     self.token = Mutex(token)
   }
 
-  var eventID: String? { since }
-  private var since: String { token.withLock { $0 } }
+  var eventID: String? { queries.tokens.text(of: since) }
+  private var since: ChangeToken { token.withLock { $0 } }
 
   func keepAlive() {}
 
@@ -39,7 +39,8 @@ final class HistoryStream: ChangeStreamSource {
       token.withLock { $0 = changes.changeToken }
       if changes.isEmpty { return changes.hasMore ? .skipped : .idle }
       return .event(
-        "change", id: changes.changeToken, data: ChangesJSON.encode(changes), hasMore: changes.hasMore)
+        "change", id: queries.tokens.text(of: changes.changeToken),
+        data: ChangesJSON.encode(changes, queries.tokens), hasMore: changes.hasMore)
     } catch {
       switch error {
       case .expiredToken: return (try? reload()) ?? .end
@@ -56,9 +57,10 @@ final class HistoryStream: ChangeStreamSource {
     struct Payload: Encodable {
       let changeToken: String
     }
-    let now: String
+    let now: ChangeToken
     do throws(AssetSourceError) { now = try catalogue.changeToken(for: principal) } catch { throw .source(error) }
     token.withLock { $0 = now }
-    return .event("reload", id: now, data: JSONBody.encode(Payload(changeToken: now)), hasMore: false)
+    let text = queries.tokens.text(of: now)
+    return .event("reload", id: text, data: JSONBody.encode(Payload(changeToken: text)), hasMore: false)
   }
 }

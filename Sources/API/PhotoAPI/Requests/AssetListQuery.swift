@@ -16,7 +16,9 @@ struct AssetListQuery: Sendable {
   /// The query parameters as sent, for the path of the next page.
   let parameters: [String: String]
 
-  init(_ target: RequestTarget, until end: ContinuousClock.Instant, for principal: Principal) throws(Problem) {
+  init(
+    _ target: RequestTarget, _ tokens: TokenCodec, until end: ContinuousClock.Instant, for principal: Principal
+  ) throws(Problem) {
     var query = try QueryReader(target)
     layout = try query.word("layout", default: .objects)
     let unit: DateBucket.Unit? = try query.optionalWord("by")
@@ -24,7 +26,7 @@ struct AssetListQuery: Sendable {
     fetch = try FetchQuery(&query, .library, for: principal).fetch
     var page = FetchPageRequest(limit: 1, deadline: end)
     page.limit = try query.number("limit", in: sizes) ?? (layout == .columns ? sizes.upperBound : 100)
-    page.cursor = query.text("cursor")
+    page.cursor = query.cursor(tokens)
     self.page = page
     includesTotalCount = try query.flag("count")
     fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }

@@ -11,13 +11,15 @@ struct CollectionListQuery: Sendable {
   /// The query parameters as sent, for the path of the next page.
   let parameters: [String: String]
 
-  init(_ target: RequestTarget, in parent: LocalIdentifier?, for principal: Principal) throws(Problem) {
+  init(
+    _ target: RequestTarget, _ tokens: TokenCodec, in parent: LocalIdentifier?, for principal: Principal
+  ) throws(Problem) {
     var query = try QueryReader(target)
     var asked = CollectionQuery(parent: parent)
     asked.type = try query.optionalWord("type")
     asked.subtype = try query.text("subtype").map { text throws(Problem) in try Self.subtype(text) }
     asked.limit = try query.number("limit", in: Self.pageSizes) ?? 100
-    asked.cursor = query.text("cursor")
+    asked.cursor = query.cursor(tokens)
     asked.includesHidden = try query.flag("includeHiddenAssets")
     asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
     let predicate = try query.predicate(schema: .collection, principal)
@@ -38,6 +40,12 @@ struct CollectionListQuery: Sendable {
 }
 
 extension QueryReader {
+  /// The cursor of a page. Text that this library did not issue becomes a cursor that every list rejects, so that an
+  /// unknown collection is reported first.
+  mutating func cursor(_ tokens: TokenCodec) -> PageCursor? {
+    text("cursor").map { tokens.cursor(of: $0) ?? .invalid }
+  }
+
   mutating func predicate(
     schema: PropertySchema, _ principal: Principal
   ) throws(Problem) -> FetchPredicate? {

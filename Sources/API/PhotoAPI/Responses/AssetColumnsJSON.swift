@@ -5,9 +5,9 @@ import Primitives
 /// Columns as JSON, written by hand: ten thousand assets are fifty thousand values, and an encoder that inspects the
 /// type of each value takes as long as the rest of the request. Keys are sorted, as in all responses.
 enum AssetColumnsJSON {
-  static func body(_ columns: AssetColumns, next: String?) -> [UInt8] {
+  static func body(_ columns: AssetColumns, changeToken: String, next: String?) -> [UInt8] {
     var text = Writer(capacity: columns.count * 110 + 256)
-    text.append("{\"changeToken\":\"\(columns.changeToken)\",\"columns\":{\"aspectRatio\":[")
+    text.append("{\"changeToken\":\"\(changeToken)\",\"columns\":{\"aspectRatio\":[")
     text.list(columns.aspectRatios) { $0.append(ratio: $1) }
     text.append("],\"creationDate\":[")
     text.list(columns.creationDates) { $0.append(date: $1) }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCore
+import LibraryCatalogue
 import PhotoModel
 
 /// An asset as clients see it.
@@ -11,11 +12,13 @@ struct AssetJSON: Encodable {
   }
 
   private let asset: Asset
+  private let revision: String
   private let fields: AssetFields?
 
   /// - Parameter fields: the properties to write; `nil`: all.
-  init(_ asset: Asset, fields: AssetFields? = nil) {
+  init(_ asset: Asset, _ tokens: TokenCodec, fields: AssetFields? = nil) {
     self.asset = asset
+    revision = tokens.text(of: asset.revision)
     self.fields = fields
   }
 
@@ -62,7 +65,7 @@ struct AssetJSON: Encodable {
     }
     try put(asset.original.identity.size, forKey: .fileSize)
     try put(asset.contentVersion.rawValue, forKey: .contentVersion)
-    try put(asset.revision, forKey: .revision)
+    try put(revision, forKey: .revision)
     try put(placeholder, forKey: .placeholder)
     try put(false, forKey: .isInCloud)
     try put(asset.cameraMake, forKey: .cameraMake)

@@ -1,5 +1,6 @@
 import HTTPCore
 import ImageService
+import LibraryCatalogue
 import PhotoModel
 
 /// `GET /v1/assets`, `GET /v1/collections/{id}/assets` and `GET /v1/assets/{localIdentifier}`.
@@ -10,7 +11,7 @@ struct AssetRoutes: Sendable {
   /// every asset.
   func list(in collection: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
-    let query = try AssetListQuery(exchange.target, until: queries.deadline, for: principal)
+    let query = try AssetListQuery(exchange.target, queries.tokens, until: queries.deadline, for: principal)
     guard let collection else {
       let queue = query.needsFullScan ? queries.fetches : queries.lookups
       return try exchange.respond(on: queue) { () throws(Problem) in try list(query, exchange.request, principal) }
@@ -63,10 +64,11 @@ struct AssetRoutes: Sendable {
     let page = try queries.run { library throws(AssetSourceError) in
       try library.assets(query.fetch, query.page, for: principal)
     }
-    let next = page.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let body = JSONBody.encode(
       Payload(
-        changeToken: page.changeToken, assets: page.assets.map { AssetJSON($0, fields: query.fields) }, next: next,
+        changeToken: queries.tokens.text(of: page.changeToken),
+        assets: page.assets.map { AssetJSON($0, queries.tokens, fields: query.fields) }, next: next,
         count: try count(query, principal)))
     return answer(body, next: next, request)
   }
@@ -77,8 +79,9 @@ struct AssetRoutes: Sendable {
     let columns = try queries.run { library throws(AssetSourceError) in
       try library.columns(query.fetch, query.page, for: principal)
     }
-    let next = columns.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
-    return answer(AssetColumnsJSON.body(columns, next: next), next: next, request)
+    let next = columns.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let body = AssetColumnsJSON.body(columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
+    return answer(body, next: next, request)
   }
 
   private func buckets(
@@ -122,9 +125,9 @@ struct AssetRoutes: Sendable {
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
-    let answer = AssetJSON(asset)
+    let answer = AssetJSON(asset, queries.tokens)
     // The representation of a revision also depends on the location scope and on whether the placeholder exists.
-    var tag = asset.revision
+    var tag = queries.tokens.text(of: asset.revision)
     if principal.may(.location) { tag += "-l" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
     return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)

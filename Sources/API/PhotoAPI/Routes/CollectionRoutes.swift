@@ -17,7 +17,7 @@ struct CollectionRoutes: Sendable {
   /// queue if the query may read every asset.
   func list(in parent: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
-    let query = try CollectionListQuery(exchange.target, in: parent, for: principal)
+    let query = try CollectionListQuery(exchange.target, queries.tokens, in: parent, for: principal)
     let end = queries.deadline
     let queue = query.fetch.needsFullScan ? queries.fetches : queries.lookups
     try exchange.respond(on: queue) { () throws(Problem) in
@@ -43,9 +43,9 @@ struct CollectionRoutes: Sendable {
     let page = try queries.run { library throws(AssetSourceError) in
       try library.collections(query.fetch, deadline: end, for: principal)
     }
-    let next = page.nextCursor.map { QueryService.nextPagePath(request.target.path, query.parameters, cursor: $0) }
-    return answer(
-      JSONBody.encode(Payload(collections: page.collections.map(CollectionJSON.init), next: next)), next: next, request)
+    let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
+    return answer(JSONBody.encode(Payload(collections: collections, next: next)), next: next, request)
   }
 
   func get(
@@ -64,7 +64,7 @@ struct CollectionRoutes: Sendable {
       try library.collection(identifier, wanted, for: principal)
     }
     guard let collection else { throw .collectionNotFound }
-    return answer(JSONBody.encode(CollectionJSON(collection)), next: nil, request)
+    return answer(JSONBody.encode(CollectionJSON(collection, queries.tokens)), next: nil, request)
   }
 
   /// Creates a transient collection, which is not saved in the library, from assets or from fetch results, in the
@@ -146,14 +146,22 @@ struct CollectionRoutes: Sendable {
 
 /// A collection as clients see it.
 struct CollectionJSON: Encodable {
-  private let collection: AssetCollection
+  /// The revision of collections that have no history.
+  private static let noRevision = "0"
 
-  init(_ collection: AssetCollection) { self.collection = collection }
+  private let collection: AssetCollection
+  private let revision: String
+
+  init(_ collection: AssetCollection, _ tokens: TokenCodec) {
+    self.collection = collection
+    revision = collection.revision.map { tokens.text(of: $0) } ?? Self.noRevision
+  }
 
   init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
     collection = AssetCollection(
       localIdentifier: identifier, type: .album, subtype: "albumTransient", title: transient.title,
       estimatedAssetCount: transient.rows.count)
+    revision = Self.noRevision
   }
 
   private enum Key: String, CodingKey {
@@ -170,6 +178,6 @@ struct CollectionJSON: Encodable {
     try object.encode(collection.endDate?.rfc3339, forKey: .endDate)
     try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)
     try object.encode(collection.keyAssets.map(\.rawValue), forKey: .keyAssets)
-    try object.encode(collection.revision, forKey: .revision)
+    try object.encode(revision, forKey: .revision)
   }
 }

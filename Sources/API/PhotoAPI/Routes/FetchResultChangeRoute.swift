@@ -38,7 +38,7 @@ struct FetchResultChangeRoute: Sendable {
     let changes: FetchResultChangesJSON
     do {
       let after = try results.keep(delta.after, after: result, named: id, owner: principal)
-      changes = FetchResultChangesJSON(delta.details, FetchResultJSON(after.name, after.result, results.limits))
+      changes = FetchResultChangesJSON(delta.details, FetchResultJSON(after.name, after.result, queries))
     } catch {
       throw Problem(error)
     }

@@ -30,13 +30,13 @@ struct FetchResultRoutes: Sendable {
     } catch {
       throw Problem(error)
     }
-    return .json(FetchResultJSON(id, result, results.limits), status: 201, location: "/v1/fetchResults/\(id)")
+    return .json(FetchResultJSON(id, result, queries), status: 201, location: "/v1/fetchResults/\(id)")
   }
 
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return answer(
-      JSONBody.encode(FetchResultJSON(id, try queries.fetchResult(id, principal), results.limits)), request)
+      JSONBody.encode(FetchResultJSON(id, try queries.fetchResult(id, principal), queries)), request)
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -100,7 +100,7 @@ struct FetchResultRoutes: Sendable {
       JSONBody.encode(
         Payload(
           range: range.isEmpty ? [] : [range.lowerBound, range.upperBound - 1],
-          assets: members.map { MemberJSON($0, fields) })), request)
+          assets: members.map { MemberJSON($0, queries.tokens, fields) })), request)
   }
 
   /// The fetch that a body describes, and its collection if it is one of the library's.
@@ -131,11 +131,11 @@ struct FetchResultJSON: Encodable {
   let changeToken: String
   let leaseSeconds: Int64
 
-  init(_ id: String, _ result: FetchResult, _ limits: FetchResultStore.Limits) {
+  init(_ id: String, _ result: FetchResult, _ queries: QueryService) {
     self.id = id
     count = result.count
-    changeToken = result.changeToken
-    leaseSeconds = limits.lease.components.seconds
+    changeToken = queries.tokens.text(of: result.changeToken)
+    leaseSeconds = queries.results.limits.lease.components.seconds
   }
 }
 
@@ -147,16 +147,18 @@ struct MemberJSON: Encodable {
   }
 
   private let member: FetchResultMember
+  private let tokens: TokenCodec
   private let fields: AssetFields?
 
-  init(_ member: FetchResultMember, _ fields: AssetFields?) {
+  init(_ member: FetchResultMember, _ tokens: TokenCodec, _ fields: AssetFields?) {
     self.member = member
+    self.tokens = tokens
     self.fields = fields
   }
 
   func encode(to encoder: any Encoder) throws {
     switch member {
-    case .asset(let asset): try AssetJSON(asset, fields: fields).encode(to: encoder)
+    case .asset(let asset): try AssetJSON(asset, tokens, fields: fields).encode(to: encoder)
     case .deleted(let identifier): try Deleted(localIdentifier: identifier.rawValue).encode(to: encoder)
     }
   }

@@ -11,6 +11,8 @@ struct QueryService: Sendable {
   static let cacheControl = "private, max-age=0, must-revalidate"
 
   let library: any LibraryFetcher
+  /// Converts the library's change tokens and cursors to and from the text that clients see.
+  let tokens: TokenCodec
   let results: FetchResultStore
   /// Maximum duration of a fetch, from its start.
   let timeLimit: Duration
@@ -82,9 +84,9 @@ struct QueryService: Sendable {
   }
 
   /// The path of the next page: the same request with a new cursor.
-  static func nextPagePath(_ path: String, _ parameters: [String: String], cursor: String) -> String {
+  func nextPagePath(_ path: String, _ parameters: [String: String], cursor: PageCursor) -> String {
     var parameters = parameters
-    parameters["cursor"] = cursor
+    parameters["cursor"] = tokens.text(of: cursor)
     return path + "?"
       + parameters.sorted { $0.key < $1.key }
       .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(

@@ -42,12 +42,14 @@ struct TrashRoute: Sendable {
     }
     var query = try QueryReader(request.target)
     let limit = try query.number("limit", in: 1...1000) ?? 100
-    let cursor = query.text("cursor")
+    let text = query.text("cursor")
     try query.finish()
+    let cursor = text.flatMap { queries.tokens.trashCursor(of: $0) }
+    if text != nil, cursor == nil { throw Problem(AssetSourceError.malformedCursor) }
     let page = try queries.run { _ throws(AssetSourceError) in
       try files.trashed(after: cursor, limit: limit, for: principal)
     }
-    let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\($0)" }
+    let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\(queries.tokens.text(of: $0))" }
     return .json(Payload(assets: page.assets.map(Payload.Item.init), next: next))
   }
 }

@@ -48,7 +48,7 @@ struct CollectionWindowSource: PreheatSource {
   /// The library's generation when `result` was last checked.
   private let generation: UInt64
   private let isTransient: Bool
-  /// The change token of the state that defined the current order.
+  /// The number of the state that defined the current order.
   let version: String
 
   /// - Parameter fetch: the fetch of the collection's assets.
@@ -64,7 +64,7 @@ struct CollectionWindowSource: PreheatSource {
     let result = FetchResult(
       rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: isTransient ? nil : collection)
     self = try CollectionWindowSource(
-      collection, result, version: found.changeToken, generation, isTransient, queries, principal)
+      collection, result, version: String(found.changeToken.number), generation, isTransient, queries, principal)
   }
 
   private init(
@@ -116,8 +116,8 @@ struct CollectionWindowSource: PreheatSource {
     // Changes of the assets themselves are reported by the library; here only the order matters.
     let isSame = delta.details?.keepsOrder == true
     let source = try CollectionWindowSource(
-      collection, delta.after, version: isSame ? version : delta.after.changeToken, generation, isTransient,
-      queries, principal)
+      collection, delta.after, version: isSame ? version : String(delta.after.changeToken.number), generation,
+      isTransient, queries, principal)
     if isSame { return .unchanged(source) }
     guard let details = delta.details else {
       // The old positions can't be mapped to new ones.

@@ -138,7 +138,8 @@ final class UploadReceiver: Sendable {
     guard let file = state.file.take() else { return }
     if state.isEmptyPart && file.size == 0 { return }
     do throws(Problem) {
-      state.results.append(UploadResult(state.name, try add(file, named: state.name), for: principal))
+      let upload = try add(file, named: state.name)
+      state.results.append(UploadResult(state.name, upload, route.tokens, for: principal))
     } catch {
       // The other files may still succeed.
       state.results.append(UploadResult(state.name, error))
@@ -149,7 +150,7 @@ final class UploadReceiver: Sendable {
     switch state.form {
     case .single(let name):
       guard let file = state.file.take() else { return nil }
-      return try add(file, named: name).response(for: principal)
+      return try add(file, named: name).response(route.tokens, for: principal)
     case .multipart(let parser):
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
       return try state.results.response()

@@ -1,4 +1,5 @@
 import HTTPCore
+import LibraryCatalogue
 import LibraryFiles
 import PhotoModel
 
@@ -9,10 +10,10 @@ struct UploadResult: Encodable, Sendable {
   private let asset: UploadedAssetJSON?
   let problem: Problem?
 
-  init(_ filename: String?, _ upload: UploadedAsset, for principal: Principal) {
+  init(_ filename: String?, _ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
     self.filename = filename
     status = upload.isNew ? 201 : 200
-    asset = UploadedAssetJSON(upload.asset, for: principal)
+    asset = UploadedAssetJSON(upload.asset, tokens, for: principal)
     problem = nil
   }
 
@@ -59,9 +60,9 @@ extension [UploadResult] {
 
 extension UploadedAsset {
   /// The response to an upload of one file.
-  func response(for principal: Principal) -> HTTPResponse {
+  func response(_ tokens: TokenCodec, for principal: Principal) -> HTTPResponse {
     .json(
-      UploadedAssetJSON(asset, for: principal), status: isNew ? 201 : .ok,
+      UploadedAssetJSON(asset, tokens, for: principal), status: isNew ? 201 : .ok,
       location: "/v1/assets/\(asset.localIdentifier.rawValue)")
   }
 }
@@ -87,16 +88,18 @@ private struct UploadFailureJSON: Encodable {
 /// The asset in the response to an upload. A sender without read access gets only its identifier and version, because
 /// the path would show which other paths exist.
 private enum UploadedAssetJSON: Encodable, Sendable {
-  case whole(Asset)
+  case whole(AssetJSON)
   case name(Asset)
 
-  init(_ asset: Asset, for principal: Principal) { self = principal.may(.read) ? .whole(asset) : .name(asset) }
+  init(_ asset: Asset, _ tokens: TokenCodec, for principal: Principal) {
+    self = principal.may(.read) ? .whole(AssetJSON(asset, tokens)) : .name(asset)
+  }
 
   private enum Key: String, CodingKey { case localIdentifier, contentVersion }
 
   func encode(to encoder: any Encoder) throws {
     switch self {
-    case .whole(let asset): try AssetJSON(asset).encode(to: encoder)
+    case .whole(let asset): try asset.encode(to: encoder)
     case .name(let asset):
       var object = encoder.container(keyedBy: Key.self)
       try object.encode(asset.localIdentifier.rawValue, forKey: .localIdentifier)

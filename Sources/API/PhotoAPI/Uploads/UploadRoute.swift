@@ -6,6 +6,7 @@
 import HTTPCore
 import HTTPServer
 import ImageService
+import LibraryCatalogue
 import LibraryFiles
 import Logging
 import PhotoModel
@@ -29,14 +30,16 @@ package struct UploadLimits: Sendable, Hashable {
 
 final class UploadRoute: Sendable {
   let files: LibraryFiles
+  let tokens: TokenCodec
   let limits: UploadLimits
   let queue: WorkQueue
   let logger: Logger
   private let activeUploads = Atomic<Int>(0)
 
   /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
-  init(files: LibraryFiles, limits: UploadLimits, queue: WorkQueue, logger: Logger) {
+  init(files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue, logger: Logger) {
     self.files = files
+    self.tokens = tokens
     self.limits = limits
     self.queue = queue
     self.logger = logger

@@ -99,7 +99,7 @@ package struct Asset: Sendable, Hashable {
   package var localIdentifier: LocalIdentifier
   package var contentVersion: ContentVersion
   /// The token of the last change to the asset's properties.
-  package var revision: String
+  package var revision: ChangeToken
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes = []
   /// Uniform type identifier of the original, such as `public.jpeg`.
@@ -127,7 +127,7 @@ package struct Asset: Sendable, Hashable {
   package var placeholder: [UInt8]?
 
   package init(
-    localIdentifier: LocalIdentifier, contentVersion: ContentVersion, revision: String, mediaType: MediaType,
+    localIdentifier: LocalIdentifier, contentVersion: ContentVersion, revision: ChangeToken, mediaType: MediaType,
     uniformTypeIdentifier: String, pixelSize: PixelSize, orientation: Orientation, hasAlpha: Bool,
     creationDate: Timestamp, creationDateSource: DateSource, modificationDate: Timestamp, location: Location?,
     cameraMake: String?, cameraModel: String?, isFavorite: Bool, isHidden: Bool, original: OriginalFile,

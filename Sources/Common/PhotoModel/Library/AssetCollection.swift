@@ -17,15 +17,15 @@ package struct AssetCollection: Sendable, Hashable {
   package var estimatedAssetCount: Int
   /// The key assets, at most ``maximumKeyAssets``.
   package var keyAssets: [LocalIdentifier]
-  /// The token of its last change.
-  package var revision: String
+  /// The token of its last change; `nil` for a collection that has no history: a list of moments, or a transient one.
+  package var revision: ChangeToken?
 
   package static let maximumKeyAssets = 3
 
   package init(
     localIdentifier: LocalIdentifier, type: CollectionType, subtype: String, title: String? = nil,
     startDate: Timestamp? = nil, endDate: Timestamp? = nil, estimatedAssetCount: Int = 0,
-    keyAssets: [LocalIdentifier] = [], revision: String = "0"
+    keyAssets: [LocalIdentifier] = [], revision: ChangeToken? = nil
   ) {
     self.localIdentifier = localIdentifier
     self.type = type
@@ -48,14 +48,14 @@ package struct CollectionQuery: Sendable, Hashable {
   package var parent: LocalIdentifier?
   /// 1...1000.
   package var limit: Int
-  package var cursor: String?
+  package var cursor: PageCursor?
   /// Whether hidden assets contribute to counts, dates and key assets.
   package var includesHidden: Bool
   package var includesAllBurstAssets: Bool
 
   package init(
     type: CollectionType? = nil, subtype: String? = nil, parent: LocalIdentifier? = nil, limit: Int = 100,
-    cursor: String? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false
+    cursor: PageCursor? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false
   ) {
     self.type = type
     self.subtype = subtype
@@ -69,10 +69,10 @@ package struct CollectionQuery: Sendable, Hashable {
 
 package struct CollectionPage: Sendable {
   package var collections: [AssetCollection]
-  /// Opaque; `nil` on the last page.
-  package var nextCursor: String?
+  /// `nil` on the last page.
+  package var nextCursor: PageCursor?
 
-  package init(collections: [AssetCollection], nextCursor: String?) {
+  package init(collections: [AssetCollection], nextCursor: PageCursor?) {
     self.collections = collections
     self.nextCursor = nextCursor
   }

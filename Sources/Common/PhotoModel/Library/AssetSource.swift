@@ -1,12 +1,12 @@
 /// A page of assets and the cursor of the next page.
 package struct AssetPage: Sendable {
   package var assets: [Asset]
-  /// Opaque; `nil` on the last page.
-  package var nextCursor: String?
+  /// `nil` on the last page.
+  package var nextCursor: PageCursor?
   /// The library state that the page was read from.
-  package var changeToken: String
+  package var changeToken: ChangeToken
 
-  package init(assets: [Asset], nextCursor: String?, changeToken: String) {
+  package init(assets: [Asset], nextCursor: PageCursor?, changeToken: ChangeToken) {
     self.assets = assets
     self.nextCursor = nextCursor
     self.changeToken = changeToken
@@ -18,14 +18,14 @@ package struct AssetQuery: Sendable, Hashable {
   /// At most this many assets, 1...1000.
   package var limit: Int
   /// The end of the previous page.
-  package var cursor: String?
+  package var cursor: PageCursor?
   package var includesHidden: Bool
   /// Whether to include burst pictures that are not the representative.
   package var includesAllBurstAssets: Bool
   package var includesTotalCount: Bool
 
   package init(
-    limit: Int = 100, cursor: String? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false,
+    limit: Int = 100, cursor: PageCursor? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false,
     includesTotalCount: Bool = false
   ) {
     self.limit = limit
@@ -38,7 +38,7 @@ package struct AssetQuery: Sendable, Hashable {
 
 /// Why a call to the library failed.
 package enum AssetSourceError: Error, Sendable, Equatable {
-  /// The cursor was not issued by this library.
+  /// The cursor was not issued by this library, or it is one of another list.
   case malformedCursor
   /// The collection does not exist, the principal may not see it, or it is not a folder where one is required.
   case noSuchCollection
@@ -57,11 +57,11 @@ package enum AssetSourceError: Error, Sendable, Equatable {
 /// The assets that changed since a state of the library, by its change history.
 package struct TouchedIdentifiers: Sendable, Hashable {
   /// The state that the query ran in.
-  package var changeToken: String
+  package var changeToken: ChangeToken
   /// Inserted, updated or deleted since; `nil`: too many, or the history no longer covers that state.
   package var identifiers: Set<LocalIdentifier>?
 
-  package init(changeToken: String, identifiers: Set<LocalIdentifier>?) {
+  package init(changeToken: ChangeToken, identifiers: Set<LocalIdentifier>?) {
     self.changeToken = changeToken
     self.identifiers = identifiers
   }
@@ -100,7 +100,7 @@ package protocol AssetSource: Sendable {
   ///
   /// - Parameter changeToken: `nil`: no known state.
   func touchedAssets(
-    since changeToken: String?, for principal: Principal
+    since changeToken: ChangeToken?, for principal: Principal
   ) throws(AssetSourceError) -> TouchedIdentifiers
 
   /// A page of assets, newest first, ties by identifier. The cost does not depend on its position in the listing.

@@ -6,13 +6,13 @@ import PhotoModel
 enum AssetRow {
   /// The columns that `asset(_:for:)` reads, in this order.
   static let columns = """
-    asset.localIdentifier, asset.contentVersion, changeToken(asset.revision), asset.mediaType, asset.uniformTypeIdentifier, \
+    asset.localIdentifier, asset.contentVersion, asset.revision, asset.mediaType, asset.uniformTypeIdentifier, \
     asset.pixelWidth, asset.pixelHeight, asset.orientation, asset.hasAlpha, asset.creationDate, \
     asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
     asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
     asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
-    asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, changeToken(asset.nonLocationRevision), \
+    asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
     file.fingerprint
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
@@ -32,7 +32,7 @@ enum AssetRow {
     var asset = Asset(
       localIdentifier: LocalIdentifier(row[0]),
       contentVersion: ContentVersion(row[1]),
-      revision: (mayReadLocation ? nil : row[33] as String?) ?? row[2],
+      revision: ChangeToken((mayReadLocation ? nil : row[33] as Int64?) ?? row[2]),
       mediaType: MediaType(number: row[3]) ?? .unknown,
       uniformTypeIdentifier: row[4],
       pixelSize: PixelSize(width: row[5], height: row[6]),

@@ -23,11 +23,10 @@ package final class Catalogue: Sendable {
   /// The folder of the catalogue and of the locks.
   package let dataFolder: String
   let commits = CommitCounter()
-  /// Converts change tokens to and from the text that clients see.
-  package let tokens = ChangeTokenCipher()
+  /// Converts change tokens and cursors to and from the text that clients see.
+  package let tokens: TokenCodec
   /// Notifies observers of each change, from this or another process.
   package let feed: ChangeFeed
-  let cursorCipher: CursorCipher
   let limitedUsage = LimitedLibraryUsage()
   private let dataVersion: DataVersionMonitor
   private let lock: DataFolderLock
@@ -44,7 +43,7 @@ package final class Catalogue: Sendable {
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
-    var configuration = Self.configuration(tokens)
+    var configuration = Self.configuration()
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
       // MEMORY on the writer: the statement journal of a statement with triggers is a few pages, but in a file it cost
@@ -63,8 +62,8 @@ package final class Catalogue: Sendable {
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
       try Self.migrate(pool, dataFolder: dataFolder)
       dataVersion = try DataVersionMonitor(pool: pool)
-      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
-      cursorCipher = try Self.cursorCipher(pool)
+      feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
+      tokens = try Self.tokenCodec(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
     } catch let error as LibraryError {
       throw error
@@ -80,7 +79,7 @@ package final class Catalogue: Sendable {
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
-    var configuration = Self.configuration(tokens)
+    var configuration = Self.configuration()
     configuration.readonly = true
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -90,8 +89,8 @@ package final class Catalogue: Sendable {
       if let rejection { throw rejection }
       if !isCurrent { throw LibraryError.catalogueTooOld(path: path) }
       dataVersion = try DataVersionMonitor(pool: pool)
-      feed = ChangeFeed(latest: try Self.prepareCipher(tokens, pool))
-      cursorCipher = try Self.cursorCipher(pool)
+      feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
+      tokens = try Self.tokenCodec(pool)
     } catch let error as LibraryError {
       throw error
     } catch {
@@ -99,35 +98,24 @@ package final class Catalogue: Sendable {
     }
   }
 
-  private static func cursorCipher(_ pool: DatabasePool) throws -> CursorCipher {
+  private static func tokenCodec(_ pool: DatabasePool) throws -> TokenCodec {
     let secret = try pool.read {
       try Data.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'")
     }
-    return CursorCipher(secret: secret ?? Data())
+    return TokenCodec(secret: secret ?? Data())
   }
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  private static func configuration(_ tokens: ChangeTokenCipher) -> Configuration {
+  private static func configuration() -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount
     configuration.busyMode = .timeout(busyTimeout)
     configuration.prepareDatabase { db in
       for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
-      db.add(function: tokens.function)
     }
     return configuration
-  }
-
-  /// Loads the key of the token cipher.
-  ///
-  /// - Returns: the latest change token.
-  private static func prepareCipher(_ tokens: ChangeTokenCipher, _ pool: DatabasePool) throws -> ChangeToken {
-    try pool.read { db in
-      tokens.setKey(try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data())
-      return try changeToken(db)
-    }
   }
 
   /// See ``AssetSource``. Commits of other processes are counted by `checkForExternalChanges`.

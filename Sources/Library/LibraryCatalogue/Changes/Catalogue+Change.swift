@@ -48,12 +48,6 @@ extension Catalogue {
   /// The token of the last change, within a transaction.
   static func changeToken(_ db: Database) throws -> ChangeToken { ChangeToken(try LibraryID.whole.revision(db)) }
 
-  /// The token of the last change that a principal can see, as text for clients.
-  static func token(_ db: Database, _ library: LibraryID, for principal: Principal) throws -> String {
-    let token = try visibleToken(db, library, principal)
-    return try String.fetchOne(db.cachedStatement(sql: "SELECT changeToken(?)"), arguments: [token.number]) ?? ""
-  }
-
   /// The token of the last change that a principal can see. Invisible changes do not move it, and neither does pruning
   /// of the history.
   static func visibleToken(_ db: Database, _ library: LibraryID, _ principal: Principal) throws -> ChangeToken {

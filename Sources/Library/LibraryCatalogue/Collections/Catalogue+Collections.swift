@@ -21,7 +21,7 @@ extension Catalogue: CollectionSource {
     try read(for: principal) { db, library in
       try FetchDeadline.run(deadline, on: db) {
         let list = try CollectionReader(db, fetch.query, principal, library).list()
-        return try fetch.page(of: list, deadline: deadline, cursorCipher)
+        return try fetch.page(of: list, deadline: deadline)
       }
     }
   }

@@ -20,12 +20,9 @@ package struct CollectionFetch: Sendable {
   /// The number of collections read at a time if not all of them are returned.
   private static let readSize = 256
 
-  func page(
-    of list: CollectionPager, deadline: ContinuousClock.Instant?, _ cipher: CursorCipher
-  ) throws -> CollectionPage {
-    let cursor = try query.cursor.map { try PageCursor(text: $0, cipher) }
-    guard let sort else { return try page(of: list, after: cursor, deadline, cipher) }
-    let last = try cursor.map { try CollectionSortValues($0, of: sort) }
+  func page(of list: CollectionPager, deadline: ContinuousClock.Instant?) throws -> CollectionPage {
+    guard let sort else { return try page(of: list, after: query.cursor, deadline) }
+    let last = try query.cursor.map { try CollectionSortValues($0, of: sort) }
     var found: [AssetCollection] = []
     try each(of: list, after: nil, deadline) { listed in
       if last.map({ sort.areInIncreasingOrder($0, listed.collection) }) ?? true { found.append(listed.collection) }
@@ -33,14 +30,12 @@ package struct CollectionFetch: Sendable {
     }
     found.sort { sort.areInIncreasingOrder($0, $1) }
     let page = Array(found.prefix(query.limit))
-    let next =
-      found.count > page.count
-      ? page.last.map { CollectionSortValues($0, of: sort).cursor(of: sort).text(cipher) } : nil
+    let next = found.count > page.count ? page.last.map { CollectionSortValues($0, of: sort).cursor(of: sort) } : nil
     return CollectionPage(collections: page, nextCursor: next)
   }
 
   private func page(
-    of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?, _ cipher: CursorCipher
+    of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?
   ) throws -> CollectionPage {
     var found: [CollectionListItem] = []
     try each(of: list, after: cursor, deadline) { listed in
@@ -49,7 +44,7 @@ package struct CollectionFetch: Sendable {
     }
     let page = found.prefix(query.limit)
     return CollectionPage(
-      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor.text(cipher) : nil)
+      collections: page.map(\.collection), nextCursor: found.count > page.count ? page.last?.cursor : nil)
   }
 
   /// Passes the matching collections to `body` until it returns `false`.

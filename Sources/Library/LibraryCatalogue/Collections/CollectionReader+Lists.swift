@@ -92,7 +92,7 @@ extension CollectionReader {
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id
+            SELECT localIdentifier, startDate, endDate, assetCount, revision, id
             FROM moment INDEXED BY momentByDate
             WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
               AND (startDate, id) < (?, ?)

@@ -11,7 +11,7 @@ struct CollectionReader {
   let listings: ListingFilter
 
   static let columns = """
-    collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, changeToken(revision),
+    collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, revision,
     collection.position
     """
 
@@ -64,7 +64,7 @@ struct CollectionReader {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT localIdentifier, startDate, endDate, assetCount, changeToken(revision), id FROM moment
+          SELECT localIdentifier, startDate, endDate, assetCount, revision, id FROM moment
           WHERE library = ? AND splitsByLocation = ? AND localIdentifier = ?
           """), arguments: [library.row, principal.may(.location), identifier.rawValue])
   }
@@ -74,7 +74,7 @@ struct CollectionReader {
   func collection(_ row: Row) throws -> AssetCollection {
     var collection = AssetCollection(
       localIdentifier: LocalIdentifier(row[1]), type: CollectionType(rawValue: row[2]) ?? .album, subtype: row[3],
-      title: row[4], revision: row[6])
+      title: row[4], revision: ChangeToken(row[6]))
     let id: Int64 = row[0]
     switch collection.type {
     case .smartAlbum:
@@ -176,7 +176,7 @@ struct CollectionReader {
       localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular",
       startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
       estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2]),
-      revision: row[4])
+      revision: ChangeToken(row[4]))
   }
 
   func collection(_ list: MomentList, count: Int) throws -> AssetCollection {

@@ -44,7 +44,7 @@ extension Catalogue {
     of result: FetchResult, mayReadAll: Bool, atMost limit: Int, for principal: Principal, _ library: LibraryID,
     _ db: Database
   ) throws -> FetchResultDelta? {
-    let changeToken = try Self.token(db, library, for: principal)
+    let changeToken = try Self.visibleToken(db, library, principal)
     let since = result.changeToken
     if changeToken == since { return FetchResultDelta(details: FetchResultChangeDetails(), after: result) }
     var fetch = result.fetch
@@ -52,25 +52,22 @@ extension Catalogue {
       // A deleted collection is empty.
       fetch.scope = try CollectionReader(db, CollectionQuery(), principal, library).scope(of: collection) ?? .rows([])
     }
-    let touched =
-      try tokens.token(of: since).map {
-        try Self.touched($0, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
-      } ?? .expired
+    let touched = try Self.touched(since, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
     let isIncremental = fetch.scope == result.fetch.scope && fetch.dependsOnlyOnTouchedAssets && library.isWhole
     var rows: [UInt32]?
     var marked: TouchedRows?
-    if case .rows(let touched) = touched, let token = tokens.token(of: since) {
+    if case .rows(let touched) = touched {
       if isIncremental, touched.isEmpty {
         result.advance(to: changeToken)
         return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
       }
       if isIncremental, PositionSearch.isCheaperThanReading(touched: touched.count, fetch, old: result.count),
-        let step = try step(result.list.rows, fetch, touched, since: token, for: principal, db)
+        let step = try step(result.list.rows, fetch, touched, since: since, for: principal, db)
       {
         rows = step.rows
         marked = step.touched
       } else {
-        marked = try Self.marked(touched, in: fetch, since: token, for: principal, db)
+        marked = try Self.marked(touched, in: fetch, since: since, for: principal, db)
       }
     }
     if rows == nil {

@@ -32,13 +32,13 @@ extension Catalogue {
   private static let maximumTouchedIdentifiers = 1000
 
   package func touchedAssets(
-    since changeToken: String?, for principal: Principal
+    since changeToken: ChangeToken?, for principal: Principal
   ) throws(AssetSourceError) -> TouchedIdentifiers {
     try read(for: principal) { db, library in
-      let now = try Self.token(db, library, for: principal)
+      let now = try Self.visibleToken(db, library, principal)
       if now == changeToken { return TouchedIdentifiers(changeToken: now, identifiers: []) }
       // For a limited library this query does not return the assets that left it.
-      guard library.isWhole, let since = changeToken.flatMap(tokens.token(of:)),
+      guard library.isWhole, let since = changeToken,
         case .rows(let rows) = try Self.touched(
           db, library, since: since, album: nil, atMost: Self.maximumTouchedIdentifiers, for: principal)
       else { return TouchedIdentifiers(changeToken: now, identifiers: nil) }

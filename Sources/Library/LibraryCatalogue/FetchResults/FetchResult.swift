@@ -10,26 +10,26 @@ package final class FetchResult: Sendable {
   /// Shared with earlier and later results that list the same assets in the same order.
   let list: RowList
   /// The state of the library that the list was read from, or a later state in which the list is unchanged.
-  package var changeToken: String { state.withLock { $0.changeToken } }
+  package var changeToken: ChangeToken { state.withLock { $0.changeToken } }
   /// The fetch, from which changes are computed.
   package let fetch: AssetFetch
   /// The collection that the fetch was limited to, if it is one of the library's.
   package let collection: LocalIdentifier?
 
   private struct State {
-    var changeToken: String
+    var changeToken: ChangeToken
     /// The name of the result that the last change request produced.
     var successor: String?
   }
   private let state: Mutex<State>
 
   package convenience init(
-    rows: [UInt32], changeToken: String, fetch: AssetFetch, collection: LocalIdentifier? = nil
+    rows: [UInt32], changeToken: ChangeToken, fetch: AssetFetch, collection: LocalIdentifier? = nil
   ) {
     self.init(RowList(rows), changeToken: changeToken, fetch: fetch, collection: collection)
   }
 
-  init(_ list: RowList, changeToken: String, fetch: AssetFetch, collection: LocalIdentifier?) {
+  init(_ list: RowList, changeToken: ChangeToken, fetch: AssetFetch, collection: LocalIdentifier?) {
     self.list = list
     self.fetch = fetch
     self.collection = collection
@@ -55,5 +55,5 @@ package final class FetchResult: Sendable {
   }
 
   /// Records that the list is unchanged in this later state; the next changes are computed from there.
-  func advance(to changeToken: String) { state.withLock { $0.changeToken = changeToken } }
+  func advance(to changeToken: ChangeToken) { state.withLock { $0.changeToken = changeToken } }
 }

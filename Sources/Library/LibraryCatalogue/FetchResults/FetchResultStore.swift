@@ -58,9 +58,7 @@ package struct FetchResultStore: Sendable {
   }
 
   /// The oldest state that a leased fetch result was read from; `nil` if there is none.
-  package func oldestChangeToken(_ tokens: ChangeTokenCipher) -> ChangeToken? {
-    handles.values.compactMap { tokens.token(of: $0.changeToken) }.min()
-  }
+  package var oldestChangeToken: ChangeToken? { handles.values.map(\.changeToken).min() }
 
   /// Keeps the result that follows from changes of a result that is already kept. If nothing changed it is the same
   /// result, and a repeated request for the same state gets the same successor, so repeated requests take no further

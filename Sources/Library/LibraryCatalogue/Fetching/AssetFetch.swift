@@ -38,10 +38,10 @@ package struct FetchPageRequest: Sendable, Hashable {
   /// At least 1.
   package var limit: Int
   /// The cursor that the previous page returned.
-  package var cursor: String?
+  package var cursor: PageCursor?
   package var deadline: ContinuousClock.Instant?
 
-  package init(limit: Int, cursor: String? = nil, deadline: ContinuousClock.Instant? = nil) {
+  package init(limit: Int, cursor: PageCursor? = nil, deadline: ContinuousClock.Instant? = nil) {
     self.limit = limit
     self.cursor = cursor
     self.deadline = deadline
@@ -58,8 +58,8 @@ package struct AssetColumns: Sendable {
   package var favoriteFlags: [Bool] = []
   /// ThumbHashes in base64; `nil` for an asset without one.
   package var placeholders: [String?] = []
-  package var nextCursor: String?
-  package var changeToken = ""
+  package var nextCursor: PageCursor?
+  package var changeToken = ChangeToken(0)
 
   package init() {}
 

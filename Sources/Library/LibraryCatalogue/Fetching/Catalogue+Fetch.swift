@@ -47,10 +47,10 @@ extension Catalogue {
   private func readPage(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
     joins: String = "", _ take: (Row) throws -> Void
-  ) throws(AssetSourceError) -> (nextCursor: String?, changeToken: String) {
+  ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
     try readBeforeDeadline(page.deadline, for: principal) { db, library in
       let plan = FetchPlan(fetch, in: library)
-      let start = try page.cursor.map { try FetchCursor(text: $0, of: fetch, plan, cursorCipher) }
+      let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
       // One extra row shows whether another page follows.
       let statement = FetchStatement(
@@ -58,17 +58,17 @@ extension Catalogue {
       let rows = try Row.fetchCursor(statement.prepared(db))
       var taken = 0
       var last: Row?
-      var next: String?
+      var next: PageCursor?
       while let row = try rows.next() {
         if taken == limit {
-          next = last.flatMap { start.next(after: $0, taken, of: fetch, plan, cursorCipher) }
+          next = last.flatMap { start.next(after: $0, taken, of: fetch, plan) }
           break
         }
         try take(row)
         taken += 1
         if taken == limit { last = row.copy() }
       }
-      return (next, try Self.token(db, library, for: principal))
+      return (next, try Self.visibleToken(db, library, principal))
     }
   }
 
@@ -89,9 +89,9 @@ extension Catalogue {
   /// - Throws: `tooManyAssets` if there are more than `limit`, because a truncated list would be a wrong one.
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
-  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String) {
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken) {
     try readBeforeDeadline(deadline, for: principal) { db, library in
-      (try Self.rows(fetch, library, atMost: limit, db), try Self.token(db, library, for: principal))
+      (try Self.rows(fetch, library, atMost: limit, db), try Self.visibleToken(db, library, principal))
     }
   }
 

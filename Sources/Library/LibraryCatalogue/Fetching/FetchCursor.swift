@@ -14,8 +14,7 @@ struct FetchCursor {
     self.rowsBefore = rowsBefore
   }
 
-  init(text: String, of fetch: AssetFetch, _ plan: FetchPlan, _ cipher: CursorCipher) throws(AssetSourceError) {
-    let cursor = try PageCursor(text: text, cipher)
+  init(_ cursor: PageCursor, of plan: FetchPlan) throws(AssetSourceError) {
     guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.orderSignature(plan)) else { throw .malformedCursor }
     rowsBefore = Int(clamping: try cursor.integer(1))
     guard rowsBefore > 0 else { throw .malformedCursor }
@@ -29,7 +28,7 @@ struct FetchCursor {
     }
   }
 
-  fileprivate static func text(_ row: Row, _ plan: FetchPlan, _ cipher: CursorCipher, rowsBefore: Int) -> String {
+  fileprivate static func pageCursor(_ row: Row, _ plan: FetchPlan, rowsBefore: Int) -> PageCursor {
     // The sort values are the last columns of the row.
     let first = row.count - plan.order.count
     let values = (0..<plan.order.count).map { index -> PageCursor.Field in
@@ -40,7 +39,7 @@ struct FetchCursor {
       case .text(let text): .text(text)
       }
     }
-    return PageCursor([.text(orderSignature(plan)), .integer(Int64(rowsBefore))] + values).text(cipher)
+    return PageCursor([.text(orderSignature(plan)), .integer(Int64(rowsBefore))] + values)
   }
 
   /// Identifies the sort order, so that a cursor of another order is rejected. It is not a secret.
@@ -56,10 +55,8 @@ extension FetchCursor? {
   }
 
   /// The cursor after the last row of a page; `nil` if the fetch limit is reached.
-  func next(
-    after row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan, _ cipher: CursorCipher
-  ) -> String? {
+  func next(after row: Row, _ count: Int, of fetch: AssetFetch, _ plan: FetchPlan) -> PageCursor? {
     let rowsBefore = (self?.rowsBefore ?? 0) + count
-    return rowsBefore < fetch.fetchLimit ?? .max ? FetchCursor.text(row, plan, cipher, rowsBefore: rowsBefore) : nil
+    return rowsBefore < fetch.fetchLimit ?? .max ? FetchCursor.pageCursor(row, plan, rowsBefore: rowsBefore) : nil
   }
 }

@@ -15,7 +15,7 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
   ) throws(AssetSourceError) -> Int
   func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
-  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: String)
+  ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken)
   func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket]

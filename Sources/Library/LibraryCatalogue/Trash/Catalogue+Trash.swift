@@ -58,16 +58,10 @@ extension Catalogue {
   ///   - cursor: the end of the previous page.
   ///   - lifetime: milliseconds from the deletion of an asset until it is purged.
   ///   - principal: with limited visibility, only assets that were in its albums are listed.
-  /// - Throws: `malformedCursor`.
   package func trashedAssets(
-    after cursor: String?, limit: Int, purgedAfter lifetime: Int64, for principal: Principal
-  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: String?) {
-    var start: (date: Int64, id: Int64) = (.max, .max)
-    if let cursor {
-      let parts = cursor.split(separator: ".").compactMap { Int64($0) }
-      guard parts.count == 2 else { throw .malformedCursor }
-      start = (parts[0], parts[1])
-    }
+    after cursor: TrashCursor?, limit: Int, purgedAfter lifetime: Int64, for principal: Principal
+  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: TrashCursor?) {
+    let start = cursor ?? TrashCursor(deletedDate: Timestamp(milliseconds: .max), record: .max)
     return try read(for: principal) { db, library in
       func value(_ name: String) -> String {
         "(SELECT value FROM trashValue WHERE trash = trash.id AND file = -1 AND name = '\(name)')"
@@ -80,7 +74,7 @@ extension Catalogue {
           FROM trash
           WHERE state = 'trashed' AND (deletedDate, id) < (?1, ?2) AND \(TrashRecord.isVisible(in: library))
           ORDER BY deletedDate DESC, id DESC LIMIT ?3
-          """, arguments: [start.date, start.id, limit + 1])
+          """, arguments: [start.deletedDate.milliseconds, start.record, limit + 1])
       let assets = rows.prefix(limit).map { row in
         TrashedAsset(
           identifier: LocalIdentifier(row[1]), deletedDate: Timestamp(milliseconds: row[2]),
@@ -88,7 +82,7 @@ extension Catalogue {
           mediaType: MediaType(number: row[4] ?? 0) ?? .unknown, fileSize: row[5] ?? 0)
       }
       guard rows.count > limit, let last = rows.prefix(limit).last else { return (assets, nil) }
-      return (assets, "\(last[2] as Int64).\(last[0] as Int64)")
+      return (assets, TrashCursor(deletedDate: Timestamp(milliseconds: last[2]), record: last[0]))
     }
   }
 }

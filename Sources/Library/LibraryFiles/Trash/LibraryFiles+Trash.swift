@@ -19,10 +19,9 @@ extension LibraryFiles {
   /// - Parameters:
   ///   - cursor: the end of the previous page.
   ///   - principal: with limited visibility, only assets that were in its albums are listed.
-  /// - Throws: `malformedCursor`.
   package func trashed(
-    after cursor: String?, limit: Int, for principal: Principal
-  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: String?) {
+    after cursor: TrashCursor?, limit: Int, for principal: Principal
+  ) throws(AssetSourceError) -> (assets: [TrashedAsset], next: TrashCursor?) {
     try catalogue.trashedAssets(after: cursor, limit: limit, purgedAfter: trashLifetime, for: principal)
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 package final class DerivativeBackgroundWork: BackgroundWork {
   private struct State {
     var page: ArraySlice<Asset> = []
-    var cursor: String?
+    var cursor: PageCursor?
     var isAtEnd = false
     /// Counts restarts, to detect a page that was requested before the last restart.
     var restartCount = 0

@@ -18,7 +18,7 @@ final class CachingManager {
   var timerDeadline: ContinuousClock.Instant?
   /// The library's change token for which the manager's assets are known to be current; `nil` if they must be looked
   /// up, whatever the history contains.
-  var assetsChangeToken: String?
+  var assetsChangeToken: ChangeToken?
   /// Its assets are being looked up again.
   var isRefreshing = false
   /// Its assets may have changed.

@@ -34,7 +34,7 @@ extension CachingManagerRegistry {
     let owner: Principal
     /// The assets that the manager keeps or wants.
     let assets: Set<LocalIdentifier>
-    let assetsChangeToken: String?
+    let assetsChangeToken: ChangeToken?
     let window: CachingState.Window?
     let maximumAssets: Int
     let now: ContinuousClock.Instant
@@ -48,7 +48,7 @@ extension CachingManagerRegistry {
     var window: CachingState.Window?
     /// The content of the window's list has changed.
     var hasListChanged = false
-    let assetsChangeToken: String
+    let assetsChangeToken: ChangeToken
   }
 
   func refresh(_ manager: CachingManager) {

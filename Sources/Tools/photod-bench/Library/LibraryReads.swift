@@ -56,7 +56,7 @@ private final class ReadMeasurement {
   func run() throws {
     let all = AssetFetch()
     // Cursors of pages deep in the library, and assets spread over all of it.
-    var cursors: [String] = []
+    var cursors: [PageCursor] = []
     var identifiers: [LocalIdentifier] = []
     var page = FetchPageRequest(limit: 1000)
     let stride = max(1, try catalogue.count(all, deadline: nil, for: .local) / 1000 / 50)
@@ -88,8 +88,8 @@ private final class ReadMeasurement {
     try handle(all, identifiers)
   }
 
-  private func pages(_ all: AssetFetch, _ cursors: [String]) throws {
-    func page(_ fetch: AssetFetch, _ cursor: String? = nil) throws -> Int {
+  private func pages(_ all: AssetFetch, _ cursors: [PageCursor]) throws {
+    func page(_ fetch: AssetFetch, _ cursor: PageCursor? = nil) throws -> Int {
       try catalogue.assets(fetch, FetchPageRequest(limit: 100, cursor: cursor), for: .local).assets.count
     }
     try measure("page of 100, the first") { _ in try page(all) }
@@ -157,7 +157,7 @@ private final class ReadMeasurement {
     report.reads.append(
       LibraryReads.Report.Read(
         name: "limited: the first read, an asset", microseconds: [first / Double(max(1, count))], found: 1))
-    var cursor: String?
+    var cursor: PageCursor?
     for fetch in [SmartAlbum.userLibrary, .favorites, .recentlyAdded] {
       var all = AssetFetch()
       all.scope = fetch == .userLibrary ? .library : .smartAlbum(fetch)

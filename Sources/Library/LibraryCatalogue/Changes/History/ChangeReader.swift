@@ -33,7 +33,6 @@ struct ChangeReader {
   }
 
   let db: Database
-  let tokens: ChangeTokenCipher
   let principal: Principal
   let library: LibraryID
   let filter: ChangeFilter
@@ -49,7 +48,7 @@ struct ChangeReader {
     let end = try self.end(since, limit)
     // On the last page the state is that of the last change that the principal can see.
     let visible = end == nil ? max(since, try Catalogue.visibleToken(db, library, principal)) : end ?? since
-    var changes = LibraryChanges(changeToken: tokens.text(of: visible))
+    var changes = LibraryChanges(changeToken: visible)
     changes.hasMore = end != nil
     let range = (since.number + 1)...max(since.number + 1, (end ?? newest).number)
     if filter.types.contains(.asset) { changes.assets = try assets(in: range, collectionFilter) }
@@ -254,13 +253,12 @@ struct ChangeReader {
 extension Catalogue {
   /// The changes since a state of the library: whole commits, up to `limit` objects, and at least one commit.
   package func changes(
-    since text: String, _ filter: ChangeFilter = ChangeFilter(), limit: Int, for principal: Principal
+    since: ChangeToken, _ filter: ChangeFilter = ChangeFilter(), limit: Int, for principal: Principal
   ) throws(ChangeHistoryError) -> LibraryChanges {
-    guard let since = tokens.token(of: text) else { throw .malformedToken }
     let result: Result<LibraryChanges, ChangeHistoryError>
     do {
       result = try read(for: principal) { db, library in
-        let reader = ChangeReader(db: db, tokens: tokens, principal: principal, library: library, filter: filter)
+        let reader = ChangeReader(db: db, principal: principal, library: library, filter: filter)
         do { return .success(try reader.changes(since: since, limit: limit)) } catch let error as ChangeHistoryError {
           return .failure(error)
         }
@@ -271,9 +269,9 @@ extension Catalogue {
     return try result.get()
   }
 
-  /// The current state of the library that a principal can see, as text.
-  package func changeToken(for principal: Principal) throws(AssetSourceError) -> String {
-    tokens.text(of: try read(for: principal) { db, library in try Self.visibleToken(db, library, principal) })
+  /// The current state of the library that a principal can see.
+  package func changeToken(for principal: Principal) throws(AssetSourceError) -> ChangeToken {
+    try read(for: principal) { db, library in try Self.visibleToken(db, library, principal) }
   }
 }
 
@@ -281,9 +279,9 @@ extension Catalogue {
   /// Whether more than `limit` objects changed since a state. Always `false` for a principal with a limited library,
   /// because the amount of invisible changes must not be revealed.
   package func isBehind(
-    _ text: String, by limit: Int, for principal: Principal
+    _ since: ChangeToken, by limit: Int, for principal: Principal
   ) throws(ChangeHistoryError) -> Bool {
-    guard principal.visibility == .everything, let since = tokens.token(of: text) else { return false }
+    guard principal.visibility == .everything else { return false }
     do throws(AssetSourceError) {
       let objects = try read { db in
         try Int.fetchOne(

@@ -24,8 +24,8 @@ package struct ObjectChanges: Sendable, Hashable {
 
 /// The changes between two states of the library.
 package struct LibraryChanges: Sendable, Hashable {
-  /// The later state, as text.
-  package var changeToken: String
+  /// The later state.
+  package var changeToken: ChangeToken
   package var assets = ObjectChanges()
   package var collections = ObjectChanges()
   /// There are more changes after `changeToken`.
@@ -33,7 +33,7 @@ package struct LibraryChanges: Sendable, Hashable {
 
   package var isEmpty: Bool { assets.isEmpty && collections.isEmpty }
 
-  package init(changeToken: String) { self.changeToken = changeToken }
+  package init(changeToken: ChangeToken) { self.changeToken = changeToken }
 }
 
 /// Selects the changes that a client wants.

@@ -138,7 +138,8 @@ package struct ChangeListExecutor: Sendable {
         var left = Self.maximumStaleDays / MomentWriter.daysPerTransaction
         while left > 0, try MomentWriter.refresh(db, zone: zone) { left -= 1 }
       }
-      return ChangeOutcome(changeToken: "", created: writer.created, createdByIndex: writer.createdByIndex)
+      return ChangeOutcome(
+        changeToken: ChangeToken(token), created: writer.created, createdByIndex: writer.createdByIndex)
     } catch let error as ChangeListError {
       throw error
     } catch {

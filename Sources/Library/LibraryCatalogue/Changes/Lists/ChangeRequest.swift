@@ -41,12 +41,12 @@ package struct ChangeRequest: Sendable, Hashable {
   }
 
   package var action: Action
-  /// The revision that the object must have.
-  package var ifMatch: String?
+  /// The revision that the object must have. ``ChangeToken/never`` matches no object.
+  package var ifMatch: ChangeToken?
   /// The placeholder by which later entries name the created object.
   package var placeholder: String?
 
-  package init(_ action: Action, ifMatch: String? = nil, placeholder: String? = nil) {
+  package init(_ action: Action, ifMatch: ChangeToken? = nil, placeholder: String? = nil) {
     self.action = action
     self.ifMatch = ifMatch
     self.placeholder = placeholder
@@ -160,7 +160,7 @@ package struct ChangeListError: Error, Sendable, Equatable {
 /// The result of a change list.
 package struct ChangeOutcome: Sendable, Hashable {
   /// The state of the library after the change, as the principal can see it.
-  package var changeToken: String
+  package var changeToken: ChangeToken
   /// Created objects, by placeholder.
   package var created: [String: LocalIdentifier]
   /// Created objects without a placeholder, by the index of their entry.

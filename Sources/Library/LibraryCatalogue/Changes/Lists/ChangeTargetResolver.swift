@@ -63,16 +63,16 @@ struct ChangeTargetResolver {
   /// Checks the object's revision against the entry's `ifMatch`.
   func checkRevision(_ request: ChangeRequest) throws {
     guard let expected = request.ifMatch else { return }
-    let revision: String?
+    let revision: Int64?
     let name: String
     switch request.action {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       name = identifier.rawValue
       let column = principal.may(.location) ? "revision" : "coalesce(nonLocationRevision, revision)"
-      revision = try String.fetchOne(
+      revision = try Int64.fetchOne(
         db.cachedStatement(
           sql: """
-            SELECT changeToken(\(column)) FROM libraryAsset CROSS JOIN asset ON asset.id = libraryAsset.asset
+            SELECT \(column) FROM libraryAsset CROSS JOIN asset ON asset.id = libraryAsset.asset
             WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
             """), arguments: [library.row, name])
     case .updateCollection(let target, _), .deleteCollection(let target), .addAssets(let target, _),
@@ -82,13 +82,13 @@ struct ChangeTargetResolver {
         throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
       }
       name = identifier.rawValue
-      revision = try String.fetchOne(
-        db.cachedStatement(sql: "SELECT changeToken(revision) FROM collection WHERE localIdentifier = ?"),
+      revision = try Int64.fetchOne(
+        db.cachedStatement(sql: "SELECT revision FROM collection WHERE localIdentifier = ?"),
         arguments: [name])
     case .updateAsset(let target, _), .deleteAsset(let target):
       throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
     case .restoreAsset, .createAsset, .createAssetFromUpload, .createCollection: return
     }
-    if revision != expected { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
+    if revision != expected.number { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
   }
 }

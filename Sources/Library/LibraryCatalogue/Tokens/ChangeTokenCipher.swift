@@ -1,26 +1,13 @@
-// Change tokens are numbers that count commits. Clients get them as encrypted text, which reveals neither the number of
-// changes between two tokens nor the existence of a change that the client may not see.
-
 import Crypto
 import Foundation
-import GRDB
+import PhotoModel
 import Primitives
 import Synchronization
-
-/// A state of the library: the one after a certain change and before the next.
-package struct ChangeToken: Sendable, Hashable, Comparable {
-  /// The number of commits that have changed the library.
-  package let number: Int64
-
-  package init(_ number: Int64) { self.number = number }
-
-  package static func < (lhs: ChangeToken, rhs: ChangeToken) -> Bool { lhs.number < rhs.number }
-}
 
 /// Converts tokens to text and back: a permutation of 64 bits under the catalogue's key, in base64url. The permutation
 /// is a balanced Feistel network of four rounds over HMAC-SHA256, which is a strong pseudorandom permutation (Luby and
 /// Rackoff 1988).
-package final class ChangeTokenCipher: Sendable {
+final class ChangeTokenCipher: Sendable {
   private static let rounds: ClosedRange<UInt8> = 1...4
   /// The number of cached texts. A page of assets has few distinct revisions, and pages share them.
   private static let cachedTextCount = 4096
@@ -28,24 +15,21 @@ package final class ChangeTokenCipher: Sendable {
   private static let purpose = Data("photod change token".utf8)
 
   private struct State {
-    var key: HMAC<SHA256>?
+    let key: HMAC<SHA256>
     /// Indexed by the lowest bits of the number.
     var texts: [(number: Int64, text: String)] = []
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init() {}
-
-  /// Call it once when the catalogue is opened, before any other method.
-  func setKey(_ key: Data) {
-    var mac = HMAC<SHA256>(key: SymmetricKey(data: key))
+  init(secret: Data) {
+    var mac = HMAC<SHA256>(key: SymmetricKey(data: secret))
     mac.update(data: Self.purpose)
-    state.withLock { $0 = State(key: mac) }
+    state = Mutex(State(key: mac))
   }
 
   /// The text of a token: eleven letters.
-  package func text(of token: ChangeToken) -> String {
+  func text(of token: ChangeToken) -> String {
     state.withLock { state in
       if state.texts.isEmpty { state.texts = Array(repeating: (.min, ""), count: Self.cachedTextCount) }
       let place = Int(truncatingIfNeeded: token.number) & (Self.cachedTextCount - 1)
@@ -58,7 +42,7 @@ package final class ChangeTokenCipher: Sendable {
   }
 
   /// The token of a text. `nil` if the text has the wrong format or decrypts to a number that is out of range.
-  package func token(of text: String) -> ChangeToken? {
+  func token(of text: String) -> ChangeToken? {
     guard text.utf8.count == 11, let bytes = Base64URL.decode(text), bytes.count == 8 else { return nil }
     let block = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let key = state.withLock { $0.key }
@@ -69,8 +53,7 @@ package final class ChangeTokenCipher: Sendable {
 
   private static func swapped(_ block: UInt64) -> UInt64 { block << 32 | block >> 32 }
 
-  private static func permuted(_ block: UInt64, _ key: HMAC<SHA256>?, _ rounds: [UInt8]) -> UInt64 {
-    guard let key else { preconditionFailure("the token cipher was used before setKey(_:)") }
+  private static func permuted(_ block: UInt64, _ key: HMAC<SHA256>, _ rounds: [UInt8]) -> UInt64 {
     var left = UInt32(truncatingIfNeeded: block >> 32)
     var right = UInt32(truncatingIfNeeded: block)
     for round in rounds {
@@ -81,12 +64,5 @@ package final class ChangeTokenCipher: Sendable {
       (left, right) = (right, left ^ mask)
     }
     return UInt64(left) << 32 | UInt64(right)
-  }
-
-  /// The SQL function `changeToken(number)`; NULL for NULL.
-  var function: DatabaseFunction {
-    DatabaseFunction("changeToken", argumentCount: 1, pure: true) { [self] arguments in
-      Int64.fromDatabaseValue(arguments[0]).map { text(of: ChangeToken($0)) }
-    }
   }
 }
