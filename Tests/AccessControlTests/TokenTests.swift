@@ -9,12 +9,12 @@ struct TokenTests {
   @Test("a token created by another process is accepted after the next refresh, with its scopes")
   func made() throws {
     let access = try TemporaryAccess()
-    #expect(!access.registry.requiresCredential && access.registry.unauthenticatedClass == .anybody)
+    #expect(!access.registry.requiresCredential && access.registry.unauthenticatedClass == .everyone)
     let (token, secret) = try access.token([.read, .location], limitedTo: ["album"], name: "gallery")
     let grant = try access.registry.grant(bearer: secret)
     #expect(grant.principal.scopes == [.read, .location] && grant.principal.visibility == .collections(["album"]))
     #expect(grant.token == token.identifier && grant.expires == nil)
-    #expect(access.registry.requiresCredential && access.registry.unauthenticatedClass != .anybody)
+    #expect(access.registry.requiresCredential && access.registry.unauthenticatedClass != .everyone)
     #expect(try access.outside.tokens().map(\.name) == ["gallery"])
   }
 
@@ -80,7 +80,8 @@ struct TokenTests {
     let other = try grant([.read], ["a"])
     #expect(everything[0].accessClass == everything[1].accessClass && some[0].accessClass == some[1].accessClass)
     let classes = [
-      everything[0].accessClass, some[0].accessClass, other.accessClass, access.registry.unauthenticatedClass, .anybody,
+      everything[0].accessClass, some[0].accessClass, other.accessClass, access.registry.unauthenticatedClass,
+      .everyone,
     ]
     #expect(Set(classes).count == 5 && !classes.contains(nil))
     #expect(try grant([.write], nil).accessClass == nil)

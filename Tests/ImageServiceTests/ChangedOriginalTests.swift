@@ -117,7 +117,7 @@ struct ChangedOriginalTests {
     switch way {
     case .overwritten:
       guard case .failed = outcome.last else {
-        Issue.record("\(outcome) was told of a file that was half of each")
+        Issue.record("\(outcome) was delivered for a file that mixed two pictures")
         return
       }
     case .replaced: #expect(Self.frame(outcome) != nil, "the file that was opened is still the old picture")

@@ -50,7 +50,7 @@ struct FetchResultChangesTests {
           try library.catalogue.changes(
             of: one.result, mayReadAll: true, atMost: 1000, deadline: nil, for: one.principal))
         #expect(Array(delta.after.rows(in: 0..<delta.after.count)) == rows, "\(comment)")
-        let details = try #require(delta.details, "so few are always told")
+        let details = try #require(delta.details, "a delta this small always has details")
         #expect(one.members.applying(details, toBecome: members) == members, "\(comment): \(details)")
         #expect((delta.after === one.result) == (one.members == members), "\(comment): \(details) \(one.principal)")
         if !details.isEmpty { told += 1 }

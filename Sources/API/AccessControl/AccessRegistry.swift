@@ -43,7 +43,7 @@ package final class AccessRegistry: Sendable {
 
   /// Whether a credential is required, which is the case once a token has been created. It stays required when all
   /// tokens are expired or revoked: revoking the last token must not open the library to everyone.
-  package var requiresCredential: Bool { unauthenticatedClass != .anybody }
+  package var requiresCredential: Bool { unauthenticatedClass != .everyone }
 
   /// The class of prepared responses that a caller without a credential may get.
   package var unauthenticatedClass: AccessClass { tokens.unauthenticatedClass }

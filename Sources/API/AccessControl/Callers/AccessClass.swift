@@ -4,7 +4,7 @@ package struct AccessClass: Sendable, Hashable {
   package let rawValue: UInt64
 
   /// Every caller, while no token was ever created.
-  package static let anybody = AccessClass(rawValue: 0)
+  package static let everyone = AccessClass(rawValue: 0)
   /// Callers that see the whole library.
   static let everything = AccessClass(rawValue: 1)
   /// The first class with limited visibility. Each visibility has its own number, which is never reused.

@@ -7,10 +7,10 @@ extension AccessRegistry {
   /// - Parameter subject: the requested resource, or the collection that the signature names.
   package func grant(signature: URLSignature, on subject: URLSignature.Subject) throws(CredentialError) -> Grant {
     // Read the class before the keys and tokens: a later change of those gives a new class, so responses prepared under
-    // this one are no longer found. Without tokens the class is `.anybody`, whose prepared responses never become
+    // this one are no longer found. Without tokens the class is `.everyone`, whose prepared responses never become
     // invalid, so a signed URL gets no class then.
     let unauthenticatedClass = unauthenticatedClass
-    let accessClass = unauthenticatedClass == .anybody ? nil : unauthenticatedClass
+    let accessClass = unauthenticatedClass == .everyone ? nil : unauthenticatedClass
     let now = now()
     guard let key = signingKeys.key(signature.key) else { throw .expired }
     guard signature.isValid(for: subject, with: key) else { throw .invalidSignature }

@@ -38,7 +38,7 @@ final class TokenRegistry: Sendable {
   /// Raw value of the ``AccessClass`` of callers without a credential.
   private let unauthenticatedClassValue = Atomic<UInt64>(0)
 
-  /// The class of prepared responses that a caller without a credential may get: ``AccessClass/anybody`` until the
+  /// The class of prepared responses that a caller without a credential may get: ``AccessClass/everyone`` until the
   /// first token exists.
   var unauthenticatedClass: AccessClass {
     AccessClass(rawValue: unauthenticatedClassValue.load(ordering: .acquiring))
@@ -72,7 +72,7 @@ final class TokenRegistry: Sendable {
       state.classes = state.classes.filter { visibilities.contains($0.key) }
       // A new epoch makes the responses that were prepared for signed URLs unreachable.
       state.epoch += 1
-      let unauthenticatedClass = tokens.isEmpty ? AccessClass.anybody : .signed(epoch: state.epoch)
+      let unauthenticatedClass = tokens.isEmpty ? AccessClass.everyone : .signed(epoch: state.epoch)
       unauthenticatedClassValue.store(unauthenticatedClass.rawValue, ordering: .releasing)
     }
   }

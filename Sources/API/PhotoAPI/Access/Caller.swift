@@ -19,7 +19,7 @@ struct Caller: Sendable {
   /// A caller without a credential; only possible if no token was ever made.
   init(withoutCredential principal: Principal) {
     self.principal = principal
-    (credential, accessClass) = (.none, .anybody)
+    (credential, accessClass) = (.none, .everyone)
     (expires, token, condition) = (nil, nil, nil)
   }
 

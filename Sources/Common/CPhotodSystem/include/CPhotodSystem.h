@@ -97,7 +97,7 @@ int photod_inotify_open(void);
 int photod_inotify_watch(int inotify, int folder, uint32_t mask);
 int photod_inotify_unwatch(int inotify, int watch);
 
-// Whether anybody has a file open for writing or mapped so, by a read lease that is taken and given back at once
-// (fcntl(2), F_SETLEASE): 1 yes, 0 no, -1 it can't be told, for the file is another user's or lies on a network. The
-// descriptor must have been opened for reading alone.
+// Whether any process has the file open for writing or mapped for writing: takes a read lease and returns it at once
+// (fcntl(2), F_SETLEASE). 1: yes; 0: no; -1: unknown, because the file belongs to another user or is on a network file
+// system. The descriptor must be open for reading only.
 int photod_has_writers(int descriptor);

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+/// Invalid values of every parameter and of every member of a body.
+@Suite("Invalid requests", .blocking)
+struct InvalidRequestTests {
+  private static let nonsense: [String: [String]] = {
+    let flag = ["", "1", "TRUE", "yes", "\0", "true "]
+    let count = ["", "0", "-1", "1.5", "x", "99999999999999999999", "1e3", "+1", "\0", "\u{661}"]
+    return [
+      "predicate": [
+        "", "(", "isFavorite", "isFavorite ==", "x == 1", "isFavorite == 'x'", "fileSize IN {", "fileSize == 1e999",
+        "\0",
+        "isFavorite == YES; DROP TABLE asset", "1 == 1 OR", "title ==", "\u{202E}", "%@ == 1",
+        "SUBQUERY(x, $x, $x == 1)",
+        String(repeating: "(", count: 500),
+      ],
+      "sortDescriptors": [
+        "", "-", "--creationDate", "x", "startDate,creationDate,", "type,type", ",", "\0", "title asc", "1",
+      ],
+      "fetchLimit": count, "limit": count + ["100000"], "includeHiddenAssets": flag, "includeAllBurstAssets": flag,
+      "count": flag,
+      "layout": ["", "OBJECTS", "x", "\0"], "by": ["", "week", "\0"], "type": ["", "albums", "Album", "\0"],
+      "subtype": ["", "x", "\0"],
+      "cursor": ["", "x", "AAAA", "W10", "\0", "W251bGxd", String(repeating: "W", count: 999)],
+      "fields": ["", "x", "localIdentifier,", "localIdentifier creationDate", "\0"],
+      "range": [
+        "", "-", "1", "1-", "-1", "2-1", "0-1000", "a-b", "0-99999999999999999999", "0-1-2", "\u{661}-\u{662}", "\0",
+      ],
+      "indexOf": ["", "\0", "a/b", "\u{E9}", String(repeating: "a", count: 65)],
+    ]
+  }()
+
+  @Test("an invalid value of any parameter of any route is a 400 that names the parameter")
+  func parameters() throws {
+    let daemon = try FetchingTests.daemon()
+    let id = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    let listing = [
+      "layout", "by", "predicate", "sortDescriptors", "fetchLimit", "includeHiddenAssets", "includeAllBurstAssets",
+      "limit",
+      "cursor", "count", "fields",
+    ]
+    let collections = [
+      "type", "subtype", "limit", "cursor", "includeHiddenAssets", "includeAllBurstAssets", "predicate",
+      "sortDescriptors",
+    ]
+    var cases = 0
+    for (path, names) in [
+      ("/v1/assets", listing), ("/v1/collections/album/assets", listing), ("/v1/collections", collections),
+      ("/v1/collections/momentListYear.2024/collections", collections),
+      ("/v1/collections/album", ["includeHiddenAssets", "includeAllBurstAssets"]),
+      ("/v1/fetchResults/\(id)/assets", ["range", "indexOf", "fields"]), ("/v1/fetchResults/\(id)", []),
+      ("/v1/fetchResults/\(id)/changes", []),
+    ] {
+      for name in names {
+        for value in try #require(Self.nonsense[name]) {
+          let escaped = try #require(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+          let answer = try daemon.get("\(path)?\(name)=\(escaped)")
+          #expect(
+            answer.status == 400 && answer["Content-Type"] == "application/problem+json", "\(path) \(name)=\(value)")
+          #expect(answer.json["parameter"] as? String == name, "\(path) \(name)=\(value): \(answer.json)")
+          #expect((answer.json["detail"] as? String)?.isEmpty == false)
+          cases += 1
+        }
+        let twice = try daemon.get("\(path)?\(name)=true&\(name)=true")
+        #expect(twice.status == 400 && twice.json["parameter"] as? String == name)
+      }
+      let stranger = try daemon.get("\(path)?Predicate=x")
+      #expect(stranger.status == 400 && stranger.json["parameter"] as? String == "Predicate", "\(path)")
+      #expect(try daemon.get(path, method: "PUT").status == 405)
+    }
+    for (query, name) in [
+      ("layout=columns&limit=10001", "limit"), ("layout=columns&fields=duration", "fields"),
+      ("layout=columns&count=true", "count"),
+      ("by=day", "by"), ("layout=buckets&cursor=x", "cursor"), ("layout=buckets&limit=5", "limit"),
+    ] {
+      let answer = try daemon.get("/v1/assets?\(query)")
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == name, "\(query)")
+    }
+    #expect(cases > 250)
+    #expect(try daemon.get("/v1/assets").status == 200)
+  }
+
+  @Test("an invalid value of any member of any body is a 400 that names the member")
+  func members() throws {
+    let daemon = try FetchingTests.daemon()
+    let texts = ["1", "true", "[]", "{}", "1.5"]
+    let flags = ["1", "0", "\"true\"", "[]", "{}", "1.5"]
+    let lists = ["1", "\"x\"", "{}", "[1]", "[null]", "[[\"x\"]]", "[\"x\", 2]"]
+    let names = ["[\"\"]", "[\"a b\"]", "[\"\\u0000\"]"]
+    for (path, members) in [
+      (
+        "/v1/fetchResults",
+        [
+          "predicate": texts + ["\"\"", "\"x == 1\"", "\"\\u0000\""], "sortDescriptors": texts + ["\"\"", "\"x\""],
+          "fetchLimit": ["\"1\"", "0", "-1", "1.5", "true", "[]", "99999999999999999999"],
+          "includeHiddenAssets": flags, "includeAllBurstAssets": flags,
+          "collection": texts + ["\"\"", "\"a b\"", "\"\\u0000\""],
+          "Collection": ["\"album\""],
+        ]
+      ),
+      (
+        "/v1/transientCollections",
+        [
+          "title": texts + ["\"\(String(repeating: "x", count: 1025))\""], "assets": lists + names,
+          "fetchResults": lists, "asset": ["\"x\""],
+        ]
+      ),
+    ] as [(String, [String: [String]])] {
+      for (name, values) in members {
+        for value in values {
+          let rest = path.hasPrefix("/v1/t") && name == "title" ? #", "assets": []"# : ""
+          let answer = try daemon.post(path, "{\"\(name)\": \(value)\(rest)}")
+          #expect(
+            answer.status == 400 && answer.json["parameter"] as? String == name,
+            "\(path) \(name) \(value): \(answer.json)")
+        }
+      }
+      let deep = String(repeating: "[", count: 5000)
+      for body in [
+        "", "[]", "null", "1", "\"x\"", "{", "{\"predicate\"}", "{\"predicate\": }", "{} {}", deep,
+        "{\"predicate\": \(deep)",
+      ] {
+        let answer = try daemon.post(path, body)
+        #expect(
+          answer.status == 400 && answer.json["type"] as? String == "/problems/malformed-request", "\(body.prefix(20))")
+      }
+      for type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
+        #expect(try daemon.post(path, "{}", type: type).status == 415)
+      }
+      #expect(try daemon.post(path + "?x=1", "{}").json["parameter"] as? String == "x")
+      #expect(try daemon.post(path, "{}", ["Origin: http://evil.example"]).status == 403)
+      #expect(try daemon.post(path, "{}", ["Sec-Fetch-Site: cross-site"]).status == 403)
+    }
+    #expect(try daemon.get("/v1/assets").status == 200)
+  }
+}

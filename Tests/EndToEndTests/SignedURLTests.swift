@@ -1,0 +1,114 @@
+import AccessControl
+import Foundation
+import Logging
+import Testing
+
+/// Signed URLs of images and albums over real sockets.
+@Suite("Signed URLs", .blocking)
+struct SignedURLTests {
+  @Test(
+    "a signed URL opens one image as signed, without a token; any change of it is refused")
+  func signedImage() throws {
+    let (daemon, inside, outside) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken("read,location,admin")
+    let path = "/v1/assets/\(inside)/image?targetSize=20x20&format=jpeg"
+    let url = try CredentialTests.sign(daemon, secret, path)
+    #expect(url.hasPrefix(path + "&"))
+    for method in ["GET", "HEAD"] {
+      let answer = try daemon.get(url, method: method)
+      #expect(answer.status == 200 && answer["Cache-Control"]?.hasPrefix("private") == true)
+    }
+    #expect(try daemon.get(url, ["Range: bytes=0-9"]).status == 206)
+    let (start, query) = (url.prefix { $0 != "?" }, url.drop { $0 != "?" }.dropFirst())
+    let turned = query.split(separator: "&").reversed().joined(separator: "&")
+    #expect(try daemon.get("\(start)?\(turned)").status == 200, "the order of parameters does not matter")
+    #expect(try daemon.get(url.replacing("/image", with: "/%69mage")).status == 200, "escaping does not matter")
+    for changed in [
+      url.replacing("20x20", with: "30x30"), url.replacing("format=jpeg", with: "format=png"),
+      url.replacing(inside, with: outside), url.replacing("/image", with: ""),
+      url.replacing("/image", with: "/metadata"),
+      url + "&quality=10", url.replacing("&format=jpeg", with: ""),
+      url.replacing("signedUntil=1", with: "signedUntil=2"),
+      url.replacing(#/signedBy=[^&]*/#, with: "signedBy=operator"), url.replacing(#/&signature=[^&]*/#, with: ""),
+      url.replacing(#/signature=[^&]*/#, with: "signature=" + String(repeating: "A", count: 43)),
+      url + "&signedCollection=album", "/v1/assets?" + query.replacing("targetSize=20x20&format=jpeg&", with: ""),
+    ] {
+      let answer = try daemon.get(changed)
+      #expect(answer.status == 403 || answer.status == 429, "\(changed)")
+      #expect(!answer.body.starts(with: [0xFF, 0xD8]))
+    }
+    #expect(try daemon.ask("POST", url.replacing("/image", with: ""), body: "{}").status != 200)
+    // Stale, and signed by the daemon's own key.
+    let registry = try AccessRegistry(
+      database: AccessDatabase(dataFolder: daemon.data), logger: Logger(label: "test"), now: { 1_000_000 })
+    let subject = URLSignature.Subject(segments: ["v1", "assets", inside, "image"])
+    for (expires, status) in [(Int64(1_000_100), 403), (SystemTime.now + 1000, 200)] {
+      let signature = try #require(registry.sign(subject, collection: nil, issuer: nil, expires: expires))
+      let query = signature.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+      let answer = try daemon.get("/v1/assets/\(inside)/image?\(query)")
+      #expect(answer.status == status)
+      if status == 403 { #expect(answer.json["type"] as? String == "/problems/signed-url-expired") }
+    }
+    #expect(try daemon.get(url).status == 200)
+  }
+
+  @Test("a signed album opens its pages and its pictures, without locations")
+  func signedAlbum() throws {
+    let (daemon, inside, outside) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken("read,location")
+    let url = try CredentialTests.sign(daemon, secret, "/v1/collections/album/assets?limit=1")
+    var (next, found): (String?, [[String: Any]]) = (url, [])
+    while let target = next {
+      let page = try daemon.get(target)
+      try #require(page.status == 200 && found.count < 10)
+      found += page.json["assets"] as? [[String: Any]] ?? []
+      next = page.json["next"] as? String
+    }
+    #expect(found.count == 2 && found.allSatisfy { $0["location"] is NSNull })
+    let signature = String(try #require(url.firstRange(of: "signedCollection").map { url[$0.lowerBound...] }))
+    for (target, status) in [
+      ("/v1/collections/album?", 200), ("/v1/collections/album/assets?layout=columns&", 200),
+      ("/v1/assets/\(inside)?", 200), ("/v1/assets/\(inside)/image?targetSize=20x20&", 200),
+      ("/v1/assets/\(inside)/metadata?", 200), ("/v1/assets/\(outside)?", 404),
+      ("/v1/assets/\(outside)/image?targetSize=20x20&", 404), ("/v1/assets/\(outside)/metadata?", 404),
+      ("/v1/collections/album/assets?includeHiddenAssets=true&", 403), ("/v1/assets?", 403), ("/v1/collections?", 403),
+      ("/v1/collections/album/collections?", 403), ("/v1/requests?", 403), ("/metrics?", 403),
+    ] {
+      let answer = try daemon.get(target + signature)
+      #expect(answer.status == status, "\(target)")
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains("GPS"))
+    }
+    #expect(try daemon.get("/v1/assets/\(inside)/metadata", [TestDaemon.bearer(secret)]).json["GPS"] != nil)
+    #expect(try daemon.get("/v1/collections/album/assets?predicate=latitude%20%3E%201&" + signature).status == 400)
+  }
+
+  @Test("after a rotation, URLs signed with the previous key are valid, and those of the key before are not")
+  func rotation() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    _ = try daemon.makeToken()
+    let path = "/v1/assets/\(inside)/image"
+    let first = try daemon.token(["sign", path, "--expires", "7d"])
+    #expect(first.hasPrefix("/v1/") && !first.contains("\n"))
+    #expect(try daemon.get(first).status == 200)
+    _ = try daemon.token(["rotate-key"])
+    let second = try daemon.token(["sign", path])
+    try daemon.until("the new key is known") { try daemon.get(second).status == 200 }
+    #expect(try daemon.get(first).status == 200)
+    _ = try daemon.token(["rotate-key"])
+    try daemon.until("the first key is gone") { try daemon.get(first).status == 403 }
+    #expect(try daemon.get(second).status == 200)
+  }
+
+  @Test("a signed album ends when its limited issuer may no longer see it")
+  func limitedIssuer() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let other = try daemon.makeToken("read", ["--limit-to", "album"])
+    let url = try CredentialTests.sign(daemon, other, "/v1/collections/album")
+    let signature = url.drop { $0 != "?" }.dropFirst()
+    #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 200)
+    // Changes the token's collections, which no command can do.
+    try daemon.script("access.sqlite", "UPDATE token SET collections = 'elsewhere';")
+    try daemon.until("it sees something else") { try daemon.get(url).status == 403 }
+    #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 403)
+  }
+}
