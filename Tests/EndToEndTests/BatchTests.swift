@@ -110,6 +110,30 @@ struct BatchTests {
     #expect(quick[0].fields["etag"] == nil && Self.status(quick[0]) == "status=200" && !quick[0].body.isEmpty)
   }
 
+  @Test("a part with v is immutable at its Content-Location; a version that is gone is a problem part")
+  func versions() throws {
+    let identifiers = try Self.identifiers(0..<2)
+    let version = try #require(try Self.shared.get("/v1/assets/\(identifiers[0])").json["contentVersion"] as? String)
+    func part(_ entry: [String: String]) throws -> Multipart.Part {
+      try #require(
+        try Self.parts([entry, identifiers[1]], ["targetSize": "64x64"]).first { Self.asset($0) == identifiers[0] })
+    }
+    let current = try part(["asset": identifiers[0], "v": version])
+    let immutable = "private, max-age=31536000, immutable"
+    #expect(Self.status(current) == "status=200" && current.fields["cache-control"] == immutable)
+    let alone = try Self.shared.get(try #require(current.fields["content-location"]))
+    #expect(alone.body == current.body && alone["Cache-Control"] == immutable)
+    let tag = try #require(current.fields["etag"])
+    let held = try part(["asset": identifiers[0], "v": version, "ifNoneMatch": tag])
+    #expect(Self.status(held) == "status=304" && held.fields["cache-control"] == immutable && held.body.isEmpty)
+    let unversioned = try part(["asset": identifiers[0]])
+    #expect(Self.status(unversioned) == "status=200" && unversioned.fields["cache-control"] == nil)
+    let gone = try part(["asset": identifiers[0], "v": "another"])
+    #expect(Self.status(gone) == "status=404" && gone.fields["cache-control"] == nil)
+    let problem = try #require(try JSONSerialization.jsonObject(with: Data(gone.body)) as? [String: Any])
+    #expect(problem["type"] as? String == "/problems/version-gone")
+  }
+
   @Test("a missing asset, or one that can't be rendered, is a problem part among the others")
   func problems() throws {
     let good = try Self.identifiers(0..<2)

@@ -178,6 +178,7 @@ struct ContractTests {
   /// The values of each enumeration that responses contain, by its place in the document's schemas.
   private static let sentWords: [String: [String]] = [
     "Asset/mediaType": MediaType.allCases.map(\.rawValue),
+    "AssetColumns/columns/mediaType/items": MediaType.allCases.map(\.rawValue),
     "Asset/creationDateSource": DateSource.allCases.map(\.rawValue),
     "TrashPage/assets/items/mediaType": MediaType.allCases.map(\.rawValue),
     "Collection/type": CollectionType.allCases.map(\.rawValue),

@@ -93,9 +93,16 @@ struct FetchingTests {
       let answer = try daemon.get("\(path)?layout=columns")
       let columns = try #require(answer.json["columns"] as? [String: [Any]])
       #expect(answer.json["count"] as? Int == objects.count && answer.json["next"] is NSNull)
-      for key in ["localIdentifier", "creationDate", "placeholder"] {
+      for key in ["localIdentifier", "creationDate", "placeholder", "contentVersion", "mediaType"] {
         #expect(columns[key]?.map { $0 as? String } == objects.map { $0[key] as? String }, "\(path) \(key)")
       }
+      #expect(columns["mediaSubtypes"] as? [[String]] == objects.map { $0["mediaSubtypes"] as? [String] ?? ["?"] })
+      #expect(columns["duration"] as? [Double] == objects.map { $0["duration"] as? Double ?? -1 })
+      #expect(columns["utcOffset"]?.count == objects.count)
+      let two = try daemon.get("\(path)?layout=columns&fields=mediaType,localIdentifier").json["columns"]
+      let named = try #require(two as? [String: [String]])
+      #expect(Set(named.keys) == ["mediaType", "localIdentifier"])
+      #expect(named["localIdentifier"] == columns["localIdentifier"] as? [String])
       #expect(columns["isFavorite"] as? [Bool] == objects.map { $0["isFavorite"] as? Bool ?? false })
       let ratios = objects.map { Double($0["pixelWidth"] as? Int ?? 0) / Double($0["pixelHeight"] as? Int ?? 1) }
       #expect(columns["aspectRatio"]?.map { ($0 as? NSNumber)?.doubleValue } == ratios)

@@ -70,7 +70,8 @@ struct InvalidRequestTests {
       #expect(try daemon.get(path, method: "PUT").status == 405)
     }
     for (query, name) in [
-      ("layout=columns&limit=10001", "limit"), ("layout=columns&fields=duration", "fields"),
+      ("layout=columns&limit=10001", "limit"), ("layout=columns&fields=fileSize", "fields"),
+      ("layout=columns&fields=", "fields"),
       ("layout=columns&count=true", "count"),
       ("by=day", "by"), ("layout=buckets&cursor=x", "cursor"), ("layout=buckets&limit=5", "limit"),
     ] {

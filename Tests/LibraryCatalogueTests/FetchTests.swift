@@ -94,19 +94,30 @@ struct FetchTests {
     #expect(pages.map(\.localIdentifier.rawValue) == expected.map(\.identifier), "\(comment)")
     repeat {
       let page = try catalogue.columns(fetch, FetchPageRequest(limit: size, cursor: cursor), for: .local)
-      columns.localIdentifiers += page.localIdentifiers
+      columns.count += page.count
       try #require(columns.count <= 180)
       columns.aspectRatios += page.aspectRatios
+      columns.contentVersions.append(contentsOf: page.contentVersions)
       columns.creationDates += page.creationDates
+      columns.durations += page.durations
       columns.favoriteFlags += page.favoriteFlags
-      columns.placeholders += page.placeholders
+      columns.localIdentifiers.append(contentsOf: page.localIdentifiers)
+      columns.mediaSubtypes += page.mediaSubtypes
+      columns.mediaTypes += page.mediaTypes
+      columns.placeholders.append(contentsOf: page.placeholders)
+      columns.utcOffsets += page.utcOffsets
       cursor = library.catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
-    #expect(columns.localIdentifiers == expected.map(\.identifier))
+    #expect(columns.localIdentifiers.texts == expected.map(\.identifier))
+    #expect(columns.contentVersions.texts == pages.map(\.contentVersion.rawValue))
+    #expect(columns.durations == pages.map(\.duration) && columns.mediaTypes == pages.map(\.mediaType))
+    #expect(columns.mediaSubtypes == pages.map(\.mediaSubtypes))
+    #expect(columns.utcOffsets == expected.map { _ in nil })
     #expect(columns.aspectRatios == expected.map { Double($0.pixelWidth) / Double($0.pixelHeight) })
     #expect(
       columns.creationDates == expected.map(\.creationDate) && columns.favoriteFlags == expected.map(\.isFavorite))
-    #expect(columns.placeholders == expected.map { $0.placeholder.map { Data($0).base64EncodedString() } })
+    #expect(
+      (0..<columns.placeholders.count).map { Array(columns.placeholders[$0]) } == expected.map { $0.placeholder ?? [] })
     #expect(try catalogue.count(fetch, deadline: nil, for: .local) == expected.count, "\(comment)")
     let rows = try catalogue.rows(fetch, atMost: expected.count, deadline: nil, for: .local).rows
     #expect(rows == expected.map { UInt32($0.row) })

@@ -46,7 +46,7 @@ package enum CivilDate {
 
 extension Int64 {
   /// Division that rounds down, so that the remainder is never negative.
-  func floorDivided(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+  package func floorDivided(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }

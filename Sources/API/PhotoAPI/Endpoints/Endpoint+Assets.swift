@@ -106,7 +106,13 @@ extension Endpoint {
       "Assets per page. With layout=columns 1...10000, default 10000."),
     .cursor,
     .flag("count", "Include the total count. Only with layout=objects."),
-    .fields,
+    .text(
+      "fields",
+      """
+      Only these properties, separated by commas. With layout=columns, of: \
+      \(AssetColumns.Field.allCases.map(\.rawValue).joined(separator: ", ")). Default: all.
+      """,
+      example: "localIdentifier,creationDate"),
   ]
 
   static let assetListResponses: [APIResponse] = .validated(

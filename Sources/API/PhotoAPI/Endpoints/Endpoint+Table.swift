@@ -13,6 +13,6 @@ extension QueryParameter {
   static let includeAllBurstAssets = flag(
     "includeAllBurstAssets", "Include burst pictures that are represented by another picture.")
   static let fields = text(
-    "fields", "The asset properties to return, separated by commas. Only with layout=objects.",
+    "fields", "The asset properties to return, separated by commas. Default: all.",
     example: "localIdentifier,creationDate")
 }

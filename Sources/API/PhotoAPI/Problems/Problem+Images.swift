@@ -9,6 +9,10 @@ extension Problem {
     404, "request-not-found", "No such request",
     detail: "You have no active request with that requestID, and none that ended within the last minute.")
 
+  static let versionGone = Problem(
+    404, "version-gone", "The version no longer exists",
+    detail: "The asset has a new contentVersion. Get the asset to read it.", parameter: "v")
+
   /// Whether the problem reports a cancellation and not a failure.
   var isCancellation: Bool { kind == "request-cancelled" }
 

@@ -12,7 +12,10 @@ struct AssetListQuery: Sendable {
   var fetch: AssetFetch
   let page: FetchPageRequest
   let includesTotalCount: Bool
+  /// The properties of objects; `nil`: all.
   let fields: AssetFields?
+  /// The properties of columns.
+  let columns: Set<AssetColumns.Field>
   /// The query parameters as sent, for the path of the next page.
   let parameters: [String: String]
 
@@ -29,7 +32,11 @@ struct AssetListQuery: Sendable {
     page.cursor = query.cursor(tokens)
     self.page = page
     includesTotalCount = try query.flag("count")
-    fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
+    let names = query.text("fields")
+    fields = try (layout == .objects ? names : nil).map { text throws(Problem) in try AssetFields(text) }
+    columns =
+      try (layout == .columns ? names : nil).map { text throws(Problem) in try QueryReader.names("fields", text) }
+      ?? Set(AssetColumns.Field.allCases)
     try query.finish()
     self.unit = unit ?? .day
     parameters = query.values.merging(query.signature) { $1 }
@@ -43,7 +50,7 @@ struct AssetListQuery: Sendable {
     let others: [String] =
       switch layout {
       case .objects: ["by"]
-      case .columns: ["by", "count", "fields"]
+      case .columns: ["by", "count"]
       case .buckets: ["count", "cursor", "fields", "limit"]
       }
     return others.first { parameters[$0] != nil }

@@ -74,6 +74,21 @@ struct QueryReader {
     return number
   }
 
+  /// Parses a list of names such as `localIdentifier,creationDate`. Throws 400 with the name that is unknown.
+  static func names<Name: RawRepresentable & CaseIterable & Hashable>(
+    _ parameter: String, _ text: String
+  ) throws(Problem) -> Set<Name> where Name.RawValue == String {
+    var names: Set<Name> = []
+    for text in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let name = Name(rawValue: String(text)) else {
+        let all = Name.allCases.map(\.rawValue).joined(separator: ", ")
+        throw invalid(parameter, "must be a list of asset properties; \(text) is not one of: \(all)")
+      }
+      names.insert(name)
+    }
+    return names
+  }
+
   /// The identifier of an asset or a collection.
   mutating func identifier(_ name: String) throws(Problem) -> LocalIdentifier? {
     try text(name).map { text throws(Problem) in try LocalIdentifier(parameter: text, name) }

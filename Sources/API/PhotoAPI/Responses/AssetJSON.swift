@@ -79,16 +79,5 @@ struct AssetFields: Sendable {
   let keys: Set<AssetJSON.Key>
 
   /// Parses a list such as `localIdentifier,creationDate`. Throws 400 with the name that is not a property.
-  init(_ text: String) throws(Problem) {
-    var keys: Set<AssetJSON.Key> = []
-    for name in text.split(separator: ",", omittingEmptySubsequences: false) {
-      guard let key = AssetJSON.Key(rawValue: String(name)) else {
-        let names = AssetJSON.Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw QueryReader.invalid(
-          "fields", "must be a list of asset properties; \(name) is not one of: \(names)")
-      }
-      keys.insert(key)
-    }
-    self.keys = keys
-  }
+  init(_ text: String) throws(Problem) { keys = try QueryReader.names("fields", text) }
 }

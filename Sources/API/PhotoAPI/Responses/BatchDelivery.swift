@@ -24,7 +24,8 @@ final class BatchDelivery: Sendable {
 
   enum Entry: Sendable {
     case frame(Frame)
-    case notModified(tag: String, location: String)
+    /// The head of a part without a body.
+    case notModified(head: [(name: String, value: String)])
     case problem(Problem, location: String)
   }
 
@@ -246,7 +247,7 @@ final class BatchDelivery: Sendable {
       }
       switch entry {
       case nil: return part
-      case .notModified(let tag, let location): return notModified(tag, location)
+      case .notModified(let head): return Part(head: head, body: [])
       case .problem(let problem, let location): return self.part(problem, location)
       case .frame(let frame):
         if let image = images.frameInMemory(frame.headers.key) {
@@ -268,13 +269,6 @@ final class BatchDelivery: Sendable {
   private func part(_ image: ImageFrame, _ frame: Frame) -> Part {
     Part(
       head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, bytesOwner: image.bytesOwner)
-  }
-
-  private func notModified(_ tag: String, _ location: String) -> Part {
-    Part(
-      head: [
-        ("Content-Length", "0"), ("Content-Location", location), ("ETag", tag), ("Image-Result", "status=304"),
-      ], body: [])
   }
 
   private func part(_ problem: Problem, _ location: String) -> Part {

@@ -9,11 +9,13 @@ struct ImageHeaders: Sendable {
   private let isNegotiated: Bool
   private let isPublic: Bool
 
-  /// - Parameter isPublic: whether shared caches may store the frame.
-  init(_ wanted: ResolvedRequest, query: ImageQuery, isPublic: Bool) {
+  /// - Parameters:
+  ///   - isVersioned: whether the request names the content version, so that its frame never changes.
+  ///   - isPublic: whether shared caches may store the frame.
+  init(_ wanted: ResolvedRequest, query: ImageQuery, isVersioned: Bool, isPublic: Bool) {
     self.wanted = wanted
     self.isPublic = isPublic
-    isVersioned = query.version != nil
+    self.isVersioned = isVersioned
     // With opportunistic delivery the form follows Accept too.
     isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
   }
@@ -88,9 +90,19 @@ struct ImageHeaders: Sendable {
     var fields = [
       ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)), ("Content-Location", location),
     ]
-    if isFinal { fields.append(("ETag", key.entityTag(frame.derivation))) }
+    if isFinal { fields += batchValidators(frame.derivation) }
     fields.append(("Image-Result", "status=200, " + frame.result.fieldValue))
     return fields
+  }
+
+  /// The head of a part of a batch response whose frame the client has.
+  func batchNotModifiedPart(_ derivation: Derivation, location: String) -> [(name: String, value: String)] {
+    [("Content-Length", "0"), ("Content-Location", location)] + batchValidators(derivation)
+      + [("Image-Result", "status=304")]
+  }
+
+  private func batchValidators(_ derivation: Derivation) -> [(name: String, value: String)] {
+    [("ETag", key.entityTag(derivation))] + (isVersioned ? [("Cache-Control", "private, \(lifetime)")] : [])
   }
 
   /// The head of the last part of `multipart/mixed` if the final frame failed.

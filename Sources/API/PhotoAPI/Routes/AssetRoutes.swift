@@ -77,10 +77,11 @@ struct AssetRoutes: Sendable {
     _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     let columns = try queries.run { library throws(AssetSourceError) in
-      try library.columns(query.fetch, query.page, for: principal)
+      try library.columns(query.fetch, query.page, fields: query.columns, for: principal)
     }
     let next = columns.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
-    let body = AssetColumnsJSON.body(columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
+    let body = AssetColumnsJSON.body(
+      columns, query.columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
     return answer(body, next: next, request)
   }
 

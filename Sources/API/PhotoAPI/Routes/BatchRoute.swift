@@ -20,8 +20,10 @@ struct BatchRoute: Sendable {
   /// One entry of `assets`.
   private struct RequestedFrame {
     let identifier: LocalIdentifier
+    /// The only content version that the client accepts; its part is immutable.
+    var version: ContentVersion?
     /// Entity tags of frames that the client already has.
-    let ifNoneMatch: String?
+    var ifNoneMatch: String?
   }
 
   /// On the lookup queue: looks up all assets at once, then writes all parts that are available immediately.
@@ -61,17 +63,19 @@ struct BatchRoute: Sendable {
   private func entry(
     _ index: Int, _ wanted: RequestedFrame, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept, _ reply: Reply
   ) -> BatchDelivery.Entry {
-    let location = Self.location(wanted.identifier, query)
+    let location = Self.location(wanted, query)
     func problem(_ problem: Problem) -> BatchDelivery.Entry { .problem(problem, location: location) }
     guard let asset else { return problem(.assetNotFound) }
+    if let version = wanted.version, version != asset.contentVersion { return problem(.versionGone) }
     if let reason = Problem(unrenderable: asset, query.imageVersion) { return problem(reason) }
     do throws(Problem) {
       let request = try query.request(for: asset, accept: accept)
-      let headers = ImageHeaders(ResolvedRequest(request, for: asset), query: query, isPublic: false)
+      let headers = ImageHeaders(
+        ResolvedRequest(request, for: asset), query: query, isVersioned: wanted.version != nil, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {
-        return .notModified(tag: headers.key.entityTag(derivation), location: location)
+        return .notModified(head: headers.batchNotModifiedPart(derivation, location: location))
       }
       return .frame(BatchDelivery.Frame(index: index, headers: headers, location: location))
     } catch {
@@ -92,15 +96,17 @@ struct BatchRoute: Sendable {
     detail: "The response is multipart/mixed with an image in each part, and the request's Accept does not allow that.")
 
   /// The path of the same frame as a single image, for `Content-Location`.
-  private static func location(_ identifier: LocalIdentifier, _ query: ImageQuery) -> String {
-    let parameters = query.parameters.sorted { $0.key < $1.key }
+  private static func location(_ wanted: RequestedFrame, _ query: ImageQuery) -> String {
+    var parameters = query.parameters
+    parameters["v"] = wanted.version?.rawValue
+    let text = parameters.sorted { $0.key < $1.key }
       .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
         separator: "&")
-    return "/v1/assets/\(identifier.rawValue)/image" + (parameters.isEmpty ? "" : "?\(parameters)")
+    return "/v1/assets/\(wanted.identifier.rawValue)/image" + (text.isEmpty ? "" : "?\(text)")
   }
 
   private static let invalidAssets = QueryReader.invalid(
-    "assets", "must be a list of 1 to \(maximumAssets) localIdentifiers or objects with asset and ifNoneMatch")
+    "assets", "must be a list of 1 to \(maximumAssets) localIdentifiers or objects with asset, v and ifNoneMatch")
 
   private static func wanted(_ body: inout JSONObjectReader) throws(Problem) -> [RequestedFrame]? {
     guard let value = body.value("assets") else { return nil }
@@ -109,16 +115,18 @@ struct BatchRoute: Sendable {
     for item in list {
       switch item {
       case .string(let text):
-        wanted.append(RequestedFrame(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: nil))
+        wanted.append(RequestedFrame(identifier: try LocalIdentifier(parameter: text, "assets")))
       case .object(let members):
         var entry = JSONObjectReader(members)
         guard let text = try entry.text("asset") else { throw invalidAssets }
+        let version = try entry.text("v").map(ContentVersion.init)
         let tags = try entry.text("ifNoneMatch")
         try entry.finish()
         if let tags, tags == "*" || tags.utf8.count > maximumTagBytes {
           throw QueryReader.invalid("ifNoneMatch", "must be one ETag, or several separated by commas")
         }
-        wanted.append(RequestedFrame(identifier: try LocalIdentifier(parameter: text, "assets"), ifNoneMatch: tags))
+        let identifier = try LocalIdentifier(parameter: text, "assets")
+        wanted.append(RequestedFrame(identifier: identifier, version: version, ifNoneMatch: tags))
       default: throw invalidAssets
       }
     }

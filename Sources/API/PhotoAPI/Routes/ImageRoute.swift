@@ -38,9 +38,7 @@ struct ImageRoute: Sendable {
     let principal = caller.principal
     let asset = try queries.asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
-      throw Problem(
-        404, "version-gone", "The version no longer exists",
-        detail: "The asset has a new contentVersion. Get the asset to read it.", parameter: "v")
+      throw .versionGone
     }
     if let problem = Problem(unrenderable: asset, query.imageVersion) { throw problem }
     let acceptField = request.head.value(of: .accept)
@@ -51,7 +49,9 @@ struct ImageRoute: Sendable {
       imageRequest.deliveryMode = .highQualityFormat
     }
     let wanted = ResolvedRequest(imageRequest, for: asset)
-    let headers = ImageHeaders(wanted, query: query, isPublic: allowsPublicCaching && caller.sendsNoCredential)
+    let headers = ImageHeaders(
+      wanted, query: query, isVersioned: query.version != nil,
+      isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
     if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {

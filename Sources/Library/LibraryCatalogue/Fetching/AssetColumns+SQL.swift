@@ -18,11 +18,11 @@ extension SQLColumns {
         "modificationDate": Column("asset.modificationDate"),
         "addedDate": Column(column("addedDate")),
         "mediaType": Column(
-          "asset.mediaType",
+          column("mediaType"),
           stored: Dictionary(uniqueKeysWithValues: MediaType.allCases.map { ($0.rawValue, .integer(Int64($0.number))) })
         ),
-        "mediaSubtypes": Column("asset.mediaSubtypes"),
-        "duration": Column("asset.duration"),
+        "mediaSubtypes": Column(column("mediaSubtypes")),
+        "duration": Column(column("duration")),
         "pixelWidth": Column(column("pixelWidth")),
         "pixelHeight": Column(column("pixelHeight")),
         "isFavorite": Column("asset.isFavorite"),

@@ -48,24 +48,6 @@ package struct FetchPageRequest: Sendable, Hashable {
   }
 }
 
-/// Columns of asset properties: parallel arrays of equal length.
-package struct AssetColumns: Sendable {
-  package var localIdentifiers: [String] = []
-  /// Width divided by height, after the orientation is applied.
-  package var aspectRatios: [Double] = []
-  /// Milliseconds since 1970.
-  package var creationDates: [Int64] = []
-  package var favoriteFlags: [Bool] = []
-  /// ThumbHashes in base64; `nil` for an asset without one.
-  package var placeholders: [String?] = []
-  package var nextCursor: PageCursor?
-  package var changeToken = ChangeToken(0)
-
-  package init() {}
-
-  package var count: Int { localIdentifiers.count }
-}
-
 /// The number of assets of a day, month or year (UTC).
 package struct DateBucket: Sendable, Hashable {
   package enum Unit: String, Sendable, Hashable, CaseIterable { case day, month, year }

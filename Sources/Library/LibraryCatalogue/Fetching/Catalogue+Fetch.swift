@@ -17,36 +17,17 @@ extension Catalogue {
     var assets: [Asset] = []
     let end = try readPage(
       fetch, page, for: principal, columns: { _ in AssetRow.columns }, joins: AssetRow.primaryFile
-    ) { assets.append(try AssetRow.asset($0, for: principal)) }
+    ) { row, _ in assets.append(try AssetRow.asset(row, for: principal)) }
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
 
-  /// Some properties of many assets at once, for a grid.
-  package func columns(
-    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
-  ) throws(AssetSourceError) -> AssetColumns {
-    var columns = AssetColumns(capacity: min(page.limit, 10_000))
-    let end = try readPage(
-      fetch, page, for: principal,
-      columns: { table in
-        """
-        \(table).localIdentifier, \(table).pixelWidth, \(table).pixelHeight, \(table).creationDate,
-        \(table).counted >> \(SmartAlbum.favorites.counterBit) & 1, \(table).placeholder
-        """
-      }
-    ) { columns.append($0) }
-    columns.nextCursor = end.nextCursor
-    columns.changeToken = end.changeToken
-    return columns
-  }
-
-  /// Passes the rows of one page to `take`. Returns the cursor of the next page and the change token of the state that
+  /// Passes the rows of one page to `take`, with the statement that is at that row. Returns the cursor of the next page and the change token of the state that
   /// was read.
   ///
   /// - Parameter columns: the columns to read, given the table of those that grids read.
-  private func readPage(
+  func readPage(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
-    joins: String = "", _ take: (Row) throws -> Void
+    joins: String = "", _ take: (Row, Statement) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
     try readBeforeDeadline(page.deadline, for: principal) { db, library in
       let plan = FetchPlan(fetch, in: library)
@@ -55,7 +36,8 @@ extension Catalogue {
       // One extra row shows whether another page follows.
       let statement = FetchStatement(
         plan, columns: columns(plan.table), joins: joins, after: start?.values, limit: limit + 1)
-      let rows = try Row.fetchCursor(statement.prepared(db))
+      let prepared = try statement.prepared(db)
+      let rows = try Row.fetchCursor(prepared)
       var taken = 0
       var last: Row?
       var next: PageCursor?
@@ -64,7 +46,7 @@ extension Catalogue {
           next = last.flatMap { start.next(after: $0, taken, of: fetch, plan) }
           break
         }
-        try take(row)
+        try take(row, prepared)
         taken += 1
         if taken == limit { last = row.copy() }
       }
@@ -169,24 +151,6 @@ extension Catalogue {
     _ deadline: ContinuousClock.Instant?, for principal: Principal, _ body: (Database, LibraryID) throws -> Value
   ) throws(AssetSourceError) -> Value {
     try read(for: principal) { db, library in try FetchDeadline.run(deadline, on: db) { try body(db, library) } }
-  }
-}
-
-extension AssetColumns {
-  fileprivate init(capacity: Int) {
-    localIdentifiers.reserveCapacity(capacity)
-    aspectRatios.reserveCapacity(capacity)
-    creationDates.reserveCapacity(capacity)
-    favoriteFlags.reserveCapacity(capacity)
-    placeholders.reserveCapacity(capacity)
-  }
-
-  fileprivate mutating func append(_ row: Row) {
-    localIdentifiers.append(row[0])
-    aspectRatios.append(Double(row[1] as Int) / Double(max(1, row[2] as Int)))
-    creationDates.append(row[3])
-    favoriteFlags.append(row[4])
-    placeholders.append((row[5] as Data?)?.base64EncodedString())
   }
 }
 

@@ -8,7 +8,7 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetPage
   func columns(
-    _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
+    _ fetch: AssetFetch, _ page: FetchPageRequest, fields: Set<AssetColumns.Field>, for principal: Principal
   ) throws(AssetSourceError) -> AssetColumns
   func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal

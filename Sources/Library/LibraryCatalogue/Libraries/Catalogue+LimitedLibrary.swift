@@ -36,7 +36,7 @@ extension Catalogue {
     guard case .collections(let granted) = visibility, let digest = visibility.grantedDigest else { return }
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Not a change of the library: no token.
-    try writeMaintenance { db in
+    try writeMaintenance(isLarge: true) { db in
       try db.execute(
         sql: """
           INSERT OR IGNORE INTO library (granted, revision, nonLocationRevision, createdRevision, usedDate)

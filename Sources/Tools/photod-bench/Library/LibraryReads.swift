@@ -64,7 +64,7 @@ private final class ReadMeasurement {
     repeat {
       let columns = try catalogue.columns(all, page, for: .local)
       if number % stride == 0 {
-        identifiers += columns.localIdentifiers.prefix(20).map { LocalIdentifier($0) }
+        identifiers += columns.localIdentifiers.texts.prefix(20).map { LocalIdentifier($0) }
         if let cursor = columns.nextCursor { cursors.append(cursor) }
       }
       page.cursor = columns.nextCursor

@@ -32,6 +32,8 @@ extension CatalogueSchema {
       -- Milliseconds since 1970.
       creationDate INTEGER NOT NULL,
       creationDateSource TEXT NOT NULL,
+      -- Minutes east of UTC, NULL if the file gives no offset.
+      utcOffset INTEGER,
       modificationDate INTEGER NOT NULL,
       -- When the asset was added to the library.
       addedDate INTEGER NOT NULL,

@@ -17,6 +17,11 @@ extension CatalogueSchema {
       pixelWidth INTEGER NOT NULL,
       pixelHeight INTEGER NOT NULL,
       placeholder BLOB,
+      contentVersion TEXT NOT NULL,
+      mediaType INTEGER NOT NULL,
+      mediaSubtypes INTEGER NOT NULL,
+      duration REAL NOT NULL,
+      utcOffset INTEGER,
       addedDate INTEGER NOT NULL,
       burstIdentifier TEXT,
       -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library.
@@ -25,7 +30,8 @@ extension CatalogueSchema {
       came INTEGER NOT NULL,
       -- The order of a listing. A grid of ten thousand cells is read from a few hundred consecutive pages, and not from
       -- ten thousand rows of `asset`, each of which may be a random read from the disk.
-      PRIMARY KEY (library, creationDate DESC, localIdentifier)
+      -- `asset` is part of it so that every index contains it, which SQLite appends to each of their entries.
+      PRIMARY KEY (library, creationDate DESC, localIdentifier, asset)
     ) STRICT, WITHOUT ROWID;
     CREATE UNIQUE INDEX libraryAssetByAsset ON libraryAsset (asset, library);
     CREATE UNIQUE INDEX libraryAssetByIdentifier ON libraryAsset (library, localIdentifier);
@@ -78,12 +84,13 @@ extension CatalogueSchema {
     BEGIN
       UPDATE libraryAsset SET creationDate = NEW.creationDate, addedDate = NEW.addedDate WHERE asset = NEW.id;
     END;
-    CREATE TRIGGER copyPicture AFTER UPDATE OF pixelWidth, pixelHeight, placeholder ON asset
-      WHEN NEW.pixelWidth <> OLD.pixelWidth OR NEW.pixelHeight <> OLD.pixelHeight
-        OR NEW.placeholder IS NOT OLD.placeholder
+    -- These columns are in no index.
+    CREATE TRIGGER copyPicture
+      AFTER UPDATE OF \(pictureColumns.joined(separator: ", ")) ON asset
+      WHEN (\(pictureColumns.map { "NEW." + $0 }.joined(separator: ", ")))
+        IS NOT (\(pictureColumns.map { "OLD." + $0 }.joined(separator: ", ")))
     BEGIN
-      UPDATE libraryAsset
-        SET pixelWidth = NEW.pixelWidth, pixelHeight = NEW.pixelHeight, placeholder = NEW.placeholder
+      UPDATE libraryAsset SET \(pictureColumns.map { "\($0) = NEW.\($0)" }.joined(separator: ", "))
         WHERE asset = NEW.id;
     END;
 
@@ -130,9 +137,11 @@ extension CatalogueSchema {
     """
 
   /// The columns of `libraryAsset` that are copies of columns of `asset`.
-  static let copiedColumns = [
-    "creationDate", "localIdentifier", "listing", "counted", "pixelWidth", "pixelHeight", "placeholder", "addedDate",
-    "burstIdentifier",
+  static let copiedColumns =
+    ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier"] + pictureColumns
+  /// Those that only grids read.
+  private static let pictureColumns = [
+    "pixelWidth", "pixelHeight", "placeholder", "contentVersion", "mediaType", "mediaSubtypes", "duration", "utcOffset",
   ]
   static let copies = copiedColumns.joined(separator: ", ")
   private static let copiesOfNewAsset = copiedColumns.map { "NEW." + $0 }.joined(separator: ", ")

@@ -157,7 +157,8 @@ struct BurstWriter {
             FROM \(LibraryAssetIndex.byDate.source) \(AssetRow.joins)
             WHERE libraryAsset.library = 0 AND libraryAsset.creationDate \(isForward ? ">=" : "<=") ?1
               AND libraryAsset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.maximumSpanMilliseconds)
-              AND cameraModel = ?2 AND cameraMake IS ?3 AND asset.pixelWidth * asset.pixelHeight = ?4 AND mediaType = 1
+              AND cameraModel = ?2 AND cameraMake IS ?3 AND asset.pixelWidth * asset.pixelHeight = ?4
+              AND asset.mediaType = 1
               AND asset.id <> ?5
             ORDER BY libraryAsset.creationDate \(isForward ? "" : "DESC")
             """),
