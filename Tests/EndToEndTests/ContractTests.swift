@@ -166,6 +166,7 @@ struct ContractTests {
       let albums = try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [Object]
       return [try #require(albums?.first?["localIdentifier"] as? String)]
     }
+    if parameter["name"] as? String == "asset" { return [identifier] }
     if let example = parameter["example"] as? String { return [example] }
     if parameter["name"] as? String == "v" {
       return [try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)]

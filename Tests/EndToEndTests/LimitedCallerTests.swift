@@ -45,6 +45,7 @@ struct LimitedCallerTests {
     let world = try LimitedCallerFixture()
     // As long as real identifiers.
     let never = String(repeating: "z", count: world.outside.count)
+    let token = try #require(try world.daemon.get("/v1/assets", [world.limited]).json["changeToken"] as? String)
     func told(_ asset: String, _ collection: String) throws -> [String] {
       var words: [String] = []
       func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws {
@@ -73,6 +74,7 @@ struct LimitedCallerTests {
           }
         }
       }
+      for path in ["/v1/changes/stream", "/v1/changes"] { try ask("GET", "\(path)?since=\(token)&asset=\(asset)") }
       try ask("POST", "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)", "\#(asset)"]}"#)
       try ask("POST", "/v1/fetchResults", body: #"{"collection": "\#(collection)"}"#)
       try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/assets/\#(asset)/image"}"#)

@@ -38,7 +38,7 @@ struct BackupTests {
       for row in try Row.fetchAll(
         db,
         sql: """
-          SELECT title, asset.localIdentifier FROM collection JOIN member ON member.collection = collection.id
+          SELECT collection.title, asset.localIdentifier FROM collection JOIN member ON member.collection = collection.id
           JOIN asset ON asset.id = member.asset ORDER BY member.position
           """)
       {

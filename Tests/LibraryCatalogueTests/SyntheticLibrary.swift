@@ -50,9 +50,17 @@ struct SyntheticAsset: PropertyRow, Sendable {
   var latitude: Double?
   var longitude: Double?
   var placeholder: [UInt8]?
+  var title: String?
+  var keywords: [String] = []
+  var rating: Int64?
+  var camera: String?
 
   init(row: Int64, date: Int64) {
     self.row = row
+    title = [nil, "Sea", "sea", "", "\u{C9}t\u{E9}"][Int(row % 5)]
+    keywords = [[], ["sea"], ["sea", "\"quoted\", \\"], ["Sea", "a,b"]][Int(row % 4)]
+    rating = [nil, -1, 0, 3, 5, 5, nil][Int(row % 7)]
+    camera = row % 3 == 0 ? nil : "C\(row % 2)"
     // Sorted differently than every other property.
     identifier = "a\((row &* 7919) % 100_003)-\(row)"
     (creationDate, modificationDate, addedDate) = (date, date, row)
@@ -112,6 +120,11 @@ struct SyntheticAsset: PropertyRow, Sendable {
     case "fileSize": .integer(fileSize)
     case "latitude": latitude.map { .real($0) }
     case "longitude": longitude.map { .real($0) }
+    case "title": title.map { .string($0) }
+    case "keywords": keywords.isEmpty ? nil : .strings(keywords)
+    case "rating": rating.map { .integer($0) }
+    case "cameraMake", "cameraModel", "lensModel": camera.map { .string($0) }
+    case "caption": title.map { .string($0) }
     default: fatalError("\(key.name) is not known to the tests")
     }
   }
@@ -157,8 +170,10 @@ final class SyntheticLibrary {
         INSERT INTO asset (id, localIdentifier, contentVersion, revision, mediaType, mediaSubtypes,
           uniformTypeIdentifier, isRAW, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha,
           duration, creationDate, creationDateSource, modificationDate, addedDate, latitude, longitude, isFavorite,
-          isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion)
-        VALUES (?, ?, 'v', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion,
+          title, caption, keywords, rating, cameraMake, cameraModel, lensModel)
+        VALUES (?, ?, 'v', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+          ?, ?, ?, ?, ?, ?, ?)
         """)
     let file = try db.makeStatement(
       sql: """
@@ -170,7 +185,9 @@ final class SyntheticLibrary {
         one.fileSize, one.pixelWidth, one.pixelHeight, one.duration, one.creationDate, one.modificationDate,
         one.addedDate, one.latitude, one.longitude, one.isFavorite, one.isHidden, one.hasAdjustments ? "{}" : nil,
         one.burst, one.representsBurst, one.burstSelection, one.placeholder.map { Data($0) },
-        one.placeholder == nil ? nil : "v",
+        one.placeholder == nil ? nil : "v", one.title, one.title,
+        one.keywords.isEmpty ? nil : String(decoding: try JSONEncoder().encode(one.keywords), as: UTF8.self),
+        one.rating, one.camera, one.camera, one.camera,
       ])
       try file.execute(arguments: [one.row, Data("\(one.row).jpg".utf8), one.row])
     }
@@ -259,6 +276,9 @@ extension Dice {
     "latitude > -33.85", "latitude == nil", "longitude BETWEEN {18, 19}", "localIdentifier BEGINSWITH 'a'",
     "TRUEPREDICATE",
     "localIdentifier IN {'x', 'y'}", "FALSEPREDICATE", "fileSize IN {}",
+    "title == 'sea'", "title CONTAINS[c] 'SEA'", "title == nil", "rating >= 3", "rating == nil", "rating != 5",
+    "ANY keywords == 'sea'", "keywords CONTAINS[c] 'SEA'", "ANY keywords != 'sea'", "keywords == nil",
+    "ANY keywords CONTAINS '\"'", "cameraModel == 'C1'", "cameraMake != 'C0'", "lensModel == nil", "caption < 'Z'",
   ]
 
   mutating func predicateText(_ identifiers: [String], depth: Int = 2) -> String {
@@ -275,7 +295,7 @@ extension Dice {
   }
 
   mutating func sort() -> FetchSortDescriptors {
-    var keys = PropertySchema.asset.keys.shuffled(using: &self).prefix(1 + below(3))
+    var keys = PropertySchema.asset.keys.filter(\.isSortable).shuffled(using: &self).prefix(1 + below(3))
     // Most fetches sort by date.
     if oneIn(3), let date = PropertySchema.asset.key(named: "creationDate") {
       keys = [date] + keys.filter { $0 != date }.prefix(1)

@@ -63,6 +63,8 @@ extension Dice {
     case .integer: .integer(one(of: Self.integers))
     case .real: .real(one(of: Self.reals))
     case .string: .string(string())
+    // Never empty, because an empty list is an absent value.
+    case .strings: .strings((0...below(3)).map { _ in string() })
     case .date: .date(Timestamp(milliseconds: one(of: Self.dates)))
     case .enumeration(let enumeration): .name(one(of: enumeration.cases).name)
     case .options(let enumeration):
@@ -101,7 +103,7 @@ extension Dice {
       guard case .integer(let mask) = value(of: key.type) else { fatalError() }
       subject.mask = mask
     }
-    let foldsCase = key.type == .string && oneIn(2)
+    let foldsCase = (key.type == .string || key.type == .strings) && oneIn(2)
     return PredicateComparison(subject, test(of: subject, schema), foldsCase: foldsCase).plain
   }
 
@@ -109,6 +111,13 @@ extension Dice {
     of subject: PredicateComparison.Subject, _ schema: PropertySchema
   ) -> PredicateComparison.Test {
     let key = subject.key
+    if key.type == .strings {
+      if oneIn(5) { return .isNil(oneIn(2)) }
+      // A comparison of one text of the list, with values only.
+      let test = test(of: PredicateComparison.Subject(PropertyKey("element", .string)), schema)
+      if case .property = test { return .oneOf([.string(string())]) }
+      return test
+    }
     let isOrdered = key.type != .boolean
     let relations = PredicateComparison.Relation.allCases.filter { isOrdered || $0 == .equal || $0 == .notEqual }
     switch below(8) {

@@ -22,7 +22,8 @@ struct LanguageTests {
   static let words = [
     "AND", "OR", "NOT", "&&", "||", "!", "(", ")", "{", "}", "[c]", "[", "]", ",", "==", "=", "!=", "<>", "<", "<=",
     ">", ">=", "IN",
-    "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "TRUEPREDICATE", "FALSEPREDICATE", "&", "|", "5", "-1",
+    "ANY", "keywords", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "TRUEPREDICATE", "FALSEPREDICATE", "&",
+    "|", "5", "-1",
     "1.5", "1e9",
     "'a'", "\"*?\"", "'", "\\", "true", "NO", "nil", "image", "photoHDR", "CAST", "'NSDate'", "'2024-05-06T07:08:09Z'",
     "creationDate",

@@ -45,7 +45,7 @@ struct SQLAgreementTests {
     let table = try RowTable(rows, schema: schema, storesNumbers: seed % 2 == 1)
     for _ in 0..<40 {
       let descriptors = (0...dice.below(4)).map { _ in
-        FetchSortDescriptor(dice.one(of: schema.keys), isAscending: dice.oneIn(2))
+        FetchSortDescriptor(dice.one(of: schema.keys.filter(\.isSortable)), isAscending: dice.oneIn(2))
       }
       let sort = FetchSortDescriptors(descriptors, schema: schema)
       let expected = rows.indices.sorted { sort.areInIncreasingOrder(rows[$0], rows[$1]) }
@@ -57,12 +57,38 @@ struct SQLAgreementTests {
   }
 
   @Test(
+    "a comparison of a list holds if it holds for any of its texts; a list without texts is absent",
+    arguments: [
+      ("ANY keywords == 'a'", [0, 2]), ("keywords CONTAINS 'a'", [0, 2]), ("keywords CONTAINS[c] 'A'", [0, 2]),
+      ("ANY keywords != 'a'", [0, 1]), ("NOT ANY keywords == 'a'", [1, 3]), ("NOT ANY keywords != 'a'", [2, 3]),
+      ("ANY keywords BEGINSWITH 'b'", [0]), ("ANY keywords CONTAINS ','", [1]), ("ANY keywords IN {'c\"', 'x'}", [1]),
+      ("ANY keywords IN {}", []), ("keywords == nil", [3]), ("NOT keywords == nil", [0, 1, 2]),
+      ("ANY keywords BETWEEN {'b', 'bz'}", [0]), ("ANY keywords LIKE '?d'", [0]),
+    ])
+  func lists(_ text: String, _ expected: [Int]) throws {
+    let lists = [["a", "bd"], ["c\"", ","], ["a"], nil]
+    var dice = Dice(1)
+    let rows = lists.enumerated().map { number, list in
+      var row = dice.row(.asset, number: number)
+      row.values["keywords"] = list.map { .strings($0) }
+      return row
+    }
+    let table = try RowTable(rows, schema: .asset, storesNumbers: false)
+    let predicate = try FetchPredicate(text, schema: .asset, principal: .local)
+    for predicate in [predicate, predicate.normalized] {
+      #expect(rows.indices.filter { predicate.matches(rows[$0]) } == expected, "\(predicate)")
+      #expect(try table.select(SQLCondition(predicate, columns: table.columns)) == expected, "\(predicate)")
+    }
+  }
+
+  @Test(
     "values are bound parameters and never part of the SQL text",
     arguments: [
       "originalFilename == 'x\\'; DROP TABLE asset; --'", "originalFilename CONTAINS[c] '\\'x\\''",
       "fileSize IN {4711, 4712}",
       "originalFilename LIKE 'x*\\'?'", "duration BETWEEN {4711.25, 4712.25}", "creationDate > '2024-05-06T07:08:09Z'",
       "mediaSubtypes & 4711 == 4712", "mediaType IN {image, video}", "originalFilename BEGINSWITH 'x\\''",
+      "ANY keywords == 'x\\''", "keywords CONTAINS[c] 'x'",
     ])
   func bound(_ text: String) throws {
     let predicate = try FetchPredicate(text, schema: .asset, principal: .local)
@@ -116,12 +142,17 @@ struct SQLAgreementTests {
         String(repeating: open, count: levels) + leaf + String(repeating: closing, count: levels)
       #expect(throws: Never.self, "\(isNot)") { try select(text) }
     }
+    let list = "ANY keywords LIKE 'a?b*'"
+    try select(
+      String(repeating: "NOT (\(list) AND (\(list) OR ", count: limits.depth / 3) + list
+        + String(repeating: "))", count: limits.depth / 3))
+    try select(Array(repeating: list, count: limits.terms).joined(separator: " OR "))
     for joint in [" AND ", " OR ", " AND NOT "] {
       try select(Array(repeating: leaf, count: limits.terms).joined(separator: joint))
       try select("NOT (" + Array(repeating: leaf, count: limits.terms).joined(separator: joint) + ")")
     }
-    let list = "pixelWidth IN {" + Array(repeating: "1", count: limits.listValues).joined(separator: ",") + "}"
-    try select(Array(repeating: list, count: limits.characters / (list.count + 4)).joined(separator: " OR "))
+    let values = "pixelWidth IN {" + Array(repeating: "1", count: limits.listValues).joined(separator: ",") + "}"
+    try select(Array(repeating: values, count: limits.characters / (values.count + 4)).joined(separator: " OR "))
     try select("originalFilename LIKE '" + String(repeating: "*?a", count: limits.wildcards / 2) + "'")
   }
 }
@@ -162,7 +193,7 @@ struct RowTable {
           switch key.type {
           case .boolean, .integer, .date, .options: "INTEGER"
           case .real: "REAL"
-          case .string: "TEXT"
+          case .string, .strings: "TEXT"
           case .enumeration: storesNumbers ? "INTEGER" : "TEXT"
           }
         return "\(key.name) \(type)" + (key.isNullable ? "" : " NOT NULL")
@@ -177,13 +208,15 @@ struct RowTable {
       }
       let marks = schema.keys.map { _ in ", ?" }.joined()
       for (i, row) in rows.enumerated() {
-        let values = schema.keys.map { key in
+        let values = try schema.keys.map { key in
           switch row.value(for: key) {
           case nil: DatabaseValue.null
           case .boolean(let value): value.databaseValue
           case .integer(let value): value.databaseValue
           case .real(let value): value.databaseValue
           case .string(let value): value.databaseValue
+          case .strings(let values):
+            String(decoding: try JSONEncoder().encode(values), as: UTF8.self).databaseValue
           case .date(let value): value.milliseconds.databaseValue
           case .name(let name): (mapping[key].stored[name] ?? .text(name)).databaseValue
           }

@@ -10,8 +10,17 @@ package struct MediaFacts: Sendable, Hashable {
   package var contentIdentifier: String?
   /// `xmp:Rating`, or else Windows' rating in EXIF: -1 (rejected) to 5.
   package var rating: Int?
+  /// Titles, keywords and the like, by the kind of block.
+  package var descriptions = DescriptionSources()
 
   package init() {}
+
+  /// Titles, keywords and the like, by the rule of ``DescriptionSources``, and the rating.
+  package var descriptive: DescriptiveMetadata {
+    var descriptive = descriptions.merged
+    descriptive.rating = rating
+    return descriptive
+  }
 
   /// The comment that iOS and Samsung write into screenshots.
   static let screenshotComment = "Screenshot"
@@ -23,7 +32,20 @@ package struct MediaFacts: Sendable, Hashable {
   ///   - xmpPacket: the packet as stored in the file.
   package init(exifBlock: ArraySlice<UInt8>?, xmpPacket: ArraySlice<UInt8>?) {
     if let exifBlock { read(exif: exifBlock) }
-    if let xmpPacket { read(xmp: xmpPacket) }
+    if let xmpPacket {
+      read(xmp: xmpPacket)
+      readDescription(xmp: xmpPacket)
+    }
+  }
+
+  /// Reads the descriptions of the file's own packet. The first one counts.
+  package mutating func readDescription(xmp packet: ArraySlice<UInt8>) {
+    if descriptions.xmp == nil { descriptions.xmp = DescriptiveMetadata(xmp: packet) }
+  }
+
+  /// Reads the descriptions of the file's IPTC datasets. The first ones count.
+  package mutating func readDescription(iptc datasets: ArraySlice<UInt8>) {
+    if descriptions.iptc == nil { descriptions.iptc = DescriptiveMetadata(iptc: datasets) }
   }
 
   /// Adds the facts of a further packet, such as that of a picture that belongs to the first. Known facts are kept.
@@ -42,6 +64,9 @@ package struct MediaFacts: Sendable, Hashable {
     {
       rating = stars
     }
+    let description = first.entries.first { $0.tag == 0x010E && $0.type == TIFFValue.text }.flatMap(tiff.content)
+    var lens: ArraySlice<UInt8>?
+    defer { descriptions.exif = DescriptiveMetadata(imageDescription: description, lensModel: lens) }
     guard let pointer = tiff.long(0x8769, in: first), let exif = tiff.directory(at: pointer) else { return }
     for entry in exif.entries {
       switch entry.tag {
@@ -54,6 +79,8 @@ package struct MediaFacts: Sendable, Hashable {
         {
           subtypes.insert(.photoScreenshot)
         }
+      // LensModel.
+      case 0xA434 where entry.type == TIFFValue.text: lens = tiff.content(entry)
       case 0x927C: if let note = tiff.content(entry).flatMap(AppleMakerNote.init) { read(note) }
       default: break
       }

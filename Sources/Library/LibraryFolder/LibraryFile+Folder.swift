@@ -62,6 +62,20 @@ extension LibraryFile {
     if let failure { throw failure }
   }
 
+  /// Renames an entry of this folder. Replaces an existing file atomically.
+  package func replace(_ newName: [UInt8], with name: [UInt8]) throws(SystemError) {
+    var failure: SystemError?
+    try call(name) { name in
+      do throws(SystemError) {
+        try Self.call(newName) { renameat(descriptor, name, descriptor, $0) }
+      } catch {
+        failure = error
+      }
+      return 0
+    }
+    if let failure { throw failure }
+  }
+
   /// Removes a file, or an empty folder.
   package func remove(_ name: [UInt8], isFolder: Bool = false) throws(SystemError) {
     try call(name) { unlinkat(descriptor, $0, isFolder ? AT_REMOVEDIR : 0) }

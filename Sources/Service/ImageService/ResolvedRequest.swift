@@ -9,7 +9,7 @@ package struct ResolvedRequest: Sendable, Hashable {
   package let key: RenditionKey
 
   package init(_ request: ImageRequest, for asset: Asset) {
-    self.asset = asset
+    self.asset = asset.withoutDescription
     sized = SizedRequest(request, upright: asset.pixelSize)
     key = RenditionKey(asset.contentVersion, sized)
   }

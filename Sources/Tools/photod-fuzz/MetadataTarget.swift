@@ -34,6 +34,22 @@ enum MetadataTarget {
     }
     let facts = MediaFacts(exifBlock: kind == .exif ? bytes[...] : nil, xmpPacket: kind == .xmp ? bytes[...] : nil)
     precondition(facts.rating.map { (-1...5).contains($0) } ?? true)
+    check(facts.descriptive)
+    if kind == .iptc, let descriptive = DescriptiveMetadata(iptc: bytes[...]) { check(descriptive) }
+  }
+
+  /// Texts of the catalogue are short, and hold neither control characters nor coordinates.
+  private static func check(_ descriptive: DescriptiveMetadata) {
+    precondition(descriptive.keywords.count <= DescriptiveLimits.keywords, "too many keywords")
+    precondition(Set(descriptive.keywords).count == descriptive.keywords.count, "a keyword twice")
+    precondition(descriptive.people.count <= DescriptiveLimits.people, "too many people")
+    let names = [descriptive.title, descriptive.lensModel, descriptive.place.city, descriptive.place.region]
+    let texts = names.compactMap(\.self) + descriptive.keywords + descriptive.people
+    for text in texts + [descriptive.place.country].compactMap(\.self) {
+      precondition((1...DescriptiveLimits.nameBytes).contains(text.utf8.count) && !text.hasPrefix("geo:"), text)
+      precondition(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }, text)
+    }
+    precondition(descriptive.caption.map { (1...DescriptiveLimits.captionBytes).contains($0.utf8.count) } ?? true)
   }
 
   private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {

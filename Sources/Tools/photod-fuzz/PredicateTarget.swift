@@ -66,6 +66,7 @@ enum PredicateTarget {
       case .integer, .options: .integer(number)
       case .real: .real(Double(number))
       case .string: .string(text ?? "")
+      case .strings: .strings([text ?? "", "a"])
       case .date: .date(Timestamp(milliseconds: number))
       case .enumeration(let enumeration): .name(enumeration.cases[Int(number & 3)].name)
       }

@@ -109,8 +109,20 @@ extension Settings {
       advice: "Raise it, together with http.bodyBytes, if clients add more assets than this to an album at once."),
     Setting(
       "changes.titleBytes", .number(\.changes.lists.titleBytes, 1...65_536, .bytes),
-      "Maximum length of the title of an album or a folder, in UTF-8.",
+      "Maximum length of the title of an album, a folder or an asset, in UTF-8.",
       advice: "Raise it if real titles are refused."),
+    Setting(
+      "changes.captionBytes", .number(\.changes.lists.captionBytes, 1...65_536, .bytes),
+      "Maximum length of an asset's caption that a change list sets, in UTF-8.",
+      advice: "Raise it if real captions are refused; every list of assets contains them."),
+    Setting(
+      "changes.keywordsPerAsset", .number(\.changes.lists.keywords, 1...10_000),
+      "Maximum number of keywords that a change list gives to an asset.",
+      advice: "Raise it if a keyword program assigns more."),
+    Setting(
+      "changes.keywordBytes", .number(\.changes.lists.keywordBytes, 1...4096, .bytes),
+      "Maximum length of a keyword that a change list sets, in UTF-8.",
+      advice: "Raise it for keywords that are whole hierarchies."),
     Setting(
       "changes.folderDepth", .number(\.changes.lists.folderDepth, 1...1000),
       "Maximum depth of nested folders.",

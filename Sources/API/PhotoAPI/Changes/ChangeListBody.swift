@@ -119,10 +119,73 @@ struct ChangeListBody: Sendable {
         guard principal.may(.location) else { throw .insufficientScope([.location]) }
         update.location = .some(try location())
       }
+      update.isUserPick = try userPick()
+      update.title = try description("title", limits.titleBytes)
+      update.caption = try description("caption", limits.captionBytes, mayHaveLines: true)
+      update.keywords = try keywords()
+      if entry.has("rating") {
+        update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
+      }
       guard update != AssetUpdate() else {
-        throw QueryReader.invalid("type", "updateAsset needs isFavorite, isHidden, creationDate or location")
+        throw QueryReader.invalid(
+          "type",
+          "updateAsset needs at least one of isFavorite, isHidden, creationDate, location, burstSelectionTypes, title, "
+            + "caption, keywords, rating")
       }
       return update
+    }
+
+    /// The one selection type that a user sets; the others follow from the burst.
+    private mutating func userPick() throws(Problem) -> Bool? {
+      let name = "burstSelectionTypes"
+      guard entry.has(name) else { return nil }
+      let types = try entry.texts(name, atMost: 1)
+      guard let types, types.allSatisfy(BurstSelectionTypes.userPick.names.contains) else {
+        throw QueryReader.invalid(name, "must be [\"userPick\"], or [] to remove it")
+      }
+      return !types.isEmpty
+    }
+
+    /// A text, or null; the empty text is none.
+    private mutating func description(
+      _ name: String, _ limit: Int, mayHaveLines: Bool = false
+    ) throws(Problem) -> String?? {
+      guard entry.has(name) else { return nil }
+      guard let text = try entry.text(name), !text.isEmpty else { return .some(nil) }
+      let isPlain = text.unicodeScalars.allSatisfy { scalar in
+        scalar.properties.generalCategory != .control || mayHaveLines && (scalar == "\n" || scalar == "\t")
+      }
+      guard text.utf8.count <= limit, isPlain else {
+        throw QueryReader.invalid(
+          name,
+          "must be null or have at most \(limit) bytes and no control characters"
+            + (mayHaveLines ? " except line feeds and tabs" : ""))
+      }
+      return .some(text)
+    }
+
+    private mutating func keywords() throws(Problem) -> [String]? {
+      let name = "keywords"
+      guard entry.has(name) else { return nil }
+      guard let words = try entry.texts(name, atMost: limits.keywords) else {
+        throw QueryReader.invalid(name, "must be a list of at most \(limits.keywords) strings, [] to remove all")
+      }
+      var seen: Set<String> = []
+      var keywords: [String] = []
+      for word in words where seen.insert(word).inserted {
+        guard (1...limits.keywordBytes).contains(word.utf8.count),
+          !word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+          throw QueryReader.invalid(
+            name, "must be strings of 1 to \(limits.keywordBytes) bytes without control characters")
+        }
+        // Everybody who sees the asset sees its keywords, also without the scope location.
+        guard !word.lowercased().hasPrefix("geo:") else {
+          throw QueryReader.invalid(name, "must not be coordinates; set location instead of geo: keywords")
+        }
+        keywords.append(word)
+      }
+      return keywords
     }
 
     private mutating func location() throws(Problem) -> Location? {

@@ -91,7 +91,7 @@ struct ChangeRoutes: Sendable {
     let last = request.head.value(of: .lastEventID).flatMap { $0.isEmpty ? nil : $0 }
     let source: any ChangeStreamSource
     if let fetchResult {
-      for other in ["since", "types", "collection"] where query.values[other] != nil {
+      for other in ["since", "types", "collection", "asset"] where query.values[other] != nil {
         throw QueryReader.invalid(
           other, "can't be combined with fetchResult, whose own state is the start of the stream")
       }
@@ -166,6 +166,10 @@ extension ChangeFilter {
       }
     }
     collection = try query.identifier("collection")
+    asset = try query.identifier("asset")
+    if asset != nil, collection != nil {
+      throw QueryReader.invalid("asset", "can't be combined with collection")
+    }
   }
 }
 

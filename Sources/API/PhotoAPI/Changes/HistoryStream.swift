@@ -44,7 +44,7 @@ final class HistoryStream: ChangeStreamSource {
     } catch {
       switch error {
       case .expiredToken: return (try? reload()) ?? .end
-      case .malformedToken, .noSuchCollection: return .end
+      case .malformedToken, .noSuchCollection, .noSuchAsset: return .end
       case .source(let error):
         queries.log(error)
         return .end

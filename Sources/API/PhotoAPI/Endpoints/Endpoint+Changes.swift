@@ -17,7 +17,7 @@ extension Endpoint {
             """
             Maximum number of objects in one response. A commit is not split, so a large commit may exceed the limit.
             """),
-          types, ofCollection,
+          types, ofCollection, ofAsset,
         ],
         responses: [
           .json(200, "The changes. If more is true, continue from changeToken.", "Changes"),
@@ -53,12 +53,12 @@ extension Endpoint {
           .text(
             "since",
             "The start: the changeToken of any response. Default: now. A Last-Event-ID field overrides it."),
-          types, ofCollection,
+          types, ofCollection, ofAsset,
           .text(
             "fetchResult",
             """
-            Only changes of this fetch result, starting from its own state. Can't be combined with since, types or \
-            collection. A Last-Event-ID field names a later list that the client shows.
+            Only changes of this fetch result, starting from its own state. Can't be combined with since, types, \
+            collection or asset. A Last-Event-ID field names a later list that the client shows.
             """),
         ],
         isEndless: true,
@@ -79,5 +79,10 @@ extension Endpoint {
     (deleted), and changed members. For other collections, whose assets are computed from the library: the changes of \
     every asset.
     """,
+    example: "x")
+
+  private static let ofAsset: QueryParameter = .text(
+    "asset",
+    "Only changes of this asset, including that it is deleted or restored. Can't be combined with collection.",
     example: "x")
 }

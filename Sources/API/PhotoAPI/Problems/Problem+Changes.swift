@@ -10,6 +10,9 @@ extension Problem {
     case .noSuchCollection:
       self = .collectionNotFound
       self.parameter = "collection"
+    case .noSuchAsset:
+      self = .assetNotFound
+      self.parameter = "asset"
     case .source(let error): self.init(error)
     }
   }
@@ -71,6 +74,10 @@ extension Problem {
     case .notAMember(let name):
       return Problem(
         409, "not-a-member", "Not a member", detail: "The asset \(name.prefix(64)) is not in the album.")
+    case .notOfBurst(let name):
+      return Problem(
+        409, "not-of-a-burst", "Not of a burst",
+        detail: "The asset \(name.prefix(64)) is not part of a burst; only pictures of a burst can be picked.")
     case .namedTwice(let name):
       return Problem(
         400, "invalid-parameter", "Invalid parameter", detail: "The album would contain \(name.prefix(64)) twice.")

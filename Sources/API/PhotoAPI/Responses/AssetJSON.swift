@@ -30,7 +30,7 @@ struct AssetJSON: Encodable {
     case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
-    case isRAW
+    case isRAW, title, caption, keywords, rating, lensModel
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -71,6 +71,11 @@ struct AssetJSON: Encodable {
     try put(asset.cameraMake, forKey: .cameraMake)
     try put(asset.cameraModel, forKey: .cameraModel)
     try put(asset.isRAW, forKey: .isRAW)
+    try put(asset.descriptive.title, forKey: .title)
+    try put(asset.descriptive.caption, forKey: .caption)
+    try put(asset.descriptive.keywords, forKey: .keywords)
+    try put(asset.descriptive.rating, forKey: .rating)
+    try put(asset.descriptive.lensModel, forKey: .lensModel)
   }
 }
 

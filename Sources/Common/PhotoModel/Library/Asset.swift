@@ -116,6 +116,16 @@ package struct Asset: Sendable, Hashable {
   package var location: Location?
   package var cameraMake: String?
   package var cameraModel: String?
+  package var descriptive: DescriptiveMetadata {
+    get { stored?.value ?? DescriptiveMetadata() }
+    set { stored = newValue == DescriptiveMetadata() ? nil : StoredDescription(newValue) }
+  }
+  /// Most assets have no descriptions, and image requests copy assets often.
+  private var stored: StoredDescription?
+  /// Which of ``descriptive`` a user set.
+  package var userFields: UserFields = []
+  /// Whether a user set or removed ``location``.
+  package var hasUserLocation = false
   package var isFavorite: Bool
   package var isHidden: Bool
   package var hasAdjustments = false
@@ -152,4 +162,24 @@ package struct Asset: Sendable, Hashable {
     self.original = original
     self.placeholder = placeholder
   }
+}
+
+extension Asset {
+  /// The asset for work on its pictures. Work may be kept for thousands of assets, and descriptions may be long.
+  package var withoutDescription: Asset {
+    var asset = self
+    asset.stored = nil
+    return asset
+  }
+}
+
+/// A reference to descriptions that never change.
+private final class StoredDescription: Sendable, Hashable {
+  let value: DescriptiveMetadata
+
+  init(_ value: DescriptiveMetadata) { self.value = value }
+
+  static func == (one: StoredDescription, other: StoredDescription) -> Bool { one.value == other.value }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -8,7 +8,19 @@ extension MediaHeader {
     let range = range.clamped(to: 0..<reader.size)
     guard !range.isEmpty, !blocks.contains(where: { $0.kind == .xmp }) else { return }
     blocks.append(MetadataBlock(.xmp, ByteRange(range)))
-    facts.read(xmp: try reader.bytes(at: range.lowerBound, count: min(range.count, XMPPacket.maximumBytes)))
+    let packet = try reader.bytes(at: range.lowerBound, count: min(range.count, XMPPacket.maximumBytes))
+    facts.read(xmp: packet)
+    facts.readDescription(xmp: packet)
+  }
+
+  /// Records IPTC datasets at a position in the file, and extracts the catalogue's values from them.
+  mutating func take(iptc range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
+    let range = range.clamped(to: 0..<reader.size)
+    guard !range.isEmpty else { return }
+    blocks.append(MetadataBlock(.iptc, ByteRange(range)))
+    facts.readDescription(
+      iptc: try reader.bytes(
+        at: range.lowerBound, count: min(range.count, DescriptiveMetadata.maximumIPTCBytes)))
   }
 
   /// Records an EXIF block of the file, and extracts the catalogue's values from it.
@@ -41,6 +53,7 @@ extension MediaFacts {
     burstIdentifier = burstIdentifier ?? other.burstIdentifier
     contentIdentifier = contentIdentifier ?? other.contentIdentifier
     rating = rating ?? other.rating
+    descriptions.add(other.descriptions)
   }
 }
 

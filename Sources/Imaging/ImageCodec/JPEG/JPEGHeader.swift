@@ -18,6 +18,7 @@ enum JPEGHeader {
     var profile = JPEGProfileParts()
     var blocks: [MetadataBlock] = []
     var resources = ImageResources()
+    var datasets: [UInt8] = []
     var exifBlock: ArraySlice<UInt8>?
     var xmpPacket: ArraySlice<UInt8>?
     var hasGainMap = false
@@ -32,6 +33,7 @@ enum JPEGHeader {
         let scanComponents = try reader.wholeBytes(at: content, count: 1).bigEndian(at: 0, bytes: 1)
         let previews = pictures.filter(\.isPreview).prefix(MultiPictureIndex.maximumPreviews).map(\.range)
         var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
+        if !datasets.isEmpty { facts.readDescription(iptc: datasets[...]) }
         try read(pictures, &facts, &reader, limits)
         if hasGainMap { facts.subtypes.insert(.photoHDR) }
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
@@ -77,7 +79,11 @@ enum JPEGHeader {
         let block = try reader.bytes(at: content, count: contentLength)
         if block.starts(with: ImageResources.signature) {
           let start = ImageResources.signature.count
+          let known = resources.blocks.count
           resources.take(block.dropFirst(start), at: content + Int64(start))
+          for place in resources.blocks[known...] where datasets.count < DescriptiveMetadata.maximumIPTCBytes {
+            datasets += block.dropFirst(Int(place.range.offset - content)).prefix(place.range.length)
+          }
         }
       case 0xE2:
         if try reader.bytes(at: content, count: min(contentLength, gainMapSignature.count)).elementsEqual(

@@ -13,7 +13,8 @@ enum AssetRow {
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
     asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
     asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
-    file.fingerprint
+    file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
+    asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -64,6 +65,21 @@ enum AssetRow {
         identifier: burst, isRepresentative: row[30], selectionTypes: BurstSelectionTypes(rawValue: row[31]))
     }
     asset.isRAW = row[32]
+    asset.descriptive = descriptive(row, includesPlace: mayReadLocation)
+    asset.userFields = UserFields(rawValue: row[40])
+    asset.hasUserLocation = mayReadLocation && row[41]
     return asset
+  }
+
+  private static func descriptive(_ row: Row, includesPlace: Bool) -> DescriptiveMetadata {
+    var descriptive = DescriptiveMetadata()
+    descriptive.lensModel = row[35]
+    if includesPlace { descriptive.place = PlaceNames(city: row[36], region: row[37], country: row[38]) }
+    descriptive.rating = row[39]
+    descriptive.title = row[42]
+    descriptive.keywords = TextList.strings(row[43])
+    descriptive.people = TextList.strings(row[44])
+    descriptive.caption = row[45]
+    return descriptive
   }
 }

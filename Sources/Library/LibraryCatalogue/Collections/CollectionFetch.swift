@@ -120,7 +120,7 @@ private struct CollectionSortValues: PropertyRow {
           case .string(let text), .name(let text): .text(text)
           case .integer(let number): .integer(number)
           case .date(let date): .integer(date.milliseconds)
-          case .boolean, .real, nil: .null
+          case .boolean, .real, .strings, nil: .null
           }
         })
   }

@@ -34,6 +34,13 @@ extension SQLColumns {
         "originalFilename": Column("asset.originalFilename"),
         "uniformTypeIdentifier": Column("asset.uniformTypeIdentifier"),
         "fileSize": Column("asset.fileSize"),
+        "title": Column("asset.title"),
+        "caption": Column("asset.caption"),
+        "keywords": Column("asset.keywords"),
+        "rating": Column("asset.rating"),
+        "cameraMake": Column("asset.cameraMake"),
+        "cameraModel": Column("asset.cameraModel"),
+        "lensModel": Column("asset.lensModel"),
         "latitude": Column("asset.latitude"),
         "longitude": Column("asset.longitude"),
       ], schema: .asset)

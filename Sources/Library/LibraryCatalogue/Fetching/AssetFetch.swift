@@ -86,6 +86,7 @@ extension PropertyValue {
   fileprivate var bytes: Int {
     switch self {
     case .string(let text), .name(let text): 64 + text.utf8.count
+    case .strings(let texts): texts.reduce(64) { $0 + 64 + $1.utf8.count }
     case .boolean, .integer, .real, .date: 32
     }
   }

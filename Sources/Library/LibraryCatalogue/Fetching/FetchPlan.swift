@@ -130,7 +130,7 @@ struct FetchPlan {
         Ordering(
           expression: path.columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
           // PhotoKit's schema allows missing dates, but the catalogue's are NOT NULL; so their indexes can be used.
-          isNullable: ["burstIdentifier", "latitude", "longitude"].contains(descriptor.key.name))
+          isNullable: descriptor.key.isNullable && descriptor.key.type != .date)
       }
     }
     let isInOrder = scopeOrder != nil || sort.total.first?.key.name == path.key

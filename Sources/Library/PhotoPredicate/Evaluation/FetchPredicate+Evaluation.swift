@@ -19,6 +19,10 @@ extension FetchPredicate {
 
 extension PredicateComparison {
   package func matches(_ row: some PropertyRow) -> Bool {
+    if let element = ofElement {
+      guard case .strings(let texts) = row.value(for: subject.key) else { return false }
+      return texts.contains { element.matches(SingleValue(value: .string($0))) }
+    }
     let value = subject.value(in: row).map(folded)
     let type = subject.key.type
     switch test {
@@ -48,6 +52,12 @@ extension PredicateComparison {
     guard foldsCase, case .string(let text) = value else { return value }
     return .string(CaseFolding.folded(text))
   }
+}
+
+/// A row with one value for every key.
+struct SingleValue: PropertyRow {
+  let value: PropertyValue?
+  func value(for key: PropertyKey) -> PropertyValue? { value }
 }
 
 extension PredicateComparison.Subject {

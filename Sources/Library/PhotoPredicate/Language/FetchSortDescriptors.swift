@@ -37,7 +37,7 @@ package struct FetchSortDescriptors: Sendable, Hashable {
     _ text: String, schema: PropertySchema, principal: Principal, limits: PredicateLimits = PredicateLimits()
   ) throws(PredicateError) {
     var lexer = try Lexer(text, limits: limits)
-    let names = schema.names(for: principal)
+    let names = schema.names(for: principal, where: \.isSortable)
     var descriptors: [FetchSortDescriptor] = []
     repeat {
       let isAscending = !lexer.consumeMinus()
@@ -48,7 +48,7 @@ package struct FetchSortDescriptors: Sendable, Hashable {
       }
       // Location keys do not exist for a principal without the scope `location`.
       guard case .name(let name) = token.kind, let key = schema.key(named: name),
-        !key.needsLocationScope || principal.may(.location)
+        !key.needsLocationScope || principal.may(.location), key.isSortable
       else {
         throw lexer.error(at: token.range, .key(names))
       }

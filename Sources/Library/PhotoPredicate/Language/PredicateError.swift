@@ -74,6 +74,7 @@ extension Expectation: CustomStringConvertible {
       "a number from -9223372036854775808 to 9223372036854775807 for \(key.name)"
     case .real: "a number for \(key.name)"
     case .string: "a quoted string for \(key.name)"
+    case .strings: "\(key.name) CONTAINS and a quoted string, or ANY before \(key.name)"
     case .date:
       "a quoted date such as \"2024-05-06T07:08:09Z\" for \(key.name) (RFC 3339 with an offset; + is %2B in a query)"
     case .enumeration(let enumeration):

@@ -4,6 +4,11 @@ extension PredicateParser {
   /// A comparison, or only an operand if no operator follows.
   mutating func comparison() throws(PredicateError) -> PredicateOrOperand {
     let start = token
+    if token.kind == .keyword(.any) {
+      let compared = try anyElement()
+      try countTerm(at: start)
+      return .predicate(.comparison(compared))
+    }
     let left: PredicateOperand
     switch try operand(.first) {
     case .predicate(let predicate): return .predicate(predicate)
@@ -25,6 +30,36 @@ extension PredicateParser {
     }
     try countTerm(at: start)
     return .predicate(.comparison(compared))
+  }
+
+  /// `ANY`, a list, an operator and values: one text of the list must fulfil the comparison.
+  private mutating func anyElement() throws(PredicateError) -> PredicateComparison {
+    try advance()
+    let lists = Expectation.key(schema.names(for: principal) { $0.type == .strings })
+    guard case .name(let name) = token.kind, let key = schema.key(named: name), key.type == .strings,
+      !key.needsLocationScope || principal.may(.location)
+    else { throw unexpected(lists) }
+    let element = PredicateOperand.subject(PredicateComparison.Subject(key.element), token.range)
+    try advance()
+    var compared: PredicateComparison
+    switch token.kind {
+    case .sign(let sign):
+      guard let relation = sign.relation else { throw unexpected(.oneOf(key.element.type.operators)) }
+      let start = token
+      compared = try self.relation(relation, of: element)
+      // A list can be compared with values only.
+      if case .property = compared.test { throw error(at: start.range, .value(of: key.element, orNil: false)) }
+    case .keyword(.between): compared = try between(try subject(element))
+    case .keyword(.in): compared = try oneOf(try subject(element))
+    case .keyword(let keyword):
+      guard let comparison = PredicateComparison.StringOperator(rawValue: keyword.rawValue) else {
+        throw unexpected(.oneOf(key.element.type.operators))
+      }
+      compared = try string(comparison, try subject(element))
+    default: throw unexpected(.oneOf(key.element.type.operators))
+    }
+    compared.subject = PredicateComparison.Subject(key)
+    return compared
   }
 
   private mutating func relation(
@@ -80,6 +115,7 @@ extension PredicateParser {
   }
 
   private mutating func oneOf(_ subject: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
+    guard subject.key.type != .strings else { throw unexpected(.oneOf(subject.key.type.operators)) }
     try advance()
     let option = try caseOption()
     try check(option, for: subject)
@@ -108,6 +144,7 @@ extension PredicateParser {
   private mutating func string(
     _ comparison: PredicateComparison.StringOperator, _ subject: PredicateComparison.Subject
   ) throws(PredicateError) -> PredicateComparison {
+    if subject.key.type == .strings, comparison == .contains { return try contains(subject) }
     guard subject.key.type == .string else { throw unexpected(.oneOf(subject.key.type.operators)) }
     try advance()
     let option = try caseOption()
@@ -117,6 +154,14 @@ extension PredicateParser {
       throw error(at: start.range, .atMost(limits.wildcards, of: "* and ? in a pattern"))
     }
     return PredicateComparison(subject, .string(comparison, text), foldsCase: option != nil)
+  }
+
+  /// `CONTAINS` after a list: one of its texts is equal.
+  private mutating func contains(_ list: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
+    try advance()
+    let option = try caseOption()
+    let value = try listed(for: PredicateComparison.Subject(list.key.element))
+    return PredicateComparison(list, .relation(.equal, value), foldsCase: option != nil)
   }
 
   /// `[c]`, if present: its first token.

@@ -8,6 +8,8 @@
 //                 | operand "BETWEEN" [ "[c]" ] "{" value "," value "}"
 //                 | operand "IN" [ "[c]" ] "{" [ value *( "," value ) ] "}"
 //                 | operand ( "BEGINSWITH" | "ENDSWITH" | "CONTAINS" | "LIKE" ) [ "[c]" ] string
+//                 | "ANY" list relation-or-operator ...    (as for strings: true if any text of the list fulfils it)
+//                 | list "CONTAINS" [ "[c]" ] string
 //                 | "TRUEPREDICATE" | "FALSEPREDICATE" | "(" predicate ")"
 //     operand     = primary *( ( "&" | "|" ) primary )
 //     primary     = key | value | "(" operand ")" | "CAST" "(" date "," '"NSDate"' ")"

@@ -25,6 +25,7 @@ enum Keyword: String, CaseIterable {
   case and = "AND"
   case or = "OR"
   case not = "NOT"
+  case any = "ANY"
   case between = "BETWEEN"
   case `in` = "IN"
   case beginsWith = "BEGINSWITH"

@@ -11,17 +11,26 @@ package struct PropertyKey: Sendable, Hashable {
   package let isNullable: Bool
   /// Whether it reveals a location: only principals with the scope `location` may name it or learn anything from it.
   package let needsLocationScope: Bool
+  /// Whether objects may be sorted by it. The values of a page's last object are part of its cursor, so they must be
+  /// short.
+  package let isSortable: Bool
 
   package init(
     _ name: String, _ type: PropertyType, aliases: [String] = [], isNullable: Bool = false,
-    needsLocationScope: Bool = false
+    needsLocationScope: Bool = false, isSortable: Bool = true
   ) {
     self.name = name
     self.aliases = aliases
     self.type = type
     self.isNullable = isNullable
     self.needsLocationScope = needsLocationScope
+    self.isSortable = isSortable
   }
+}
+
+extension PropertyKey {
+  /// One text of a list: the subject of the comparison after `ANY`.
+  var element: PropertyKey { PropertyKey(name, .string, needsLocationScope: needsLocationScope) }
 }
 
 /// The type of the values of a property.
@@ -32,6 +41,8 @@ package enum PropertyType: Sendable, Hashable {
   case real
   /// Any text without U+0000, ordered by Unicode code point.
   case string
+  /// A list of texts. A comparison holds if it holds for any of them (`ANY`). An empty list is an absent value.
+  case strings
   case date
   /// One of several names, some with a PhotoKit number; ordered as listed.
   case enumeration(Enumeration)
@@ -96,6 +107,8 @@ package enum PropertyValue: Sendable, Hashable {
   /// The value of a real; never NaN. Also a literal with a fraction for an integer key.
   case real(Double)
   case string(String)
+  /// The value of a list of texts; never a literal.
+  case strings([String])
   case date(Timestamp)
   /// The name of an enumeration's case.
   case name(String)

@@ -25,6 +25,13 @@ extension PropertySchema {
     PropertyKey("originalFilename", .string),
     PropertyKey("uniformTypeIdentifier", .string),
     PropertyKey("fileSize", .integer),
+    PropertyKey("title", .string, isNullable: true),
+    PropertyKey("caption", .string, isNullable: true, isSortable: false),
+    PropertyKey("keywords", .strings, isNullable: true, isSortable: false),
+    PropertyKey("rating", .integer, isNullable: true),
+    PropertyKey("cameraMake", .string, isNullable: true),
+    PropertyKey("cameraModel", .string, isNullable: true),
+    PropertyKey("lensModel", .string, isNullable: true),
     PropertyKey("latitude", .real, isNullable: true, needsLocationScope: true),
     PropertyKey("longitude", .real, isNullable: true, needsLocationScope: true),
   ])

@@ -1,5 +1,5 @@
 /// Maps the keys of a schema to SQL columns. Booleans are stored as 0 and 1, dates as milliseconds since 1970, strings
-/// as text with the collation BINARY, options as a number.
+/// as text with the collation BINARY, lists of strings as JSON arrays and never empty, options as a number.
 package struct SQLColumns: Sendable {
   package struct Column: Sendable {
     /// The SQL expression of the value, such as `asset.creationDate`; it is used as an operand without parentheses.
@@ -22,6 +22,9 @@ package struct SQLColumns: Sendable {
     for key in schema.keys { precondition(columns[key.name] != nil, "\(key.name) has no column") }
     self.columns = columns
   }
+
+  /// A single key.
+  init(_ key: PropertyKey, _ expression: String) { columns = [key.name: Column(expression)] }
 
   package subscript(key: PropertyKey) -> Column {
     guard let column = columns[key.name] else { preconditionFailure("\(key.name) has no column") }

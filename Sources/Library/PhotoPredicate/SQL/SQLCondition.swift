@@ -49,6 +49,13 @@ package struct SQLCondition: Sendable, Hashable {
     if case .enumeration(let enumeration) = comparison.subject.key.type {
       return append(comparison, enumeration, columns[comparison.subject.key])
     }
+    if let element = comparison.ofElement {
+      // The list is stored as a JSON array of strings, or NULL.
+      sql += "EXISTS (SELECT 1 FROM json_each(\(columns[comparison.subject.key].expression)) AS element WHERE "
+      append(element, SQLColumns(element.subject.key, "element.value"))
+      sql += ")"
+      return
+    }
     switch comparison.test {
     case .relation(let relation, let value):
       appendSubject(comparison, columns)
@@ -114,6 +121,7 @@ package struct SQLCondition: Sendable, Hashable {
     case .string(let text): bind(.text(comparison.foldsCase ? CaseFolding.folded(text) : text))
     case .date(let date): bind(.integer(date.milliseconds))
     case .name: preconditionFailure("a name belongs to an enumeration")
+    case .strings: preconditionFailure("a list is no literal")
     }
   }
 
@@ -132,13 +140,9 @@ package struct SQLCondition: Sendable, Hashable {
   private mutating func append(
     _ comparison: PredicateComparison, _ enumeration: Enumeration, _ column: SQLColumns.Column
   ) {
-    struct Single: PropertyRow {
-      let value: PropertyValue?
-      func value(for key: PropertyKey) -> PropertyValue? { value }
-    }
-    let fulfilling = enumeration.cases.filter { comparison.matches(Single(value: .name($0.name))) }
+    let fulfilling = enumeration.cases.filter { comparison.matches(SingleValue(value: .name($0.name))) }
     let others = enumeration.cases.count - fulfilling.count
-    let isTrueOfNil = comparison.subject.isNullable && comparison.matches(Single(value: nil))
+    let isTrueOfNil = comparison.subject.isNullable && comparison.matches(SingleValue(value: nil))
     switch (fulfilling.count, others) {
     case (0, _): if isTrueOfNil { sql += "\(column.expression) IS NULL" } else { appendFalse() }
     case (_, 0): sql += comparison.subject.isNullable && !isTrueOfNil ? "\(column.expression) IS NOT NULL" : "1"

@@ -24,6 +24,7 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension PredicateComparison: CustomStringConvertible {
   package var description: String {
+    if let element = ofElement { return "ANY \(element)" }
     let option = foldsCase ? "[c]" : ""
     let type = subject.key.type
     return switch test {
@@ -57,6 +58,7 @@ extension PropertyValue {
     case .string(let text): Self.quoted(text)
     case .date(let date): "'\(date.rfc3339)'"
     case .name(let name): name
+    case .strings(let texts): "{\(texts.map(Self.quoted).joined(separator: ", "))}"
     }
   }
 

@@ -36,7 +36,9 @@ extension FetchPredicate {
   /// The value that a boolean, enumeration or string must have according to a single term, of a normalised predicate.
   package func requiredValue(of key: PropertyKey) -> PropertyValue? {
     for case .comparison(let comparison) in conjuncts {
-      guard comparison.subject == PredicateComparison.Subject(key), !comparison.foldsCase else { continue }
+      guard comparison.subject == PredicateComparison.Subject(key), key.type != .strings, !comparison.foldsCase else {
+        continue
+      }
       switch comparison.test {
       case .relation(.equal, let value): return value
       case .oneOf(let values) where values.count == 1: return values[0]
@@ -82,6 +84,10 @@ extension PredicateComparison {
   /// neither is the inverse of the other.
   fileprivate var inverse: PredicateComparison? {
     var inverse = self
+    // That no text of a list is equal is not the same as that any is unequal.
+    if subject.key.type == .strings {
+      guard case .isNil = test else { return nil }
+    }
     switch test {
     case .relation(let relation, let value) where !subject.isNullable || !relation.isOrdering:
       inverse.test = .relation(relation.inverse, value)

@@ -122,6 +122,14 @@ package struct PredicateComparison: Sendable, Hashable {
     self.foldsCase = foldsCase
   }
 
+  /// For a list of texts: the comparison that must hold for any of them. `nil` for other keys, and for a comparison
+  /// with nil, which is one of the whole list.
+  var ofElement: PredicateComparison? {
+    if case .isNil = test { return nil }
+    guard subject.key.type == .strings else { return nil }
+    return PredicateComparison(Subject(subject.key.element), test, foldsCase: foldsCase)
+  }
+
   fileprivate var needsLocationScope: Bool {
     if case .property(_, let other) = test, other.key.needsLocationScope { return true }
     return subject.key.needsLocationScope

@@ -103,7 +103,7 @@ extension CachingManagerRegistry {
       let missing = plan.order.prefix(request.maximumAssets).filter { known[$0] == nil }
       let positions = known.keys.filter { now.assets[$0] == nil } + missing
       let assets = positions.isEmpty ? [] : try now.source.assets(at: positions)
-      for (position, asset) in zip(positions, assets) { now.assets[position] = .some(asset) }
+      for (position, asset) in zip(positions, assets) { now.assets[position] = .some(asset?.withoutDescription) }
       window = now
     }
     let identifiers = request.assets.filter(isTouched)

@@ -48,7 +48,9 @@ extension CachingState {
     _ assets: [Asset?], at positions: [Int], of source: any PreheatSource
   ) -> Bool {
     guard window?.hasSameList(as: source) == true else { return false }
-    for (position, asset) in zip(positions, assets) { window?.assets[position] = .some(asset) }
+    for (position, asset) in zip(positions, assets) {
+      window?.assets[position] = .some(asset?.withoutDescription)
+    }
     return true
   }
 

@@ -189,7 +189,9 @@ package struct CachingState {
 
   mutating func assetUpdated(_ entryKey: EntryKey, _ asset: Asset) {
     // An unchanged asset, which is the usual case, needs no new key.
-    guard let entry = entries[entryKey], entry.wanted.asset != asset else { return }
+    guard let entry = entries[entryKey], entry.wanted.asset != asset.withoutDescription else {
+      return
+    }
     let wanted = entryKey.options.resolved(for: asset)
     guard wanted.key != entry.key else { return updateEntry(entryKey) { $0.wanted = wanted } }
     // Requests up to now count as uses of the entry.

@@ -66,7 +66,7 @@ enum TIFFHeader {
     header.take(metadata)
     // Associated alpha, or unassociated.
     header.hasAlpha = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader).contains { $0 == 1 || $0 == 2 }
-    if let iptc = first[.iptc]?.value { header.blocks.append(MetadataBlock(.iptc, ByteRange(iptc))) }
+    if let iptc = first[.iptc]?.value { try header.take(iptc: iptc, &reader) }
     if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
     var candidates = ([first] + children).filter { $0.offset != shown.offset }
     if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }

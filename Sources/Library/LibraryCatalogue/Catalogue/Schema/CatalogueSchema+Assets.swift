@@ -44,6 +44,12 @@ extension CatalogueSchema {
       hasUserLocation INTEGER NOT NULL DEFAULT 0 CHECK (hasUserLocation IN (0, 1)),
       cameraMake TEXT,
       cameraModel TEXT,
+      lensModel TEXT,
+      -- The names of the place, from the file; NULL once a user set another location. Visible only with the location
+      -- scope.
+      placeCity TEXT,
+      placeRegion TEXT,
+      placeCountry TEXT,
       isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
       isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
       -- JSON: non-destructive edits.
@@ -56,6 +62,16 @@ extension CatalogueSchema {
       -- version without a ThumbHash means that none can be made from the content.
       placeholder BLOB,
       placeholderVersion TEXT,
+      -- xmp:Rating: -1 rejected, 0 unrated, 1 to 5 stars.
+      rating INTEGER CHECK (rating BETWEEN -1 AND 5),
+      -- The properties that a user set, which take precedence over the file's: 1 title, 2 caption, 4 keywords, 8 rating.
+      userFields INTEGER NOT NULL DEFAULT 0,
+      -- Last, because a long text continues on other pages, and the columns before it are read without them.
+      title TEXT,
+      -- JSON arrays of strings; NULL for none.
+      keywords TEXT,
+      people TEXT,
+      caption TEXT,
       -- Which listings include it: 0 all; 1 only those that include all burst assets (it is a burst picture that
       -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
       listing INTEGER NOT NULL GENERATED ALWAYS AS (

@@ -11,9 +11,10 @@ extension CatalogueSchema {
     "contentVersion", "mediaType", "mediaSubtypes", "sourceType", "uniformTypeIdentifier", "isRAW", "originalFilename",
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
     "creationDateSource", "modificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden", "adjustments",
-    "burstIdentifier", "representsBurst", "burstSelectionTypes",
+    "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title", "keywords", "people",
+    "caption",
   ]
-  private static let placeColumns = ["latitude", "longitude", "altitude"]
+  private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
   private static let collectionColumns = ["type", "subtype", "title", "parent", "position", "keyAsset"]
 
   private static func list(_ columns: [String], of row: String = "") -> String {
@@ -55,7 +56,7 @@ extension CatalogueSchema {
       event INTEGER NOT NULL,
       -- The asset has a new content version.
       isContentChanged INTEGER NOT NULL,
-      -- Only the asset's location changed.
+      -- Only the asset's location changed, or the names of its place.
       isLocationOnly INTEGER NOT NULL,
       PRIMARY KEY (token, kind, object)
     ) STRICT, WITHOUT ROWID;

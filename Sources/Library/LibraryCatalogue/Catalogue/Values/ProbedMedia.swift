@@ -17,6 +17,7 @@ package struct ProbedMedia: Sendable {
   package var location: Location?
   package var cameraMake: String?
   package var cameraModel: String?
+  package var descriptive = DescriptiveMetadata()
   /// The bytes of the embedded thumbnail in the file.
   package var thumbnail: ByteRange?
   package var fingerprint: FileFingerprint?

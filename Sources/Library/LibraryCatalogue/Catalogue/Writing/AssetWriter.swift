@@ -188,7 +188,8 @@ struct AssetWriter {
   private static let properties = [
     "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
-    "latitude", "longitude", "altitude", "cameraMake", "cameraModel",
+    "latitude", "longitude", "altitude", "cameraMake", "cameraModel", "lensModel", "placeCity", "placeRegion",
+    "placeCountry", "rating", "title", "keywords", "people", "caption",
   ]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -204,18 +205,30 @@ struct AssetWriter {
     switch property {
     case "creationDate", "creationDateSource":
       "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
-    case "latitude", "longitude", "altitude": "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+    case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
+      "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+    case "title": value(of: property, unless: .title)
+    case "caption": value(of: property, unless: .caption)
+    case "keywords": value(of: property, unless: .keywords)
+    case "rating": value(of: property, unless: .rating)
     default: "?"
     }
   }
 
+  private static func value(of property: String, unless field: UserFields) -> String {
+    "CASE WHEN userFields & \(field.rawValue) THEN \(property) ELSE ? END"
+  }
+
   private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
-    [
+    let descriptive = media.descriptive
+    return [
       token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
       OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
       media.orientation.rawValue, media.hasAlpha, media.durationSeconds, media.date.moment.milliseconds,
       media.date.source.rawValue, media.modificationDate.milliseconds, media.location?.latitude,
-      media.location?.longitude, media.location?.altitude, media.cameraMake, media.cameraModel,
+      media.location?.longitude, media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
+      descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
+      descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
     ]
   }
 

@@ -45,14 +45,17 @@ struct ChangeReader {
       throw ChangeHistoryError.expiredToken
     }
     let collectionFilter = try collectionFilter()
+    let asset = try filter.asset.map { try row(of: $0) }
     let end = try self.end(since, limit)
     // On the last page the state is that of the last change that the principal can see.
     let visible = end == nil ? max(since, try Catalogue.visibleToken(db, library, principal)) : end ?? since
     var changes = LibraryChanges(changeToken: visible)
     changes.hasMore = end != nil
     let range = (since.number + 1)...max(since.number + 1, (end ?? newest).number)
-    if filter.types.contains(.asset) { changes.assets = try assets(in: range, collectionFilter) }
-    if filter.types.contains(.collection) { changes.collections = try collections(in: range, collectionFilter) }
+    if filter.types.contains(.asset) { changes.assets = try assets(in: range, collectionFilter, only: asset) }
+    if filter.types.contains(.collection), asset == nil {
+      changes.collections = try collections(in: range, collectionFilter)
+    }
     return changes
   }
 
@@ -89,6 +92,18 @@ struct ChangeReader {
     return .derived
   }
 
+  /// The row of an asset that the library has, or had. A stream of an asset that leaves the library reports that.
+  private func row(of asset: LocalIdentifier) throws -> Int64 {
+    let row =
+      try library.asset(asset, db)
+      ?? Int64.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT object FROM removedObject WHERE library = ? AND kind = ? AND localIdentifier = ?"),
+        arguments: [library.row, Kind.asset.rawValue, asset.rawValue])
+    guard let row else { throw ChangeHistoryError.noSuchAsset }
+    return row
+  }
+
   private func removedCollection(_ identifier: LocalIdentifier) throws -> Int64? {
     try Int64.fetchOne(
       db.cachedStatement(
@@ -98,11 +113,17 @@ struct ChangeReader {
 
   // MARK: Objects
 
-  private func assets(in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter) throws -> ObjectChanges {
+  private func assets(
+    in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter, only asset: Int64?
+  ) throws -> ObjectChanges {
     var netChanges = try netChanges(of: .asset, in: range)
+    if let asset { netChanges = netChanges.filter { $0.key == asset } }
     switch collectionFilter {
     case .none, .derived:
-      if !library.isWhole { netChanges = try seen(netChanges, .asset, try membershipChanges(in: range), range) }
+      if !library.isWhole {
+        let others = try membershipChanges(in: range)
+        netChanges = try seen(netChanges, .asset, asset.map { others.intersection([$0]) } ?? others, range)
+      }
     case .members(let collection): netChanges = try members(of: collection, in: range, netChanges)
     }
     return try named(netChanges, .asset)

@@ -45,10 +45,16 @@ package struct ChangeFilter: Sendable, Hashable {
   package var types: Set<ObjectType>
   /// Only changes of this collection: of itself, of its members, and members that enter or leave.
   package var collection: LocalIdentifier?
+  /// Only changes of this asset.
+  package var asset: LocalIdentifier?
 
-  package init(types: Set<ObjectType> = Set(ObjectType.allCases), collection: LocalIdentifier? = nil) {
+  package init(
+    types: Set<ObjectType> = Set(ObjectType.allCases), collection: LocalIdentifier? = nil,
+    asset: LocalIdentifier? = nil
+  ) {
     self.types = types
     self.collection = collection
+    self.asset = asset
   }
 }
 
@@ -60,5 +66,7 @@ package enum ChangeHistoryError: Error, Sendable, Equatable {
   case expiredToken
   /// The collection does not exist, or the principal can't see it.
   case noSuchCollection
+  /// The asset never existed, or the principal never saw it.
+  case noSuchAsset
   case source(AssetSourceError)
 }

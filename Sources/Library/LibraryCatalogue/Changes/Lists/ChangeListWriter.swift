@@ -22,7 +22,7 @@ struct ChangeListWriter {
     case collection(LocalIdentifier)
   }
 
-  private var db: Database { targets.db }
+  var db: Database { targets.db }
 
   init(
     targets: ChangeTargetResolver, limits: ChangeLimits, prepared: PreparedFileChanges, assets: AssetWriter,
@@ -37,7 +37,7 @@ struct ChangeListWriter {
 
   mutating func perform(_ request: ChangeRequest, at index: Int) throws {
     switch request.action {
-    case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), update)
+    case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
       _ = try commitFileChange()
@@ -150,7 +150,7 @@ struct ChangeListWriter {
   ///
   /// The statements set `revision` themselves, which saves the triggers a second update of the row. The location
   /// statement does not, because confirming the file's own location is not a visible change.
-  private func update(_ asset: Int64, _ update: AssetUpdate) throws {
+  private func update(_ asset: Int64, _ name: ChangeTarget, _ update: AssetUpdate) throws {
     if let isFavorite = update.isFavorite {
       try run(
         "UPDATE asset SET isFavorite = ?1, revision = ?3 WHERE id = ?2 AND isFavorite <> ?1",
@@ -170,10 +170,15 @@ struct ChangeListWriter {
     if let location = update.location {
       try run(
         """
-        UPDATE asset SET latitude = ?1, longitude = ?2, altitude = ?3, hasUserLocation = 1
+        UPDATE asset SET latitude = ?1, longitude = ?2, altitude = ?3, hasUserLocation = 1,
+          placeCity = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeCity END,
+          placeRegion = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeRegion END,
+          placeCountry = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeCountry END
         WHERE id = ?4 AND (latitude, longitude, altitude, hasUserLocation) IS NOT (?1, ?2, ?3, 1)
         """, [location?.latitude, location?.longitude, location?.altitude, asset])
     }
+    if let isUserPick = update.isUserPick { try setUserPick(isUserPick, asset, name) }
+    try updateDescription(of: asset, update)
   }
 
   // MARK: Collections
@@ -322,7 +327,7 @@ struct ChangeListWriter {
     }
   }
 
-  private func run(_ sql: String, _ arguments: StatementArguments) throws {
+  func run(_ sql: String, _ arguments: StatementArguments) throws {
     try db.cachedStatement(sql: sql).execute(arguments: arguments)
   }
 }

@@ -60,6 +60,14 @@ package struct AssetUpdate: Sendable, Hashable {
   package var creationDate: Timestamp?
   /// `.some(nil)` removes the location.
   package var location: Location??
+  /// `.some(nil)` removes the title; so do the following. A removed value stays removed, whatever the file states.
+  package var title: String??
+  package var caption: String??
+  package var rating: Int??
+  /// Without duplicates; empty removes all.
+  package var keywords: [String]?
+  /// Whether the user picked this picture of its burst.
+  package var isUserPick: Bool?
 
   package init(
     isFavorite: Bool? = nil, isHidden: Bool? = nil, creationDate: Timestamp? = nil, location: Location?? = nil
@@ -106,6 +114,12 @@ package struct ChangeLimits: Sendable, Hashable {
   package var assetsPerEntry = 10_000
   /// The maximum length of a title, in UTF-8 bytes.
   package var titleBytes = 512
+  /// The maximum length of an asset's caption, in UTF-8 bytes.
+  package var captionBytes = DescriptiveLimits.captionBytes
+  /// The maximum number of an asset's keywords.
+  package var keywords = DescriptiveLimits.keywords
+  /// The maximum length of a keyword, in UTF-8 bytes.
+  package var keywordBytes = DescriptiveLimits.wordBytes
   /// The maximum depth of nested folders.
   package var folderDepth = 16
   /// The maximum number of members of an album, and of collections in a folder.
@@ -129,6 +143,8 @@ package struct ChangeListError: Error, Sendable, Equatable {
     /// The object's revision differs from the entry's `ifMatch`.
     case revisionMismatch(String)
     case notAMember(String)
+    /// Only a picture of a burst can be picked.
+    case notOfBurst(String)
     case namedTwice(String)
     /// The index is outside 0...most.
     case indexOutOfRange(most: Int)

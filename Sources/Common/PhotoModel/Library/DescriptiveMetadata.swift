@@ -1,0 +1,57 @@
+/// What people wrote about a picture, in its file or with a change list, and the lens that took it.
+package struct DescriptiveMetadata: Sendable, Hashable {
+  package var title: String?
+  package var caption: String?
+  /// Without duplicates, in the order of their source.
+  package var keywords: [String] = []
+  /// `xmp:Rating`: -1 (rejected), 0 (unrated), 1...5 stars.
+  package var rating: Int?
+  /// The names of the people in the picture.
+  package var people: [String] = []
+  package var lensModel: String?
+  /// A location: only for principals with the scope `location`.
+  package var place = PlaceNames()
+
+  package init() {}
+
+  package static let ratings = -1...5
+}
+
+/// The names of the place of a picture.
+package struct PlaceNames: Sendable, Hashable {
+  package var city: String?
+  /// A state or province.
+  package var region: String?
+  package var country: String?
+
+  package init(city: String? = nil, region: String? = nil, country: String? = nil) {
+    self.city = city
+    self.region = region
+    self.country = country
+  }
+
+  package var isEmpty: Bool { city == nil && region == nil && country == nil }
+}
+
+/// Limits of the values that are read from a file. Longer texts are truncated, further list items are ignored.
+package enum DescriptiveLimits {
+  /// A title, a lens or the name of a place, in UTF-8 bytes.
+  package static let nameBytes = 512
+  package static let captionBytes = 4096
+  package static let keywords = 200
+  /// A keyword or a person's name, in UTF-8 bytes.
+  package static let wordBytes = 256
+  package static let people = 200
+}
+
+/// The properties of an asset that a user set with a change list. They take precedence over the file's.
+package struct UserFields: OptionSet, Sendable, Hashable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) { self.rawValue = rawValue }
+
+  package static let title = UserFields(rawValue: 1 << 0)
+  package static let caption = UserFields(rawValue: 1 << 1)
+  package static let keywords = UserFields(rawValue: 1 << 2)
+  package static let rating = UserFields(rawValue: 1 << 3)
+}

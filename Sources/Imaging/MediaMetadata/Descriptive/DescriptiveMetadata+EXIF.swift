@@ -1,0 +1,25 @@
+import PhotoModel
+
+extension DescriptiveMetadata {
+  /// What cameras write into ImageDescription by themselves, in lower case.
+  private static let cameraTexts: Set<String> = [
+    "olympus digital camera", "minolta digital camera", "konica minolta digital camera", "digital camera", "sony dsc",
+    "samsung digital camera", "samsung", "kodak digital still camera", "exif_jpeg_picture", "exif jpeg", "default",
+    "untitled", "camera", "image",
+  ]
+
+  /// The first directory's ImageDescription, and the EXIF directory's LensModel; `nil` if the block has neither.
+  ///
+  /// - Parameters:
+  ///   - description: the bytes of tag 0x010E.
+  ///   - lens: the bytes of tag 0xA434.
+  init?(imageDescription description: ArraySlice<UInt8>?, lensModel lens: ArraySlice<UInt8>?) {
+    self.init()
+    caption = DescriptiveText.caption(description.map(MetadataText.decoded))
+    if let text = caption?.lowercased(), Self.cameraTexts.contains(text) || text.hasPrefix("dcim\\") { caption = nil }
+    lensModel = DescriptiveText.name(lens.map(MetadataText.decoded))
+    // Some cameras write "----" for a lens without contacts.
+    if let lens = lensModel, !lens.contains(where: { $0.isLetter || ("1"..."9").contains($0) }) { lensModel = nil }
+    if caption == nil, lensModel == nil { return nil }
+  }
+}

@@ -1,0 +1,51 @@
+import PhotoModel
+
+/// Makes texts of files fit for the catalogue: no control characters, no white space around them, limited length.
+enum DescriptiveText {
+  /// A text of one line; `nil` if nothing is left.
+  static func name(_ text: String?, limit: Int = DescriptiveLimits.nameBytes) -> String? {
+    cleaned(text, limit: limit) { _ in nil }
+  }
+
+  /// A text that may have several lines.
+  static func caption(_ text: String?) -> String? {
+    cleaned(text, limit: DescriptiveLimits.captionBytes) { $0 == "\n" || $0 == "\t" ? $0 : $0 == "\r" ? "\n" : nil }
+  }
+
+  /// A list without duplicates.
+  static func words(_ texts: some Sequence<String>, atMost limit: Int) -> [String] {
+    var seen: Set<String> = []
+    var words: [String] = []
+    for text in texts {
+      guard words.count < limit else { break }
+      guard let word = name(text, limit: DescriptiveLimits.wordBytes), seen.insert(word).inserted else { continue }
+      words.append(word)
+    }
+    return words
+  }
+
+  /// - Parameter replacement: what takes the place of a control character; `nil`: a space.
+  private static func cleaned(
+    _ text: String?, limit: Int, _ replacement: (Unicode.Scalar) -> Unicode.Scalar?
+  ) -> String? {
+    guard let text else { return nil }
+    var scalars = String.UnicodeScalarView()
+    var bytes = 0
+    var previous: Unicode.Scalar?
+    for scalar in text.unicodeScalars {
+      defer { previous = scalar }
+      if scalars.isEmpty, scalar.properties.isWhitespace { continue }
+      // One line break in Windows' texts.
+      if scalar == "\n", previous == "\r" { continue }
+      let isControl = scalar.properties.generalCategory == .control
+      let kept = isControl ? replacement(scalar) ?? " " : scalar
+      bytes += UTF8.width(kept)
+      guard bytes <= limit else { break }
+      scalars.append(kept)
+    }
+    let result = MetadataText.trimmed(String(scalars))
+    // Coordinates, which some programs write as keywords ("geo:lat=52.5"): the catalogue's texts are shown to
+    // principals without the location scope.
+    return result.isEmpty || result.lowercased().hasPrefix("geo:") ? nil : result
+  }
+}

@@ -1,0 +1,41 @@
+import GRDB
+import PhotoModel
+
+/// What people say about an asset: titles, captions, keywords, ratings and picks of bursts.
+extension ChangeListWriter {
+  func updateDescription(of asset: Int64, _ update: AssetUpdate) throws {
+    if let title = update.title { try set(.title, "title", title, asset) }
+    if let caption = update.caption { try set(.caption, "caption", caption, asset) }
+    if let keywords = update.keywords { try set(.keywords, "keywords", TextList.json(keywords), asset) }
+    if let rating = update.rating { try set(.rating, "rating", rating, asset) }
+  }
+
+  /// Sets a property, and records that its value is a user's. Confirming the file's own value is not a visible change.
+  private func set(
+    _ field: UserFields, _ column: String, _ value: (some DatabaseValueConvertible)?, _ asset: Int64
+  ) throws {
+    try run(
+      """
+      UPDATE asset SET \(column) = ?1, userFields = userFields | \(field.rawValue),
+        revision = CASE WHEN \(column) IS ?1 THEN revision ELSE ?3 END
+      WHERE id = ?2 AND (\(column) IS NOT ?1 OR userFields & \(field.rawValue) = 0)
+      """, [value, asset, token])
+  }
+
+  /// A picked picture is listed beside the one that represents its burst.
+  func setUserPick(_ isUserPick: Bool, _ asset: Int64, _ name: ChangeTarget) throws {
+    if isUserPick {
+      let isOfBurst = try Bool.fetchOne(
+        db.cachedStatement(sql: "SELECT burstIdentifier IS NOT NULL FROM asset WHERE id = ?"), arguments: [asset])
+      guard isOfBurst == true else {
+        throw ChangeListError(.notOfBurst(name.description), parameter: "burstSelectionTypes")
+      }
+    }
+    let bit = BurstSelectionTypes.userPick.rawValue
+    try run(
+      """
+      UPDATE asset SET burstSelectionTypes = (burstSelectionTypes & ~\(bit)) | ?1, revision = ?3
+      WHERE id = ?2 AND burstSelectionTypes & \(bit) <> ?1
+      """, [isUserPick ? bit : 0, asset, token])
+  }
+}

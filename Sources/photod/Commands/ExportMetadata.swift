@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import LibraryCatalogue
+import LibraryFiles
+import LibraryFolder
+import PhotoModel
+
+struct ExportMetadata: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export-metadata",
+    abstract: "Write titles, captions, keywords, ratings and favourites as XMP sidecars into a folder.",
+    discussion: """
+      Each asset that has such values gets a file: a/b.jpg gets a/b.jpg.xmp below the folder. If the folder is the \
+      library itself, the sidecars are beside the originals, which are never changed. Safe while a daemon runs.
+
+      A sidecar that another program wrote is kept unless --overwrite is given, and a file that is not XMP is always \
+      kept. Prints one line for each sidecar that was not written, and a summary. Exits with 1 if one failed.
+      """)
+
+  @OptionGroup var common: CommonOptions
+
+  @Argument(help: "The folder to write to. It is made if it does not exist.")
+  var folder: String
+
+  @Flag(help: "Also write coordinates and names of places.")
+  var includeLocations = false
+
+  @Flag(help: "Only assets that users changed here: other values are in the originals already.")
+  var onlyEdited = false
+
+  @Flag(help: "Replace XMP sidecars that other programs wrote.")
+  var overwrite = false
+
+  func run() async throws {
+    let dataFolder = try common.settings().dataFolder()
+    var options = MetadataExport.Options()
+    options.includesLocations = includeLocations
+    options.includesOnlyEdited = onlyEdited
+    options.replacesForeign = overwrite
+    let summary: MetadataExport.Summary
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let export = try MetadataExport(catalogue: Catalogue(reading: dataFolder), to: folder, options: options)
+      summary = try export.run { path, failure in print("\(LibraryPath.escaped(path)): \(failure)") }
+    } catch let error as AssetSourceError {
+      throw CommandFailure(description: "\(LibraryError(error, dataFolder: dataFolder))")
+    } catch let error as LibraryError {
+      throw error
+    } catch {
+      throw CommandFailure(description: "\(folder): \(error)")
+    }
+    var line = "wrote \(summary.written) sidecars, \(summary.unchanged) unchanged"
+    if summary.kept > 0 { line += ", \(summary.kept) files of other programs kept" }
+    if summary.failed > 0 { line += ", \(summary.failed) failed" }
+    print(line)
+    if summary.failed > 0 { throw ExitCode(1) }
+  }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import GRDB
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+/// A library whose pictures have descriptions, with an executor of change lists.
+struct DescribedLibrary {
+  let folder: TemporaryLibrary
+  let catalogue: Catalogue
+  let files: LibraryFiles
+
+  init() throws {
+    folder = try TemporaryLibrary()
+    catalogue = try folder.catalogue()
+    files = try folder.files(catalogue)
+  }
+
+  /// A picture with XMP elements.
+  func put(_ elements: String, _ path: String) throws {
+    let packet = """
+      <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+      <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"
+       xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/"
+       xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/">\(elements)</rdf:Description></rdf:RDF></x:xmpmeta>
+      """
+    try folder.put(
+      JPEGFile { $0.segments = [.xmp(packet)] }.encoded(Pixels.orientationCard(width: 32, height: 24)), path)
+  }
+
+  func scan() throws { try folder.scan(catalogue) }
+
+  /// Three pictures of one burst, `0.jpg` to `2.jpg`; the first represents it.
+  func putBurst() throws {
+    for number in 0..<3 {
+      let exif = EXIFBlock {
+        ($0.make, $0.model) = ("Maker", "C1")
+        $0.dateTimeOriginal = "2024:05:06 12:00:00"
+        $0.subSecTimeOriginal = "\(number + 1)00"
+      }
+      try folder.put(
+        JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24)), "\(number).jpg")
+    }
+  }
+
+  func asset(_ path: String, for principal: Principal = .local) throws -> Asset {
+    let all = AssetQuery(limit: 1000, includesHidden: true, includesAllBurstAssets: true)
+    return try #require(try catalogue.everything(all, for: principal)[path])
+  }
+
+  @discardableResult
+  func update(_ path: String, _ change: (inout AssetUpdate) -> Void) throws -> ChangeToken {
+    var update = AssetUpdate()
+    change(&update)
+    let lists = ChangeListExecutor(catalogue: catalogue, files: files, timeZone: "UTC", limits: ChangeLimits())
+    let target = ChangeTarget.existing(try asset(path).localIdentifier)
+    return try lists.perform([ChangeRequest(.updateAsset(target, update))], for: .local).changeToken
+  }
+}
+
+@Suite("Titles, captions, keywords, ratings and picks set by users")
+struct DescriptionChangeTests {
+  private static let first =
+    "<dc:title>File</dc:title><dc:description>Old</dc:description><dc:subject><rdf:Bag><rdf:li>file</rdf:li></rdf:Bag></dc:subject><xmp:Rating>2</xmp:Rating>"
+  private static let second =
+    "<dc:title>Later</dc:title><dc:description>New</dc:description><dc:subject><rdf:Bag><rdf:li>later</rdf:li></rdf:Bag></dc:subject><xmp:Rating>3</xmp:Rating><photoshop:City>Oslo</photoshop:City>"
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let change: @Sendable (inout AssetUpdate) -> Void
+    let field: UserFields
+    let expected: @Sendable (inout DescriptiveMetadata) -> Void
+  }
+
+  static let cases = [
+    Case(testDescription: "a title", change: { $0.title = .some("Mine") }, field: .title) { $0.title = "Mine" },
+    Case(testDescription: "no title", change: { $0.title = .some(nil) }, field: .title) { $0.title = nil },
+    Case(testDescription: "the file's own title", change: { $0.title = .some("File") }, field: .title) {
+      $0.title = "File"
+    },
+    Case(testDescription: "a caption", change: { $0.caption = .some("a\nb") }, field: .caption) {
+      $0.caption = "a\nb"
+    },
+    Case(testDescription: "keywords", change: { $0.keywords = ["\"x\"", "a,b"] }, field: .keywords) {
+      $0.keywords = ["\"x\"", "a,b"]
+    },
+    Case(testDescription: "no keywords", change: { $0.keywords = [] }, field: .keywords) { $0.keywords = [] },
+    Case(testDescription: "a rating", change: { $0.rating = .some(-1) }, field: .rating) { $0.rating = -1 },
+    Case(testDescription: "no rating", change: { $0.rating = .some(nil) }, field: .rating) { $0.rating = nil },
+  ]
+
+  @Test("a user's value stays when the file changes; the others follow the file", arguments: cases)
+  func rescan(_ example: Case) throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.first, "a.jpg")
+    try library.scan()
+    #expect(try library.asset("a.jpg").descriptive.title == "File" && library.asset("a.jpg").userFields == [])
+    let before = try library.catalogue.changeToken(for: .local)
+    let token = try library.update("a.jpg", example.change)
+    // Confirming what the file states is no visible change.
+    #expect((token == before) == (example.testDescription == "the file's own title"))
+    let revision = try library.asset("a.jpg").revision
+    #expect(try library.update("a.jpg", example.change) == token, "a no-op creates no token")
+    #expect(try library.asset("a.jpg").revision == revision)
+
+    try library.put(Self.second, "a.jpg")
+    try library.scan()
+    var expected = DescriptiveMetadata()
+    (expected.title, expected.caption, expected.keywords, expected.rating) = ("Later", "New", ["later"], 3)
+    expected.place = PlaceNames(city: "Oslo")
+    example.expected(&expected)
+    let asset = try library.asset("a.jpg")
+    #expect(asset.descriptive == expected && asset.userFields == example.field)
+    expected.place = PlaceNames()
+    #expect(try library.asset("a.jpg", for: .anonymous).descriptive == expected, "places are not for everybody")
+  }
+
+  @Test("each value is a change with a revision of its own")
+  func history() throws {
+    let library = try DescribedLibrary()
+    try library.put("", "a.jpg")
+    try library.scan()
+    let identifier = try library.asset("a.jpg").localIdentifier
+    for example in Self.cases where !example.testDescription.hasPrefix("no") {
+      let before = try library.catalogue.changeToken(for: .anonymous)
+      let revision = try library.asset("a.jpg", for: .anonymous).revision
+      try library.update("a.jpg", example.change)
+      let changes = try library.catalogue.changes(since: before, limit: 100, for: .anonymous)
+      #expect(changes.assets.updated.map(\.localIdentifier) == [identifier], "\(example.testDescription)")
+      #expect(changes.assets.updated.allSatisfy { !$0.isContentChanged })
+      #expect(try library.asset("a.jpg", for: .anonymous).revision != revision)
+    }
+  }
+
+  @Test("a change of the names of a place is one only for principals with the scope location")
+  func placeNames() throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.second, "a.jpg")
+    try library.scan()
+    let principals = [Principal.local, .anonymous]
+    let tokens = try principals.map { try library.catalogue.changeToken(for: $0) }
+    let revisions = try principals.map { try library.asset("a.jpg", for: $0).revision }
+    try library.catalogue.change { db, _ in try db.execute(sql: "UPDATE asset SET placeCity = 'Bergen'") }
+    #expect(try library.asset("a.jpg").descriptive.place == PlaceNames(city: "Bergen"))
+    #expect(try library.catalogue.changeToken(for: .local) != tokens[0])
+    #expect(try library.asset("a.jpg").revision != revisions[0])
+    #expect(try library.catalogue.changeToken(for: .anonymous) == tokens[1])
+    #expect(try library.asset("a.jpg", for: .anonymous).revision == revisions[1])
+  }
+
+  @Test(
+    "setting another location drops the names of the file's place, also at the next scan",
+    arguments: [nil, Location(latitude: 1, longitude: 2)])
+  func movedPlace(_ location: Location?) throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.second, "a.jpg")
+    try library.scan()
+    try library.update("a.jpg") { $0.location = .some(location) }
+    #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
+    try library.put(Self.second + " ", "a.jpg")
+    try library.scan()
+    let asset = try library.asset("a.jpg")
+    #expect(asset.descriptive.place.isEmpty && asset.location == location && asset.hasUserLocation)
+  }
+
+  @Test("the trash keeps and restores a user's values and picks")
+  func trash() throws {
+    let library = try DescribedLibrary()
+    try library.putBurst()
+    try library.scan()
+    try library.update("1.jpg") { update in
+      (update.title, update.caption, update.rating) = (.some("T"), .some("C"), .some(5))
+      (update.keywords, update.isUserPick) = (["k"], true)
+    }
+    let before = try library.asset("1.jpg")
+    #expect(before.burst?.selectionTypes == .userPick && before.burst?.isRepresentative == false)
+    try library.files.perform([.delete(before.localIdentifier)])
+    try library.files.perform([.restore(before.localIdentifier)])
+    let after = try library.asset("1.jpg")
+    #expect(after.descriptive == before.descriptive && after.userFields == before.userFields)
+    #expect(after.burst == before.burst)
+  }
+
+  @Test("a picked picture is listed beside the one that represents its burst, until the pick is removed")
+  func pick() throws {
+    let library = try DescribedLibrary()
+    try library.putBurst()
+    try library.scan()
+    func listed() throws -> Set<String> { Set(try library.catalogue.everything().keys) }
+    #expect(try listed() == ["0.jpg"])
+    try library.update("2.jpg") { $0.isUserPick = true }
+    #expect(try listed() == ["0.jpg", "2.jpg"])
+    #expect(try library.catalogue.assetCount(AssetQuery(), for: .local) == 2)
+    try library.update("0.jpg") { $0.isUserPick = true }
+    #expect(try library.asset("0.jpg").burst?.selectionTypes == [.autoPick, .userPick])
+    try library.scan()
+    #expect(try listed() == ["0.jpg", "2.jpg"], "a scan keeps picks")
+    for name in ["0.jpg", "2.jpg"] { try library.update(name) { $0.isUserPick = false } }
+    #expect(try listed() == ["0.jpg"] && library.asset("0.jpg").burst?.selectionTypes == .autoPick)
+  }
+
+  @Test("only a picture of a burst can be picked, and a failed list changes nothing")
+  func noBurst() throws {
+    let library = try DescribedLibrary()
+    try library.put("", "a.jpg")
+    try library.scan()
+    let identifier = try library.asset("a.jpg").localIdentifier.rawValue
+    let error = #expect(throws: ChangeListError.self) {
+      try library.update("a.jpg") { ($0.title, $0.isUserPick) = (.some("T"), true) }
+    }
+    #expect(error == ChangeListError(.notOfBurst(identifier), index: 0, parameter: "burstSelectionTypes"))
+    #expect(try library.asset("a.jpg").descriptive.title == nil)
+    let token = try library.catalogue.changeToken(for: .local)
+    #expect(try library.update("a.jpg") { $0.isUserPick = false } == token)
+  }
+}
