@@ -105,7 +105,7 @@ struct Composition: Sendable {
     let changeServices = ChangeServices(
       catalogue: catalogue,
       lists: ChangeListExecutor(
-        catalogue: catalogue, files: files, timeZone: settings.timeZone, limits: settings.changes.lists),
+        catalogue: catalogue, files: files, limits: settings.changes.lists),
       streams: streams,
       // One change list at a time; scan transactions run in between.
       queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changes.queueLength, qos: .userInitiated))

@@ -5,12 +5,16 @@ import Testing
 /// Fetches and collections over real sockets.
 @Suite("Fetching", .blocking)
 struct FetchingTests {
-  /// 24 pictures of three days and two shapes, two of a day each; some are favourites or hidden.
+  /// 24 pictures of three days and two shapes, two of a day each; some are favourites or hidden. Those with an offset
+  /// were taken on the day before in UTC.
   static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     let daemon = try TestDaemon(
       { files in
         for i in 0..<24 {
-          let exif = EXIFBlock { $0.dateTimeOriginal = "2024:0\(i % 2 + 4):0\(i % 3 + 1) 0\(i % 4):00:00" }
+          let exif = EXIFBlock {
+            $0.dateTimeOriginal = "2024:0\(i % 2 + 4):0\(i % 3 + 1) 0\(i % 4):00:00"
+            if i % 4 == 2 { $0.offsetTimeOriginal = "+05:30" }
+          }
           let size = i % 5 == 0 ? (16, 8) : (8, 8)
           let pixels = Pixels.orientationCard(width: size.0, height: size.1)
           try files.put(JPEGFile { $0.exif = exif }.encoded(pixels), "\(i).jpg")
@@ -116,7 +120,7 @@ struct FetchingTests {
         let buckets = try daemon.get("\(path)?layout=buckets&by=\(unit)").json
         var counts: [String: Int] = [:]
         for object in objects {
-          counts[String((object["creationDate"] as? String ?? "").prefix(length)), default: 0] += 1
+          counts[String(try Self.localDate(of: object).prefix(length)), default: 0] += 1
         }
         let found = (buckets["buckets"] as? [[String: Any]] ?? []).map { "\($0["date"] ?? "") \($0["count"] ?? "")" }
         #expect(found == counts.sorted { $0.key > $1.key }.map { "\($0.key) \($0.value)" }, "\(path) \(unit)")
@@ -129,6 +133,13 @@ struct FetchingTests {
             && zipped.body.count < answer.body.count)
       }
     }
+  }
+
+  /// The date of an asset's JSON at its own offset from UTC; the daemon's time zone is UTC.
+  private static func localDate(of asset: [String: Any]) throws -> String {
+    let formatter = ISO8601DateFormatter()
+    let date = try #require(formatter.date(from: asset["creationDate"] as? String ?? ""))
+    return formatter.string(from: date.addingTimeInterval(Double(asset["utcOffset"] as? Int ?? 0) * 60))
   }
 
   static func smartAlbum(_ subtype: String, _ daemon: TestDaemon) throws -> String? {

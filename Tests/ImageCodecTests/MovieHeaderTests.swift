@@ -18,7 +18,8 @@ struct MovieHeaderTests {
     #expect(read.storedSize == PixelSize(width: 1920, height: 1080) && read.orientation == .topLeft)
     #expect(read.durationSeconds == 1.25)
     #expect(
-      read.containerDate == EXIFDate(year: 2018, month: 1, day: 28, hour: 16, minute: 0, second: 0, offsetMinutes: 0))
+      read.containerDate
+        == EXIFDate(year: 2018, month: 1, day: 28, hour: 16, minute: 0, second: 0, offsetMinutes: 0, isUTC: true))
   }
 
   static let matrices: [(a: Int, b: Int, c: Int, d: Int, Orientation)] = [
@@ -83,10 +84,18 @@ struct MovieHeaderTests {
       "2019-08-13T14:05:06-03:30",
       EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, offsetMinutes: -210)
     ),
-    ("2019-08-13T14:05:06Z", EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, offsetMinutes: 0)),
+    (
+      "2019-08-13T14:05:06Z",
+      EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, offsetMinutes: 0, isUTC: true)
+    ),
+    (
+      "2019-08-13T14:05:06+0000",
+      EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, offsetMinutes: 0)
+    ),
     (
       "2019-08-13T14:05:06.25Z",
-      EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, millisecond: 250, offsetMinutes: 0)
+      EXIFDate(
+        year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6, millisecond: 250, offsetMinutes: 0, isUTC: true)
     ),
     ("2019-08-13 14:05:06", EXIFDate(year: 2019, month: 8, day: 13, hour: 14, minute: 5, second: 6)),
     ("2019-08-13", nil), ("2019", nil), ("2019-13-13T14:05:06Z", nil), ("2019-08-13T25:05:06Z", nil), ("", nil),
@@ -103,11 +112,23 @@ struct MovieHeaderTests {
 
   static let times: [(movie: Int, track: Int, EXIFDate?)] = [
     (0, 0, nil),
-    (0, 2_082_844_801, EXIFDate(year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 1, offsetMinutes: 0)),
-    (3_665_001_599, 5, EXIFDate(year: 2020, month: 2, day: 19, hour: 23, minute: 59, second: 59, offsetMinutes: 0)),
-    (3_665_822_400, 5, EXIFDate(year: 2020, month: 2, day: 29, hour: 12, minute: 0, second: 0, offsetMinutes: 0)),
+    (
+      0, 2_082_844_801,
+      EXIFDate(year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 1, offsetMinutes: 0, isUTC: true)
+    ),
+    (
+      3_665_001_599, 5,
+      EXIFDate(year: 2020, month: 2, day: 19, hour: 23, minute: 59, second: 59, offsetMinutes: 0, isUTC: true)
+    ),
+    (
+      3_665_822_400, 5,
+      EXIFDate(year: 2020, month: 2, day: 29, hour: 12, minute: 0, second: 0, offsetMinutes: 0, isUTC: true)
+    ),
     // Counted from 1970, as some cameras do.
-    (1_582_977_600, 0, EXIFDate(year: 2020, month: 2, day: 29, hour: 12, minute: 0, second: 0, offsetMinutes: 0)),
+    (
+      1_582_977_600, 0,
+      EXIFDate(year: 2020, month: 2, day: 29, hour: 12, minute: 0, second: 0, offsetMinutes: 0, isUTC: true)
+    ),
   ]
 
   @Test("without that date, the movie's time in UTC is used, else the track's", arguments: times)

@@ -364,6 +364,6 @@ extension ChangeListExecutor {
     let files = try LibraryFiles(
       catalogue: catalogue, directory: library.root, timeZone: "UTC", limits: .init(),
       options: LibraryFiles.Options(), logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    self.init(catalogue: catalogue, files: files, timeZone: "UTC", limits: ChangeLimits())
+    self.init(catalogue: catalogue, files: files, limits: ChangeLimits())
   }
 }

@@ -15,7 +15,7 @@ extension SyntheticLibrary {
     let files = try LibraryFiles(
       catalogue: catalogue, directory: folder.root, timeZone: "UTC", limits: CodecLimits(),
       options: LibraryFiles.Options(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    return ChangeListExecutor(catalogue: catalogue, files: files, timeZone: "UTC", limits: limits)
+    return ChangeListExecutor(catalogue: catalogue, files: files, limits: limits)
   }
 
   func token(_ principal: Principal = .local) throws -> ChangeToken { try catalogue.changeToken(for: principal) }

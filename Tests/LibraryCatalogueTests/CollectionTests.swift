@@ -243,7 +243,8 @@ struct CollectionTests {
           let offset = Int64(zone.secondsFromGMT()) * 1000
           #expect(day(start + offset) == day(end + offset), "it lies within a day of the zone")
           let scope = try #require(try library.catalogue.scope(of: moment.localIdentifier, for: .local))
-          #expect(scope == .dates(start...end))
+          let number = day(start + offset)
+          #expect(scope == .dates(start...end, days: number...number))
         }
         let starts = moments.compactMap(\.startDate)
         #expect(starts == starts.sorted(by: >) && Set(starts).count == starts.count)

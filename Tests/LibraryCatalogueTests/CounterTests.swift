@@ -14,7 +14,7 @@ struct CounterTests {
     ("burstIdentifier", "iif(burstIdentifier IS NULL, 'b', NULL)"), ("representsBurst", "1 - representsBurst"),
     ("burstSelectionTypes", "2 - burstSelectionTypes"), ("creationDate", "creationDate + 86400000"),
     ("addedDate", "addedDate + 1"), ("pixelWidth", "pixelWidth + 1"), ("pixelHeight", "pixelHeight + 1"),
-    ("placeholder", "x'01'"),
+    ("placeholder", "x'01'"), ("utcOffset", "-60"), ("zoneOffset", "-3600"),
   ]
 
   /// Two assets of each combination of hidden, picked and burst, over some days. All are in an album that a caller is

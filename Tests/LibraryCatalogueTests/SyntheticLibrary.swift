@@ -32,6 +32,9 @@ struct SyntheticAsset: PropertyRow, Sendable {
   var creationDate: Int64
   var modificationDate: Int64
   var addedDate: Int64
+  var fileModificationDate: Int64 = 0
+  /// Minutes east of UTC.
+  var utcOffset: Int?
   var mediaType = MediaType.image
   var mediaSubtypes: Int64 = 0
   var duration = 0.0
@@ -73,6 +76,7 @@ struct SyntheticAsset: PropertyRow, Sendable {
     identifier = dice.one(of: ["A", "a", "z", "_", "-", "0"]) + "\((row &* 7919) % 100_003)-\(row)"
     modificationDate = Int64(dice.below(4)) * 1000
     addedDate = Int64(dice.below(9)) * 60_000
+    fileModificationDate = modificationDate * 2 % 3000
     mediaType = dice.one(of: [.image, .image, .image, .video, .audio, .unknown])
     mediaSubtypes = dice.oneIn(2) ? 0 : dice.one(of: [1, 2, 4, 8, 16, 3, 24, 1 << 17, 1 << 10 | 2])
     duration = dice.one(of: [0, 0, 1.5, 0.1, 2, 1e300, 3_600])
@@ -103,6 +107,7 @@ struct SyntheticAsset: PropertyRow, Sendable {
     case "localIdentifier": .string(identifier)
     case "creationDate": .date(Timestamp(milliseconds: creationDate))
     case "modificationDate": .date(Timestamp(milliseconds: modificationDate))
+    case "fileModificationDate": .date(Timestamp(milliseconds: fileModificationDate))
     case "addedDate": .date(Timestamp(milliseconds: addedDate))
     case "mediaType": .name(mediaType.rawValue)
     case "mediaSubtypes": .integer(mediaSubtypes)
@@ -133,8 +138,8 @@ struct SyntheticAsset: PropertyRow, Sendable {
     (hidden || !isHidden) && (bursts || burst == nil || representsBurst || burstSelection != 0)
   }
 
-  /// The number of its day, rounded down.
-  var day: Int { Int((Double(creationDate) / 86_400_000).rounded(.down)) }
+  /// The number of its day in a library whose time zone is UTC, rounded down.
+  var day: Int { Int((Double(creationDate + Int64(utcOffset ?? 0) * 60_000) / 86_400_000).rounded(.down)) }
 }
 
 /// A catalogue whose rows a test writes directly by SQL.
@@ -171,9 +176,9 @@ final class SyntheticLibrary {
           uniformTypeIdentifier, isRAW, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha,
           duration, creationDate, creationDateSource, modificationDate, addedDate, latitude, longitude, isFavorite,
           isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion,
-          title, caption, keywords, rating, cameraMake, cameraModel, lensModel)
+          title, caption, keywords, rating, cameraMake, cameraModel, lensModel, utcOffset, fileModificationDate)
         VALUES (?, ?, 'v', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-          ?, ?, ?, ?, ?, ?, ?)
+          ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let file = try db.makeStatement(
       sql: """
@@ -187,7 +192,7 @@ final class SyntheticLibrary {
         one.burst, one.representsBurst, one.burstSelection, one.placeholder.map { Data($0) },
         one.placeholder == nil ? nil : "v", one.title, one.title,
         one.keywords.isEmpty ? nil : String(decoding: try JSONEncoder().encode(one.keywords), as: UTF8.self),
-        one.rating, one.camera, one.camera, one.camera,
+        one.rating, one.camera, one.camera, one.camera, one.utcOffset, one.fileModificationDate,
       ])
       try file.execute(arguments: [one.row, Data("\(one.row).jpg".utf8), one.row])
     }
@@ -207,6 +212,9 @@ final class SyntheticLibrary {
           UPDATE asset SET isFavorite = ?, isHidden = ?, creationDate = ?, originalFilename = ?, fileSize = ? WHERE id = ?
           """,
         arguments: [one.isFavorite, one.isHidden, one.creationDate, one.filename, one.fileSize, one.row])
+      // A trigger sets it if a property changed.
+      assets[index].modificationDate =
+        try Int64.fetchOne(db, sql: "SELECT modificationDate FROM asset WHERE id = ?", arguments: [one.row]) ?? 0
     }
   }
 

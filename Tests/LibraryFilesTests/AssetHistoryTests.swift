@@ -22,7 +22,7 @@ struct AssetHistoryTests {
 
   private func perform(_ actions: ChangeRequest.Action...) throws -> ChangeOutcome {
     try ChangeListExecutor(
-      catalogue: library.catalogue, files: library.files, timeZone: "UTC", limits: ChangeLimits()
+      catalogue: library.catalogue, files: library.files, limits: ChangeLimits()
     ).perform(actions.map { ChangeRequest($0) }, for: .local)
   }
 

@@ -56,7 +56,7 @@ struct DescribedLibrary {
   func update(_ path: String, _ change: (inout AssetUpdate) -> Void) throws -> ChangeToken {
     var update = AssetUpdate()
     change(&update)
-    let lists = ChangeListExecutor(catalogue: catalogue, files: files, timeZone: "UTC", limits: ChangeLimits())
+    let lists = ChangeListExecutor(catalogue: catalogue, files: files, limits: ChangeLimits())
     let target = ChangeTarget.existing(try asset(path).localIdentifier)
     return try lists.perform([ChangeRequest(.updateAsset(target, update))], for: .local).changeToken
   }

@@ -16,12 +16,12 @@ import Testing
 
 extension TemporaryLibrary {
   func files(
-    _ catalogue: Catalogue, _ change: (inout LibraryFiles.Options) -> Void = { _ in }
+    _ catalogue: Catalogue, timeZone: String = "UTC", _ change: (inout LibraryFiles.Options) -> Void = { _ in }
   ) throws -> LibraryFiles {
     var options = LibraryFiles.Options()
     change(&options)
     return try LibraryFiles(
-      catalogue: catalogue, directory: root, timeZone: "UTC", limits: CodecLimits(), options: options,
+      catalogue: catalogue, directory: root, timeZone: timeZone, limits: CodecLimits(), options: options,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
@@ -70,11 +70,14 @@ struct TrashTests {
     }
   }
 
-  /// The rows without the values that a restoration changes: revisions, and numbers of file rows.
+  /// The rows without the values that a restoration changes: revisions, modification dates, and numbers of file rows.
   static func lasting(_ catalogue: Catalogue, _ table: String) throws -> Set<[String: DatabaseValue]> {
     Set(
       try rows(catalogue, table).map { row in
-        row.filter { $0.key != "revision" && !(table == "file" && $0.key == "id") }
+        row.filter { name, _ in
+          !["revision", "modificationDate", "nonLocationModificationDate"].contains(name)
+            && !(table == "file" && name == "id")
+        }
       })
   }
 
@@ -295,7 +298,7 @@ struct TrashTests {
     let everything = try catalogue.everything()
     let assets = try names.map { ChangeTarget.existing(try #require(everything[$0]).localIdentifier) }
     let lists = ChangeListExecutor(
-      catalogue: catalogue, files: try library.files(catalogue), timeZone: "UTC", limits: ChangeLimits())
+      catalogue: catalogue, files: try library.files(catalogue), limits: ChangeLimits())
     let made = try lists.perform(
       [
         ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "A")), placeholder: "$a"),

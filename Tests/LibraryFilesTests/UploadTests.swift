@@ -75,10 +75,26 @@ struct UploadTests {
     ])
   func templates(_ text: String, _ path: String) throws {
     let template = try UploadTemplate(text)
-    let date = Timestamp(milliseconds: 1_625_441_400_000)
-    let made = template.path(
-      for: Array("IMG.JPG".utf8), date: date, camera: "X/T5", zone: TimeZone(identifier: "UTC")!)
+    // 18,812 days after 1970-01-01 is 2021-07-04.
+    let made = template.path(for: Array("IMG.JPG".utf8), day: 18_812, camera: "X/T5")
     #expect(String(decoding: made, as: UTF8.self) == path)
+  }
+
+  @Test(
+    "the path has the day at the picture's own offset, or else in the library's time zone",
+    arguments: [
+      ("UTC", "2024:01:01 00:30:00", "+01:00"), ("Asia/Tokyo", "2024:01:01 23:30:00", "-08:00"),
+      ("Europe/Vienna", "2024:01:01 00:30:00", nil),
+    ] as [(String, String, String?)])
+  func days(_ zone: String, _ date: String, _ offset: String?) throws {
+    let library = try TemporaryLibrary()
+    let template = try UploadTemplate("{year}/{month}/{day}/{name}")
+    let files = try library.files(try library.catalogue(), timeZone: zone) {
+      $0.template = template
+    }
+    let block = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = (date, offset) }
+    let bytes = JPEGFile { $0.exif = block }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    #expect(try files.upload(bytes, "a.jpg").asset.original.displayPath == "2024/01/01/a.jpg")
   }
 
   @Test(

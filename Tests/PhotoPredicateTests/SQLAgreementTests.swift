@@ -176,14 +176,14 @@ struct RowTable {
     queue = try DatabaseQueue(configuration: configuration)
     columns = SQLColumns(
       Dictionary(
-        uniqueKeysWithValues: schema.keys.map { key in
+        uniqueKeysWithValues: (schema.keys + schema.keysWithoutLocation).map { key in
           var stored: [String: SQLValue] = [:]
           if storesNumbers, case .enumeration(let enumeration) = key.type {
             for (i, element) in enumeration.cases.enumerated() {
               stored[element.name] = .integer(Int64(i * 7 % 11 + i))
             }
           }
-          return (key.name, SQLColumns.Column("asset.\(key.name)", stored: stored))
+          return (key.column, SQLColumns.Column("asset.\(key.name)", stored: stored))
         }),
       schema: schema)
     let mapping = columns

@@ -82,4 +82,15 @@ struct DateTests {
   func distant(_ milliseconds: Int64, _ text: String) {
     #expect(RFC3339.text(millisecondsSince1970: milliseconds) == text)
   }
+
+  @Test(
+    "a parsed date keeps its offset; Z and -00:00 mean that none is known",
+    arguments: [
+      ("Z", nil, 1_704_065_400_000), ("-00:00", nil, 1_704_065_400_000), ("+00:00", 0, 1_704_065_400_000),
+      ("+01:00", 60, 1_704_061_800_000), ("-03:30", -210, 1_704_078_000_000),
+    ] as [(String, Int?, Int64)])
+  func offsets(_ offset: String, _ minutes: Int?, _ milliseconds: Int64) throws {
+    let date = try RFC3339.dateTime("2023-12-31T23:30:00\(offset)")
+    #expect(date.offsetMinutes == minutes && date.milliseconds == milliseconds)
+  }
 }

@@ -6,6 +6,16 @@ extension RFC3339 {
   ///
   /// - Returns: milliseconds since 1970.
   package static func milliseconds(_ text: String) throws(MalformedRFC3339) -> Int64 {
+    try dateTime(text).milliseconds
+  }
+
+  /// Parses like ``milliseconds(_:)``, and keeps the offset.
+  ///
+  /// - Returns: milliseconds since 1970, and minutes east of UTC. `Z` and `-00:00` mean that the local offset is not
+  ///   known (RFC 9557 §2.2), `+00:00` that it is 0.
+  package static func dateTime(
+    _ text: String
+  ) throws(MalformedRFC3339) -> (milliseconds: Int64, offsetMinutes: Int?) {
     var reader = Reader(bytes: Array(text.utf8))
     let year = try reader.number(digits: 4, in: 0...9999)
     try reader.one(of: "-")
@@ -22,7 +32,7 @@ extension RFC3339 {
     let offset = try reader.offset()
     guard reader.isAtEnd else { throw reader.fault }
     let local = UTCDateTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
-    return (local.secondsSince1970 - Int64(offset) * 60) * 1000 + Int64(fraction)
+    return ((local.secondsSince1970 - Int64(offset ?? 0) * 60) * 1000 + Int64(fraction), offset)
   }
 
   private struct Reader {
@@ -71,13 +81,14 @@ extension RFC3339 {
       return milliseconds
     }
 
-    /// Minutes east of UTC.
-    mutating func offset() throws(MalformedRFC3339) -> Int {
+    /// Minutes east of UTC; `nil` for `Z` and `-00:00`.
+    mutating func offset() throws(MalformedRFC3339) -> Int? {
       let sign = try one(of: "Zz+-")
-      guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return 0 }
+      guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
       let hours = try number(digits: 2, in: 0...23)
       try one(of: ":")
       let minutes = try number(digits: 2, in: 0...59)
+      if sign == UInt8(ascii: "-"), hours == 0, minutes == 0 { return nil }
       return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
     }
   }

@@ -52,7 +52,10 @@ enum PredicateTarget {
 
   private static func columns(_ schema: PropertySchema) -> SQLColumns {
     SQLColumns(
-      Dictionary(uniqueKeysWithValues: schema.keys.map { ($0.name, SQLColumns.Column($0.name)) }), schema: schema)
+      Dictionary(
+        uniqueKeysWithValues: (schema.keys + schema.keysWithoutLocation).map {
+          ($0.column, SQLColumns.Column($0.name))
+        }), schema: schema)
   }
 
   private struct Row: PropertyRow {

@@ -80,8 +80,9 @@ extension Settings {
     Setting(
       "timeZone", .text(\.timeZone),
       """
-      Time zone of EXIF dates without an offset, as a tz database name such as Europe/Vienna. Assets whose date \
-      depends on it have creationDateSource=metadataInLibraryZone.
+      Time zone of EXIF dates without an offset, and of the days of pictures whose file gives no offset, as a tz \
+      database name such as Europe/Vienna. Assets whose date depends on it have \
+      creationDateSource=metadataInLibraryZone. After a change, the next scan reads every file again.
       """,
       advice: "Set it to the zone where most of the photographs were taken."),
     Setting(

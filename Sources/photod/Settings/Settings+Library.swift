@@ -27,9 +27,10 @@ extension Settings {
     Setting(
       "upload.template", .text(\.uploads.template),
       """
-      Path of an uploaded file inside the library. Fields: {year}, {month} and {day} of the picture's date in \
-      timeZone; {camera}; {name}, the sanitized file name; {stem} and {ext}, its two parts. The last path component \
-      must contain {name} or {stem}. If the path exists, -2, -3 and so on are appended to the stem.
+      Path of an uploaded file inside the library. Fields: {year}, {month} and {day} of the picture's date at its own \
+      offset from UTC, or in timeZone if the file gives none; {camera}; {name}, the sanitized file name; {stem} and \
+      {ext}, its two parts. The last path component must contain {name} or {stem}. If the path exists, -2, -3 and so \
+      on are appended to the stem.
       """,
       advice: "Set it to the folder structure that the library has already.",
       validate: { settings in

@@ -110,7 +110,8 @@ struct ChangeListBody: Sendable {
       if entry.isNull("creationDate") { throw QueryReader.invalid("creationDate", "must be a date") }
       if let text = try entry.text("creationDate") {
         do throws(MalformedRFC3339) {
-          update.creationDate = try Timestamp(rfc3339: text)
+          let date = try RFC3339.dateTime(text)
+          (update.creationDate, update.utcOffset) = (Timestamp(milliseconds: date.milliseconds), date.offsetMinutes)
         } catch {
           throw QueryReader.invalid("creationDate", "must be a date such as 2024-05-01T12:30:00Z")
         }

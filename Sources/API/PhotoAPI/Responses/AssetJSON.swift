@@ -30,7 +30,7 @@ struct AssetJSON: Encodable {
     case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
-    case isRAW, title, caption, keywords, rating, lensModel
+    case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -76,6 +76,9 @@ struct AssetJSON: Encodable {
     try put(asset.descriptive.keywords, forKey: .keywords)
     try put(asset.descriptive.rating, forKey: .rating)
     try put(asset.descriptive.lensModel, forKey: .lensModel)
+    try put(asset.utcOffset, forKey: .utcOffset)
+    try put(asset.fileModificationDate.rfc3339, forKey: .fileModificationDate)
+    try put(asset.addedDate.rfc3339, forKey: .addedDate)
   }
 }
 

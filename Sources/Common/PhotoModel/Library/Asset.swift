@@ -112,7 +112,14 @@ package struct Asset: Sendable, Hashable {
   package var hasAlpha: Bool
   package var creationDate: Timestamp
   package var creationDateSource: DateSource
+  /// Minutes east of UTC where and when it was taken; `nil` if unknown.
+  package var utcOffset: Int?
+  /// When the asset last changed in any way.
   package var modificationDate: Timestamp
+  /// When the primary file was last written.
+  package var fileModificationDate = Timestamp(milliseconds: 0)
+  /// When the asset was added to the library.
+  package var addedDate = Timestamp(milliseconds: 0)
   package var location: Location?
   package var cameraMake: String?
   package var cameraModel: String?

@@ -9,11 +9,14 @@ package struct EXIFDate: Sendable, Hashable {
   package var millisecond: Int
   /// Whether the file states a fraction of the second, even if it is 0.
   package var hasFraction: Bool
+  /// Minutes east of UTC.
   package var offsetMinutes: Int?
+  /// The date is converted to UTC, so its offset of 0 is not that of the place.
+  package var isUTC: Bool
 
   package init(
     year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int = 0,
-    hasFraction: Bool? = nil, offsetMinutes: Int? = nil
+    hasFraction: Bool? = nil, offsetMinutes: Int? = nil, isUTC: Bool = false
   ) {
     self.year = year
     self.month = month
@@ -24,6 +27,7 @@ package struct EXIFDate: Sendable, Hashable {
     self.millisecond = millisecond
     self.hasFraction = hasFraction ?? (millisecond != 0)
     self.offsetMinutes = offsetMinutes
+    self.isUTC = isUTC
   }
 }
 

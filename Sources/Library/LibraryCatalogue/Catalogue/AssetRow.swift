@@ -14,7 +14,8 @@ enum AssetRow {
     asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
     asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
     file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
-    asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption
+    asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
+    asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -41,7 +42,7 @@ enum AssetRow {
       hasAlpha: row[8],
       creationDate: Timestamp(milliseconds: row[9]),
       creationDateSource: DateSource(rawValue: row[10]) ?? .file,
-      modificationDate: Timestamp(milliseconds: row[11]),
+      modificationDate: Timestamp(milliseconds: (mayReadLocation ? nil : row[49] as Int64?) ?? row[11]),
       location: mayReadLocation
         ? latitude.flatMap { latitude in
           longitude.map { Location(latitude: latitude, longitude: $0, altitude: row[14]) }
@@ -68,6 +69,9 @@ enum AssetRow {
     asset.descriptive = descriptive(row, includesPlace: mayReadLocation)
     asset.userFields = UserFields(rawValue: row[40])
     asset.hasUserLocation = mayReadLocation && row[41]
+    asset.addedDate = Timestamp(milliseconds: row[46])
+    asset.fileModificationDate = Timestamp(milliseconds: row[47])
+    asset.utcOffset = row[48]
     return asset
   }
 

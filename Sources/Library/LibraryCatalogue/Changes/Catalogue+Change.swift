@@ -21,9 +21,12 @@ extension Catalogue {
   }
 
   private static func change(_ db: Database, _ body: (Database, _ token: Int64) throws -> Void) throws -> ChangeToken {
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
     let token =
       try Int64.fetchOne(
-        db.cachedStatement(sql: "UPDATE library SET revision = revision + 1 WHERE id = 0 RETURNING revision")) ?? 0
+        db.cachedStatement(
+          sql: "UPDATE library SET revision = revision + 1, changeDate = ? WHERE id = 0 RETURNING revision"),
+        arguments: [now]) ?? 0
     try body(db, token)
     // A row for each library that the change is visible in; none if the triggers recorded nothing. The row of the whole
     // library also sets its `nonLocationRevision`.
@@ -39,7 +42,7 @@ extension Catalogue {
         WHERE revision = ?1 AND (EXISTS (SELECT 1 FROM changedObject WHERE token = ?1)
           OR EXISTS (SELECT 1 FROM changedMember WHERE token = ?1))
         """
-    ).execute(arguments: [token, Int64(Date().timeIntervalSince1970 * 1000)])
+    ).execute(arguments: [token, now])
     if db.changesCount > 0 { return ChangeToken(token) }
     try db.cachedStatement(sql: "UPDATE library SET revision = revision - 1 WHERE id = 0").execute()
     return ChangeToken(token - 1)

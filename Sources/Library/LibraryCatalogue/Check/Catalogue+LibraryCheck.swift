@@ -106,7 +106,7 @@ extension Catalogue {
       db,
       sql: """
         WITH counted AS (
-          SELECT library, \(CatalogueSchema.day("creationDate")) AS day, listing, count(*) AS value
+          SELECT library, localDay AS day, listing, count(*) AS value
           FROM libraryAsset GROUP BY 1, 2, 3)
         SELECT library, day, listing, sum(kept), sum(found) FROM (
           SELECT library, day, listing, value AS kept, 0 AS found FROM dayCount

@@ -58,7 +58,7 @@ extension CollectionReader {
 
   private func children(of parent: LocalIdentifier) throws -> CollectionPager {
     if let list = MomentList(parent) {
-      return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.milliseconds)
+      return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.days)
     }
     guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
       throw AssetSourceError.noSuchCollection
@@ -85,21 +85,23 @@ extension CollectionReader {
     }
   }
 
-  /// All moments, or those that start within a range of milliseconds since 1970; newest first.
-  private func moments(in range: Range<Int64>?) -> CollectionPager {
-    { limit, cursor in
+  /// All moments, or those of a range of days; newest first.
+  private func moments(in days: Range<Int>?) -> CollectionPager {
+    let dates = days.map(LocalCalendar.possibleDates)
+    return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
         db.cachedStatement(
           sql: """
-            SELECT localIdentifier, startDate, endDate, assetCount, revision, id
+            SELECT localIdentifier, startDate, endDate, assetCount, revision, id, day
             FROM moment INDEXED BY momentByDate
             WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
-              AND (startDate, id) < (?, ?)
+              AND day >= ? AND day < ? AND (startDate, id) < (?, ?)
             ORDER BY startDate DESC, id DESC LIMIT ?
             """),
         arguments: [
-          library.row, principal.may(.location), range?.lowerBound ?? .min, range?.upperBound ?? .max,
+          library.row, principal.may(.location), dates?.lowerBound ?? .min, dates?.upperBound ?? .max,
+          days?.lowerBound ?? .min, days?.upperBound ?? .max,
           try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
         ])
       return try rows.map { row in

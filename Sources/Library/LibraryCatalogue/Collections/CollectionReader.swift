@@ -36,7 +36,8 @@ struct CollectionReader {
 
   func scope(of identifier: LocalIdentifier) throws -> AssetScope? {
     if let list = MomentList(identifier) {
-      return .dates(list.milliseconds.lowerBound...list.milliseconds.upperBound - 1)
+      let dates = list.possibleDates
+      return .dates(dates.lowerBound...dates.upperBound - 1, days: list.days.lowerBound...list.days.upperBound - 1)
     }
     if let row = try row(identifier) {
       switch CollectionType(rawValue: row[2]) {
@@ -45,7 +46,10 @@ struct CollectionReader {
       case .moment, .folder, nil: return nil
       }
     }
-    return try momentRow(identifier).map { .dates(($0[1] as Int64)...($0[2] as Int64)) }
+    return try momentRow(identifier).map { row in
+      let day: Int = row[6]
+      return .dates((row[1] as Int64)...(row[2] as Int64), days: day...day)
+    }
   }
 
   /// The `columns` of a collection. It is looked up by one key among the library's own collections, so an invisible
@@ -64,7 +68,7 @@ struct CollectionReader {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT localIdentifier, startDate, endDate, assetCount, revision, id FROM moment
+          SELECT localIdentifier, startDate, endDate, assetCount, revision, id, day FROM moment
           WHERE library = ? AND splitsByLocation = ? AND localIdentifier = ?
           """), arguments: [library.row, principal.may(.location), identifier.rawValue])
   }
@@ -172,29 +176,34 @@ struct CollectionReader {
   }
 
   func moment(_ row: Row) throws -> AssetCollection {
-    AssetCollection(
+    let day: Int = row[6]
+    return AssetCollection(
       localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular",
       startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
-      estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2]),
+      estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2], days: day..<day + 1),
       revision: ChangeToken(row[4]))
   }
 
   func collection(_ list: MomentList, count: Int) throws -> AssetCollection {
-    let range = list.milliseconds
-    let condition = "creationDate BETWEEN ? AND ? AND listing \(listings.sql)"
-    let (start, end) = try ends(.byDate, condition, [range.lowerBound, range.upperBound - 1])
+    let dates = list.possibleDates
+    let (start, end) = try ends(
+      .byDate, datesAndDays, [dates.lowerBound, dates.upperBound, list.days.lowerBound, list.days.upperBound])
     return AssetCollection(
       localIdentifier: list.identifier, type: .folder, subtype: list.subtype, title: list.title,
       startDate: start, endDate: end, estimatedAssetCount: count,
-      keyAssets: try keyAssets(from: range.lowerBound, to: range.upperBound - 1))
+      keyAssets: try keyAssets(from: dates.lowerBound, to: dates.upperBound - 1, days: list.days))
   }
 
-  private func keyAssets(from start: Int64, to end: Int64) throws -> [LocalIdentifier] {
-    let condition = "creationDate BETWEEN ? AND ? AND listing \(listings.sql)"
-    return try keyAssets(.byDate, condition, [start, end])
+  /// The condition for listed assets of a range of dates and a range of days, with four arguments.
+  private var datesAndDays: String {
+    "creationDate >= ? AND creationDate < ? AND localDay >= ? AND localDay < ? AND listing \(listings.sql)"
   }
 
-  /// The number of assets of a range of days (UTC).
+  private func keyAssets(from start: Int64, to end: Int64, days: Range<Int>) throws -> [LocalIdentifier] {
+    try keyAssets(.byDate, datesAndDays, [start, end + 1, days.lowerBound, days.upperBound])
+  }
+
+  /// The number of assets of a range of days.
   func count(in days: Range<Int>) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(

@@ -1,7 +1,7 @@
 import PhotoModel
 import Primitives
 
-/// A year or a month of moments: PHCollectionList's moment lists. They are derived from the days of the assets (UTC)
+/// A year or a month of moments: PHCollectionList's moment lists. They are derived from the days of the assets
 /// and are not stored, so their identifiers encode the period.
 struct MomentList: Sendable, Hashable {
   let year: Int
@@ -48,7 +48,7 @@ struct MomentList: Sendable, Hashable {
     return CivilDate.daysSince1970(year, month ?? 1, 1)..<CivilDate.daysSince1970(end.0, end.1, 1)
   }
 
-  var milliseconds: Range<Int64> {
-    Int64(days.lowerBound) * CivilDate.millisecondsPerDay..<Int64(days.upperBound) * CivilDate.millisecondsPerDay
-  }
+  /// Contains the creation dates of all assets of these days, in milliseconds since 1970, and others: see
+  /// ``LocalCalendar/possibleDates(ofDays:)``.
+  var possibleDates: Range<Int64> { LocalCalendar.possibleDates(ofDays: days) }
 }

@@ -1,8 +1,8 @@
 // Moments: groups of assets that were taken together. They are stored, and recomputed only for days in which assets
 // changed, so reads are cheap and updates are small.
 //
-// A moment lies within one day of the library's time zone. It ends before a gap of three hours. For principals with the
-// location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
+// A moment lies within one day of its assets (see LocalCalendar). It ends before a gap of three hours. For principals
+// with the location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
 
 import Foundation
 import GRDB
@@ -13,7 +13,7 @@ struct MomentWriter {
   private static let gapMilliseconds: Int64 = 3 * 3_600_000
   private static let minimumLocationGap: Int64 = 15 * 60_000
   private static let distanceInMetres = 10_000.0
-  /// UTC days per transaction.
+  /// Days per transaction.
   static let daysPerTransaction = 32
 
   private struct Shot {
@@ -29,30 +29,22 @@ struct MomentWriter {
   }
 
   private let db: Database
-  private let zone: TimeZone
   private let library: LibraryID
 
   /// Recomputes the moments of the next stale days of one library, the whole one first. `false` if no stale day is
   /// left.
-  static func refresh(_ db: Database, zone: TimeZone) throws -> Bool {
-    // Every change list runs this query, mostly without further work, so its statement is cached.
-    let zoneBefore = try String.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'"))
-    if zoneBefore != zone.identifier {
-      try db.execute(sql: "INSERT OR IGNORE INTO staleDay SELECT DISTINCT library, day FROM dayCount")
-      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'momentZone'", arguments: [zone.identifier])
-    }
+  static func refresh(_ db: Database) throws -> Bool {
     let library = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT library FROM staleDay ORDER BY library LIMIT 1"))
     guard let library else { return false }
-    return try MomentWriter(db: db, zone: zone, library: LibraryID(row: library)).refresh()
+    return try MomentWriter(db: db, library: LibraryID(row: library)).refresh()
   }
 
-  /// Recomputes all stale days of a library, if moments were ever computed.
+  /// Recomputes all stale days of a library, if the library was ever scanned.
   static func refreshAll(of library: LibraryID, _ db: Database) throws {
-    let zone = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'")
-    guard let zone = zone.flatMap(TimeZone.init(identifier:)) else { return }
-    while try MomentWriter(db: db, zone: zone, library: library).refresh() {}
+    let zone = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'")
+    guard zone != "" else { return }
+    while try MomentWriter(db: db, library: library).refresh() {}
   }
 
   private func refresh() throws -> Bool {
@@ -63,32 +55,12 @@ struct MomentWriter {
           DELETE FROM staleDay WHERE library = ?1
             AND day IN (SELECT day FROM staleDay WHERE library = ?1 ORDER BY day LIMIT ?2) RETURNING day
           """), arguments: [library.row, Self.daysPerTransaction])
-    // A UTC day overlaps two days of most time zones.
-    let localDays = Set(
-      days.flatMap { day in
-        let start = Int64(day) * CivilDate.millisecondsPerDay
-        return [localDay(at: start), localDay(at: start + CivilDate.millisecondsPerDay - 1)]
-      })
-    for day in localDays.sorted() { try write(start(ofLocalDay: day)..<start(ofLocalDay: day + 1), token) }
+    for day in days.sorted() { try write(day, token) }
     return !days.isEmpty
   }
 
-  private func offset(at milliseconds: Int64) -> Int64 {
-    Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))) * 1000
-  }
-
-  private func localDay(at milliseconds: Int64) -> Int {
-    CivilDate.day(ofMilliseconds: milliseconds + offset(at: milliseconds))
-  }
-
-  /// The start of a local day, also on days when the clocks change.
-  private func start(ofLocalDay day: Int) -> Int64 {
-    let wall = Int64(day) * CivilDate.millisecondsPerDay
-    let guess = wall - offset(at: wall)
-    return wall - offset(at: guess)
-  }
-
-  private func write(_ range: Range<Int64>, _ token: Int64) throws {
+  private func write(_ day: Int, _ token: Int64) throws {
+    let range = LocalCalendar.possibleDates(ofDays: day..<day + 1)
     var shots: [Shot] = []
     let rows = try Row.fetchCursor(
       db.cachedStatement(
@@ -96,9 +68,9 @@ struct MomentWriter {
           SELECT asset.creationDate, asset.latitude, asset.longitude
           FROM \(LibraryAssetIndex.byDate.source) CROSS JOIN asset ON asset.id = libraryAsset.asset
           WHERE libraryAsset.library = ? AND libraryAsset.creationDate >= ? AND libraryAsset.creationDate < ?
-            AND libraryAsset.listing = 0
+            AND libraryAsset.localDay = ? AND libraryAsset.listing = 0
           ORDER BY libraryAsset.creationDate, libraryAsset.localIdentifier
-          """), arguments: [library.row, range.lowerBound, range.upperBound])
+          """), arguments: [library.row, range.lowerBound, range.upperBound, day])
     while let row = try rows.next() {
       let latitude: Double? = row[1]
       let longitude: Double? = row[2]
@@ -107,7 +79,7 @@ struct MomentWriter {
     }
     for splitsByLocation in [false, true] {
       try replace(
-        range, Self.timeSpans(shots, splitsByLocation: splitsByLocation), splitsByLocation: splitsByLocation, token)
+        day, Self.timeSpans(shots, splitsByLocation: splitsByLocation), splitsByLocation: splitsByLocation, token)
     }
   }
 
@@ -141,15 +113,17 @@ struct MomentWriter {
     return 2 * 6_371_000 * asin(min(1, half.squareRoot()))
   }
 
-  /// Replaces the moments that start within the range. A new moment that overlaps an old one keeps its row and
+  /// Replaces the moments of a day. A new moment that overlaps an old one keeps its row and
   /// identifier.
-  private func replace(_ range: Range<Int64>, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws {
+  private func replace(_ day: Int, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws {
+    let range = LocalCalendar.possibleDates(ofDays: day..<day + 1)
     var older = try Row.fetchAll(
       db.cachedStatement(
         sql: """
           SELECT id, startDate, endDate, assetCount FROM moment
-          WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ? ORDER BY startDate, id
-          """), arguments: [library.row, splitsByLocation, range.lowerBound, range.upperBound]
+          WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ? AND day = ?
+          ORDER BY startDate, id
+          """), arguments: [library.row, splitsByLocation, range.lowerBound, range.upperBound, day]
     ).map { (id: $0[0] as Int64, timeSpan: TimeSpan(start: $0[1], end: $0[2], count: $0[3])) }
     for timeSpan in timeSpans {
       if let match = older.firstIndex(where: { $0.timeSpan.start <= timeSpan.end && $0.timeSpan.end >= timeSpan.start })
@@ -162,12 +136,13 @@ struct MomentWriter {
       } else {
         try db.cachedStatement(
           sql: """
-            INSERT INTO moment (library, localIdentifier, splitsByLocation, startDate, endDate, assetCount, revision)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO moment
+              (library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, revision)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).execute(arguments: [
-          library.row, Base64URL.randomIdentifier(), splitsByLocation, timeSpan.start, timeSpan.end, timeSpan.count,
-          token,
+          library.row, Base64URL.randomIdentifier(), splitsByLocation, day, timeSpan.start, timeSpan.end,
+          timeSpan.count, token,
         ])
       }
     }
@@ -181,15 +156,13 @@ extension Catalogue {
   /// Recomputes the moments of all stale days, after a scan or a change. This is not a change of the library: it
   /// creates no token.
   ///
-  /// - Parameter zone: the library's time zone; if it differs from that of the last call, all moments are recomputed.
+  /// - Parameter zone: the library's time zone; if it differs from that of the last call, the assets are first filed
+  ///   under their days in the new one.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
-    let isCurrent = try read { db in
-      try Int.fetchOne(db, sql: "SELECT 1 FROM staleDay LIMIT 1") == nil
-        && String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'momentZone'") == zone.identifier
-    }
-    var isDone = isCurrent
+    try fileDays(zone: zone, stop: stop)
+    var isDone = try read { try Int.fetchOne($0, sql: "SELECT 1 FROM staleDay LIMIT 1") == nil }
     while !isDone && !stop.isRaised {
-      try writeMaintenance { isDone = !(try MomentWriter.refresh($0, zone: zone)) }
+      try writeMaintenance { isDone = !(try MomentWriter.refresh($0)) }
     }
   }
 }

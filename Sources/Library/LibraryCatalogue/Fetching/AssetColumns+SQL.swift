@@ -16,6 +16,8 @@ extension SQLColumns {
         "localIdentifier": Column(column("localIdentifier")),
         "creationDate": Column(column("creationDate")),
         "modificationDate": Column("asset.modificationDate"),
+        "nonLocationModificationDate": Column("coalesce(asset.nonLocationModificationDate, asset.modificationDate)"),
+        "fileModificationDate": Column("asset.fileModificationDate"),
         "addedDate": Column(column("addedDate")),
         "mediaType": Column(
           column("mediaType"),

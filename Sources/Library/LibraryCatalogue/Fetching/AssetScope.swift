@@ -8,8 +8,9 @@ package enum AssetScope: Sendable, Hashable {
   case smartAlbum(SmartAlbum)
   /// The members of an album, given by its row, by default in the user's order.
   case album(row: Int64)
-  /// Assets with a creation date in this range, in milliseconds since 1970.
-  case dates(ClosedRange<Int64>)
+  /// Assets with a creation date in this range, in milliseconds since 1970, of which the day is one of `days`, in days
+  /// since 1970. The days of assets with different offsets from UTC overlap, so the dates alone do not decide.
+  case dates(ClosedRange<Int64>, days: ClosedRange<Int>? = nil)
   /// These assets, by row number, in this order.
   case rows([UInt32])
 

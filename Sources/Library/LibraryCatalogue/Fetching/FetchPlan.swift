@@ -108,8 +108,11 @@ struct FetchPlan {
       values.insert(.text(Self.list(rows)), at: 0)
     }
     if path.table == "libraryAsset" { conditions.append("libraryAsset.library = \(library.row)") }
-    if case .dates(let range) = fetch.scope {
+    if case .dates(let range, let days) = fetch.scope {
       conditions.append("\(path.table).creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+      if let days {
+        conditions.append("\(path.table).localDay BETWEEN \(days.lowerBound) AND \(days.upperBound)")
+      }
     }
     if let album = path.album { conditions.append(album.condition(on: path.table)) }
     conditions.append("\(fetch.scope.isAlbum ? "member" : path.table).listing \(listings.sql)")

@@ -41,15 +41,13 @@ struct FetchStatement {
     arguments = StatementArguments(values.map(\.databaseValue))
   }
 
-  /// Counts assets by day: rows of the day number since 1970 (UTC) and the count.
+  /// Counts assets by day: rows of the day number since 1970 and the count.
   ///
   /// - Parameter limit: counts only this many assets, the first in the plan's order.
   init(countingDaysOf plan: FetchPlan, limit: Int?) {
-    let dates = FetchStatement(
-      plan, columns: "\(plan.table).creationDate AS date", limit: limit, isOrdered: limit != nil)
-    sql =
-      "SELECT (date - ((date % 86400000) + 86400000) % 86400000) / 86400000, count(*) FROM (\(dates.sql)) GROUP BY 1"
-    arguments = dates.arguments
+    let days = FetchStatement(plan, columns: "\(plan.table).localDay AS day", limit: limit, isOrdered: limit != nil)
+    sql = "SELECT day, count(*) FROM (\(days.sql)) GROUP BY day"
+    arguments = days.arguments
   }
 
   init(counting plan: FetchPlan) {

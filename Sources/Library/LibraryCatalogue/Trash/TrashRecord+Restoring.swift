@@ -18,6 +18,12 @@ extension TrashRecord {
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue
     asset["nonLocationRevision"] = .null
+    asset["modificationDate"] = writer.now.databaseValue
+    asset["nonLocationModificationDate"] = .null
+    // The library's time zone may have changed meanwhile.
+    if let date = asset["creationDate"].flatMap(Int64.fromDatabaseValue) {
+      asset["zoneOffset"] = writer.calendar.zoneOffset(at: Timestamp(milliseconds: date)).databaseValue
+    }
     // Its burst was re-evaluated without it.
     let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
     asset["burstIdentifier"] = .null

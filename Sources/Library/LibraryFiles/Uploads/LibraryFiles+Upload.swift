@@ -61,7 +61,9 @@ extension LibraryFiles {
     if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
     let name = UploadFilename.file(name, fileExtension: fileExtension)
     let wanted = options.template.path(
-      for: name, date: media.date.moment, camera: media.cameraModel, zone: timeZone)
+      for: name,
+      day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
+      camera: media.cameraModel)
     let (path, isOurs) = try place(file, opened, at: wanted, for: principal)
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)

@@ -1,4 +1,3 @@
-import Foundation
 import LibraryFolder
 import PhotoModel
 import Primitives
@@ -75,13 +74,10 @@ package struct UploadTemplate: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - name: a result of ``UploadFilename``.
-  ///   - zone: the zone that the date components are in.
-  func path(for name: [UInt8], date: Timestamp, camera: String?, zone: TimeZone) -> [UInt8] {
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = zone
-    let civil = calendar.dateComponents(
-      [.era, .year, .month, .day], from: Date(timeIntervalSince1970: Double(date.milliseconds) / 1000))
-    func digits(_ number: Int?, _ count: Int) -> String { max(0, number ?? 0).zeroPadded(count) }
+  ///   - day: the day of the picture, in days since 1970.
+  func path(for name: [UInt8], day: Int, camera: String?) -> [UInt8] {
+    let civil = CivilDate.date(ofDay: day)
+    func digits(_ number: Int, _ count: Int) -> String { max(0, number).zeroPadded(count) }
     let text = String(decoding: name, as: UTF8.self)
     let dot = text.lastIndex(of: ".")
     var path: [UInt8] = []
@@ -90,7 +86,7 @@ package struct UploadTemplate: Sendable, Hashable {
       var whole = component.map { part in
         switch part {
         case .text(let text): text
-        case .year: digits(civil.era == 0 ? 0 : civil.year, 4)
+        case .year: digits(civil.year, 4)
         case .month: digits(civil.month, 2)
         case .day: digits(civil.day, 2)
         case .camera: camera.map(UploadFilename.component).flatMap { $0.isEmpty ? nil : $0 } ?? "unknown"

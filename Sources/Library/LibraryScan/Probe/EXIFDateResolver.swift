@@ -24,7 +24,8 @@ struct EXIFDateResolver: Sendable {
     let seconds = date.offsetMinutes.map { wall - $0 * 60 } ?? wall - offset(atWall: wall)
     return CreationDate(
       moment: Timestamp(milliseconds: Int64(seconds) * 1000 + Int64(date.millisecond)),
-      source: date.offsetMinutes == nil ? .metadataInLibraryZone : source, hasFraction: date.hasFraction)
+      source: date.offsetMinutes == nil ? .metadataInLibraryZone : source, hasFraction: date.hasFraction,
+      utcOffset: date.isUTC ? nil : date.offsetMinutes)
   }
 
   /// The offset of the zone at a local time, in seconds. A local time that is skipped or repeated by a clock change

@@ -46,10 +46,7 @@ package struct FetchSortDescriptors: Sendable, Hashable {
       guard descriptors.count < limits.sortKeys else {
         throw lexer.error(at: token.range, .atMost(limits.sortKeys, of: "keys to sort by"))
       }
-      // Location keys do not exist for a principal without the scope `location`.
-      guard case .name(let name) = token.kind, let key = schema.key(named: name),
-        !key.needsLocationScope || principal.may(.location), key.isSortable
-      else {
+      guard case .name(let name) = token.kind, let key = schema.key(named: name, for: principal), key.isSortable else {
         throw lexer.error(at: token.range, .key(names))
       }
       guard !descriptors.contains(where: { $0.key == key }) else {

@@ -102,10 +102,8 @@ extension PredicateParser {
     return .operand(.literal(Literal(kind: kind, range: start.range)))
   }
 
-  /// The key with that name, if it exists. Location keys do not exist for a principal without the scope `location`.
-  private func key(named name: String) -> PropertyKey? {
-    schema.key(named: name).flatMap { !$0.needsLocationScope || principal.may(.location) ? $0 : nil }
-  }
+  /// The key with that name, if it exists for the principal.
+  private func key(named name: String) -> PropertyKey? { schema.key(named: name, for: principal) }
 
   /// What an error reports as expected in a context.
   func expectation(_ context: PredicateOperand.Context) -> Expectation {

@@ -14,10 +14,12 @@ package struct PropertyKey: Sendable, Hashable {
   /// Whether objects may be sorted by it. The values of a page's last object are part of its cursor, so they must be
   /// short.
   package let isSortable: Bool
+  /// The name of the property that this key stands for in storage.
+  package let column: String
 
   package init(
     _ name: String, _ type: PropertyType, aliases: [String] = [], isNullable: Bool = false,
-    needsLocationScope: Bool = false, isSortable: Bool = true
+    needsLocationScope: Bool = false, isSortable: Bool = true, column: String? = nil
   ) {
     self.name = name
     self.aliases = aliases
@@ -25,6 +27,7 @@ package struct PropertyKey: Sendable, Hashable {
     self.isNullable = isNullable
     self.needsLocationScope = needsLocationScope
     self.isSortable = isSortable
+    self.column = column ?? name
   }
 }
 

@@ -5,11 +5,19 @@ import PhotoModel
 
 extension PropertySchema {
   /// The keys for predicates and sort descriptors over assets.
-  package static let asset = PropertySchema([
+  package static let asset = PropertySchema(assetKeys, withoutLocation: assetKeysWithoutLocation)
+
+  /// Without the scope `location`, a change of only the location does not count as a modification.
+  private static let assetKeysWithoutLocation = [
+    PropertyKey("modificationDate", .date, isNullable: true, column: "nonLocationModificationDate")
+  ]
+
+  private static let assetKeys = [
     PropertyKey("localIdentifier", .string),
     // These are optional in PhotoKit, so comparing them with nil is valid.
     PropertyKey("creationDate", .date, isNullable: true),
-    PropertyKey("modificationDate", .date, isNullable: true),
+    PropertyKey("modificationDate", .date, isNullable: true, needsLocationScope: true),
+    PropertyKey("fileModificationDate", .date),
     PropertyKey("mediaType", .enumeration(.mediaType)),
     PropertyKey("mediaSubtypes", .options(.mediaSubtypes)),
     PropertyKey("duration", .real),
@@ -34,7 +42,7 @@ extension PropertySchema {
     PropertyKey("lensModel", .string, isNullable: true),
     PropertyKey("latitude", .real, isNullable: true, needsLocationScope: true),
     PropertyKey("longitude", .real, isNullable: true, needsLocationScope: true),
-  ])
+  ]
 
   /// The keys for predicates and sort descriptors over collections.
   package static let collection = PropertySchema([

@@ -17,9 +17,11 @@ package struct SQLColumns: Sendable {
 
   private let columns: [String: Column]
 
-  /// - Precondition: each key of the schema has its column, by name.
+  /// - Precondition: each key of the schema has its column, by the key's `column`.
   package init(_ columns: [String: Column], schema: PropertySchema) {
-    for key in schema.keys { precondition(columns[key.name] != nil, "\(key.name) has no column") }
+    for key in schema.keys + schema.keysWithoutLocation {
+      precondition(columns[key.column] != nil, "\(key.column) has no column")
+    }
     self.columns = columns
   }
 
@@ -27,7 +29,7 @@ package struct SQLColumns: Sendable {
   init(_ key: PropertyKey, _ expression: String) { columns = [key.name: Column(expression)] }
 
   package subscript(key: PropertyKey) -> Column {
-    guard let column = columns[key.name] else { preconditionFailure("\(key.name) has no column") }
+    guard let column = columns[key.column] else { preconditionFailure("\(key.column) has no column") }
     return column
   }
 

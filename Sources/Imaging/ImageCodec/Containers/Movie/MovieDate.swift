@@ -18,7 +18,7 @@ extension EXIFDate {
     guard date.year <= 9999 else { return nil }
     self.init(
       year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second,
-      offsetMinutes: 0)
+      offsetMinutes: 0, isUTC: true)
   }
 
   /// The date as text: `2019-08-13T14:05:06.250+02:00`.
@@ -60,8 +60,9 @@ extension EXIFDate {
       hasFraction = !fraction.isEmpty
     }
     var offset: Int?
+    var isUTC = false
     if skip("Z") != nil {
-      offset = 0
+      (offset, isUTC) = (0, true)
     } else if let sign = skip("+-"), let hours = digits(2), hours < 16 {
       _ = skip(":")
       let minutes = digits(2) ?? 0
@@ -70,6 +71,6 @@ extension EXIFDate {
     }
     self.init(
       year: year, month: month, day: day, hour: hour, minute: minute, second: second, millisecond: millisecond,
-      hasFraction: hasFraction, offsetMinutes: offset)
+      hasFraction: hasFraction, offsetMinutes: offset, isUTC: isUTC)
   }
 }

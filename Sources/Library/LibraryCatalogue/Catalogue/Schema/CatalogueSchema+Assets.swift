@@ -1,6 +1,9 @@
 // Assets and their files. What a library needs to list, count and order assets is in `libraryAsset`.
 
 extension CatalogueSchema {
+  private static let localDay = day(
+    "(creationDate + 1000 * CASE WHEN utcOffset IS NULL THEN zoneOffset ELSE utcOffset * 60 END)")
+
   static let assets = """
     CREATE TABLE asset (
       -- Never reused: a stored list of row numbers must not show another asset in place of a deleted one.
@@ -34,7 +37,14 @@ extension CatalogueSchema {
       creationDateSource TEXT NOT NULL,
       -- Minutes east of UTC, NULL if the file gives no offset.
       utcOffset INTEGER,
+      -- Seconds east of UTC of the library's time zone at `creationDate`. Decides the day if `utcOffset` is NULL.
+      zoneOffset INTEGER NOT NULL DEFAULT 0,
+      -- When the asset last changed: in any way, and in a way that is visible without the location scope; NULL means
+      -- `modificationDate`.
       modificationDate INTEGER NOT NULL,
+      nonLocationModificationDate INTEGER,
+      -- Of the primary file.
+      fileModificationDate INTEGER NOT NULL DEFAULT 0,
       -- When the asset was added to the library.
       addedDate INTEGER NOT NULL,
       latitude REAL,
@@ -80,7 +90,10 @@ extension CatalogueSchema {
       counted INTEGER NOT NULL GENERATED ALWAYS AS (
         1 | (isFavorite << 1) | ((mediaType = 2) << 2) | ((mediaSubtypes & 1) << 3) | (representsBurst << 4)
           | ((mediaSubtypes >> 2 & 1) << 5) | ((mediaSubtypes >> 1 & 1) << 6) | ((mediaSubtypes >> 4 & 1) << 7)
-          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)) VIRTUAL
+          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)) VIRTUAL,
+      -- The day on which it was taken, in days since 1970: of its own offset from UTC if known, otherwise of the
+      -- library's time zone. CASE and not coalesce: see CatalogueSchema about functions.
+      localDay INTEGER NOT NULL GENERATED ALWAYS AS (\(localDay)) VIRTUAL
     ) STRICT;
     -- Contains only the assets whose placeholder is missing, in the order in which placeholders are made.
     CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)

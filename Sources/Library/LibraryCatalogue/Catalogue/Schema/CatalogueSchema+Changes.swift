@@ -1,5 +1,6 @@
-// The history of changes, written by triggers. They also set an object's revision to the token of its last change. The
-// lists of columns below define a change; files, placeholders and moments are not part of it.
+// The history of changes, written by triggers. They also set an object's revision to the token of its last change,
+// and an asset's modification date to the time of that change. The lists of columns below define a change; files,
+// placeholders and moments are not part of it.
 //
 // The history is one for all libraries. What a limited library sees of it follows from the objects that it has, and
 // from the tokens with which they entered and left it. Its own `revision` and rows of `change` are not affected by
@@ -10,9 +11,9 @@ extension CatalogueSchema {
   private static let assetColumns = [
     "contentVersion", "mediaType", "mediaSubtypes", "sourceType", "uniformTypeIdentifier", "isRAW", "originalFilename",
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
-    "creationDateSource", "modificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden", "adjustments",
-    "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title", "keywords", "people",
-    "caption",
+    "creationDateSource", "utcOffset", "fileModificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden",
+    "adjustments", "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title",
+    "keywords", "people", "caption",
   ]
   private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
   private static let collectionColumns = ["type", "subtype", "title", "parent", "position", "keyAsset"]
@@ -31,6 +32,8 @@ extension CatalogueSchema {
   /// The revision for principals without the location scope: unchanged if only the location changed.
   private static let nonLocationRevision =
     "CASE WHEN \(isLocationOnly) THEN coalesce(OLD.nonLocationRevision, OLD.revision) END"
+  private static let nonLocationModificationDate =
+    "CASE WHEN \(isLocationOnly) THEN coalesce(OLD.nonLocationModificationDate, OLD.modificationDate) END"
 
   static let changes = """
     -- The commits that changed a library. The newest pruned row is kept, and the newest one of more than locations.
@@ -96,8 +99,12 @@ extension CatalogueSchema {
         VALUES (\(token), 0, NEW.id, 1, NEW.contentVersion <> OLD.contentVersion, \(isLocationOnly))
         ON CONFLICT DO UPDATE SET isContentChanged = max(isContentChanged, excluded.isContentChanged),
           isLocationOnly = min(isLocationOnly, excluded.isLocationOnly);
-      UPDATE asset SET revision = \(token), nonLocationRevision = \(nonLocationRevision)
-        WHERE id = NEW.id AND (revision <> \(token) OR nonLocationRevision IS NOT \(nonLocationRevision));
+      UPDATE asset SET revision = \(token), nonLocationRevision = \(nonLocationRevision),
+          modificationDate = max(modificationDate, \(changeDate)),
+          nonLocationModificationDate = \(nonLocationModificationDate)
+        WHERE id = NEW.id AND (revision <> \(token) OR nonLocationRevision IS NOT \(nonLocationRevision)
+          OR modificationDate < \(changeDate)
+          OR nonLocationModificationDate IS NOT \(nonLocationModificationDate));
     END;
     -- An asset that is inserted and deleted within one change leaves no entry.
     CREATE TRIGGER noteDeletedAsset AFTER DELETE ON asset BEGIN

@@ -7,14 +7,14 @@ extension CatalogueSchema {
   static let libraries = """
     -- Single values of the catalogue: the key of content versions, whether a scan was ever completed, the probe version
     -- of the last full scan (limits, time zone, code; a scan with another one reads every file again), the version of
-    -- the placeholder maker (a new one tries again where the previous one failed), the time zone that divides moments
-    -- into days, and the token up to which the history was pruned.
+    -- the placeholder maker (a new one tries again where the previous one failed), the library's time zone, the last
+    -- asset whose `zoneOffset` follows it (NULL: all), and the token up to which the history was pruned.
     CREATE TABLE catalogueValue (
       name TEXT PRIMARY KEY,
       value ANY
     ) STRICT;
     INSERT INTO catalogueValue VALUES ('contentKey', randomblob(32)), ('isFirstScanComplete', 0), ('probe', ''),
-      ('placeholderMaker', ''), ('momentZone', ''), ('historyStart', 0);
+      ('placeholderMaker', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0);
 
     CREATE TABLE library (
       -- 0 is the whole library. Never reused.
@@ -25,6 +25,8 @@ extension CatalogueSchema {
       -- Within a change, the revision of the whole library is already the change's token.
       revision INTEGER NOT NULL,
       nonLocationRevision INTEGER NOT NULL,
+      -- The time of the running or last change, in milliseconds since 1970; not maintained for limited libraries.
+      changeDate INTEGER NOT NULL DEFAULT 0,
       -- The approximate number of objects that the change `revision` changed; not maintained for the whole library.
       objects INTEGER NOT NULL DEFAULT 0,
       -- The token at its creation: its history begins there.
@@ -65,8 +67,7 @@ extension CatalogueSchema {
       INSERT INTO counter (library, listing) VALUES (NEW.id, 0), (NEW.id, 1), (NEW.id, 2), (NEW.id, 3);
     END;
 
-    -- The number of assets of each day (UTC: milliseconds since 1970 divided by 86,400,000, rounded down), for each
-    -- value of `listing`.
+    -- The number of assets of each `localDay`, for each value of `listing`.
     CREATE TABLE dayCount (
       library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
       day INTEGER NOT NULL,

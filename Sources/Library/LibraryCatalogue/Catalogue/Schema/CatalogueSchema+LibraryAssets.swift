@@ -24,6 +24,7 @@ extension CatalogueSchema {
       utcOffset INTEGER,
       addedDate INTEGER NOT NULL,
       burstIdentifier TEXT,
+      localDay INTEGER NOT NULL,
       -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library.
       sources INTEGER NOT NULL,
       -- The token of the change with which it entered the library.
@@ -82,7 +83,13 @@ extension CatalogueSchema {
     CREATE TRIGGER copyDates AFTER UPDATE OF creationDate, addedDate ON asset
       WHEN NEW.creationDate <> OLD.creationDate OR NEW.addedDate <> OLD.addedDate
     BEGIN
-      UPDATE libraryAsset SET creationDate = NEW.creationDate, addedDate = NEW.addedDate WHERE asset = NEW.id;
+      UPDATE libraryAsset SET creationDate = NEW.creationDate, localDay = NEW.localDay, addedDate = NEW.addedDate
+        WHERE asset = NEW.id;
+    END;
+    CREATE TRIGGER copyDay AFTER UPDATE OF utcOffset, zoneOffset ON asset
+      WHEN NEW.localDay <> OLD.localDay AND NEW.creationDate = OLD.creationDate AND NEW.addedDate = OLD.addedDate
+    BEGIN
+      UPDATE libraryAsset SET localDay = NEW.localDay WHERE asset = NEW.id;
     END;
     -- These columns are in no index.
     CREATE TRIGGER copyPicture
@@ -97,48 +104,49 @@ extension CatalogueSchema {
     -- The counters follow the copies. If the library itself is being deleted, they are deleted by their foreign keys.
     CREATE TRIGGER countInsertedAsset AFTER INSERT ON libraryAsset BEGIN
       \(count("+", "NEW"))
-      INSERT INTO dayCount VALUES (NEW.library, \(day("NEW.creationDate")), NEW.listing, 0) ON CONFLICT DO NOTHING;
+      INSERT INTO dayCount VALUES (NEW.library, NEW.localDay, NEW.listing, 0) ON CONFLICT DO NOTHING;
       UPDATE dayCount SET value = value + 1
-        WHERE library = NEW.library AND day = \(day("NEW.creationDate")) AND listing = NEW.listing;
-      INSERT INTO staleDay VALUES (NEW.library, \(day("NEW.creationDate"))) ON CONFLICT DO NOTHING;
+        WHERE library = NEW.library AND day = NEW.localDay AND listing = NEW.listing;
+      INSERT INTO staleDay VALUES (NEW.library, NEW.localDay) ON CONFLICT DO NOTHING;
     END;
     CREATE TRIGGER countDeletedAsset AFTER DELETE ON libraryAsset
       WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
     BEGIN
       \(count("-", "OLD"))
       UPDATE dayCount SET value = value - 1
-        WHERE library = OLD.library AND day = \(day("OLD.creationDate")) AND listing = OLD.listing;
-      INSERT INTO staleDay VALUES (OLD.library, \(day("OLD.creationDate"))) ON CONFLICT DO NOTHING;
+        WHERE library = OLD.library AND day = OLD.localDay AND listing = OLD.listing;
+      INSERT INTO staleDay VALUES (OLD.library, OLD.localDay) ON CONFLICT DO NOTHING;
     END;
     CREATE TRIGGER countChangedAsset AFTER UPDATE OF counted ON libraryAsset
       WHEN NEW.counted <> OLD.counted AND NEW.listing = OLD.listing
     BEGIN
       \(count("+", "NEW", "-", "OLD"))
     END;
-    CREATE TRIGGER countMovedAsset AFTER UPDATE OF creationDate, listing ON libraryAsset
-      WHEN NEW.creationDate <> OLD.creationDate OR NEW.listing <> OLD.listing
+    CREATE TRIGGER countMovedAsset AFTER UPDATE OF creationDate, localDay, listing ON libraryAsset
+      WHEN NEW.creationDate <> OLD.creationDate OR NEW.localDay <> OLD.localDay OR NEW.listing <> OLD.listing
     BEGIN
       \(count("-", "OLD"))
       \(count("+", "NEW"))
       UPDATE dayCount SET value = value - 1
-        WHERE library = OLD.library AND day = \(day("OLD.creationDate")) AND listing = OLD.listing;
-      INSERT INTO dayCount VALUES (NEW.library, \(day("NEW.creationDate")), NEW.listing, 1)
+        WHERE library = OLD.library AND day = OLD.localDay AND listing = OLD.listing;
+      INSERT INTO dayCount VALUES (NEW.library, NEW.localDay, NEW.listing, 1)
         ON CONFLICT DO UPDATE SET value = value + 1;
       INSERT INTO staleDay VALUES
-        (OLD.library, \(day("OLD.creationDate"))), (NEW.library, \(day("NEW.creationDate"))) ON CONFLICT DO NOTHING;
+        (OLD.library, OLD.localDay), (NEW.library, NEW.localDay) ON CONFLICT DO NOTHING;
     END;
     -- Moments may end where the location changes.
     CREATE TRIGGER staleDayOfLocation AFTER UPDATE OF latitude, longitude ON asset
       WHEN NEW.latitude IS NOT OLD.latitude OR NEW.longitude IS NOT OLD.longitude
     BEGIN
-      INSERT INTO staleDay SELECT library, \(day("NEW.creationDate")) FROM libraryAsset WHERE asset = NEW.id
+      INSERT INTO staleDay SELECT library, NEW.localDay FROM libraryAsset WHERE asset = NEW.id
         ON CONFLICT DO NOTHING;
     END;
     """
 
   /// The columns of `libraryAsset` that are copies of columns of `asset`.
   static let copiedColumns =
-    ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier"] + pictureColumns
+    ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier", "localDay"]
+    + pictureColumns
   /// Those that only grids read.
   private static let pictureColumns = [
     "pixelWidth", "pixelHeight", "placeholder", "contentVersion", "mediaType", "mediaSubtypes", "duration", "utcOffset",

@@ -8,6 +8,8 @@ extension CatalogueSchema {
       library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE,
       localIdentifier TEXT NOT NULL,
       splitsByLocation INTEGER NOT NULL,
+      -- The `localDay` of all its assets.
+      day INTEGER NOT NULL,
       startDate INTEGER NOT NULL,
       endDate INTEGER NOT NULL,
       assetCount INTEGER NOT NULL,

@@ -34,8 +34,10 @@ package enum CatalogueSchema {
 
   /// The token of the running change, in a trigger.
   static let token = "(SELECT revision FROM library WHERE id = 0)"
+  /// The time of the running change in milliseconds since 1970, in a trigger.
+  static let changeDate = "(SELECT changeDate FROM library WHERE id = 0)"
 
-  /// The day number of an SQL expression in milliseconds since 1970; rounds down, also before 1970.
+  /// The day number of an SQL operand in milliseconds since 1970; rounds down, also before 1970.
   static func day(_ milliseconds: String) -> String {
     "(\(milliseconds) - ((\(milliseconds) % 86400000) + 86400000) % 86400000) / 86400000"
   }

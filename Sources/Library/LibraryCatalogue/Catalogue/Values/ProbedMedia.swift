@@ -13,6 +13,7 @@ package struct ProbedMedia: Sendable {
   /// 0 for a picture.
   package var durationSeconds: Double
   package var date: CreationDate
+  /// When the file was last written.
   package var modificationDate: Timestamp
   package var location: Location?
   package var cameraMake: String?
@@ -59,10 +60,13 @@ package struct CreationDate: Sendable, Hashable {
   package var source: DateSource
   /// Whether the date has fractions of a second.
   package var hasFraction: Bool
+  /// Minutes east of UTC at the place and time of the picture; `nil` if the file does not give it.
+  package var utcOffset: Int?
 
-  package init(moment: Timestamp, source: DateSource, hasFraction: Bool = false) {
+  package init(moment: Timestamp, source: DateSource, hasFraction: Bool = false, utcOffset: Int? = nil) {
     self.moment = moment
     self.source = source
+    self.utcOffset = utcOffset
     self.hasFraction = hasFraction
   }
 

@@ -20,7 +20,9 @@ struct AssetWriter {
   let token: Int64
   /// The keyed MAC that content versions start from.
   private let pixels: HMAC<SHA256>
-  private let now = Int64(Date().timeIntervalSince1970 * 1000)
+  /// The time of this change in milliseconds since 1970.
+  let now: Int64
+  let calendar: LocalCalendar
   var bursts: BurstWriter
   /// The assets that a new file may join.
   var joinable = JoinableAssets.of(.whole)
@@ -30,6 +32,10 @@ struct AssetWriter {
     self.token = token
     let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'"))
     pixels = HMAC<SHA256>(key: SymmetricKey(data: key ?? Data()))
+    now =
+      try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
+      ?? Int64(Date().timeIntervalSince1970 * 1000)
+    calendar = try DayFiling.calendar(db)
     bursts = BurstWriter(db, token: token)
   }
 
@@ -54,10 +60,10 @@ struct AssetWriter {
     guard let asset else { return }
     try run(
       """
-      UPDATE asset SET revision = ?1,
+      UPDATE asset SET revision = ?1, modificationDate = ?5,
         originalFilename = CASE (SELECT isPrimary FROM file WHERE id = ?3) WHEN 1 THEN ?4 ELSE originalFilename END
       WHERE id = ?2
-      """, [token, asset, row, OriginalFile.displayName(path)])
+      """, [token, asset, row, OriginalFile.displayName(path), now])
   }
 
   // MARK: Findings
@@ -187,9 +193,10 @@ struct AssetWriter {
 
   private static let properties = [
     "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
-    "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "modificationDate",
-    "latitude", "longitude", "altitude", "cameraMake", "cameraModel", "lensModel", "placeCity", "placeRegion",
-    "placeCountry", "rating", "title", "keywords", "people", "caption",
+    "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
+    "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
+    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
+    "caption",
   ]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -203,7 +210,7 @@ struct AssetWriter {
 
   private static func value(of property: String) -> String {
     switch property {
-    case "creationDate", "creationDateSource":
+    case "creationDate", "creationDateSource", "utcOffset", "zoneOffset":
       "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
     case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
       "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
@@ -225,8 +232,9 @@ struct AssetWriter {
       token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
       OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
       media.orientation.rawValue, media.hasAlpha, media.durationSeconds, media.date.moment.milliseconds,
-      media.date.source.rawValue, media.modificationDate.milliseconds, media.location?.latitude,
-      media.location?.longitude, media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
+      media.date.source.rawValue, media.date.utcOffset, calendar.zoneOffset(at: media.date.moment), now,
+      media.modificationDate.milliseconds, media.location?.latitude, media.location?.longitude,
+      media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
     ]
@@ -253,7 +261,9 @@ struct AssetWriter {
     bursts.pictureChanged(asset, media, file.path)
   }
 
-  private func touch(_ asset: Int64) throws { try run("UPDATE asset SET revision = ? WHERE id = ?", [token, asset]) }
+  private func touch(_ asset: Int64) throws {
+    try run("UPDATE asset SET revision = ?, modificationDate = ? WHERE id = ?", [token, now, asset])
+  }
 
   /// Updates the properties that are derived from all files of an asset.
   private func refresh(_ asset: Int64) throws {

@@ -6,7 +6,6 @@
 //     move files back                                   if the transaction failed
 //     later: recompute remaining moments                those beyond `maximumStaleDays`, which the transaction left
 
-import Foundation
 import GRDB
 import PhotoModel
 
@@ -16,17 +15,12 @@ package struct ChangeListExecutor: Sendable {
 
   let catalogue: Catalogue
   let files: any FileChangePreparing
-  let zone: TimeZone
   package let limits: ChangeLimits
 
-  /// - Parameter timeZone: the time zone that divides moments into days; an unknown one counts as GMT.
-  package init(
-    catalogue: Catalogue, files: any FileChangePreparing, timeZone: String, limits: ChangeLimits
-  ) {
+  package init(catalogue: Catalogue, files: any FileChangePreparing, limits: ChangeLimits) {
     self.catalogue = catalogue
     self.files = files
     self.limits = limits
-    zone = TimeZone(identifier: timeZone) ?? .gmt
   }
 
   /// Carries out a change list atomically. Blocks until the change is durable on disk.
@@ -136,7 +130,7 @@ package struct ChangeListExecutor: Sendable {
       // If days were already stale, a running scan recomputes them, and the days of this change with them.
       if !isStaleBefore {
         var left = Self.maximumStaleDays / MomentWriter.daysPerTransaction
-        while left > 0, try MomentWriter.refresh(db, zone: zone) { left -= 1 }
+        while left > 0, try MomentWriter.refresh(db) { left -= 1 }
       }
       return ChangeOutcome(
         changeToken: ChangeToken(token), created: writer.created, createdByIndex: writer.createdByIndex)

@@ -148,24 +148,31 @@ struct ChangeListWriter {
 
   /// Updates an asset. A no-op update creates no token, revision or event.
   ///
-  /// The statements set `revision` themselves, which saves the triggers a second update of the row. The location
-  /// statement does not, because confirming the file's own location is not a visible change.
+  /// The statements set `revision` and `modificationDate` themselves, which saves the triggers a second update of the
+  /// row. The location statement does not, because confirming the file's own location is not a visible change.
   private func update(_ asset: Int64, _ name: ChangeTarget, _ update: AssetUpdate) throws {
     if let isFavorite = update.isFavorite {
       try run(
-        "UPDATE asset SET isFavorite = ?1, revision = ?3 WHERE id = ?2 AND isFavorite <> ?1",
-        [isFavorite, asset, token])
+        """
+        UPDATE asset SET isFavorite = ?1, revision = ?3, modificationDate = ?4 WHERE id = ?2 AND isFavorite <> ?1
+        """, [isFavorite, asset, token, assets.now])
     }
     if let isHidden = update.isHidden {
       try run(
-        "UPDATE asset SET isHidden = ?1, revision = ?3 WHERE id = ?2 AND isHidden <> ?1", [isHidden, asset, token])
+        "UPDATE asset SET isHidden = ?1, revision = ?3, modificationDate = ?4 WHERE id = ?2 AND isHidden <> ?1",
+        [isHidden, asset, token, assets.now])
     }
     if let date = update.creationDate {
       try run(
         """
-        UPDATE asset SET creationDate = ?1, creationDateSource = ?2, revision = ?4
-        WHERE id = ?3 AND (creationDate, creationDateSource) IS NOT (?1, ?2)
-        """, [date.milliseconds, DateSource.user.rawValue, asset, token])
+        UPDATE asset SET creationDate = ?1, creationDateSource = ?2, revision = ?4, modificationDate = ?5,
+          utcOffset = coalesce(?6, utcOffset), zoneOffset = ?7
+        WHERE id = ?3 AND (creationDate, creationDateSource, utcOffset) IS NOT (?1, ?2, coalesce(?6, utcOffset))
+        """,
+        [
+          date.milliseconds, DateSource.user.rawValue, asset, token, assets.now, update.utcOffset,
+          assets.calendar.zoneOffset(at: date),
+        ])
     }
     if let location = update.location {
       try run(

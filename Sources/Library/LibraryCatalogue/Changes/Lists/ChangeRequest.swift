@@ -58,6 +58,8 @@ package struct AssetUpdate: Sendable, Hashable {
   package var isFavorite: Bool?
   package var isHidden: Bool?
   package var creationDate: Timestamp?
+  /// The offset of `creationDate`, in minutes east of UTC; `nil` keeps the asset's offset.
+  package var utcOffset: Int?
   /// `.some(nil)` removes the location.
   package var location: Location??
   /// `.some(nil)` removes the title; so do the following. A removed value stays removed, whatever the file states.
@@ -70,11 +72,13 @@ package struct AssetUpdate: Sendable, Hashable {
   package var isUserPick: Bool?
 
   package init(
-    isFavorite: Bool? = nil, isHidden: Bool? = nil, creationDate: Timestamp? = nil, location: Location?? = nil
+    isFavorite: Bool? = nil, isHidden: Bool? = nil, creationDate: Timestamp? = nil, utcOffset: Int? = nil,
+    location: Location?? = nil
   ) {
     self.isFavorite = isFavorite
     self.isHidden = isHidden
     self.creationDate = creationDate
+    self.utcOffset = utcOffset
     self.location = location
   }
 }

@@ -1,0 +1,34 @@
+import Foundation
+import PhotoModel
+import Primitives
+
+/// The rule by which assets belong to days: the day at the asset's own offset from UTC if that is known, otherwise the
+/// day in the library's time zone.
+package struct LocalCalendar: Sendable {
+  package let timeZone: TimeZone
+  private let isUTC: Bool
+
+  package init(timeZone: TimeZone) {
+    self.timeZone = timeZone
+    isUTC = timeZone.identifier == "UTC" || timeZone.identifier == "GMT"
+  }
+
+  /// The offset of the library's time zone, in seconds east of UTC.
+  func zoneOffset(at moment: Timestamp) -> Int {
+    isUTC ? 0 : timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000))
+  }
+
+  /// The day in days since 1970. Equals the column `localDay` of an asset.
+  ///
+  /// - Parameter utcOffset: minutes east of UTC, if known.
+  package func day(of moment: Timestamp, utcOffset: Int?) -> Int {
+    let seconds = utcOffset.map { $0 * 60 } ?? zoneOffset(at: moment)
+    return CivilDate.day(ofMilliseconds: moment.milliseconds + Int64(seconds) * 1000)
+  }
+
+  /// The moments that may belong to these days at any offset, in milliseconds since 1970: offsets are less than a day.
+  static func possibleDates(ofDays days: Range<Int>) -> Range<Int64> {
+    let day = CivilDate.millisecondsPerDay
+    return Int64(days.lowerBound - 1) * day..<Int64(days.upperBound + 1) * day
+  }
+}

@@ -1,0 +1,64 @@
+// Files assets under the days of the library's time zone. The catalogue stores the zone by which its assets are filed.
+// Writers use that zone, so every row follows one rule, whatever the settings say. A new zone is stored first; then the
+// older rows follow it in order, a bounded number in each transaction, also after an interruption.
+//
+// It reads each asset once and rewrites those whose zone offset differs. Counters and moments change only for the
+// assets whose day changes. No token is created: an asset's properties stay the same. Dates that were read in the old
+// zone are not corrected here, because a full scan with another zone reads every file again.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+enum DayFiling {
+  /// Assets per transaction.
+  private static let assetsPerTransaction = 4096
+
+  /// The time zone of the library; UTC before the first scan.
+  static func calendar(_ db: Database) throws -> LocalCalendar {
+    let name = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'"))
+    return LocalCalendar(timeZone: name.flatMap(TimeZone.init(identifier:)) ?? .gmt)
+  }
+
+  /// Whether all assets are filed by this zone.
+  static func isComplete(_ db: Database, zone: TimeZone) throws -> Bool {
+    try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") == zone.identifier
+      && Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'filedAsset'") == nil
+  }
+
+  /// Files the next assets by this zone. `false` if none is left.
+  static func advance(_ db: Database, zone: TimeZone) throws -> Bool {
+    if try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") != zone.identifier {
+      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'timeZone'", arguments: [zone.identifier])
+      try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'filedAsset'")
+    }
+    guard let last = try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'filedAsset'") else {
+      return false
+    }
+    let calendar = LocalCalendar(timeZone: zone)
+    let rows = try Row.fetchAll(
+      db,
+      sql: "SELECT id, creationDate, zoneOffset FROM asset WHERE id > ? ORDER BY id LIMIT \(assetsPerTransaction)",
+      arguments: [last])
+    for row in rows {
+      let offset = calendar.zoneOffset(at: Timestamp(milliseconds: row[1]))
+      guard offset != row[2] else { continue }
+      try db.cachedStatement(sql: "UPDATE asset SET zoneOffset = ? WHERE id = ?")
+        .execute(arguments: [offset, row[0] as Int64])
+    }
+    let next: Int64? = rows.count < assetsPerTransaction ? nil : rows.last?[0]
+    try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'filedAsset'", arguments: [next])
+    return next != nil
+  }
+}
+
+extension Catalogue {
+  /// Files all assets under the days of a time zone: a cheap check unless the zone differs from that of the last call.
+  package func fileDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
+    var isDone = try read { try DayFiling.isComplete($0, zone: zone) }
+    while !isDone && !stop.isRaised {
+      try writeMaintenance { isDone = !(try DayFiling.advance($0, zone: zone)) }
+    }
+  }
+}
