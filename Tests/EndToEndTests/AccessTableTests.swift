@@ -200,10 +200,13 @@ struct AccessTableTests {
     case "/v1/collections/{collection}/collections": return [get("/v1/collections/none/collections", reading(404))]
     case "/v1/transientCollections":
       return [
+        get("/v1/transientCollections", reading(200)),
         Row(
           method: "POST", target: "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)"]}"#,
-          answers: reading(201))
+          answers: reading(201)),
       ]
+    case "/v1/transientCollections/{transientCollection}":
+      return [Row(method: "DELETE", target: "/v1/transientCollections/none", answers: reading(404))]
     case "/v1/fetchResults":
       return [Row(method: "POST", target: "/v1/fetchResults", body: "{}", answers: reading(201))]
     case "/v1/fetchResults/{fetchResult}":
@@ -212,6 +215,8 @@ struct AccessTableTests {
         Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404)),
       ]
     case "/v1/fetchResults/{fetchResult}/assets": return [get("/v1/fetchResults/none/assets", reading(404))]
+    case "/v1/fetchResults/{fetchResult}/collections":
+      return [get("/v1/fetchResults/none/collections", reading(404))]
     case "/v1/fetchResults/{fetchResult}/changes": return [get("/v1/fetchResults/none/changes", reading(404))]
     // A malformed request, because a stream would not end. Access is checked before the parameters.
     case "/v1/changes":

@@ -22,10 +22,14 @@ struct ContractTests {
     // Over, and still known.
     #expect(try daemon.get("/v1/assets/\(identifier)/image?requestID=known").status == 200)
     let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    let sidebar = try #require(
+      try daemon.post("/v1/fetchResults", #"{"collections": {}}"#).json["id"] as? String)
     let lists = try daemon.get("/v1/collections?type=folder&subtype=momentListYear").json["collections"] as? [Object]
     let year = try #require(lists?.first?["localIdentifier"] as? String)
     let token = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     for (path, item) in paths {
+      // It has no response body.
+      if path == "/v1/transientCollections/{transientCollection}" { continue }
       guard let operation = item["get"] as? Object else {
         let method = item["put"] == nil ? "POST" : "PUT"
         let changing = try #require((item["post"] ?? item["put"]) as? Object)
@@ -35,12 +39,14 @@ struct ContractTests {
       }
       // Other tests request endless responses.
       if operation["x-streaming"] as? Bool == true { continue }
-      if path == "/v1/changes" {
+      if path == "/v1/changes" || path == "/v1/transientCollections" {
         try Self.checkBody(
           path, "POST", try #require(item["post"] as? Object), in: document, daemon, isAlsoRead: true)
       }
       let target = path.replacingOccurrences(of: "{localIdentifier}", with: identifier)
-        .replacingOccurrences(of: "{requestID}", with: "known").replacingOccurrences(of: "{fetchResult}", with: result)
+        .replacingOccurrences(of: "{requestID}", with: "known").replacingOccurrences(
+          of: "{fetchResult}", with: path.hasSuffix("{fetchResult}/collections") ? sidebar : result
+        )
         .replacingOccurrences(of: "{collection}", with: year)
         .replacingOccurrences(of: "{cachingManager}", with: "default")
       func url(_ query: String) -> String {
@@ -86,6 +92,8 @@ struct ContractTests {
       ("Collection", "/v1/collections/\(year)"), ("FetchResult", "/v1/fetchResults/\(result)"),
       ("TrashPage", "/v1/trash"), ("CachingManager", "/v1/cachingManagers/default"),
       ("FetchResultChanges", "/v1/fetchResults/\(result)/changes"),
+      ("FetchResultCollectionRange", "/v1/fetchResults/\(sidebar)/collections"),
+      ("TransientCollectionList", "/v1/transientCollections"),
     ] {
       let answer = try daemon.get(target).json
       #expect(Set(answer.keys) == Set(try #require(schemas[name]?["properties"] as? Object).keys), "\(name)")
@@ -166,7 +174,7 @@ struct ContractTests {
       let albums = try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [Object]
       return [try #require(albums?.first?["localIdentifier"] as? String)]
     }
-    if parameter["name"] as? String == "asset" { return [identifier] }
+    if ["asset", "containing"].contains(parameter["name"] as? String) { return [identifier] }
     if let example = parameter["example"] as? String { return [example] }
     if parameter["name"] as? String == "v" {
       return [try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)]
@@ -183,6 +191,8 @@ struct ContractTests {
     "Asset/creationDateSource": DateSource.allCases.map(\.rawValue),
     "TrashPage/assets/items/mediaType": MediaType.allCases.map(\.rawValue),
     "Collection/type": CollectionType.allCases.map(\.rawValue),
+    "TransientCollection/type": ["album", "folder"],
+    "TransientCollection/subtype": ["albumTransient", "folderTransient"],
     "DateBuckets/by": DateBucket.Unit.allCases.map(\.rawValue),
     "Request/stage": RequestStage.allCases.map(\.rawValue),
     "Request/priority": ImagePriority.allCases.filter(\.isInteractive).map { "\($0)" },

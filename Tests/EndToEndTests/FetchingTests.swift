@@ -152,7 +152,7 @@ struct FetchingTests {
   func collections() throws {
     let daemon = try Self.daemon()
     let all = try #require(try daemon.get("/v1/collections").json["collections"] as? [[String: Any]])
-    #expect(all.count == 13 && all.filter { $0["type"] as? String == "smartAlbum" }.count == 12)
+    #expect(all.count == 21 && all.filter { $0["type"] as? String == "smartAlbum" }.count == 20)
     func titles(_ query: String) throws -> [String] {
       let answer = try daemon.get("/v1/collections?\(query)")
       #expect(answer.status == 200, "\(query)")
@@ -179,7 +179,7 @@ struct FetchingTests {
       paged += (page.json["collections"] as? [[String: Any]] ?? []).compactMap { $0["title"] as? String }
       next = page.json["next"] as? String
     }
-    #expect(paged == (try titles("sortDescriptors=title")) && paged.count == 13)
+    #expect(paged == (try titles("sortDescriptors=title")) && paged.count == 21)
     for path in ["nobody", "nobody/assets", "nobody/collections", "album/collections"] {
       let answer = try daemon.get("/v1/collections/\(path)")
       #expect(answer.status == 404 && answer.json["type"] as? String == "/problems/collection-not-found", "\(path)")

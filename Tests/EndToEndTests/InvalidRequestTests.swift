@@ -104,7 +104,7 @@ struct InvalidRequestTests {
         "/v1/transientCollections",
         [
           "title": texts + ["\"\(String(repeating: "x", count: 1025))\""], "assets": lists + names,
-          "fetchResults": lists, "asset": ["\"x\""],
+          "fetchResults": lists, "collections": lists + names, "asset": ["\"x\""],
         ]
       ),
     ] as [(String, [String: [String]])] {

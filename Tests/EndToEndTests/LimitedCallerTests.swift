@@ -85,6 +85,9 @@ struct LimitedCallerTests {
       try ask(
         "PUT", "/v1/cachingManagers/default/window",
         body: #"{"assets": ["\#(asset)"], "visible": [0, 0], "targetSize": "20x20"}"#)
+      for query in ["containing=\(asset)", "parent=\(collection)", "type=moment&containing=\(asset)"] {
+        try ask("GET", "/v1/collections?\(query)")
+      }
       try ask("GET", "/v1/cachingManagers/default")
       try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/collections/\#(collection)"}"#)
       let handle = try #require(
@@ -107,7 +110,8 @@ struct LimitedCallerTests {
     for target in [
       "/v1/assets", "/v1/assets?count=true", "/v1/assets?layout=columns",
       "/v1/assets?sortDescriptors=originalFilename&limit=1",
-      "/v1/collections", "/v1/collections?type=moment", "/v1/collections?type=smartAlbum", "/v1/collections/mine",
+      "/v1/collections", "/v1/collections?parent=root", "/v1/collections?containing=\(world.inside)",
+      "/v1/collections?type=moment", "/v1/collections?type=smartAlbum", "/v1/collections/mine",
       "/v1/collections/mine/assets",
     ] {
       var next: String? = target
@@ -184,6 +188,7 @@ struct LimitedCallerTests {
     for (paths, methods) in [
       (["/v1/fetchResults/NAME", "/v1/fetchResults/NAME/assets"], ["GET", "HEAD", "DELETE"]),
       (["/v1/collections/NAME", "/v1/collections/NAME/assets"], ["GET", "HEAD"]),
+      (["/v1/collections/NAME", "/v1/transientCollections/NAME"], ["DELETE"]),
       (["/v1/requests/NAME"], ["GET", "HEAD", "DELETE"]),
     ] {
       let name = paths[0].contains("Results") ? handle : paths[0].contains("requests") ? "zreq1" : list
@@ -197,6 +202,14 @@ struct LimitedCallerTests {
       }
       #expect(try daemon.get(paths[0].replacing("NAME", with: name), [world.limited]).status == 200)
     }
+    func listed(_ who: String) throws -> [String] {
+      let answer = try daemon.get("/v1/transientCollections", [who])
+      return (answer.json["collections"] as? [[String: Any]] ?? []).compactMap { $0["localIdentifier"] as? String }
+    }
+    #expect(try listed(world.limited) == [list] && listed(stranger).isEmpty)
+    #expect(try listed(world.full) == [list], "it sees the transient collections of all callers")
+    #expect(try daemon.ask("DELETE", "/v1/transientCollections/\(list)", [world.limited]).status == 204)
+    #expect(try listed(world.limited).isEmpty && daemon.get("/v1/collections/\(list)", [world.limited]).status == 404)
     #expect(try daemon.get("/v1/requests/zreq1", [world.full]).status == 200, "it sees the requests of all callers")
     #expect(try daemon.get("/v1/requests/zreq2", [world.limited]).status == 404, "it sees only its own")
     #expect(try daemon.ask("DELETE", "/v1/fetchResults/\(handle)", [world.limited]).status == 204)

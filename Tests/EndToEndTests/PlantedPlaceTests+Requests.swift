@@ -145,6 +145,12 @@ extension PlantedPlaceTests {
       try get("/v1/collections/\(name)")
       try get("/v1/collections/\(name)/assets")
       try ask("POST", "/v1/transientCollections", body: #"{"assets": ["none"]}"#)
+      let list = try create("/v1/transientCollections", #"{"collections": ["album"]}"#, "localIdentifier")
+      try get("/v1/collections/\(list)/collections")
+      try get("/v1/transientCollections")
+    case "/v1/transientCollections/{transientCollection}":
+      let name = try create("/v1/transientCollections", #"{"assets": []}"#, "localIdentifier")
+      try ask("DELETE", "/v1/transientCollections/\(name)")
     case "/v1/fetchResults":
       for body in [
         "{}", #"{"collection": "album"}"#, #"{"sortDescriptors": "latitude"}"#, #"{"predicate": "longitude < 0"}"#,
@@ -162,6 +168,12 @@ extension PlantedPlaceTests {
         "?indexOf=\(world.assets[0])",
       ] {
         try get("/v1/fetchResults/\(id)/assets\(query)")
+      }
+    case "/v1/fetchResults/{fetchResult}/collections":
+      for body in [#"{"collections": {"type": "moment"}}"#, #"{"collections": {}}"#] {
+        let id = try create("/v1/fetchResults", body, "id")
+        try get("/v1/fetchResults/\(id)/collections?range=0-999")
+        try get("/v1/fetchResults/\(id)/changes")
       }
     case "/v1/fetchResults/{fetchResult}/changes":
       let id = try create("/v1/fetchResults", #"{"collection": "album"}"#, "id")

@@ -75,6 +75,52 @@ struct MovieHeaderTests {
     #expect(read.facts.subtypes.contains(.videoHighFrameRate) == isHigh)
   }
 
+  static let kinds: [(name: String, keys: [(String, String)], rate: Int, MediaSubtypes)] = [
+    ("a video", [], 30, []),
+    ("an iPhone's time-lapse", [("com.apple.photos.captureMode", "Time-lapse")], 30, .videoTimelapse),
+    ("another capture mode", [("com.apple.photos.captureMode", "Video")], 30, []),
+    ("a video that plays at its high rate", [("com.apple.quicktime.full-frame-rate-playback-intent", "1")], 120, []),
+    (
+      "a video that plays slowly", [("com.apple.quicktime.full-frame-rate-playback-intent", "0")], 120,
+      .videoHighFrameRate
+    ),
+    ("Android's slow motion", [("com.android.capture.fps", "240.0")], 30, .videoHighFrameRate),
+    ("Android's time-lapse", [("com.android.capture.fps", "10")], 30, .videoTimelapse),
+    ("Android in the dark", [("com.android.capture.fps", "15")], 30, []),
+    ("an iPhone's screen", [("com.apple.quicktime.author", "ReplayKitRecording")], 30, .videoScreenRecording),
+    ("another author", [("com.apple.quicktime.author", "Someone")], 30, []),
+    ("a spatial video", [("com.apple.quicktime.spatial.format-version", "1.0")], 30, .spatialMedia),
+    ("a cinematic video", [("com.apple.quicktime.cinematic-video", "1")], 30, .videoCinematic),
+    ("a video that is not cinematic", [("com.apple.quicktime.cinematic-video-intent", "0")], 30, []),
+  ]
+
+  @Test("the special kinds of a video are read from its metadata and frame rate", arguments: kinds.indices)
+  func kind(_ i: Int) throws {
+    let (name, keys, rate, subtypes) = Self.kinds[i]
+    let read = try header(
+      MovieFile {
+        $0.keys = keys
+        $0.tracks[0].runs = [(600, 600 / rate)]
+      }.bytes)
+    #expect(read.facts.subtypes == subtypes, "\(name)")
+  }
+
+  @Test("numbers of a movie's metadata are read whatever their type")
+  func numbers() throws {
+    let intent = "com.apple.quicktime.full-frame-rate-playback-intent"
+    for (type, bytes) in [(22, [1]), (21, [0, 0, 0, 1]), (77, [0, 0, 0, 1]), (65, [1])] as [(Int, [UInt8])] {
+      let read = try header(
+        MovieFile {
+          $0.numbers = [(intent, type, bytes)]
+          $0.tracks[0].runs = [(600, 5)]
+        }.bytes)
+      #expect(read.facts.subtypes == [], "\(type)")
+    }
+    // 240 as a 32-bit float.
+    let rate = try header(MovieFile { $0.numbers = [("com.android.capture.fps", 23, [0x43, 0x70, 0, 0])] }.bytes)
+    #expect(rate.facts.subtypes == .videoHighFrameRate)
+  }
+
   static let dates: [(text: String, EXIFDate?)] = [
     (
       "2019-08-13T14:05:06+0200",

@@ -43,6 +43,25 @@ struct SmallContainerTests {
     #expect(source.reads < 20)
   }
 
+  @Test("animations of GIF, WebP and PNG are told from still pictures")
+  func animations() throws {
+    func png(_ chunks: [PNGChunk]) -> [UInt8] {
+      PNGFile(.rgb(depth: 8)) { $0.chunks = chunks }.encoded(Pixels.orientationCard(width: 16, height: 16))
+    }
+    let cases: [(name: String, bytes: [UInt8], isAnimated: Bool)] = [
+      ("a GIF", GIFFile().bytes, false), ("a GIF with a delay", GIFFile { $0.delay = 10 }.bytes, true),
+      ("a GIF that repeats", GIFFile { $0.repeats = "NETSCAPE2.0" }.bytes, true),
+      ("a GIF of another application", GIFFile { $0.repeats = "ICCRGBG1012" }.bytes, false),
+      ("a WebP", WebPFile(.extended).bytes, false),
+      ("a WebP of two", WebPFile(.extended) { $0.frames = 2 }.bytes, true),
+      ("a PNG", png([]), false), ("an APNG", png([PNGChunk("acTL", [0, 0, 0, 2, 0, 0, 0, 0])]), true),
+      ("an APNG of one picture", png([PNGChunk("acTL", [0, 0, 0, 1, 0, 0, 0, 0])]), false),
+    ]
+    for (name, bytes, isAnimated) in cases {
+      #expect(try header(bytes).facts.isAnimated == isAnimated, "\(name)")
+    }
+  }
+
   @Test("size, transparency and XMP of a GIF are read", arguments: ["87a", "89a"])
   func gif(_ version: String) throws {
     for hasColorTable in [false, true] {

@@ -55,11 +55,45 @@ struct ChangeListTests {
       if let outcome { #expect(try outcome.changeToken == library.token()) }
       let now = try ChangeModel(library)
       #expect(now == model, "\(requests)")
+      if round % 5 == 0 { try checkTree(library, now) }
       states.append((try library.token(), now))
     }
     try checkHistory(library, states, &dice)
     #expect(try library.queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
     #expect(try library.queue.read { try Row.fetchOne($0, sql: "PRAGMA foreign_key_check") } == nil)
+  }
+
+  /// Levels are listed in their order, and folders have the assets of all albums below them, each once, newest first.
+  private func checkTree(_ library: SyntheticLibrary, _ model: ChangeModel) throws {
+    func below(_ name: String) -> [String] {
+      (model.levels[name] ?? []).flatMap { [$0] + (model.collections[$0]?.isFolder == true ? below($0) : []) }
+    }
+    let folders = model.collections.filter { $0.value.isFolder }.keys
+    for name in ["root"] + folders.sorted() {
+      let query = CollectionQuery(parent: LocalIdentifier(name), limit: 1000)
+      let listed = try library.catalogue.collections(query, for: .local).collections
+      #expect(listed.map(\.localIdentifier.rawValue) == model.levels[name == "root" ? "" : name] ?? [])
+      #expect(listed.allSatisfy { ($0.parent ?? .topLevel).rawValue == name })
+    }
+    for folder in folders {
+      let assets = Set(below(folder).flatMap { model.collections[$0]?.members ?? [] })
+      let expected = assets.sorted { one, other in
+        let (date, otherDate) = (model.assets[one]?.date ?? 0, model.assets[other]?.date ?? 0)
+        return date == otherDate ? one < other : date > otherDate
+      }
+      var fetch = AssetFetch()
+      fetch.includesHidden = true
+      fetch.includesAllBurstAssets = true
+      fetch.scope = try #require(try library.catalogue.scope(of: LocalIdentifier(folder), for: .local))
+      let page = try library.catalogue.assets(fetch, FetchPageRequest(limit: 1000), for: .local)
+      #expect(page.assets.map(\.localIdentifier.rawValue) == expected)
+      #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == expected.count)
+      let query = CollectionQuery(includesHidden: true, includesAllBurstAssets: true)
+      let collection = try #require(try library.catalogue.collection(LocalIdentifier(folder), query, for: .local))
+      #expect(collection.estimatedAssetCount == expected.count)
+      #expect(collection.estimatedCollectionCount == model.levels[folder]?.count ?? 0)
+      #expect(collection.keyAssets.map(\.rawValue) == Array(expected.prefix(3)))
+    }
   }
 
   /// From every earlier state, the history applied to that state gives the current one, in pages of any size.
@@ -91,6 +125,9 @@ struct ChangeListTests {
       #expect(assets == Set(now.assets.keys) && collections == Set(now.collections.keys))
       for (name, asset) in now.assets where before.assets[name] != asset { #expect(named.contains(name)) }
       for (name, one) in now.collections where before.collections[name] != one { #expect(named.contains(name)) }
+      for (name, children) in now.levels where !name.isEmpty && before.levels[name] != children {
+        #expect(named.contains(name), "a folder changes with its children")
+      }
     }
   }
 
@@ -187,6 +224,36 @@ struct ChangeListTests {
       (
         "too deep", [folder, new(true, "$g", in: f), new(true, "$h", in: .placeholder("$g"))], 2,
         .foldersTooDeep(limit: 2)
+      ),
+      (
+        "a folder moved into what is in it",
+        [folder, new(true, "$g", in: f), ChangeRequest(.placeCollections(.placeholder("$g"), [f], index: 0))], 2,
+        .folderCycle
+      ),
+      (
+        "moved too deep",
+        [
+          folder, new(true, "$g", in: f), new(true, "$h"),
+          ChangeRequest(.placeCollections(.placeholder("$g"), [.placeholder("$h")], index: 0)),
+        ], 3, .foldersTooDeep(limit: 2)
+      ),
+      (
+        "a collection moved into an album", [album, folder, ChangeRequest(.placeCollections(a, [f], index: 0))], 2,
+        .notAFolder("$a")
+      ),
+      (
+        "a smart album moved", [folder, ChangeRequest(.placeCollections(f, [smart], index: 0))], 1,
+        .notEditable(smart.description)
+      ),
+      ("no such child", [folder, ChangeRequest(.removeCollections(f, [nothing]))], 1, .noSuchCollection("nothing")),
+      ("a child twice", [album, folder, ChangeRequest(.placeCollections(f, [a, a], index: 0))], 2, .namedTwice("$a")),
+      (
+        "a child's index beyond the end", [album, folder, ChangeRequest(.placeCollections(f, [a], index: 1))], 2,
+        .indexOutOfRange(most: 0)
+      ),
+      (
+        "the revision of the top level", [ChangeRequest(.placeCollections(nil, [], index: 0), ifMatch: .never)], 0,
+        .revisionMismatch("the top level")
       ),
       (
         "an index beyond the end", [album, ChangeRequest(.insertAssets(a, [asset], index: 1))], 1,

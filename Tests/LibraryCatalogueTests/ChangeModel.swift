@@ -22,6 +22,8 @@ struct ChangeModel: Equatable {
 
   var assets: [String: AssetState] = [:]
   var collections: [String: CollectionState] = [:]
+  /// The children of each folder that has some, and of the top level by the name "", in their order.
+  var levels: [String: [String]] = [:]
 
   /// Why a list is refused. Most lists of the tests are valid.
   struct Refused: Error {}
@@ -30,7 +32,10 @@ struct ChangeModel: Equatable {
   /// identifier.
   mutating func perform(_ requests: [ChangeRequest]) throws(Refused) {
     var next = self
-    for request in requests { try next.perform(request) }
+    for request in requests {
+      try next.perform(request)
+      next.updateLevels()
+    }
     self = next
   }
 
@@ -42,6 +47,36 @@ struct ChangeModel: Equatable {
         value.parent = value.parent.map(name)
         return (name(key), value)
       })
+    levels = Dictionary(uniqueKeysWithValues: levels.map { (name($0.key), $0.value.map(name)) })
+  }
+
+  /// A collection that is new in a level comes last.
+  private mutating func updateLevels() {
+    func level(of name: String) -> String? { collections[name].map { $0.parent ?? "" } }
+    for (parent, names) in levels { levels[parent] = names.filter { level(of: $0) == parent } }
+    for name in collections.keys {
+      guard let parent = level(of: name), !(levels[parent] ?? []).contains(name) else { continue }
+      levels[parent, default: []].append(name)
+    }
+    levels = levels.filter { !$0.value.isEmpty }
+  }
+
+  private mutating func place(
+    _ targets: [ChangeTarget], in parent: ChangeTarget?, at index: Int
+  ) throws(Refused) {
+    let names = targets.map(\.description)
+    let level = parent?.description ?? ""
+    if let parent { try requireFolder(parent.description) }
+    guard Set(names).count == names.count, names.allSatisfy({ collections[$0] != nil }) else { throw Refused() }
+    var above = parent?.description
+    while let one = above {
+      if names.contains(one) { throw Refused() }
+      above = collections[one]?.parent
+    }
+    for (other, children) in levels { levels[other] = children.filter { !names.contains($0) } }
+    guard (0...(levels[level] ?? []).count).contains(index) else { throw Refused() }
+    levels[level, default: []].insert(contentsOf: names, at: index)
+    for name in names { collections[name]?.parent = parent?.description }
   }
 
   private mutating func perform(_ request: ChangeRequest) throws(Refused) {
@@ -84,6 +119,15 @@ struct ChangeModel: Equatable {
         collections[name] = nil
         gone += collections.filter { $0.value.parent == name }.map(\.key)
       }
+    case .placeCollections(let parent, let targets, let index): try place(targets, in: parent, at: index)
+    case .removeCollections(let parent, let targets):
+      if let parent { try requireFolder(parent.description) }
+      guard Set(targets).count == targets.count, targets.allSatisfy({ collections[$0.description] != nil }) else {
+        throw Refused()
+      }
+      let leaving = targets.filter { collections[$0.description]?.parent == parent?.description }
+      let others = (levels[""] ?? []).filter { name in !leaving.contains { $0.description == name } }
+      try place(leaving, in: nil, at: others.count)
     case .addAssets(let target, let names):
       try album(target, names) { members in members += names.map(\.description).filter { !members.contains($0) } }
     case .removeAssets(let target, let names):
@@ -158,9 +202,10 @@ extension ChangeModel {
           SELECT one.id, one.localIdentifier, one.type, one.title, above.localIdentifier, asset.localIdentifier
           FROM collection AS one LEFT JOIN collection AS above ON above.id = one.parent
             LEFT JOIN asset ON asset.id = one.keyAsset
-          WHERE one.type <> 'smartAlbum'
+          WHERE one.type <> 'smartAlbum' ORDER BY one.position, one.id
           """)
       {
+        levels[(row[4] as String?) ?? "", default: []].append(row[1] as String)
         let members = try String.fetchAll(
           db,
           sql: """
@@ -204,8 +249,13 @@ extension Dice {
       Array(names.shuffled(using: &dice).prefix(1 + dice.below(5))).map(target)
     }
     let parent: ChangeTarget? = folders.isEmpty || oneIn(2) ? nil : target(one(of: folders))
-    let kind = below(albums.isEmpty ? 3 : 10)
+    let kind = below(albums.isEmpty ? 3 : 13)
     switch kind {
+    case 10, 11:
+      let moved = some(&self, of: albums + folders)
+      let count = model.levels[parent?.description ?? ""]?.count ?? 0
+      return ChangeRequest(.placeCollections(parent, moved, index: below(count + 2)))
+    case 12: return ChangeRequest(.removeCollections(parent, some(&self, of: albums + folders)))
     case 0, 1:
       var update = AssetUpdate()
       if oneIn(2) { update.isFavorite = oneIn(2) }

@@ -15,10 +15,13 @@ struct CounterTests {
     ("burstSelectionTypes", "2 - burstSelectionTypes"), ("creationDate", "creationDate + 86400000"),
     ("addedDate", "addedDate + 1"), ("pixelWidth", "pixelWidth + 1"), ("pixelHeight", "pixelHeight + 1"),
     ("placeholder", "x'01'"), ("utcOffset", "-60"), ("zoneOffset", "-3600"),
+    ("placeholderVersion", "contentVersion"), ("contentVersion", "contentVersion || 'x'"),
+    ("isSelfPortrait", "1 - isSelfPortrait"), ("isAnimated", "1 - isAnimated"),
+    ("isLongExposure", "1 - isLongExposure"), ("hasDecoder", "1 - hasDecoder"),
   ]
 
-  /// Two assets of each combination of hidden, picked and burst, over some days. All are in an album that a caller is
-  /// limited to.
+  /// Two assets of each combination of hidden, picked and burst, over some days. All are in an album in a folder, and a
+  /// caller is limited to that album.
   private func library() throws -> SyntheticLibrary {
     let assets = (0..<32).map { number in
       var asset = SyntheticAsset(row: Int64(number + 1), date: Int64(number % 5) * 86_400_000)
@@ -30,7 +33,7 @@ struct CounterTests {
       return asset
     }
     let library = try SyntheticLibrary(assets)
-    _ = try library.makeAlbum("all", assets.map(\.row))
+    _ = try library.makeAlbum("all", assets.map(\.row), parent: try library.makeFolder("folder"))
     let limited = LimitedAccessTests.principal(granted: [LocalIdentifier("album-all")], 0)
     #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: limited) > 0)
     return library
@@ -56,7 +59,9 @@ struct CounterTests {
     #expect(strays == 0)
   }
 
-  @Test("moving an asset to another place recomputes the moments of its day", arguments: ["latitude", "longitude"])
+  @Test(
+    "moving an asset to another place recomputes the moments of its day",
+    arguments: ["latitude", "longitude", "placeCity", "placeRegion", "placeCountry"])
   func places(_ column: String) throws {
     let library = try library()
     try library.catalogue.refreshMoments(zone: .gmt)

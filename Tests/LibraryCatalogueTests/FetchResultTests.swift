@@ -63,7 +63,7 @@ struct FetchResultTests {
   func number() throws {
     let (results, clock) = results { $0.handles = 3 }
     let names = try (0..<3).map { _ in try keep(1, results) }
-    #expect(throws: LeaseTable<FetchResult>.Refusal.tooMany(limit: 3)) { try keep(1, results) }
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooMany(limit: 3)) { try keep(1, results) }
     #expect(results.handles.value(names[0], owner: .local) != nil, "nothing is given up for something new")
     _ = results.handles.end(names[1], owner: .local)
     _ = try keep(1, results)
@@ -79,7 +79,7 @@ struct FetchResultTests {
     #expect(results.assetCapacity < 500)
     let transient = FetchResultStore.TransientCollection(title: "t", rows: Array(0..<900))
     _ = try results.keep(transient, owner: .local)
-    #expect(throws: LeaseTable<FetchResult>.Refusal.tooLarge(limitBytes: 10_000)) { try keep(100, results) }
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLarge(limitBytes: 10_000)) { try keep(100, results) }
     #expect(throws: LeaseTable<FetchResultStore.TransientCollection>.Refusal.tooLarge(limitBytes: 10_000)) {
       try results.keep(transient, owner: .local)
     }

@@ -20,7 +20,7 @@ struct MigrationTests {
     let path = library.data + "/catalogue.sqlite"
     for (sql, count) in [
       ("library WHERE id = 0", 1), ("library", 1), ("counter WHERE library = 0 AND assets = 0", 4),
-      ("collection WHERE type = 'smartAlbum'", 12), ("libraryCollection WHERE library = 0", 12), ("changedObject", 0),
+      ("collection WHERE type = 'smartAlbum'", 20), ("libraryCollection WHERE library = 0", 20), ("changedObject", 0),
     ] {
       #expect(try value("SELECT count(*) FROM \(sql)", in: path) == "\(count)", "\(sql)")
     }

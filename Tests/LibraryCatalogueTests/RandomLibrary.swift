@@ -108,8 +108,10 @@ final class RandomLibrary {
     collections[index].position = position
     try library.queue.write { db in
       try db.execute(
-        sql: "UPDATE collection SET parent = ?, position = ? WHERE id = ?",
-        arguments: [parent?.row, position, collections[index].row])
+        sql: """
+          UPDATE collection SET parent = ?1, position = ?2, revision = (SELECT revision FROM library WHERE id = 0)
+          WHERE id = ?3 AND (parent, position) IS NOT (?1, ?2)
+          """, arguments: [parent?.row, position, collections[index].row])
     }
   }
 
@@ -278,6 +280,9 @@ final class ReadRecorder {
     queries += names.filter { $0.contains("er") || $0.contains("al") || $0.contains("List") }.map {
       CollectionQuery(parent: LocalIdentifier($0))
     }
+    queries.append(CollectionQuery(parent: .topLevel))
+    for _ in 0..<5 { queries.append(CollectionQuery(containing: LocalIdentifier(dice.one(of: names)))) }
+    queries.append(CollectionQuery(type: .moment, containing: LocalIdentifier(dice.one(of: names))))
     for var query in queries {
       query.includesHidden = dice.oneIn(3)
       query.includesAllBurstAssets = dice.oneIn(3)
@@ -297,7 +302,9 @@ final class ReadRecorder {
         }
         cursor = catalogue.tokens.returned(page.nextCursor)
       } while cursor != nil
-      lines.append("\(query.type?.rawValue ?? "") \(query.subtype ?? "") \(query.parent?.rawValue ?? ""): \(found)")
+      lines.append(
+        "\(query.type?.rawValue ?? "") \(query.subtype ?? "") \(query.parent?.rawValue ?? "") "
+          + "\(query.containing?.rawValue ?? ""): \(found)")
     }
     for name in names {
       note("collection \(name)") {

@@ -47,6 +47,9 @@ struct SyntheticAsset: PropertyRow, Sendable {
   var representsBurst = false
   var burstSelection: Int64 = 0
   var isRAW = false
+  var isSelfPortrait = false
+  var isAnimated = false
+  var isLongExposure = false
   var filename = ""
   var type = "public.jpeg"
   var fileSize: Int64 = 1
@@ -78,7 +81,8 @@ struct SyntheticAsset: PropertyRow, Sendable {
     addedDate = Int64(dice.below(9)) * 60_000
     fileModificationDate = modificationDate * 2 % 3000
     mediaType = dice.one(of: [.image, .image, .image, .video, .audio, .unknown])
-    mediaSubtypes = dice.oneIn(2) ? 0 : dice.one(of: [1, 2, 4, 8, 16, 3, 24, 1 << 17, 1 << 10 | 2])
+    mediaSubtypes =
+      dice.oneIn(2) ? 0 : dice.one(of: [1, 2, 4, 8, 16, 3, 24, 1 << 17, 1 << 10 | 2, 1 << 18, 1 << 19, 1 << 21])
     duration = dice.one(of: [0, 0, 1.5, 0.1, 2, 1e300, 3_600])
     pixelWidth = dice.one(of: [40, 40, 4000, 3000, 1])
     pixelHeight = dice.one(of: [30, 40, 3000])
@@ -99,6 +103,9 @@ struct SyntheticAsset: PropertyRow, Sendable {
     type = dice.one(of: ["public.jpeg", "public.png", "public.heic"])
     fileSize = dice.one(of: [0, 1, 4096, 1 << 40])
     if dice.oneIn(2) { (latitude, longitude) = (Double(dice.below(3)) * 0.1 - 33.9, 18.5) }
+    isSelfPortrait = dice.oneIn(6)
+    isAnimated = dice.oneIn(8)
+    isLongExposure = dice.oneIn(8)
     placeholder = dice.oneIn(2) ? [UInt8(dice.below(256)), 2, 3] : nil
   }
 
@@ -120,6 +127,9 @@ struct SyntheticAsset: PropertyRow, Sendable {
     case "burstIdentifier": burst.map { .string($0) }
     case "representsBurst": .boolean(representsBurst)
     case "isRAW": .boolean(isRAW)
+    case "isSelfPortrait": .boolean(isSelfPortrait)
+    case "isAnimated": .boolean(isAnimated)
+    case "isLongExposure": .boolean(isLongExposure)
     case "originalFilename": .string(filename)
     case "uniformTypeIdentifier": .string(type)
     case "fileSize": .integer(fileSize)
@@ -176,9 +186,10 @@ final class SyntheticLibrary {
           uniformTypeIdentifier, isRAW, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha,
           duration, creationDate, creationDateSource, modificationDate, addedDate, latitude, longitude, isFavorite,
           isHidden, adjustments, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion,
-          title, caption, keywords, rating, cameraMake, cameraModel, lensModel, utcOffset, fileModificationDate)
+          title, caption, keywords, rating, cameraMake, cameraModel, lensModel, utcOffset, fileModificationDate,
+          isSelfPortrait, isAnimated, isLongExposure)
         VALUES (?, ?, 'v', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, 'metadata', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-          ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let file = try db.makeStatement(
       sql: """
@@ -193,6 +204,7 @@ final class SyntheticLibrary {
         one.placeholder == nil ? nil : "v", one.title, one.title,
         one.keywords.isEmpty ? nil : String(decoding: try JSONEncoder().encode(one.keywords), as: UTF8.self),
         one.rating, one.camera, one.camera, one.camera, one.utcOffset, one.fileModificationDate,
+        one.isSelfPortrait, one.isAnimated, one.isLongExposure,
       ])
       try file.execute(arguments: [one.row, Data("\(one.row).jpg".utf8), one.row])
     }
@@ -274,6 +286,7 @@ extension Dice {
     "modificationDate < creationDate",
     "duration > 1", "duration BETWEEN {0.1, 2}", "duration == 1e300", "pixelWidth > pixelHeight",
     "pixelWidth IN {1, 3000}",
+    "isSelfPortrait == YES", "isAnimated == YES", "isLongExposure == NO", "(mediaSubtypes & videoTimelapse) != 0",
     "hasAdjustments == YES", "representsBurst == YES", "isRAW == YES", "burstIdentifier == 'burst1'",
     "burstIdentifier != 'burst1'", "burstIdentifier == nil", "burstIdentifier IN {'burst0', 'burst2'}",
     "originalFilename BEGINSWITH 'IMG_'", "originalFilename BEGINSWITH[c] 'img_'",

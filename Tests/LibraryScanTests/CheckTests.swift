@@ -85,11 +85,14 @@ struct CheckTests {
       ("UPDATE file SET isPrimary = 0 WHERE path = CAST('a.jpg' AS BLOB)", "asset-without-file "),
       ("UPDATE file SET path = x'0031' WHERE path = CAST('a.jpg' AS BLOB)", "row-without-path row "),
       ("INSERT INTO memberCount VALUES (1, 0, 5)", "counter members of "),
+      ("INSERT INTO folderAsset VALUES (1, 1, 0, 0, 1)", "counter assets of folders: 1 kept, 0 counted"),
+      ("INSERT INTO folderCount VALUES (1, 0, 5)", "counter counts of folders: 1 kept, 0 counted"),
+      ("UPDATE collection SET parent = 1 WHERE id = 2", "counter collections in folders: 1 kept, 0 counted"),
       ("UPDATE dayCount SET value = value + 1", "counter assets of day "),
       ("INSERT INTO dayCount VALUES (0, -7, 0, 2)", "counter assets of day -7, listing 0: 2 kept, 0 counted"),
       ("DELETE FROM libraryAsset WHERE asset = 1", "counter assets of the whole library: 2 kept, 3 counted"),
       ("UPDATE libraryAsset SET pixelWidth = 7", "counter columns of libraries: 0 kept, 3 counted"),
-      ("DELETE FROM libraryCollection WHERE collection = 1", "counter collections of libraries: 11 kept, 12 counted"),
+      ("DELETE FROM libraryCollection WHERE collection = 1", "counter collections of libraries: 19 kept, 20 counted"),
     ])
   func itself(_ sql: String, _ line: String) throws {
     let library = try TemporaryLibrary()

@@ -55,6 +55,22 @@ struct FactsTests {
     Case("no metadata"),
     Case("an EXIF block without facts", exif: exif([(0x829A, .rationals([(1, 60)]))])),
     Case("CustomRendered 1, the standard's own value", exif: exif([(0xA401, .short(1))])),
+    Case("an exposure of a second", exif: exif([(0x829A, .rationals([(10, 10)]))])) { $0.isLongExposure = true },
+    Case("an exposure of half a minute", exif: exif([(0x829A, .rationals([(30, 1)]))])) { $0.isLongExposure = true },
+    Case("an exposure of nearly a second", exif: exif([(0x829A, .rationals([(999, 1000)]))])),
+    Case("an exposure without a denominator", exif: exif([(0x829A, .rationals([(5, 0)]))])),
+    Case("a front camera", exif: exif([(0xA434, .ascii("iPhone 12 front camera 2.71mm f/2.2"))])) {
+      $0.isSelfPortrait = true
+      $0.descriptions.exif = lens("iPhone 12 front camera 2.71mm f/2.2")
+    },
+    Case("a back camera", exif: exif([(0xA434, .ascii("iPhone 12 back dual wide camera 4.2mm f/1.6"))])) {
+      $0.descriptions.exif = lens("iPhone 12 back dual wide camera 4.2mm f/1.6")
+    },
+    Case("a lens with a similar name", exif: exif([(0xA434, .ascii("Frontier 50mm"))])) {
+      $0.descriptions.exif = lens("Frontier 50mm")
+    },
+    Case("a maker note's front camera", exif: note([(0x0045, .signed(1))])) { $0.isSelfPortrait = true },
+    Case("a maker note's back camera", exif: note([(0x0045, .signed(0))])),
     Case("an iPhone's HDR", exif: exif([(0xA401, .short(3))])) { $0.subtypes = .photoHDR },
     Case("the original of an HDR", exif: exif([(0xA401, .short(4))])),
     Case("an iPhone's panorama", exif: exif([(0xA401, .short(6))])) { $0.subtypes = .photoPanorama },
@@ -139,6 +155,12 @@ struct FactsTests {
       xmp: Array("<!DOCTYPE x [<!ENTITY r \"5\">]>".utf8) + xmpPacket("xmp:Rating=\"5\"")),
     Case("no XML", xmp: Array("xmp:Rating=5".utf8)),
   ]
+
+  private static func lens(_ model: String) -> DescriptiveMetadata {
+    var descriptive = DescriptiveMetadata()
+    descriptive.lensModel = model
+    return descriptive
+  }
 
   @Test("facts are read from EXIF, maker notes and XMP", arguments: cases)
   func facts(_ example: Case) {

@@ -29,6 +29,7 @@ package final class PhotoAPI: Sendable {
   let batch: BatchRoute
   let requests: RequestRoutes
   let collections: CollectionRoutes
+  let transientCollections: TransientCollectionRoutes
   let fetchResults: FetchResultRoutes
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
@@ -79,6 +80,7 @@ package final class PhotoAPI: Sendable {
     batch = BatchRoute(queries: queries, images: images, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
+    transientCollections = TransientCollectionRoutes(queries: queries)
     fetchResults = FetchResultRoutes(queries: queries)
     fetchResultChanges = FetchResultChangeRoute(queries: queries)
     changes = ChangeRoutes(

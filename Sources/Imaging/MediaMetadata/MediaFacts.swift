@@ -3,6 +3,12 @@ import PhotoModel
 /// The facts that the catalogue stores about a file beyond its EXIF summary, from any of its metadata blocks.
 package struct MediaFacts: Sendable, Hashable {
   package var subtypes: MediaSubtypes = []
+  /// The picture was taken with a front camera, which phones name in the lens model.
+  package var isSelfPortrait = false
+  /// The exposure lasted a second or longer.
+  package var isLongExposure = false
+  /// The file contains several pictures that play one after the other.
+  package var isAnimated = false
   /// Apple's BurstUUID, or Google's BurstID: the same for all pictures of one burst.
   package var burstIdentifier: String?
   /// Apple's ContentIdentifier: equal for a live photo's picture and its video. It does not mean that the video exists;
@@ -21,6 +27,9 @@ package struct MediaFacts: Sendable, Hashable {
     descriptive.rating = rating
     return descriptive
   }
+
+  /// In seconds.
+  private static let longExposure = 1.0
 
   /// The comment that iOS and Samsung write into screenshots.
   static let screenshotComment = "Screenshot"
@@ -79,8 +88,18 @@ package struct MediaFacts: Sendable, Hashable {
         {
           subtypes.insert(.photoScreenshot)
         }
-      // LensModel.
-      case 0xA434 where entry.type == TIFFValue.text: lens = tiff.content(entry)
+      // ExposureTime, a rational in seconds.
+      case 0x829A where entry.type == 5 && entry.count == 1:
+        if let bytes = tiff.content(entry),
+          let seconds = TIFFValue(type: entry.type, bytes: bytes, isBigEndian: tiff.isBigEndian).decimals.first
+        {
+          isLongExposure = seconds ?? 0 >= Self.longExposure
+        }
+      // LensModel. Phones write, for example, "iPhone 12 front camera 2.71mm f/2.2".
+      case 0xA434 where entry.type == TIFFValue.text:
+        lens = tiff.content(entry)
+        let words = lens.map { MetadataText.decoded($0.prefix(256)).lowercased().split(separator: " ") } ?? []
+        if words.contains("front") { isSelfPortrait = true }
       case 0x927C: if let note = tiff.content(entry).flatMap(AppleMakerNote.init) { read(note) }
       default: break
       }
@@ -100,6 +119,7 @@ package struct MediaFacts: Sendable, Hashable {
 
   private mutating func read(_ note: AppleMakerNote) {
     if note.integer(AppleMakerNote.hdrImageType) == 3 { subtypes.insert(.photoHDR) }
+    if note.integer(AppleMakerNote.frontFacingCamera) == 1 { isSelfPortrait = true }
     burstIdentifier = note.text(AppleMakerNote.burstUUID)
     contentIdentifier = note.text(AppleMakerNote.contentIdentifier)
   }

@@ -27,6 +27,8 @@ package struct MovieFile: Sendable {
   package var trackCreated = 0
   /// QuickTime's metadata, by key.
   package var keys: [(key: String, text: String)] = []
+  /// QuickTime's metadata that is no text, by key, with the number of its type.
+  package var numbers: [(key: String, type: Int, bytes: [UInt8])] = []
   /// QuickTime's user data, by type.
   package var userData: [(type: String, text: String)] = []
   /// iTunes' metadata, by type.
@@ -66,7 +68,7 @@ package struct MovieFile: Sendable {
     if let fragmentDuration {
       movie += Boxes.box("mvex", Boxes.fullBox("mehd", version: version, time(fragmentDuration)))
     }
-    if !keys.isEmpty { movie += metadata }
+    if !keys.isEmpty || !numbers.isEmpty { movie += metadata }
     var data: [UInt8] = []
     for (type, text) in userData {
       let text = Array(text.utf8)
@@ -85,19 +87,21 @@ package struct MovieFile: Sendable {
     Boxes.fullBox("hdlr", Boxes.number(0, 4), Boxes.fourCC(type), [UInt8](repeating: 0, count: 13))
   }
 
-  private func value(_ text: String) -> [UInt8] {
-    Boxes.box("data", Boxes.number(1, 4), Boxes.number(0, 4), Array(text.utf8))
+  private func value(_ text: String) -> [UInt8] { value(Array(text.utf8), type: 1) }
+
+  private func value(_ bytes: [UInt8], type: Int) -> [UInt8] {
+    Boxes.box("data", Boxes.number(type, 4), Boxes.number(0, 4), bytes)
   }
 
   /// QuickTime's metadata box has no version field.
   private var metadata: [UInt8] {
-    let names = keys.flatMap { Boxes.number($0.key.utf8.count + 8, 4) + Boxes.fourCC("mdta") + Array($0.key.utf8) }
-    let list = keys.enumerated().flatMap { i, pair in
-      let item = value(pair.text)
-      return Boxes.number(item.count + 8, 4) + Boxes.number(i + 1, 4) + item
+    let values = keys.map { ($0.key, value($0.text)) } + numbers.map { ($0.key, value($0.bytes, type: $0.type)) }
+    let names = values.flatMap { Boxes.number($0.0.utf8.count + 8, 4) + Boxes.fourCC("mdta") + Array($0.0.utf8) }
+    let list = values.enumerated().flatMap { i, pair in
+      Boxes.number(pair.1.count + 8, 4) + Boxes.number(i + 1, 4) + pair.1
     }
     return Boxes.box(
-      "meta", handler("mdta"), Boxes.fullBox("keys", Boxes.number(keys.count, 4), names), Boxes.box("ilst", list))
+      "meta", handler("mdta"), Boxes.fullBox("keys", Boxes.number(values.count, 4), names), Boxes.box("ilst", list))
   }
 
   private func box(of track: Track) -> [UInt8] {

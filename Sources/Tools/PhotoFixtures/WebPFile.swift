@@ -31,7 +31,7 @@ package struct WebPFile: Sendable {
     case .lossy: content = lossy
     case .lossless: content = chunk("VP8L", [0x2F] + little(bits, 4) + [0, 0, 0, 0, 0])
     case .extended:
-      let flags = (hasAlpha ? 0x10 : 0) | (exif == nil ? 0 : 0x08) | (xmp == nil ? 0 : 0x04)
+      let flags = (frames > 1 ? 0x02 : 0) | (hasAlpha ? 0x10 : 0) | (exif == nil ? 0 : 0x08) | (xmp == nil ? 0 : 0x04)
       content = chunk("VP8X", [UInt8(flags), 0, 0, 0] + little(width - 1, 3) + little(height - 1, 3))
       for _ in 0..<frames { content += lossy }
       if let exif { content += chunk("EXIF", exif) }
@@ -48,6 +48,10 @@ package struct GIFFile: Sendable {
   package var height = 200
   package var hasColorTable = true
   package var isTransparent = false
+  /// Hundredths of a second before the next picture.
+  package var delay = 0
+  /// The application extension that repeats an animation.
+  package var repeats: String?
   package var comment: String?
   package var xmp: String?
 
@@ -64,7 +68,8 @@ package struct GIFFile: Sendable {
       file += [0x21, 0xFF, 11] + Array("XMP DataXMP".utf8) + Array(xmp.utf8)
       file += [1] + (0...255).reversed().map { UInt8($0) } + [0]
     }
-    file += [0x21, 0xF9, 4, isTransparent ? 1 : 0, 0, 0, 0, 0]
+    if let repeats { file += [0x21, 0xFF, 11] + Array(repeats.utf8) + [3, 1, 0, 0, 0] }
+    file += [0x21, 0xF9, 4, isTransparent ? 1 : 0, UInt8(delay & 255), UInt8(delay >> 8), 0, 0]
     file += [0x2C, 0, 0, 0, 0] + size + [0, 2, 2, 0x4C, 0x01, 0, 0x3B]
     return file
   }

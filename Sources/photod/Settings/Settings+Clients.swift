@@ -55,7 +55,8 @@ extension Settings {
       "fetchResults.memoryBytes", .number(\.fetch.results.bytes, 0...(1 << 40), .bytes),
       """
       Memory for all fetch results and transient collections together, in addition to memoryBudgetBytes. An asset \
-      takes 10 bytes in a fetch result and 4 in a transient collection. A new one that does not fit gets 429.
+      takes 10 bytes in a fetch result and 4 in a transient collection, a collection 192 and 96. A new one that does \
+      not fit gets 429.
       """,
       advice: "Raise it if many clients keep lists of a large library."),
     Setting(
@@ -105,7 +106,7 @@ extension Settings {
       advice: "Raise it if a client makes larger changes that must not be split."),
     Setting(
       "changes.assetsPerEntry", .number(\.changes.lists.assetsPerEntry, 1...10_000_000),
-      "Maximum number of assets that one entry of a change list may name.",
+      "Maximum number of assets or collections that one entry of a change list may name.",
       advice: "Raise it, together with http.bodyBytes, if clients add more assets than this to an album at once."),
     Setting(
       "changes.titleBytes", .number(\.changes.lists.titleBytes, 1...65_536, .bytes),

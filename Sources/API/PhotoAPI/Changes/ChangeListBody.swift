@@ -71,7 +71,7 @@ struct ChangeListBody: Sendable {
       case "createAlbum", "createFolder":
         placeholder = try newPlaceholder()
         guard let title = try title() else { throw QueryReader.invalid("title", "is missing") }
-        let parent = entry.isNull("parent") ? nil : try optionalTarget("parent")
+        let parent = try parent()
         action = .createCollection(NewCollection(isFolder: type == "createFolder", title: title, parent: parent))
       case "updateCollection":
         ifMatch = try revision()
@@ -79,6 +79,9 @@ struct ChangeListBody: Sendable {
       case "deleteCollection":
         ifMatch = try revision()
         action = .deleteCollection(try target("collection"))
+      case "insertCollections", "moveCollections", "removeCollections":
+        ifMatch = try revision()
+        action = try children(type)
       case "addAssets", "removeAssets", "insertAssets", "moveAssets", "replaceAssets":
         ifMatch = try revision()
         action = try members(type)
@@ -90,7 +93,8 @@ struct ChangeListBody: Sendable {
         throw QueryReader.invalid(
           "type",
           "must be one of updateAsset, deleteAsset, restoreAsset, createAsset, createAlbum, createFolder, "
-            + "updateCollection, deleteCollection, addAssets, removeAssets, insertAssets, moveAssets, replaceAssets")
+            + "updateCollection, deleteCollection, insertCollections, moveCollections, removeCollections, addAssets, "
+            + "removeAssets, insertAssets, moveAssets, replaceAssets")
       }
       try entry.finish()
       return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
@@ -244,12 +248,37 @@ struct ChangeListBody: Sendable {
         update.keyAsset = .some(entry.isNull("keyAsset") ? nil : try optionalTarget("keyAsset"))
       }
       if entry.has("parent") {
-        update.parent = .some(entry.isNull("parent") ? nil : try optionalTarget("parent"))
+        update.parent = .some(try parent())
       }
       guard update != CollectionUpdate() else {
         throw QueryReader.invalid("type", "updateCollection needs at least one of title, keyAsset, parent")
       }
       return update
+    }
+
+    /// A folder; `nil` for null or `root`, which stand for the top level.
+    private mutating func parent() throws(Problem) -> ChangeTarget? {
+      if entry.isNull("parent") { return nil }
+      let target = try optionalTarget("parent")
+      return target == .existing(.topLevel) ? nil : target
+    }
+
+    private mutating func children(_ type: String) throws(Problem) -> ChangeRequest.Action {
+      guard entry.has("parent") else {
+        throw QueryReader.invalid("parent", "is missing; null is the top level")
+      }
+      let parent = try parent()
+      let limit = limits.assetsPerEntry
+      guard let names = try entry.texts("collections", atMost: limit) else {
+        throw QueryReader.invalid("collections", "must be a list of at most \(limit) collections")
+      }
+      var collections: [ChangeTarget] = []
+      for name in names { collections.append(try Self.target(name, "collections")) }
+      if type == "removeCollections" { return .removeCollections(parent, collections) }
+      guard let index = try entry.number("index", in: 0...limits.members) else {
+        throw QueryReader.invalid("index", "is missing")
+      }
+      return .placeCollections(parent, collections, index: index)
     }
 
     private mutating func members(_ type: String) throws(Problem) -> ChangeRequest.Action {

@@ -3,7 +3,7 @@
 //     list sent last --FetchResultChangeRoute.delta--> changes and new list -> a handle for that list -> one event
 //
 // The stream itself holds the list sent last, even if its handle ends. It keeps the current handle's lease alive while
-// the stream is open, because the client reads the assets through it. Until the first change is sent, this is the
+// the stream is open, because the client reads the members through it. Until the first change is sent, this is the
 // handle that the client named. Of the handles that the stream made, the previous one stays until its lease ends, in
 // case the client did not receive the last event; older ones are ended. So a stream holds at most two handles.
 
@@ -16,7 +16,7 @@ import Synchronization
 final class FetchResultStream: ChangeStreamSource {
   private struct State {
     /// The list that was sent last, and its handle.
-    var lastSent: FetchResult
+    var lastSent: any LeasedFetchResult
     var handle: String
     /// Whether the stream made `handle`.
     var ownsHandle: Bool
@@ -60,7 +60,7 @@ final class FetchResultStream: ChangeStreamSource {
     if let lastSent = changes.queries.leasedFetchResult(handle, principal) {
       state = Mutex(State(lastSent: lastSent, handle: handle, ownsHandle: handle != id, isClientListUnknown: false))
     } else {
-      let lastSent = try changes.queries.fetchResult(id, principal)
+      let lastSent = try changes.queries.anyFetchResult(id, principal)
       state = Mutex(State(lastSent: lastSent, handle: id, ownsHandle: false, isClientListUnknown: true))
     }
   }
@@ -98,7 +98,7 @@ final class FetchResultStream: ChangeStreamSource {
   }
 
   /// The state after a list has been sent to the client.
-  private func after(_ before: State, _ list: FetchResult) throws(Problem) -> State {
+  private func after(_ before: State, _ list: any LeasedFetchResult) throws(Problem) -> State {
     // The list may be unchanged when the client had lost it.
     if list === before.lastSent {
       return State(lastSent: list, handle: before.handle, ownsHandle: before.ownsHandle, isClientListUnknown: false)

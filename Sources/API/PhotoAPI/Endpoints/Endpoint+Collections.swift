@@ -6,8 +6,11 @@ extension Endpoint {
     Endpoint(
       .get, "/v1/collections", "listCollections", needs: .scope([.read]),
       APIOperation(
-        "Lists collections: smart albums, folders and albums, or moments and their lists by year and month.",
-        query: collectionListQuery, responses: collectionListResponses, problems: [500]),
+        """
+        Lists collections: smart albums, folders and albums, or moments and their lists by year and month; with parent \
+        one level in its own order.
+        """,
+        query: [parent] + collectionListQuery, responses: collectionListResponses, problems: [404, 500]),
       handler: .custom { api, exchange throws(Problem) in try api.collections.list(in: nil, exchange) }),
 
     Endpoint(
@@ -23,7 +26,11 @@ extension Endpoint {
       .get, "/v1/collections/{collection}/assets", "listCollectionAssets", needs: .scope([.read]),
       signedAccess: .album,
       APIOperation(
-        "Lists the assets of a collection, by default in its own order.", query: assetListQuery,
+        """
+        Lists the assets of a collection, by default in its own order; of a folder or list everything below it, each \
+        asset once, newest first.
+        """,
+        query: assetListQuery,
         responses: assetListResponses, problems: [404, 500]),
       handler: .custom { api, exchange throws(Problem) in
         try api.assets.list(in: exchange.identifier("collection"), exchange)
@@ -39,17 +46,43 @@ extension Endpoint {
       }),
 
     Endpoint(
+      .get, "/v1/transientCollections", "listTransientCollections", needs: .scope([.read]),
+      APIOperation(
+        """
+        Lists the caller's transient collections and lists, in no particular order; for admin with full visibility, \
+        everybody's. Does not renew their leases.
+        """,
+        responses: .validated(
+          "The transient collections.", .json(["TransientCollectionList"]), [.contentEncoding])),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.transientCollections.list(exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
       .post, "/v1/transientCollections", "createTransientCollection", needs: .scope([.read]),
       APIOperation(
         """
-        Creates a transient collection, which is not saved in the library, from assets or fetch results, in the given \
-        order.
+        Creates a transient collection, which is not saved in the library, from assets or fetch results, or a \
+        transient list from collections, in the given order.
         """,
         body: "TransientCollection", responses: [.created("Created.", "TransientCollection")], problems: [404, 500]),
       handler: .fetch { api, exchange, end throws(Problem) in
-        try api.collections.createTransient(exchange.request, until: end, exchange.principal)
+        try api.transientCollections.create(exchange.request, until: end, exchange.principal)
+      }),
+
+    Endpoint(
+      .delete, "/v1/transientCollections/{transientCollection}", "deleteTransientCollection", needs: .scope([.read]),
+      APIOperation(
+        "Ends a transient collection or list. Its members stay in the library.",
+        responses: [APIResponse(204, "Ended.")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.transientCollections.delete(
+          exchange.route["transientCollection"], exchange.request, exchange.principal)
       }),
   ]
+
+  private static let parent = QueryParameter.text(
+    "parent", "Only the collections directly in this folder or list; root for the user's top level.", example: "root")
 
   private static let collectionListQuery: [QueryParameter] = [
     .word("type", CollectionType.self, "Default: smart albums, folders and albums."),
@@ -58,11 +91,15 @@ extension Endpoint {
       example: "smartAlbumFavorites"),
     .number("limit", 1...1000, default: 100, "Collections per page."),
     .cursor,
+    .text("containing", "Only collections that list this asset.", example: "q0X3mJk1SbaZ2n8vT5rYwA"),
     .includeHiddenAssets,
     .includeAllBurstAssets,
     .text(
       "predicate",
-      "A predicate over localIdentifier, title, type, subtype, startDate, endDate, estimatedAssetCount.",
+      """
+      A predicate over localIdentifier, title, type, subtype, startDate, endDate, estimatedAssetCount, \
+      estimatedCollectionCount.
+      """,
       example: "estimatedAssetCount > 0 AND title CONTAINS[c] 'a'"),
     .text(
       "sortDescriptors", "Sort keys, from the same keys as predicate. Default: the list's own order.",

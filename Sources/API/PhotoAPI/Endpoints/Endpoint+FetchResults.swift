@@ -6,7 +6,10 @@ extension Endpoint {
     Endpoint(
       .post, "/v1/fetchResults", "createFetchResult", needs: .scope([.read]),
       APIOperation(
-        "Creates a fetch result: an ordered list whose identifiers and order stay fixed while the library changes.",
+        """
+        Creates a fetch result over assets or collections: an ordered list whose identifiers and order stay fixed \
+        while the library changes.
+        """,
         body: "FetchResult", responses: [.created("Created.", "FetchResult")], problems: [404, 500]),
       handler: .fetch { api, exchange, end throws(Problem) in
         try api.fetchResults.create(exchange.request, until: end, exchange.principal)
@@ -49,6 +52,28 @@ extension Endpoint {
         problems: [404, 500]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.fetchResults.assets(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/fetchResults/{fetchResult}/collections", "listFetchResultCollections", needs: .scope([.read]),
+      APIOperation(
+        "A range of the collections of a fetch result in their current state, or the index of one collection.",
+        query: [
+          .text(
+            "range",
+            "FIRST-LAST, counted from 0, both included; at most 1000. Positions past the end are left out.",
+            default: "0-99", pattern: "^[0-9]+-[0-9]+$", example: "0-9"),
+          .text("indexOf", "A collection's identifier. Can't be combined with range.", example: "x"),
+        ],
+        responses: .validated(
+          """
+          The collections; a deleted one has only its identifier and deleted: true. With indexOf, the collection's \
+          index, or null if the list does not contain it.
+          """,
+          .json(["FetchResultCollectionRange", "FetchResultIndex"])),
+        problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.fetchResults.collections(exchange.route["fetchResult"], exchange.request, exchange.principal)
       }),
 
     Endpoint(

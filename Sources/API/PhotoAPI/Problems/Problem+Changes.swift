@@ -80,7 +80,8 @@ extension Problem {
         detail: "The asset \(name.prefix(64)) is not part of a burst; only pictures of a burst can be picked.")
     case .namedTwice(let name):
       return Problem(
-        400, "invalid-parameter", "Invalid parameter", detail: "The album would contain \(name.prefix(64)) twice.")
+        400, "invalid-parameter", "Invalid parameter",
+        detail: "The album or folder would contain \(name.prefix(64)) twice.")
     case .indexOutOfRange(let most):
       return Problem(
         400, "invalid-parameter", "Invalid parameter",

@@ -18,6 +18,18 @@ extension Problem {
     404, "fetch-result-not-found", "No such fetch result",
     detail: "You have no such fetch result, or its lease has ended. POST /v1/fetchResults creates one.")
 
+  static let fetchResultOfCollections = Problem(
+    400, "fetch-result-of-collections", "A fetch result of collections",
+    detail: "The fetch result lists collections, not assets. GET /v1/fetchResults/{id}/collections reads it.")
+
+  static let fetchResultOfAssets = Problem(
+    400, "fetch-result-of-assets", "A fetch result of assets",
+    detail: "The fetch result lists assets, not collections. GET /v1/fetchResults/{id}/assets reads it.")
+
+  static let transientCollectionNotFound = Problem(
+    404, "collection-not-found", "No such collection",
+    detail: "You have no such transient collection, or its lease has ended. GET /v1/transientCollections lists yours.")
+
   static let cachingManagerNotFound = Problem(
     404, "caching-manager-not-found", "No such caching manager",
     detail: "You have no such caching manager, or its lease has ended. POST /v1/cachingManagers creates one; "

@@ -16,6 +16,14 @@ struct CollectionListQuery: Sendable {
   ) throws(Problem) {
     var query = try QueryReader(target)
     var asked = CollectionQuery(parent: parent)
+    if parent == nil {
+      asked.parent = try query.text("parent").map { text throws(Problem) in
+        try LocalIdentifier(parameter: text, "parent")
+      }
+    }
+    asked.containing = try query.text("containing").map { text throws(Problem) in
+      try LocalIdentifier(parameter: text, "containing")
+    }
     asked.type = try query.optionalWord("type")
     asked.subtype = try query.text("subtype").map { text throws(Problem) in try Self.subtype(text) }
     asked.limit = try query.number("limit", in: Self.pageSizes) ?? 100
@@ -30,12 +38,39 @@ struct CollectionListQuery: Sendable {
   }
 
   /// Accepts only existing subtypes, so that a typing error is not an empty list.
-  private static func subtype(_ text: String) throws(Problem) -> String {
+  fileprivate static func subtype(_ text: String) throws(Problem) -> String {
     let names = Enumeration.collectionSubtype.cases.map(\.name)
     guard names.contains(text) else {
       throw QueryReader.invalid("subtype", "must be one of \(names.joined(separator: ", "))")
     }
     return text
+  }
+}
+
+extension CollectionFetch {
+  /// The `collections` of the body of `POST /v1/fetchResults`: the members of a list's query without its page. A parent
+  /// of null is the top level.
+  init(_ body: inout JSONObjectReader, for principal: Principal) throws(Problem) {
+    var asked = CollectionQuery()
+    asked.type = body.value("type") == nil ? nil : try body.word("type", default: CollectionType.album)
+    asked.subtype = try body.text("subtype").map { text throws(Problem) in try CollectionListQuery.subtype(text) }
+    asked.parent = try body.text("parent").map { text throws(Problem) in
+      try LocalIdentifier(parameter: text, "parent")
+    }
+    if asked.parent == nil, body.hasMember("parent") { asked.parent = .topLevel }
+    asked.containing = try body.text("containing").map { text throws(Problem) in
+      try LocalIdentifier(parameter: text, "containing")
+    }
+    asked.includesHidden = try body.flag("includeHiddenAssets")
+    asked.includesAllBurstAssets = try body.flag("includeAllBurstAssets")
+    let predicate = try body.text("predicate").map { text throws(Problem) in
+      try FetchPredicate(parameter: text, .collection, principal)
+    }
+    let sort = try body.text("sortDescriptors").map { text throws(Problem) in
+      try FetchSortDescriptors(parameter: text, .collection, principal)
+    }
+    try body.finish()
+    self.init(asked, predicate: predicate, sort: sort)
   }
 }
 

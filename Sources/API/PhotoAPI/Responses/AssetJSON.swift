@@ -31,6 +31,7 @@ struct AssetJSON: Encodable {
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
     case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
+    case isSelfPortrait, isAnimated, isLongExposure, isRenderable
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -79,6 +80,10 @@ struct AssetJSON: Encodable {
     try put(asset.utcOffset, forKey: .utcOffset)
     try put(asset.fileModificationDate.rfc3339, forKey: .fileModificationDate)
     try put(asset.addedDate.rfc3339, forKey: .addedDate)
+    try put(asset.isSelfPortrait, forKey: .isSelfPortrait)
+    try put(asset.isAnimated, forKey: .isAnimated)
+    try put(asset.isLongExposure, forKey: .isLongExposure)
+    try put(asset.isRenderable, forKey: .isRenderable)
   }
 }
 

@@ -127,9 +127,11 @@ struct AssetRoutes: Sendable {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
     let answer = AssetJSON(asset, queries.tokens)
-    // The representation of a revision also depends on the location scope and on whether the placeholder exists.
+    // The representation of a revision also depends on the location scope, on whether the placeholder exists, and on
+    // whether a picture can be made.
     var tag = queries.tokens.text(of: asset.revision)
     if principal.may(.location) { tag += "-l" }
+    if !asset.isRenderable { tag += "-u" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
     return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)
       .response(to: request.head)

@@ -3,11 +3,8 @@ import ImageService
 import LibraryCatalogue
 import PhotoModel
 
-/// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`, and
-/// `POST /v1/transientCollections`.
+/// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`.
 struct CollectionRoutes: Sendable {
-  private static let titleBytes = 1024
-
   let queries: QueryService
   private var results: FetchResultStore { queries.results }
 
@@ -20,13 +17,19 @@ struct CollectionRoutes: Sendable {
     let query = try CollectionListQuery(exchange.target, queries.tokens, in: parent, for: principal)
     let end = queries.deadline
     let queue = query.fetch.needsFullScan ? queries.fetches : queries.lookups
+    let transient = parent.flatMap { results.transientCollections.value($0.rawValue, owner: principal) }
+    if transient != nil, query.fetch.query.containing != nil {
+      throw QueryReader.invalid("containing", "can't be used with a transient list")
+    }
     try exchange.respond(on: queue) { () throws(Problem) in
-      try list(query, until: end, exchange.request, principal)
+      try list(query, of: transient, until: end, exchange.request, principal)
     }
   }
 
+  /// - Parameter transient: the transient list to read instead of the library's.
   private func list(
-    _ query: CollectionListQuery, until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
+    _ query: CollectionListQuery, of transient: FetchResultStore.TransientCollection?,
+    until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [CollectionJSON]
@@ -40,8 +43,17 @@ struct CollectionRoutes: Sendable {
         try object.encode(next, forKey: .next)
       }
     }
-    let page = try queries.run { library throws(AssetSourceError) in
-      try library.collections(query.fetch, deadline: end, for: principal)
+    let page: CollectionPage
+    do throws(Problem) {
+      page = try queries.run { library throws(AssetSourceError) in
+        guard let transient else { return try library.collections(query.fetch, deadline: end, for: principal) }
+        guard let members = transient.collections else { throw .noSuchCollection }
+        return try library.collections(query.fetch, among: members, deadline: end, for: principal)
+      }
+    } catch {
+      var problem = error
+      if problem.parameter == "assets" { problem.parameter = "containing" }
+      throw problem
     }
     let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
@@ -67,75 +79,6 @@ struct CollectionRoutes: Sendable {
     return answer(JSONBody.encode(CollectionJSON(collection, queries.tokens)), next: nil, request)
   }
 
-  /// Creates a transient collection, which is not saved in the library, from assets or from fetch results, in the
-  /// given order.
-  func createTransient(
-    _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
-  ) throws(Problem) -> HTTPResponse {
-    struct Payload: Encodable {
-      let localIdentifier: String
-      let type = "album"
-      let subtype = "albumTransient"
-      let title: String?
-      let estimatedAssetCount: Int
-      let leaseSeconds: Int64
-
-      private enum Key: String, CodingKey {
-        case localIdentifier, type, subtype, title, estimatedAssetCount, leaseSeconds
-      }
-
-      // `title` is null if the collection has none.
-      func encode(to encoder: any Encoder) throws {
-        var object = encoder.container(keyedBy: Key.self)
-        try object.encode(localIdentifier, forKey: .localIdentifier)
-        try object.encode(type, forKey: .type)
-        try object.encode(subtype, forKey: .subtype)
-        try object.encode(title, forKey: .title)
-        try object.encode(estimatedAssetCount, forKey: .estimatedAssetCount)
-        try object.encode(leaseSeconds, forKey: .leaseSeconds)
-      }
-    }
-    try QueryReader(request.target).finish()
-    var body = try JSONObjectReader(request)
-    let title = try body.text("title")
-    let assets = try body.texts("assets", atMost: results.limits.transientAssets)
-    let handles = try body.texts("fetchResults", atMost: results.limits.handles)
-    try body.finish()
-    if let title, title.utf8.count > Self.titleBytes {
-      throw QueryReader.invalid("title", "must have at most \(Self.titleBytes) bytes")
-    }
-    guard (assets == nil) != (handles == nil) else {
-      throw Problem(
-        400, "invalid-parameter", "Invalid parameter", detail: "Give either assets or fetchResults.",
-        parameter: "assets")
-    }
-    let named = try (assets ?? []).map { text throws(Problem) in try LocalIdentifier(parameter: text, "assets") }
-    var rows = try queries.run { library throws(AssetSourceError) in
-      try library.rows(of: named, deadline: end, for: principal)
-    }
-    for name in handles ?? [] {
-      let handle = try queries.fetchResult(name, principal)
-      guard rows.count + handle.count <= results.limits.transientAssets else {
-        throw QueryReader.invalid("fetchResults", "must have at most \(results.limits.transientAssets) assets in total")
-      }
-      rows += handle.rows(in: 0..<handle.count)
-    }
-    // A collection contains an asset once, at its first position.
-    var seen: Set<UInt32> = []
-    rows.removeAll { !seen.insert($0).inserted }
-    let name: String
-    do {
-      name = try results.keep(FetchResultStore.TransientCollection(title: title, rows: rows), owner: principal)
-    } catch {
-      throw Problem(error)
-    }
-    return .json(
-      Payload(
-        localIdentifier: name, title: title, estimatedAssetCount: rows.count,
-        leaseSeconds: results.limits.lease.components.seconds),
-      status: 201, location: "/v1/collections/\(name)")
-  }
-
   private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
     JSONResponse(
       body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl,
@@ -158,14 +101,13 @@ struct CollectionJSON: Encodable {
   }
 
   init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
-    collection = AssetCollection(
-      localIdentifier: identifier, type: .album, subtype: "albumTransient", title: transient.title,
-      estimatedAssetCount: transient.rows.count)
+    collection = AssetCollection(transient, identifier)
     revision = Self.noRevision
   }
 
   private enum Key: String, CodingKey {
-    case localIdentifier, type, subtype, title, startDate, endDate, estimatedAssetCount, keyAssets, revision
+    case localIdentifier, type, subtype, title, parent, startDate, endDate, estimatedAssetCount
+    case estimatedCollectionCount, keyAssets, revision
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -174,9 +116,11 @@ struct CollectionJSON: Encodable {
     try object.encode(collection.type.rawValue, forKey: .type)
     try object.encode(collection.subtype, forKey: .subtype)
     try object.encode(collection.title, forKey: .title)
+    try object.encode(collection.parent?.rawValue, forKey: .parent)
     try object.encode(collection.startDate?.rfc3339, forKey: .startDate)
     try object.encode(collection.endDate?.rfc3339, forKey: .endDate)
     try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)
+    try object.encode(collection.estimatedCollectionCount, forKey: .estimatedCollectionCount)
     try object.encode(collection.keyAssets.map(\.rawValue), forKey: .keyAssets)
     try object.encode(revision, forKey: .revision)
   }

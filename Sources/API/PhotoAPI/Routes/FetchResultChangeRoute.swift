@@ -33,7 +33,7 @@ struct FetchResultChangeRoute: Sendable {
     _ id: String, _ request: HTTPRequest, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse? {
     try QueryReader(request.target).finish()
-    let result = try queries.fetchResult(id, principal)
+    let result = try queries.anyFetchResult(id, principal)
     guard let delta = try delta(of: result, mayReadAll: mayReadAll, until: end, principal) else { return nil }
     let changes: FetchResultChangesJSON
     do {
@@ -53,13 +53,22 @@ struct FetchResultChangeRoute: Sendable {
   ///   `nil` is returned when that would be needed. Most changes are found without it, in milliseconds.
   /// - Throws: 429 if there is no room for the list; 503 at the deadline.
   func delta(
-    of result: FetchResult, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
-  ) throws(Problem) -> FetchResultDelta? {
+    of result: any LeasedFetchResult, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> ListDelta<any LeasedFetchResult>? {
     results.expire()
     // The memory is reserved when the list is stored; most deltas share the memory of the old list.
-    let most = result.count + results.assetCapacity
+    let capacity = result is CollectionFetchResult ? results.collectionCapacity : results.assetCapacity
+    let most = result.count + capacity
     return try queries.run { library throws(AssetSourceError) in
-      try library.changes(of: result, mayReadAll: mayReadAll, atMost: most, deadline: end, for: principal)
+      switch result {
+      case let result as FetchResult:
+        try library.changes(of: result, mayReadAll: mayReadAll, atMost: most, deadline: end, for: principal)
+          .map { ListDelta(details: $0.details, after: $0.after) }
+      case let result as CollectionFetchResult:
+        try library.changes(of: result, mayReadAll: mayReadAll, atMost: most, deadline: end, for: principal)
+          .map { ListDelta(details: $0.details, after: $0.after) }
+      default: preconditionFailure("a fetch result lists assets or collections")
+      }
     }
   }
 }

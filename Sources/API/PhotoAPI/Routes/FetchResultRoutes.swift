@@ -3,10 +3,11 @@ import ImageService
 import LibraryCatalogue
 import PhotoModel
 
-/// `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets`.
+/// `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets` and
+/// `/collections`.
 struct FetchResultRoutes: Sendable {
-  /// Maximum number of assets in one range.
-  private static let maximumAssets = 1000
+  /// Maximum number of assets or collections in one range.
+  private static let maximumMembers = 1000
 
   let queries: QueryService
   private var results: FetchResultStore { queries.results }
@@ -17,13 +18,22 @@ struct FetchResultRoutes: Sendable {
     _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let (fetch, collection) = try fetch(request, principal)
+    let body = try FetchResultBody(request, queries, principal)
     results.expire()
-    let found = try queries.run { library throws(AssetSourceError) in
-      try library.rows(fetch, atMost: results.assetCapacity, deadline: end, for: principal)
+    let result: any LeasedFetchResult
+    switch body {
+    case .assets(let fetch, let collection):
+      let found = try queries.run { library throws(AssetSourceError) in
+        try library.rows(fetch, atMost: results.assetCapacity, deadline: end, for: principal)
+      }
+      result = FetchResult(
+        rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: collection)
+    case .collections(let fetch):
+      result = try queries.run { library throws(AssetSourceError) in
+        try library.collectionFetchResult(
+          fetch, atMost: results.collectionCapacity, deadline: end, for: principal)
+      }
     }
-    let result = FetchResult(
-      rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: collection)
     let id: String
     do {
       id = try results.keep(result, owner: principal)
@@ -36,7 +46,7 @@ struct FetchResultRoutes: Sendable {
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return answer(
-      JSONBody.encode(FetchResultJSON(id, try queries.fetchResult(id, principal), queries)), request)
+      JSONBody.encode(FetchResultJSON(id, try queries.anyFetchResult(id, principal), queries)), request)
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -62,19 +72,9 @@ struct FetchResultRoutes: Sendable {
   private func index(
     of identifier: LocalIdentifier, in handle: FetchResult, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    struct Payload: Encodable {
-      let index: Int?
-
-      private enum Key: String, CodingKey { case index }
-
-      func encode(to encoder: any Encoder) throws {
-        var object = encoder.container(keyedBy: Key.self)
-        try object.encode(index, forKey: .index)
-      }
-    }
     let row = try queries.run { library throws(AssetSourceError) in try library.row(of: identifier, for: principal)
     }
-    return answer(JSONBody.encode(Payload(index: row.flatMap(handle.index(ofRow:)))), request)
+    return answer(JSONBody.encode(IndexJSON(index: row.flatMap(handle.index(ofRow:)))), request)
   }
 
   private func members(
@@ -84,38 +84,58 @@ struct FetchResultRoutes: Sendable {
       let range: [Int]
       let assets: [MemberJSON]
     }
-    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { part in
-      part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(part) : nil
-    }
-    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last - first < Self.maximumAssets
-    else {
-      throw QueryReader.invalid(
-        "range", "must be FIRST-LAST, both counted from 0 and included, and at most \(Self.maximumAssets) assets")
-    }
-    // Positions past the end are left out: a window may be larger than the list.
-    let range = min(first, handle.count)..<min(last + 1, handle.count)
+    let range = try Self.range(text, count: handle.count)
     let rows = handle.rows(in: range)
     let members = try queries.run { library throws(AssetSourceError) in try library.members(rows, for: principal) }
     return answer(
       JSONBody.encode(
         Payload(
-          range: range.isEmpty ? [] : [range.lowerBound, range.upperBound - 1],
+          range: Self.ends(of: range),
           assets: members.map { MemberJSON($0, queries.tokens, fields) })), request)
   }
 
-  /// The fetch that a body describes, and its collection if it is one of the library's.
-  private func fetch(
-    _ request: HTTPRequest, _ principal: Principal
-  ) throws(Problem) -> (AssetFetch, LocalIdentifier?) {
-    var body = try JSONObjectReader(request)
-    var fetch = try FetchQuery(&body, .library, for: principal).fetch
-    let collection = try body.text("collection").map { text throws(Problem) in
-      try LocalIdentifier(parameter: text, "collection")
+  /// A range of the members of a fetch result over collections, or the index of one member.
+  func collections(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    struct Payload: Encodable {
+      let range: [Int]
+      let collections: [CollectionMemberJSON]
     }
-    try body.finish()
-    if let collection { fetch.scope = try queries.scope(of: collection, principal) }
-    if case .rows = fetch.scope { return (fetch, nil) }
-    return (fetch, collection)
+    var query = try QueryReader(request.target)
+    let text = query.text("range")
+    let wanted = try query.identifier("indexOf")
+    try query.finish()
+    let handle = try queries.collectionFetchResult(id, principal)
+    if let wanted {
+      if text != nil { throw QueryReader.invalid("range", "can't be combined with indexOf") }
+      return answer(JSONBody.encode(IndexJSON(index: handle.index(of: wanted))), request)
+    }
+    let range = try Self.range(text ?? "0-99", count: handle.count)
+    let identifiers = handle.members[range].map(\.identifier)
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.collections(named: identifiers, handle.fetch.query, deadline: queries.deadline, for: principal)
+    }
+    return answer(
+      JSONBody.encode(
+        Payload(
+          range: Self.ends(of: range),
+          collections: zip(identifiers, found).map { CollectionMemberJSON($0, $1, queries.tokens) })), request)
+  }
+
+  /// The positions that a `range` parameter asks for, without those past the end: a window may be larger than the list.
+  private static func range(_ text: String, count: Int) throws(Problem) -> Range<Int> {
+    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { part in
+      part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(part) : nil
+    }
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last - first < maximumMembers else {
+      throw QueryReader.invalid(
+        "range", "must be FIRST-LAST, both counted from 0 and included, and at most \(maximumMembers) members")
+    }
+    return min(first, count)..<min(last, count - 1) + 1
+  }
+
+  /// The first and the last position; empty for an empty range.
+  private static func ends(of range: Range<Int>) -> [Int] {
+    range.isEmpty ? [] : [range.lowerBound, range.upperBound - 1]
   }
 
   private func answer(_ body: [UInt8], _ request: HTTPRequest) -> HTTPResponse {
@@ -131,7 +151,7 @@ struct FetchResultJSON: Encodable {
   let changeToken: String
   let leaseSeconds: Int64
 
-  init(_ id: String, _ result: FetchResult, _ queries: QueryService) {
+  init(_ id: String, _ result: any LeasedFetchResult, _ queries: QueryService) {
     self.id = id
     count = result.count
     changeToken = queries.tokens.text(of: result.changeToken)
@@ -139,13 +159,46 @@ struct FetchResultJSON: Encodable {
   }
 }
 
-/// A member of a fetch result: the current asset, or a placeholder for a deleted one.
-struct MemberJSON: Encodable {
-  private struct Deleted: Encodable {
-    let localIdentifier: String
-    let deleted = true
+/// The position of a member; null if the list does not contain it.
+private struct IndexJSON: Encodable {
+  let index: Int?
+
+  private enum Key: String, CodingKey { case index }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(index, forKey: .index)
+  }
+}
+
+/// A member of a fetch result over collections: the current collection, or a placeholder for a deleted one.
+private struct CollectionMemberJSON: Encodable {
+  private let identifier: LocalIdentifier
+  private let collection: AssetCollection?
+  private let tokens: TokenCodec
+
+  init(_ identifier: LocalIdentifier, _ collection: AssetCollection?, _ tokens: TokenCodec) {
+    self.identifier = identifier
+    self.collection = collection
+    self.tokens = tokens
   }
 
+  func encode(to encoder: any Encoder) throws {
+    if let collection { return try CollectionJSON(collection, tokens).encode(to: encoder) }
+    try DeletedMemberJSON(identifier).encode(to: encoder)
+  }
+}
+
+/// A member that no longer exists for the caller.
+struct DeletedMemberJSON: Encodable {
+  private let localIdentifier: String
+  private let deleted = true
+
+  init(_ identifier: LocalIdentifier) { localIdentifier = identifier.rawValue }
+}
+
+/// A member of a fetch result: the current asset, or a placeholder for a deleted one.
+struct MemberJSON: Encodable {
   private let member: FetchResultMember
   private let tokens: TokenCodec
   private let fields: AssetFields?
@@ -159,7 +212,7 @@ struct MemberJSON: Encodable {
   func encode(to encoder: any Encoder) throws {
     switch member {
     case .asset(let asset): try AssetJSON(asset, tokens, fields: fields).encode(to: encoder)
-    case .deleted(let identifier): try Deleted(localIdentifier: identifier.rawValue).encode(to: encoder)
+    case .deleted(let identifier): try DeletedMemberJSON(identifier).encode(to: encoder)
     }
   }
 }

@@ -59,20 +59,35 @@ struct QueryService: Sendable {
 
   /// A fetch result of the principal; renews its lease. `nil`: none, or it was found by location and the principal no
   /// longer has the location scope.
-  func leasedFetchResult(_ id: String, _ principal: Principal) -> FetchResult? {
+  func leasedFetchResult(_ id: String, _ principal: Principal) -> (any LeasedFetchResult)? {
     guard let result = results.handles.value(id, owner: principal) else { return nil }
-    return principal.may(.location) || !result.fetch.needsLocationScope ? result : nil
+    return principal.may(.location) || !result.needsLocationScope ? result : nil
   }
 
-  /// Like ``leasedFetchResult(_:_:)``, but throws 404.
-  func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
+  /// A fetch result over assets or collections. Throws 404.
+  func anyFetchResult(_ id: String, _ principal: Principal) throws(Problem) -> any LeasedFetchResult {
     guard let result = leasedFetchResult(id, principal) else { throw .fetchResultNotFound }
+    return result
+  }
+
+  /// A fetch result over assets. Throws 404, and 400 for one over collections.
+  func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> FetchResult {
+    guard let result = try anyFetchResult(id, principal) as? FetchResult else { throw .fetchResultOfCollections }
+    return result
+  }
+
+  /// A fetch result over collections. Throws 404, and 400 for one over assets.
+  func collectionFetchResult(_ id: String, _ principal: Principal) throws(Problem) -> CollectionFetchResult {
+    guard let result = try anyFetchResult(id, principal) as? CollectionFetchResult else {
+      throw .fetchResultOfAssets
+    }
     return result
   }
 
   /// The scope of a collection's assets. Throws 404.
   func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
     if let transient = results.transientCollections.value(identifier.rawValue, owner: principal) {
+      guard transient.collections == nil else { throw .collectionNotFound }
       return .rows(transient.rows)
     }
     guard

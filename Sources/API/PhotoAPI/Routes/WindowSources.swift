@@ -13,9 +13,9 @@ struct FetchResultWindowSource: PreheatSource {
   private let queries: QueryService
   private let principal: Principal
 
-  /// Renews the lease. `nil`: the client has no such fetch result.
+  /// Renews the lease. `nil`: the client has no such fetch result over assets.
   init?(_ id: String, _ queries: QueryService, _ principal: Principal) {
-    guard let result = queries.leasedFetchResult(id, principal) else { return nil }
+    guard let result = queries.leasedFetchResult(id, principal) as? FetchResult else { return nil }
     self.result = result
     self.id = id
     self.queries = queries
@@ -135,6 +135,7 @@ struct CollectionWindowSource: PreheatSource {
   ) throws(AssetSourceError) -> AssetFetch? {
     var fetch = AssetFetch()
     if let transient = queries.results.transientCollections.value(collection.rawValue, owner: principal) {
+      guard transient.collections == nil else { return nil }
       fetch.scope = .rows(transient.rows)
       return fetch
     }

@@ -139,6 +139,14 @@ package struct Asset: Sendable, Hashable {
   package var burst: Burst?
   /// Whether one of its files is a raw file.
   package var isRAW = false
+  /// Whether it was taken with a front camera.
+  package var isSelfPortrait = false
+  /// Whether its file contains several pictures that play one after the other.
+  package var isAnimated = false
+  /// Whether it was exposed for a second or longer.
+  package var isLongExposure = false
+  /// Whether a picture can be made of it: its format has a decoder, and its content was not found to be unreadable.
+  package var isRenderable = true
   package var original: OriginalFile
   /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made.
   package var placeholder: [UInt8]?

@@ -10,12 +10,16 @@ package struct AssetCollection: Sendable, Hashable {
   /// The subtype by its PhotoKit name, such as `albumRegular` or `smartAlbumFavorites`.
   package var subtype: String
   package var title: String?
+  /// The folder or list that it is in; `nil` at the top level, and if the principal can't see the folder.
+  package var parent: LocalIdentifier?
   /// The dates of the oldest and the newest asset; `nil` for an empty collection.
   package var startDate: Timestamp?
   package var endDate: Timestamp?
-  /// The number of assets of a collection, or of collections of a folder.
+  /// The number of its assets: for a folder or list, of everything below it, each asset once.
   package var estimatedAssetCount: Int
-  /// The key assets, at most ``maximumKeyAssets``.
+  /// The number of collections directly in a folder or list; 0 for other types.
+  package var estimatedCollectionCount = 0
+  /// The key assets, at most ``maximumKeyAssets``: only assets that can be rendered.
   package var keyAssets: [LocalIdentifier]
   /// The token of its last change; `nil` for a collection that has no history: a list of moments, or a transient one.
   package var revision: ChangeToken?
@@ -44,8 +48,11 @@ package struct CollectionQuery: Sendable, Hashable {
   /// `nil`: every type except moments and their lists, which number in the thousands.
   package var type: CollectionType?
   package var subtype: String?
-  /// Only the children of this folder or list.
+  /// Only the children of this folder or list, in its own order; ``LocalIdentifier/topLevel`` for the user's albums and
+  /// folders that are in no folder.
   package var parent: LocalIdentifier?
+  /// Only collections that list this asset.
+  package var containing: LocalIdentifier?
   /// 1...1000.
   package var limit: Int
   package var cursor: PageCursor?
@@ -54,17 +61,24 @@ package struct CollectionQuery: Sendable, Hashable {
   package var includesAllBurstAssets: Bool
 
   package init(
-    type: CollectionType? = nil, subtype: String? = nil, parent: LocalIdentifier? = nil, limit: Int = 100,
-    cursor: PageCursor? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false
+    type: CollectionType? = nil, subtype: String? = nil, parent: LocalIdentifier? = nil,
+    containing: LocalIdentifier? = nil, limit: Int = 100, cursor: PageCursor? = nil, includesHidden: Bool = false,
+    includesAllBurstAssets: Bool = false
   ) {
     self.type = type
     self.subtype = subtype
     self.parent = parent
+    self.containing = containing
     self.limit = limit
     self.cursor = cursor
     self.includesHidden = includesHidden
     self.includesAllBurstAssets = includesAllBurstAssets
   }
+}
+
+extension LocalIdentifier {
+  /// Stands for the top level where a folder's identifier is expected. No collection has this identifier.
+  package static let topLevel = LocalIdentifier("root")
 }
 
 package struct CollectionPage: Sendable {

@@ -6,6 +6,8 @@ enum GIFHeader {
   static let signatures = [Array("GIF87a".utf8), Array("GIF89a".utf8)]
   /// XMP specification part 3 §1.1.2: the application's identifier and code.
   private static let xmp = Array("XMP DataXMP".utf8)
+  /// The application extensions that repeat an animation: Netscape's and the one that some programs write instead.
+  private static let repeats = [Array("NETSCAPE2.0".utf8), Array("ANIMEXTS1.0".utf8)]
   /// Length of the trailer after the packet, which lets readers of sub-blocks find the end from any position.
   private static let trailerBytes = 257
 
@@ -26,7 +28,10 @@ enum GIFHeader {
       guard block.first == 0x21, block.count >= 3 else { break }
       switch block.bigEndian(at: 1, bytes: 1) {
       // §23: whether the first picture has a transparent colour.
-      case 0xF9 where block.count >= 4: header.hasAlpha = block.bigEndian(at: 3, bytes: 1) & 1 != 0
+      case 0xF9 where block.count >= 4:
+        header.hasAlpha = block.bigEndian(at: 3, bytes: 1) & 1 != 0
+        // A delay before the next picture.
+        if block.count >= 6, block.littleEndian(at: 4, bytes: 2) > 0 { header.facts.isAnimated = true }
       // §26.
       case 0xFF where block.count >= 14 && block.dropFirst(3).prefix(11).elementsEqual(xmp):
         let packet = position + 14
@@ -36,6 +41,8 @@ enum GIFHeader {
         let end = position - 1 - Int64(trailerBytes)
         if end > packet { try header.take(xmp: packet..<end, &reader) }
         continue
+      case 0xFF where block.count >= 14 && Self.repeats.contains(Array(block.dropFirst(3).prefix(11))):
+        header.facts.isAnimated = true
       default: break
       }
       position = try skipSubBlocks(&reader, position + 2, limit: start)

@@ -89,6 +89,9 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// The uniform type identifiers of all formats with a decoder: files of other types are indexed but can't be shown.
+  package static let renderableTypes = Set(allCases.filter { $0.decoder != nil }.map(\.uniformTypeIdentifier))
+
   /// A noun for messages: "a HEIC picture".
   package var noun: String {
     switch self {

@@ -50,6 +50,9 @@ extension MediaFacts {
   /// Adds facts from another block. Known values are kept.
   mutating func add(_ other: MediaFacts) {
     subtypes.formUnion(other.subtypes)
+    isSelfPortrait = isSelfPortrait || other.isSelfPortrait
+    isLongExposure = isLongExposure || other.isLongExposure
+    isAnimated = isAnimated || other.isAnimated
     burstIdentifier = burstIdentifier ?? other.burstIdentifier
     contentIdentifier = contentIdentifier ?? other.contentIdentifier
     rating = rating ?? other.rating

@@ -45,6 +45,7 @@ enum WebPHeader {
         width: content.littleEndian(at: 4, bytes: 3) + 1, height: content.littleEndian(at: 7, bytes: 3) + 1))
     let flags = content.bigEndian(at: 0, bytes: 1)
     header.hasAlpha = flags & 0x10 != 0
+    header.facts.isAnimated = flags & 0x02 != 0
     var wanted = (exif: flags & 0x08 != 0, xmp: flags & 0x04 != 0)
     var position: Int64 = 12
     // Metadata comes last, after all pictures of an animation; in a very long animation it is not searched.

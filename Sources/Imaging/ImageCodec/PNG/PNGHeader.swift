@@ -25,6 +25,7 @@ enum PNGHeader {
     var blocks: [MetadataBlock] = []
     var exifBlock: ArraySlice<UInt8>?
     var xmpPacket: ArraySlice<UInt8>?
+    var isAnimated = false
     var position: Int64 = 8 + 12 + 13
 
     for _ in 0..<limits.headerSegments {
@@ -35,15 +36,20 @@ enum PNGHeader {
       let type = String(decoding: head.dropFirst(4), as: UTF8.self)
       switch type {
       case "IDAT":
+        var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
+        facts.isAnimated = isAnimated
         return ImageHeader(
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
           bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
-          metadata: metadata, blocks: blocks, facts: MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket),
+          metadata: metadata, blocks: blocks, facts: facts,
           embeddedThumbnail: thumbnail, warnings: warnings,
           embeddedProfile: colors.embeddedProfile,
           profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
       case "tRNS": hasAlpha = true
+      // §11.3.6.1: the number of frames, then that of repetitions.
+      case "acTL" where length == 8:
+        isAnimated = try reader.wholeBytes(at: content, count: 4).bigEndian(at: 0, bytes: 4) > 1
       case "IEND": throw .malformed("a PNG without pixels", offset: position)
       // libpng holds a complete chunk in memory before it examines it.
       case _ where length > limits.profileBytes:

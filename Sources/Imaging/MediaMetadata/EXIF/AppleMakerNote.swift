@@ -7,6 +7,8 @@ struct AppleMakerNote {
   static let hdrImageType = 0x000A
   static let burstUUID = 0x000B
   static let contentIdentifier = 0x0011
+  /// 1: taken with the front camera.
+  static let frontFacingCamera = 0x0045
 
   private let block: TIFFBlock
   private let directory: TIFFBlock.Directory
@@ -57,6 +59,6 @@ struct AppleMakerNote {
     0x0026: "SignalToNoiseRatioType", 0x0027: "SignalToNoiseRatio", 0x002B: "PhotoIdentifier", 0x002F: "FocusPosition",
     0x0030: "HDRGain", 0x0038: "AFMeasuredDepth", 0x003D: "AFConfidence", 0x003E: "ColorCorrectionMatrix",
     0x003F: "GreenGhostMitigationStatus", 0x0040: "SemanticStyle", 0x0041: "SemanticStyleRenderingVersion",
-    0x0042: "SemanticStylePreset", 0x0045: "FrontFacingCamera",
+    0x0042: "SemanticStylePreset", frontFacingCamera: "FrontFacingCamera",
   ]
 }

@@ -15,7 +15,8 @@ enum AssetRow {
     asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
     file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
     asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
-    asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate
+    asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
+    asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -72,6 +73,10 @@ enum AssetRow {
     asset.addedDate = Timestamp(milliseconds: row[46])
     asset.fileModificationDate = Timestamp(milliseconds: row[47])
     asset.utcOffset = row[48]
+    asset.isSelfPortrait = row[50]
+    asset.isAnimated = row[51]
+    asset.isLongExposure = row[52]
+    asset.isRenderable = row[53]
     return asset
   }
 

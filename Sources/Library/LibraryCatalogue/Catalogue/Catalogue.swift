@@ -5,6 +5,7 @@
 
 import Foundation
 import GRDB
+import ImageCodec
 import LibraryFolder
 import PhotoModel
 import PhotoPredicate
@@ -65,6 +66,7 @@ package final class Catalogue: Sendable {
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
       tokens = try Self.tokenCodec(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
+      try setRenderableTypes(MediaFormat.renderableTypes)
     } catch let error as LibraryError {
       throw error
     } catch {

@@ -1,8 +1,8 @@
 import GRDB
 
 extension Catalogue {
-  /// Compares each library with what it must have: its collections, its assets with their copied columns, and its
-  /// counters. Triggers maintain all of them.
+  /// Compares each library with what it must have: its collections, its assets with their copied columns, the assets of
+  /// its folders, and its counters. Triggers maintain all of them.
   static func checkLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     for (name, kept, found) in contents {
       let rows = try Row.fetchCursor(
@@ -44,6 +44,23 @@ extension Catalogue {
       FROM limitedReach JOIN member ON member.collection = limitedReach.collection GROUP BY 1, 2
       """
     ),
+    (
+      "assets of folders",
+      "SELECT folder, asset, creationDate, listing, sources FROM folderAsset",
+      """
+      WITH RECURSIVE below (folder, collection) AS (
+        SELECT parent, id FROM collection WHERE parent IS NOT NULL
+        UNION SELECT below.folder, collection.id FROM below JOIN collection ON collection.parent = below.collection)
+      SELECT folder, asset.id, asset.creationDate, asset.listing, count(*)
+      FROM below JOIN member ON member.collection = below.collection JOIN asset ON asset.id = member.asset
+      GROUP BY 1, 2
+      """
+    ),
+    (
+      "counts of folders",
+      "SELECT folder, listing, value FROM folderCount WHERE value <> 0",
+      "SELECT folder, listing, count(*) FROM folderAsset GROUP BY 1, 2"
+    ),
   ]
 
   /// Pairs of numbers that must be equal: those of the rows as they are, and as they must be.
@@ -60,6 +77,18 @@ extension Catalogue {
       WHERE (\(copies(of: "libraryAsset"))) IS (\(copies(of: "asset")))
       """,
       "SELECT count(*) FROM libraryAsset"
+    ),
+    // Every collection with a parent is in a folder, and can be reached from the top level.
+    (
+      "collections in folders",
+      "SELECT count(*) FROM collection WHERE parent IS NOT NULL",
+      """
+      WITH RECURSIVE reach (id) AS (
+        SELECT id FROM collection WHERE parent IS NULL AND type = 'folder'
+        UNION SELECT collection.id FROM reach JOIN collection ON collection.parent = reach.id
+          WHERE collection.type = 'folder')
+      SELECT count(*) FROM collection WHERE parent IN (SELECT id FROM reach)
+      """
     ),
   ]
 

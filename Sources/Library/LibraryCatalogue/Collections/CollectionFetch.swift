@@ -77,6 +77,7 @@ extension AssetCollection: PropertyRow {
     case "startDate": startDate.map { .date($0) }
     case "endDate": endDate.map { .date($0) }
     case "estimatedAssetCount": .integer(Int64(estimatedAssetCount))
+    case "estimatedCollectionCount": .integer(Int64(estimatedCollectionCount))
     default: preconditionFailure("\(key.name) is not a collection key")
     }
   }

@@ -17,17 +17,19 @@ typealias CollectionPager = (_ limit: Int, _ cursor: PageCursor?) throws -> [Col
 extension CollectionReader {
   /// The list that the query asks for.
   func list() throws -> CollectionPager {
-    if let parent = query.parent { return try children(of: parent) }
+    let asset = try query.containing.map(containedAsset)
+    if query.parent == .topLevel { return topLevel(asset) }
+    if let parent = query.parent { return try children(of: parent, asset) }
     switch query.type {
-    case .moment: return moments(in: nil)
+    case .moment: return moments(in: nil, asset)
     case .folder where query.subtype.map(MomentList.subtypes.contains) ?? false:
-      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: MomentList.allDays)
-    default: return all()
+      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: MomentList.allDays, asset)
+    default: return all(asset)
     }
   }
 
   /// Smart albums, then folders, then albums, each in the order of their positions.
-  private func all() -> CollectionPager {
+  private func all(_ asset: ContainedAsset?) -> CollectionPager {
     { limit, cursor in
       _ = try cursor?.fields(3)
       let type = try cursor.map { try $0.text(0) }
@@ -37,14 +39,14 @@ extension CollectionReader {
           OR (libraryCollection.position = ?3 AND libraryCollection.collection > ?4))
         """
       let rows = try Row.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT \(Self.columns) FROM libraryCollection INDEXED BY libraryCollectionByType
-              CROSS JOIN collection ON collection.id = libraryCollection.collection
-            WHERE libraryCollection.library = ?7 AND libraryCollection.\(query.type == nil ? "type <= ?1" : "type = ?1")
-              \(cursor == nil ? "" : after) \(query.subtype == nil ? "" : "AND subtype = ?6")
-            ORDER BY libraryCollection.type DESC, libraryCollection.position, libraryCollection.collection LIMIT ?5
-            """),
+        statement(
+          """
+          SELECT \(Self.columns) FROM libraryCollection INDEXED BY libraryCollectionByType
+            CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryCollection.library = ?7 AND libraryCollection.\(query.type == nil ? "type <= ?1" : "type = ?1")
+            \(cursor == nil ? "" : after) \(query.subtype == nil ? "" : "AND subtype = ?6") \(contains(asset))
+          ORDER BY libraryCollection.type DESC, libraryCollection.position, libraryCollection.collection LIMIT ?5
+          """, about: asset),
         arguments: [
           query.type?.rawValue ?? "~", type ?? "", try cursor?.integer(1) ?? 0, try cursor?.integer(2) ?? 0, limit,
           query.subtype, library.row,
@@ -56,25 +58,62 @@ extension CollectionReader {
     }
   }
 
-  private func children(of parent: LocalIdentifier) throws -> CollectionPager {
+  private func children(of parent: LocalIdentifier, _ asset: ContainedAsset?) throws -> CollectionPager {
     if let list = MomentList(parent) {
-      return list.month == nil ? momentLists(ofMonths: true, days: list.days) : moments(in: list.days)
+      return list.month == nil
+        ? momentLists(ofMonths: true, days: list.days, asset) : moments(in: list.days, asset)
     }
     guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
       throw AssetSourceError.noSuchCollection
     }
     // The children of a folder of a library are all in the library, so no further condition is needed.
-    let folder: Int64 = row[0]
+    return children(ofFolder: row[0], asset)
+  }
+
+  /// The user's albums and folders without a visible folder above them.
+  private func topLevel(_ asset: ContainedAsset?) -> CollectionPager {
+    if library.isWhole { return children(ofFolder: nil, asset) }
+    // They are granted collections, so there are few. Those that are in one folder have its order.
     return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT \(Self.columns) FROM collection INDEXED BY collectionByParent
-            WHERE parent = ?1 AND (position, id) > (?2, ?3)
-              AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6)
-            ORDER BY position, id LIMIT ?4
-            """),
+        statement(
+          """
+          SELECT \(Self.columns) FROM libraryGrant INDEXED BY libraryGrantByLibrary
+            CROSS JOIN libraryCollection INDEXED BY libraryCollectionByIdentifier
+              ON libraryCollection.library = libraryGrant.library
+                AND libraryCollection.localIdentifier = libraryGrant.localIdentifier
+            CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryGrant.library = ?1 AND libraryCollection.type <> 'smartAlbum'
+            AND NOT EXISTS (
+              SELECT 1 FROM libraryCollection AS above
+              WHERE above.collection = collection.parent AND above.library = ?1)
+            AND (collection.position, collection.id) > (?2, ?3)
+            AND (?5 IS NULL OR collection.type = ?5) AND (?6 IS NULL OR subtype = ?6) \(contains(asset))
+          ORDER BY collection.position, collection.id LIMIT ?4
+          """, about: asset),
+        arguments: [
+          library.row, try cursor?.integer(0) ?? .min, try cursor?.integer(1) ?? .min, limit, query.type?.rawValue,
+          query.subtype,
+        ])
+      return try rows.map { row in
+        CollectionListItem(collection: try collection(row), cursor: PageCursor([.integer(row[7]), .integer(row[0])]))
+      }
+    }
+  }
+
+  /// - Parameter folder: `nil` for the top level of the whole library.
+  private func children(ofFolder folder: Int64?, _ asset: ContainedAsset?) -> CollectionPager {
+    { limit, cursor in
+      _ = try cursor?.fields(2)
+      let rows = try Row.fetchAll(
+        statement(
+          """
+          SELECT \(Self.columns) FROM collection INDEXED BY collectionByParent
+          WHERE parent IS ?1 AND (position, id) > (?2, ?3) AND type <> 'smartAlbum'
+            AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6) \(contains(asset))
+          ORDER BY position, id LIMIT ?4
+          """, about: asset),
         arguments: [
           folder, try cursor?.integer(0) ?? .min, try cursor?.integer(1) ?? .min, limit, query.type?.rawValue,
           query.subtype,
@@ -86,19 +125,19 @@ extension CollectionReader {
   }
 
   /// All moments, or those of a range of days; newest first.
-  private func moments(in days: Range<Int>?) -> CollectionPager {
+  private func moments(in days: Range<Int>?, _ asset: ContainedAsset?) -> CollectionPager {
     let dates = days.map(LocalCalendar.possibleDates)
     return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT localIdentifier, startDate, endDate, assetCount, revision, id, day
-            FROM moment INDEXED BY momentByDate
-            WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
-              AND day >= ? AND day < ? AND (startDate, id) < (?, ?)
-            ORDER BY startDate DESC, id DESC LIMIT ?
-            """),
+        statement(
+          """
+          SELECT localIdentifier, startDate, endDate, assetCount, revision, id, day, title
+          FROM moment INDEXED BY momentByDate
+          WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
+            AND day >= ? AND day < ? AND (startDate, id) < (?, ?) \(asset?.momentCondition ?? "")
+          ORDER BY startDate DESC, id DESC LIMIT ?
+          """, about: asset),
         arguments: [
           library.row, principal.may(.location), dates?.lowerBound ?? .min, dates?.upperBound ?? .max,
           days?.lowerBound ?? .min, days?.upperBound ?? .max,
@@ -111,12 +150,21 @@ extension CollectionReader {
   }
 
   /// Moment lists of years or months, newest first.
-  private func momentLists(ofMonths isOfMonths: Bool, days: Range<Int>) -> CollectionPager {
-    { limit, cursor in
+  private func momentLists(
+    ofMonths isOfMonths: Bool, days: Range<Int>, _ asset: ContainedAsset?
+  ) -> CollectionPager {
+    var days = days
+    if let asset {
+      let month = MomentList(monthOfDay: asset.localDay)
+      let list = isOfMonths ? month : MomentList(year: month.year, month: nil)
+      days = asset.isListed ? days.clamped(to: list.days) : 0..<0
+    }
+    let listed = days
+    return { limit, cursor in
       _ = try cursor?.fields(1)
-      var end = min(days.upperBound, try cursor.map { Int(clamping: try $0.integer(0)) } ?? .max)
+      var end = min(listed.upperBound, try cursor.map { Int(clamping: try $0.integer(0)) } ?? .max)
       var lists: [CollectionListItem] = []
-      while lists.count < limit, let day = try lastDay(before: end), day >= days.lowerBound {
+      while lists.count < limit, let day = try lastDay(before: end), day >= listed.lowerBound {
         let month = CivilDate.month(ofDay: day)
         let list = MomentList(year: month.year, month: isOfMonths ? month.month : nil)
         end = list.days.lowerBound

@@ -35,6 +35,15 @@ struct MomentList: Sendable, Hashable {
     if self.identifier != identifier { return nil }
   }
 
+  /// The month of a day since 1970.
+  init(monthOfDay day: Int) {
+    let month = CivilDate.month(ofDay: day)
+    self.init(year: month.year, month: month.month)
+  }
+
+  /// The year that a month is in.
+  var parent: MomentList? { month == nil ? nil : MomentList(year: year, month: nil) }
+
   var subtype: String { month == nil ? Self.yearSubtype : Self.monthSubtype }
   var identifier: LocalIdentifier { LocalIdentifier("\(subtype).\(title)") }
 

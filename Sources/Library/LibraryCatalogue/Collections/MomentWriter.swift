@@ -19,6 +19,7 @@ struct MomentWriter {
   private struct Shot {
     let date: Int64
     let place: Location?
+    let names: PlaceNames
   }
 
   /// A period, and the number of assets in it.
@@ -26,6 +27,7 @@ struct MomentWriter {
     var start: Int64
     var end: Int64
     var count: Int
+    var title: String?
   }
 
   private let db: Database
@@ -65,7 +67,8 @@ struct MomentWriter {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT asset.creationDate, asset.latitude, asset.longitude
+          SELECT asset.creationDate, asset.latitude, asset.longitude, asset.placeCity, asset.placeRegion,
+            asset.placeCountry
           FROM \(LibraryAssetIndex.byDate.source) CROSS JOIN asset ON asset.id = libraryAsset.asset
           WHERE libraryAsset.library = ? AND libraryAsset.creationDate >= ? AND libraryAsset.creationDate < ?
             AND libraryAsset.localDay = ? AND libraryAsset.listing = 0
@@ -75,7 +78,8 @@ struct MomentWriter {
       let latitude: Double? = row[1]
       let longitude: Double? = row[2]
       let place = latitude.flatMap { latitude in longitude.map { Location(latitude: latitude, longitude: $0) } }
-      shots.append(Shot(date: row[0], place: place))
+      shots.append(
+        Shot(date: row[0], place: place, names: PlaceNames(city: row[3], region: row[4], country: row[5])))
     }
     for splitsByLocation in [false, true] {
       try replace(
@@ -99,7 +103,19 @@ struct MomentWriter {
       }
       place = shot.place ?? place
     }
+    if splitsByLocation { addTitles(to: &timeSpans, shots) }
     return timeSpans
+  }
+
+  /// Names the time spans, which contain the shots in their order, by places. Moments of principals without the
+  /// location scope have no titles.
+  private static func addTitles(to timeSpans: inout [TimeSpan], _ shots: [Shot]) {
+    var start = 0
+    for index in timeSpans.indices {
+      let end = start + timeSpans[index].count
+      timeSpans[index].title = PlaceNames.title(of: shots[start..<end].map(\.names))
+      start = end
+    }
   }
 
   /// In metres, on a sphere, which is exact enough for a limit of ten kilometres.
@@ -120,29 +136,29 @@ struct MomentWriter {
     var older = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT id, startDate, endDate, assetCount FROM moment
+          SELECT id, startDate, endDate, assetCount, title FROM moment
           WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ? AND day = ?
           ORDER BY startDate, id
           """), arguments: [library.row, splitsByLocation, range.lowerBound, range.upperBound, day]
-    ).map { (id: $0[0] as Int64, timeSpan: TimeSpan(start: $0[1], end: $0[2], count: $0[3])) }
+    ).map { (id: $0[0] as Int64, timeSpan: TimeSpan(start: $0[1], end: $0[2], count: $0[3], title: $0[4])) }
     for timeSpan in timeSpans {
       if let match = older.firstIndex(where: { $0.timeSpan.start <= timeSpan.end && $0.timeSpan.end >= timeSpan.start })
       {
         let known = older.remove(at: match)
         guard known.timeSpan != timeSpan else { continue }
         try db.cachedStatement(
-          sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, revision = ? WHERE id = ?"
-        ).execute(arguments: [timeSpan.start, timeSpan.end, timeSpan.count, token, known.id])
+          sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, title = ?, revision = ? WHERE id = ?"
+        ).execute(arguments: [timeSpan.start, timeSpan.end, timeSpan.count, timeSpan.title, token, known.id])
       } else {
         try db.cachedStatement(
           sql: """
             INSERT INTO moment
-              (library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, revision)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+              (library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).execute(arguments: [
           library.row, Base64URL.randomIdentifier(), splitsByLocation, day, timeSpan.start, timeSpan.end,
-          timeSpan.count, token,
+          timeSpan.count, timeSpan.title, token,
         ])
       }
     }

@@ -11,6 +11,14 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
   case depthEffect = "smartAlbumDepthEffect"
   case livePhotos = "smartAlbumLivePhotos"
   case raw = "smartAlbumRAW"
+  case slomos = "smartAlbumSlomoVideos"
+  case timelapses = "smartAlbumTimelapses"
+  case selfPortraits = "smartAlbumSelfPortraits"
+  case animated = "smartAlbumAnimated"
+  case longExposures = "smartAlbumLongExposures"
+  case cinematic = "smartAlbumCinematic"
+  case spatial = "smartAlbumSpatial"
+  case screenRecordings = "smartAlbumScreenRecordings"
   case allHidden = "smartAlbumAllHidden"
 
   /// The rule as SQL over the column `counted` of a table, in the form that the album's index declares. It uses a
@@ -31,6 +39,15 @@ package enum SmartAlbum: String, Sendable, Hashable, CaseIterable {
     case .livePhotos: 8
     case .raw: 9
     case .allHidden: 10
+    // 11 counts images.
+    case .slomos: 12
+    case .timelapses: 13
+    case .selfPortraits: 14
+    case .animated: 15
+    case .longExposures: 16
+    case .cinematic: 17
+    case .spatial: 18
+    case .screenRecordings: 19
     }
   }
 

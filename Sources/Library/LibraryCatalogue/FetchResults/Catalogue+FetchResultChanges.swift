@@ -5,9 +5,9 @@
 //       full:         the whole fetch, read again
 //     -> the new list; with the old one -> FetchResultChangeDetails
 //
-// Only touched assets can have entered, left or moved, with three exceptions that always read the fetch again: a fetch
-// with a limit, whose last assets leave when others enter; a list of rows, whose order no index knows; and a principal
-// with a limited library.
+// Only touched assets can have entered, left or moved, with four exceptions that always read the fetch again: a fetch
+// with a limit, whose last assets leave when others enter; a list of rows, whose order no index knows; a folder, whose
+// assets come and go with the albums below it; and a principal with a limited library.
 
 import GRDB
 import PhotoModel
@@ -138,8 +138,10 @@ extension AssetFetch {
   /// because of them.
   fileprivate var dependsOnlyOnTouchedAssets: Bool {
     if fetchLimit != nil { return false }
-    if case .rows = scope { return false }
-    return true
+    switch scope {
+    case .rows, .folder: return false
+    case .library, .smartAlbum, .album, .dates: return true
+    }
   }
 }
 

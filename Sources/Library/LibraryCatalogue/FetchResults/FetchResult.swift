@@ -1,9 +1,10 @@
 import PhotoModel
+import Primitives
 import Synchronization
 
 /// The assets of a fetch in their order, as row numbers: PHFetchResult. The list does not change when the library
 /// changes.
-package final class FetchResult: Sendable {
+package final class FetchResult: LeasedFetchResult {
   /// Bytes per asset: a row number, and one and a half slots in the position table of `index(ofRow:)`.
   package static let bytesPerAsset = RowList.bytesPerRow
 
@@ -39,7 +40,10 @@ package final class FetchResult: Sendable {
   package var count: Int { list.rows.count }
   package var bytes: Int { list.bytes + ownBytes }
   /// Bytes without the list, which other results may share.
-  var ownBytes: Int { fetch.bytes }
+  package var ownBytes: Int { fetch.bytes }
+  package var needsLocationScope: Bool { fetch.needsLocationScope }
+
+  package func reserve(in budget: ByteBudget) -> Bool { list.reserve(in: budget) }
 
   /// The row numbers of a range, which must lie within the result.
   package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { list.rows[range] }
@@ -49,7 +53,7 @@ package final class FetchResult: Sendable {
   package func index(ofRow number: UInt32) -> Int? { list.index(of: number) }
 
   /// The name of the result that the last change request produced; that result may have expired.
-  var successor: String? {
+  package var successor: String? {
     get { state.withLock { $0.successor } }
     set { state.withLock { $0.successor = newValue } }
   }

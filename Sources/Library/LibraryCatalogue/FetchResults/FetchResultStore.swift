@@ -11,28 +11,44 @@ package struct FetchResultStore: Sendable {
     /// The maximum bytes of both together; a fetch result takes ``FetchResult/bytesPerAsset`` for each asset.
     package var bytes = 128 << 20
     package var lease = Duration.seconds(300)
-    /// The maximum number of assets of a transient collection.
+    /// The maximum number of assets of a transient collection, or of collections of a transient list.
     package var transientAssets = 100_000
 
     package init() {}
   }
 
-  /// A collection that is not saved in the library and exists only while it is leased.
+  /// A collection, or a list of collections, that is not saved in the library and exists only while it is leased.
   package struct TransientCollection: Sendable {
     package let title: String?
-    /// The row numbers of its assets, each at most once.
+    /// The row numbers of its assets, each at most once; empty for a list of collections.
     package let rows: [UInt32]
+    /// The members of a list of collections, each at most once; `nil` for a collection of assets.
+    package let collections: [LocalIdentifier]?
 
     package init(title: String?, rows: [UInt32]) {
       self.title = title
       self.rows = rows
+      collections = nil
     }
 
-    var bytes: Int { 256 + (title?.utf8.count ?? 0) + rows.count * MemoryLayout<UInt32>.stride }
+    package init(title: String?, collections: [LocalIdentifier]) {
+      self.title = title
+      rows = []
+      self.collections = collections
+    }
+
+    /// Bytes for each member of a list, with the heap memory of its identifier.
+    private static let bytesPerCollection = 96
+
+    var bytes: Int {
+      256 + (title?.utf8.count ?? 0) + rows.count * MemoryLayout<UInt32>.stride
+        + (collections?.count ?? 0) * Self.bytesPerCollection
+    }
   }
 
   package let limits: Limits
-  package let handles: LeaseTable<FetchResult>
+  /// The fetch results, over assets and over collections.
+  package let handles: LeaseTable<any LeasedFetchResult>
   package let transientCollections: LeaseTable<TransientCollection>
   private let budget: ByteBudget
 
@@ -46,19 +62,29 @@ package struct FetchResultStore: Sendable {
   /// The maximum number of assets that a new fetch result can have now.
   package var assetCapacity: Int { max(0, budget.capacityBytes - budget.bytesInUse) / FetchResult.bytesPerAsset }
 
-  package func keep(_ result: FetchResult, owner: Principal) throws(LeaseTable<FetchResult>.Refusal) -> String {
+  /// The maximum number of collections that a new fetch result can have now.
+  package var collectionCapacity: Int {
+    max(0, budget.capacityBytes - budget.bytesInUse) / CollectionFetchResult.bytesPerCollection
+  }
+
+  package func keep(
+    _ result: any LeasedFetchResult, owner: Principal
+  ) throws(LeaseTable<any LeasedFetchResult>.Refusal) -> String {
     // Reserved once for all results that share the list, until the last of them is freed.
     try reserve(result)
     return try handles.keep(result, bytes: result.ownBytes, owner: owner)
   }
 
   /// Reserves memory for a result without a name, held while that result or another one with the same list exists.
-  package func reserve(_ result: FetchResult) throws(LeaseTable<FetchResult>.Refusal) {
-    guard result.list.reserve(in: budget) else { throw .tooLarge(limitBytes: budget.capacityBytes) }
+  package func reserve(_ result: any LeasedFetchResult) throws(LeaseTable<any LeasedFetchResult>.Refusal) {
+    guard result.reserve(in: budget) else { throw .tooLarge(limitBytes: budget.capacityBytes) }
   }
 
-  /// The oldest state that a leased fetch result was read from; `nil` if there is none.
-  package var oldestChangeToken: ChangeToken? { handles.values.map(\.changeToken).min() }
+  /// The oldest state that a leased fetch result over assets was read from; `nil` if there is none. The others need no
+  /// history.
+  package var oldestChangeToken: ChangeToken? {
+    handles.values.compactMap { ($0 as? FetchResult)?.changeToken }.min()
+  }
 
   /// Keeps the result that follows from changes of a result that is already kept. If nothing changed it is the same
   /// result, and a repeated request for the same state gets the same successor, so repeated requests take no further
@@ -69,11 +95,11 @@ package struct FetchResultStore: Sendable {
   ///   - name: the name of `result`, whose changes were requested.
   /// - Returns: the name of the result after the changes, and that result.
   package func keep(
-    _ after: FetchResult, after result: FetchResult, named name: String, owner: Principal
-  ) throws(LeaseTable<FetchResult>.Refusal) -> (name: String, result: FetchResult) {
+    _ after: any LeasedFetchResult, after result: any LeasedFetchResult, named name: String, owner: Principal
+  ) throws(LeaseTable<any LeasedFetchResult>.Refusal) -> (name: String, result: any LeasedFetchResult) {
     if after === result { return (name, result) }
     if let successor = result.successor, let known = handles.value(successor, owner: owner),
-      known.changeToken == after.changeToken
+      known.hasSameState(as: after)
     {
       return (successor, known)
     }

@@ -96,6 +96,15 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   /// All leased values, of every owner.
   package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
 
+  /// The leased values by name: those of one owner, or with `nil` those of every owner. Does not renew their leases.
+  package func values(of owner: Principal?) -> [(name: String, value: Value)] {
+    let instant = now()
+    return entries.withLock { entries in
+      entries.filter { owner.map(\.name) ?? $0.value.owner == $0.value.owner && $0.value.end > instant }
+        .map { ($0.key, $0.value.value) }
+    }
+  }
+
   package var count: Int { entries.withLock { $0.count } }
 
   private static func expire(_ entries: inout [String: Entry], _ instant: ContinuousClock.Instant) {

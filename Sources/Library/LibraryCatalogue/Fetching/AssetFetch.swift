@@ -65,7 +65,7 @@ package struct DateBucket: Sendable, Hashable {
 extension FetchPredicate {
   /// Approximate memory in bytes. A comparison counts its key (with the shared list of enumeration cases) and its
   /// values.
-  fileprivate var bytes: Int {
+  var bytes: Int {
     switch self {
     case .constant: 64
     case .not(let predicate): 64 + predicate.bytes

@@ -8,6 +8,8 @@ package enum AssetScope: Sendable, Hashable {
   case smartAlbum(SmartAlbum)
   /// The members of an album, given by its row, by default in the user's order.
   case album(row: Int64)
+  /// The assets of all albums below a folder, given by its row, each once; by default newest first.
+  case folder(row: Int64)
   /// Assets with a creation date in this range, in milliseconds since 1970, of which the day is one of `days`, in days
   /// since 1970. The days of assets with different offsets from UTC overlap, so the dates alone do not decide.
   case dates(ClosedRange<Int64>, days: ClosedRange<Int>? = nil)
@@ -17,7 +19,7 @@ package enum AssetScope: Sendable, Hashable {
   /// Whether the catalogue stores the number of assets, so that it need not be counted.
   package var hasStoredCount: Bool {
     switch self {
-    case .library, .smartAlbum, .album: true
+    case .library, .smartAlbum, .album, .folder: true
     case .dates, .rows: false
     }
   }

@@ -143,6 +143,11 @@ extension Catalogue {
         db.cachedStatement(
           sql: "SELECT sum(value) FROM memberCount WHERE collection = ? AND listing \(listings.sql)"),
         arguments: [row]) ?? 0
+    case .folder(let row):
+      guard try library.contains(collection: row, db) else { return 0 }
+      return try Int.fetchOne(
+        db.cachedStatement(sql: "SELECT sum(value) FROM folderCount WHERE folder = ? AND listing \(listings.sql)"),
+        arguments: [row]) ?? 0
     case .dates, .rows: return nil
     }
   }

@@ -91,6 +91,14 @@ struct FetchPlan {
       // The members of an album of a library are all in the library, so it is enough to check the album.
       conditions.append(
         "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = \(row) AND library = \(library.row))")
+    case .folder(let row):
+      // The alias gives the copies of columns the same names as in an album.
+      path = AccessPath(
+        source: "folderAsset AS member\(sort.isByDate ? " INDEXED BY folderAssetByDate" : "")", row: "member.asset",
+        table: "asset", columns: .member, key: "creationDate")
+      conditions.append("member.folder = \(row)")
+      conditions.append(
+        "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = \(row) AND library = \(library.row))")
     case .rows(let rows):
       if fetch.sort == nil { scopeOrder = "listed.key" }
       path = Self.path(ofListIn: library)
@@ -99,9 +107,15 @@ struct FetchPlan {
     }
     if let rows {
       precondition(!fetch.scope.isList)
-      if fetch.scope.isAlbum {
+      switch fetch.scope {
+      case .album:
         path.source = "json_each(?) AS listed CROSS JOIN member INDEXED BY memberByAsset ON member.asset = listed.value"
-      } else {
+      case .folder:
+        path.source = """
+          json_each(?) AS listed CROSS JOIN folderAsset AS member INDEXED BY folderAssetByAsset
+            ON member.asset = listed.value
+          """
+      case .library, .smartAlbum, .dates, .rows:
         let list = Self.path(ofListIn: library)
         (path.source, path.row, path.table, path.columns) = (list.source, list.row, list.table, list.columns)
       }
@@ -115,7 +129,7 @@ struct FetchPlan {
       }
     }
     if let album = path.album { conditions.append(album.condition(on: path.table)) }
-    conditions.append("\(fetch.scope.isAlbum ? "member" : path.table).listing \(listings.sql)")
+    conditions.append("\(fetch.scope.hasMembers ? "member" : path.table).listing \(listings.sql)")
     if let predicate {
       let compiled = SQLCondition(predicate, columns: path.columns)
       conditions.append("(\(compiled.sql))")
@@ -212,7 +226,13 @@ extension FetchSortDescriptors {
 
 extension AssetScope {
   fileprivate var isList: Bool { if case .rows = self { true } else { false } }
-  fileprivate var isAlbum: Bool { if case .album = self { true } else { false } }
+  /// Whether the path's table has the alias `member`, with copies of the asset's date and listing.
+  fileprivate var hasMembers: Bool {
+    switch self {
+    case .album, .folder: true
+    case .library, .smartAlbum, .dates, .rows: false
+    }
+  }
 }
 
 extension FetchPredicate {

@@ -15,6 +15,14 @@ enum LibraryAssetIndex: String, Sendable, Hashable {
   case live = "liveByDate"
   case raw = "rawByDate"
   case hidden = "hiddenByDate"
+  case slomos = "slomoByDate"
+  case timelapses = "timelapseByDate"
+  case selfPortraits = "selfPortraitByDate"
+  case animated = "animatedByDate"
+  case longExposures = "longExposureByDate"
+  case cinematic = "cinematicByDate"
+  case spatial = "spatialByDate"
+  case screenRecordings = "screenRecordingByDate"
 
   /// The FROM clause that reads a library's assets along this index.
   var source: String { "libraryAsset INDEXED BY \(rawValue)" }

@@ -32,6 +32,21 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
   func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage
+  func collections(
+    _ fetch: CollectionFetch, among identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> CollectionPage
+  func collections(
+    named identifiers: [LocalIdentifier], _ query: CollectionQuery, deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> [AssetCollection?]
+  func collectionFetchResult(
+    _ fetch: CollectionFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> CollectionFetchResult
+  func changes(
+    of result: CollectionFetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> CollectionFetchResultDelta?
 }
 
 extension Catalogue: LibraryFetcher {}

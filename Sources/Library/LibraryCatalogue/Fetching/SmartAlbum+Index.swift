@@ -16,6 +16,14 @@ extension SmartAlbum {
     case .livePhotos: .live
     case .raw: .raw
     case .allHidden: .hidden
+    case .slomos: .slomos
+    case .timelapses: .timelapses
+    case .selfPortraits: .selfPortraits
+    case .animated: .animated
+    case .longExposures: .longExposures
+    case .cinematic: .cinematic
+    case .spatial: .spatial
+    case .screenRecordings: .screenRecordings
     }
   }
 
@@ -42,6 +50,14 @@ extension SmartAlbum {
     case .livePhotos: return hasBit(.photoLive)
     case .raw: return isTrue("isRAW")
     case .allHidden: return isTrue("isHidden")
+    case .slomos: return hasBit(.videoHighFrameRate)
+    case .timelapses: return hasBit(.videoTimelapse)
+    case .selfPortraits: return isTrue("isSelfPortrait")
+    case .animated: return isTrue("isAnimated")
+    case .longExposures: return isTrue("isLongExposure")
+    case .cinematic: return hasBit(.videoCinematic)
+    case .spatial: return hasBit(.spatialMedia)
+    case .screenRecordings: return hasBit(.videoScreenRecording)
     }
   }
 }

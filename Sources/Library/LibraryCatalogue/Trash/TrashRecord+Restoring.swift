@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import ImageCodec
 import PhotoModel
 
 extension TrashRecord {
@@ -24,6 +25,9 @@ extension TrashRecord {
     if let date = asset["creationDate"].flatMap(Int64.fromDatabaseValue) {
       asset["zoneOffset"] = writer.calendar.zoneOffset(at: Timestamp(milliseconds: date)).databaseValue
     }
+    // Decoders may have been added or removed meanwhile.
+    let type = asset["uniformTypeIdentifier"].flatMap(String.fromDatabaseValue) ?? ""
+    asset["hasDecoder"] = MediaFormat.renderableTypes.contains(type).databaseValue
     // Its burst was re-evaluated without it.
     let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
     asset["burstIdentifier"] = .null

@@ -92,6 +92,9 @@ package struct FileProbe: Sendable {
       cameraModel: header.exif.model, thumbnail: header.thumbnail,
       contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
     media.descriptive = header.facts.descriptive
+    media.isSelfPortrait = header.facts.isSelfPortrait && header.format.mediaType == .image
+    media.isAnimated = header.facts.isAnimated
+    media.isLongExposure = header.facts.isLongExposure
     media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
     return media
   }
@@ -106,9 +109,19 @@ struct SubtypeHeuristic {
   /// Filename prefixes of screenshots on Android, GNOME, KDE, Windows and macOS.
   private static let screenshotNames = ["screenshot", "screen shot", "screen_shot"]
 
+  /// Filename prefixes of screen recordings on iOS, Android, GNOME and macOS.
+  private static let recordingNames = [
+    "rpreplay_final", "screen recording", "screen_recording", "screenrecord", "screen-recording", "screencast",
+  ]
+
   private(set) var subtypes: MediaSubtypes = []
 
   init(_ media: ProbedMedia, path: [UInt8]) {
+    let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
+      .lowercased()
+    if media.mediaType == .video, media.cameraMake == nil, Self.recordingNames.contains(where: name.hasPrefix) {
+      subtypes.insert(.videoScreenRecording)
+    }
     guard media.mediaType == .image else { return }
     let long = max(media.pixelSize.width, media.pixelSize.height)
     let short = max(1, min(media.pixelSize.width, media.pixelSize.height))
@@ -117,8 +130,7 @@ struct SubtypeHeuristic {
         subtypes.insert(.photoPanorama)
       }
     } else {
-      let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
-      if Self.screenshotNames.contains(where: name.lowercased().hasPrefix) { subtypes.insert(.photoScreenshot) }
+      if Self.screenshotNames.contains(where: name.hasPrefix) { subtypes.insert(.photoScreenshot) }
     }
   }
 }

@@ -29,6 +29,9 @@ extension PropertySchema {
     PropertyKey("burstIdentifier", .string, isNullable: true),
     PropertyKey("representsBurst", .boolean),
     PropertyKey("isRAW", .boolean),
+    PropertyKey("isSelfPortrait", .boolean),
+    PropertyKey("isAnimated", .boolean),
+    PropertyKey("isLongExposure", .boolean),
     PropertyKey("addedDate", .date),
     PropertyKey("originalFilename", .string),
     PropertyKey("uniformTypeIdentifier", .string),
@@ -54,6 +57,7 @@ extension PropertySchema {
     PropertyKey("startDate", .date, isNullable: true),
     PropertyKey("endDate", .date, isNullable: true),
     PropertyKey("estimatedAssetCount", .integer),
+    PropertyKey("estimatedCollectionCount", .integer),
   ])
 }
 
@@ -86,7 +90,7 @@ extension Enumeration {
         ("smartAlbumSelfPortraits", 210), ("smartAlbumScreenshots", 211), ("smartAlbumDepthEffect", 212),
         ("smartAlbumLivePhotos", 213), ("smartAlbumAnimated", 214), ("smartAlbumLongExposures", 215),
         ("smartAlbumUnableToUpload", 216), ("smartAlbumRAW", 217), ("smartAlbumCinematic", 218),
-        ("smartAlbumSpatial", 219), ("smartAlbumHDR", nil),
+        ("smartAlbumSpatial", 219), ("smartAlbumScreenRecordings", 220), ("smartAlbumHDR", nil),
       ]
     ).cases
       + Enumeration(

@@ -21,7 +21,10 @@ enum BMFFHeader {
     // The movie box may come after all its samples. Boxes after it are searched only briefly.
     while behind <= ContainerLimits.trailingBoxes, let box = try boxes.next(&position, before: boxes.fileSize) {
       switch box.type {
-      case "meta" where isPicture: return try HEIFHeader.read(&boxes, meta: box, type.format)
+      case "meta" where isPicture:
+        var header = try HEIFHeader.read(&boxes, meta: box, type.format)
+        header.facts.isAnimated = type.isSequence
+        return header
       case "moov" where movie == nil: movie = box
       case "uuid":
         if xmpPacket == nil { xmpPacket = try boxes.content(of: box, ofType: xmp) }

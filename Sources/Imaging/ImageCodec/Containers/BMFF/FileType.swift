@@ -3,7 +3,11 @@ struct FileType {
   let format: MediaFormat
   /// Whether the brands declare an audio file.
   let isAudio: Bool
+  /// Whether the major brand declares a sequence of pictures.
+  let isSequence: Bool
 
+  /// ISO/IEC 23008-12 §10, AVIF §6.2: major brands of sequences.
+  private static let sequences: Set<FourCC> = ["msf1", "hevc", "hevx", "hevm", "hevs", "avcs", "jpgs", "avis"]
   private static let heic: Set<FourCC> = ["heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs"]
   private static let avif: Set<FourCC> = ["avif", "avis"]
   /// ISO/IEC 23008-12 §10: brands for any codec.
@@ -26,6 +30,7 @@ struct FileType {
       guard Self.atoms.contains(type), length == 1 || (8...(1 << 30)).contains(length) else { return nil }
       format = .quickTime
       isAudio = false
+      isSequence = false
       return
     }
     let end = min(bytes.count, bytes.bigEndian(at: 0, bytes: 4))
@@ -33,6 +38,7 @@ struct FileType {
     let major = FourCC(bytes.dropFirst(8))
     let brands = [major] + stride(from: 16, through: end - 4, by: 4).map { FourCC(bytes.dropFirst($0)) }
     isAudio = Self.audio.contains(major)
+    isSequence = Self.sequences.contains(major)
     if major == "qt  " {
       format = .quickTime
     } else if major == "crx " {

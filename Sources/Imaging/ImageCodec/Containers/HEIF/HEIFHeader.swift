@@ -83,6 +83,10 @@ private struct HEIFItemReader {
     if items.sources("dimg", to: primary).contains(where: { items.items[$0]?.type == "tmap" }) {
       header.facts.subtypes.insert(.photoHDR)
     }
+    // §6.8.5: the pictures for the left and the right eye are grouped.
+    if let groups = tables["grpl"], try boxes.first("ster", in: groups.content) != nil {
+      header.facts.subtypes.insert(.spatialMedia)
+    }
     if let location = exif.flatMap({ locations[$0] }) { try take(exif: location, &header, &boxes) }
     if let packet = xmp.flatMap({ locations[$0]?.whole }) { try header.take(xmp: packet, &boxes.reader) }
     if let range = thumbnail.flatMap({ locations[$0]?.whole }),

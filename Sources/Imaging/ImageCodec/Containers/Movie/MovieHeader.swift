@@ -4,9 +4,6 @@ import PhotoModel
 /// Reads QuickTime and MPEG-4 movies from their `moov` box (ISO/IEC 14496-12 §8.2; QuickTime File Format, "Movie
 /// Atoms").
 enum MovieHeader {
-  /// From this frame rate on, a video counts as slow motion.
-  private static let highFramesPerSecond = 100.0
-
   static func read(
     _ boxes: inout BoxReader, movie: Box, _ format: MediaFormat, _ xmpPacket: Range<Int64>?
   ) throws(CodecError) -> MediaHeader {
@@ -58,7 +55,7 @@ enum MovieHeader {
     header.orientation = track.orientation
     if format.mediaType == .video {
       header.durationSeconds = [seconds, fragmentedSeconds, track.seconds].first { $0 > 0 } ?? 0
-      if track.framesPerSecond >= highFramesPerSecond { header.facts.subtypes.insert(.videoHighFrameRate) }
+      header.facts.subtypes = metadata.subtypes(framesPerSecond: track.framesPerSecond)
     }
     header.containerDate = metadata.date ?? EXIFDate(movieTime: created) ?? EXIFDate(movieTime: track.created)
     header.exif.make = metadata.make

@@ -4,7 +4,10 @@ import PhotoModel
 /// A movie's metadata by name, in any of its three forms: QuickTime's user data (`udta`, types such as `©xyz`),
 /// QuickTime's metadata (`meta` with `keys`), and iTunes' (`meta` in `udta`, types and no keys).
 struct MovieMetadata {
-  /// Texts by key or by type; the first one with a name wins.
+  /// From this frame rate on, a video counts as slow motion.
+  private static let highFramesPerSecond = 100.0
+
+  /// Texts, and numbers as text, by key or by type; the first one with a name wins.
   private(set) var texts: [String: String] = [:]
   /// The position of an XMP packet in the file.
   private(set) var xmp: Range<Int64>?
@@ -73,7 +76,20 @@ struct MovieMetadata {
       var fields = try boxes.fields(of: data, atMost: 8 + ContainerLimits.valueBytes)
       let type = try fields.number(4)
       _ = try fields.take(4)
-      if type == 1 { keep(fields.remaining(), as: name) }
+      if type == 1 {
+        keep(fields.remaining(), as: name)
+      } else if Self.numbers.contains(name) {
+        texts[name] = Self.number(fields.remaining(), type: type)
+      }
+    }
+  }
+
+  /// A number of one of the "Well-Known Types" as text: big-endian integers of any length, and 32-bit floats.
+  private static func number(_ bytes: ArraySlice<UInt8>, type: Int) -> String? {
+    switch type {
+    case 21, 22, 65...67, 74...78: String(bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    case 23: String(Float(bitPattern: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }))
+    default: nil
     }
   }
 
@@ -98,6 +114,15 @@ struct MovieMetadata {
     static let make = "com.apple.quicktime.make"
     static let model = "com.apple.quicktime.model"
     static let contentIdentifier = "com.apple.quicktime.content.identifier"
+    /// 1: plays at its own rate, however high that is.
+    static let fullRate = "com.apple.quicktime.full-frame-rate-playback-intent"
+    static let captureMode = "com.apple.photos.captureMode"
+    static let author = "com.apple.quicktime.author"
+    static let spatial = "com.apple.quicktime.spatial.format-version"
+    static let cinematic = "com.apple.quicktime.cinematic-video"
+    static let cinematicIntent = "com.apple.quicktime.cinematic-video-intent"
+    /// Frames per second of the camera, which differ from those of the track in slow motion and time-lapse.
+    static let captureRate = "com.android.capture.fps"
     static let androidMake = "com.android.manufacturer"
     static let androidModel = "com.android.model"
     static let userPlace = "xyz"
@@ -108,8 +133,12 @@ struct MovieMetadata {
 
   private static let wanted: Set<String> = [
     Key.date, Key.place, Key.make, Key.model, Key.contentIdentifier, Key.androidMake, Key.androidModel, Key.userPlace,
-    Key.userDate, Key.userMake, Key.userModel,
+    Key.userDate, Key.userMake, Key.userModel, Key.fullRate, Key.captureMode, Key.author, Key.spatial, Key.cinematic,
+    Key.cinematicIntent, Key.captureRate,
   ]
+
+  /// Keys whose values may be numbers.
+  private static let numbers: Set<String> = [Key.fullRate, Key.cinematic, Key.cinematicIntent, Key.captureRate]
 
   private func text(_ names: String...) -> String? { names.lazy.compactMap { texts[$0] }.first }
 
@@ -120,6 +149,26 @@ struct MovieMetadata {
   var date: EXIFDate? {
     texts[Key.date].flatMap(EXIFDate.init(movieText:)) ?? texts[Key.userDate].flatMap(EXIFDate.init(movieText:))
   }
+  /// The special kinds of a video, from its metadata and the frame rate of its track.
+  func subtypes(framesPerSecond: Double) -> MediaSubtypes {
+    var subtypes: MediaSubtypes = []
+    let captured = texts[Key.captureRate].flatMap(Double.init) ?? framesPerSecond
+    if max(captured, framesPerSecond) >= Self.highFramesPerSecond, texts[Key.fullRate] != "1" {
+      subtypes.insert(.videoHighFrameRate)
+    }
+    // A camera that takes fewer than half of the frames that are shown each second speeds time up. Not fewer than all:
+    // cameras take fewer frames in the dark.
+    if texts[Key.captureMode] == "Time-lapse" || captured > 0 && captured * 2 < framesPerSecond {
+      subtypes.insert(.videoTimelapse)
+    }
+    if texts[Key.author] == "ReplayKitRecording" { subtypes.insert(.videoScreenRecording) }
+    if texts[Key.spatial] != nil { subtypes.insert(.spatialMedia) }
+    if [Key.cinematic, Key.cinematicIntent].contains(where: { texts[$0].map { $0 != "0" } ?? false }) {
+      subtypes.insert(.videoCinematic)
+    }
+    return subtypes
+  }
+
   var location: Location? { text(Key.place, Key.userPlace).flatMap(Location.init(iso6709:)) }
 }
 

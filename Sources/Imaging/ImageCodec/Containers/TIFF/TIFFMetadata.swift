@@ -30,9 +30,9 @@ struct TIFFMetadata: Sendable, Hashable {
 
   /// Description, make, model, orientation, date; Windows' rating.
   private static let firstTags: Set<Int> = [0x010E, 0x010F, 0x0110, 0x0112, 0x0132, 0x4746]
-  /// Dates with their UTC offsets and fractions, colour space, custom rendering, comment, lens.
+  /// Dates with their UTC offsets and fractions, colour space, custom rendering, comment, exposure time, lens model.
   private static let exifTags: Set<Int> = [
-    0x9003, 0x9004, 0x9010, 0x9011, 0x9012, 0x9290, 0x9291, 0x9292, 0xA001, 0xA401, 0x9286, 0xA434,
+    0x9003, 0x9004, 0x9010, 0x9011, 0x9012, 0x9290, 0x9291, 0x9292, 0xA001, 0xA401, 0x9286, 0x829A, 0xA434,
   ]
   /// Latitude, longitude and altitude with their reference tags.
   private static let gpsTags: Set<Int> = [1, 2, 3, 4, 5, 6]

@@ -22,6 +22,12 @@ extension CatalogueSchema {
       uniformTypeIdentifier TEXT NOT NULL,
       -- Any of its files is RAW.
       isRAW INTEGER NOT NULL DEFAULT 0 CHECK (isRAW IN (0, 1)),
+      -- Taken with a front camera; moving pictures in one file; exposed for a second or longer.
+      isSelfPortrait INTEGER NOT NULL DEFAULT 0 CHECK (isSelfPortrait IN (0, 1)),
+      isAnimated INTEGER NOT NULL DEFAULT 0 CHECK (isAnimated IN (0, 1)),
+      isLongExposure INTEGER NOT NULL DEFAULT 0 CHECK (isLongExposure IN (0, 1)),
+      -- A decoder exists for its uniform type: see `Catalogue.setRenderableTypes`.
+      hasDecoder INTEGER NOT NULL DEFAULT 1 CHECK (hasDecoder IN (0, 1)),
       -- For display: bytes that are not valid UTF-8 appear as U+FFFD. The exact name is in `file`.
       originalFilename TEXT NOT NULL,
       fileSize INTEGER NOT NULL,
@@ -86,11 +92,17 @@ extension CatalogueSchema {
       -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
       listing INTEGER NOT NULL GENERATED ALWAYS AS (
         isHidden * 2 + (burstIdentifier IS NOT NULL AND representsBurst = 0 AND burstSelectionTypes = 0)) VIRTUAL,
+      -- False if no picture can be made of it: it has no decoder, or its current content was found to be unreadable.
+      isRenderable INTEGER NOT NULL GENERATED ALWAYS AS (
+        hasDecoder AND (placeholder IS NOT NULL OR placeholderVersion IS NOT contentVersion)) VIRTUAL,
       -- A bit for each counter that counts it: see `counters`.
       counted INTEGER NOT NULL GENERATED ALWAYS AS (
         1 | (isFavorite << 1) | ((mediaType = 2) << 2) | ((mediaSubtypes & 1) << 3) | (representsBurst << 4)
           | ((mediaSubtypes >> 2 & 1) << 5) | ((mediaSubtypes >> 1 & 1) << 6) | ((mediaSubtypes >> 4 & 1) << 7)
-          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)) VIRTUAL,
+          | ((mediaSubtypes >> 3 & 1) << 8) | (isRAW << 9) | (isHidden << 10) | ((mediaType = 1) << 11)
+          | ((mediaSubtypes >> 17 & 1) << 12) | ((mediaSubtypes >> 18 & 1) << 13) | (isSelfPortrait << 14)
+          | (isAnimated << 15) | (isLongExposure << 16) | ((mediaSubtypes >> 21 & 1) << 17)
+          | ((mediaSubtypes >> 10 & 1) << 18) | ((mediaSubtypes >> 19 & 1) << 19) | (isRenderable << 20)) VIRTUAL,
       -- The day on which it was taken, in days since 1970: of its own offset from UTC if known, otherwise of the
       -- library's time zone. CASE and not coalesce: see CatalogueSchema about functions.
       localDay INTEGER NOT NULL GENERATED ALWAYS AS (\(localDay)) VIRTUAL

@@ -13,10 +13,12 @@ extension CatalogueSchema {
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
     "creationDateSource", "utcOffset", "fileModificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden",
     "adjustments", "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title",
-    "keywords", "people", "caption",
+    "keywords", "people", "caption", "isSelfPortrait", "isAnimated", "isLongExposure",
   ]
   private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
-  private static let collectionColumns = ["type", "subtype", "title", "parent", "position", "keyAsset"]
+  /// Without the position: a collection keeps its place when its neighbours are renumbered to make room. Code that moves
+  /// a collection sets its revision and that of the folder.
+  private static let collectionColumns = ["type", "subtype", "title", "parent", "keyAsset"]
 
   private static func list(_ columns: [String], of row: String = "") -> String {
     columns.map { row.isEmpty ? $0 : "\(row).\($0)" }.joined(separator: ", ")

@@ -1,4 +1,8 @@
-// Smart albums, albums and folders, the members of albums, and which collections and assets limited libraries have.
+// Smart albums, albums and folders, the members of albums, the assets of folders, and which collections and assets
+// limited libraries have.
+//
+// A folder has the assets of all albums below it, each once: `folderAsset.sources` counts those albums. `folderAbove`
+// lists the folders above each collection at any depth, so triggers find them without recursion.
 //
 // The whole library has every collection. A limited library has the granted collections, the contents of granted
 // folders, and the smart albums, which show only its own assets. `libraryAsset.sources` counts the library's albums
@@ -66,6 +70,7 @@ extension CatalogueSchema {
       WHEN NEW.listing <> OLD.listing OR NEW.creationDate <> OLD.creationDate
     BEGIN
       UPDATE member SET listing = NEW.listing, creationDate = NEW.creationDate WHERE asset = NEW.id;
+      UPDATE folderAsset SET listing = NEW.listing, creationDate = NEW.creationDate WHERE asset = NEW.id;
     END;
 
     -- The number of members of an album, for each value of `listing`.
@@ -84,6 +89,90 @@ extension CatalogueSchema {
     CREATE TRIGGER countRelistedMember AFTER UPDATE OF listing ON member WHEN NEW.listing <> OLD.listing BEGIN
       UPDATE memberCount SET value = value - 1 WHERE collection = OLD.collection AND listing = OLD.listing;
       INSERT INTO memberCount VALUES (NEW.collection, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+
+    -- The folders above each collection, at any depth. A table, because triggers can't contain WITH RECURSIVE.
+    CREATE TABLE folderAbove (
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      folder INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      PRIMARY KEY (collection, folder)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX folderAboveByFolder ON folderAbove (folder, collection);
+    CREATE TRIGGER enterFolders AFTER INSERT ON collection WHEN NEW.parent IS NOT NULL BEGIN
+      INSERT INTO folderAbove (collection, folder)
+        SELECT NEW.id, NEW.parent UNION ALL SELECT NEW.id, folder FROM folderAbove WHERE collection = NEW.parent;
+    END;
+    -- A folder moves with everything below it.
+    CREATE TRIGGER changeFolders AFTER UPDATE OF parent ON collection WHEN NEW.parent IS NOT OLD.parent BEGIN
+      DELETE FROM folderAbove
+        WHERE folder IN (SELECT folder FROM folderAbove WHERE collection = NEW.id)
+          AND (collection = NEW.id OR collection IN (SELECT collection FROM folderAbove WHERE folder = NEW.id));
+      INSERT INTO folderAbove (collection, folder)
+        SELECT below.collection, above.folder
+        FROM (SELECT NEW.id AS collection UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
+          CROSS JOIN (
+            SELECT NEW.parent AS folder UNION ALL SELECT folder FROM folderAbove WHERE collection = NEW.parent) AS above
+        WHERE above.folder IS NOT NULL;
+    END;
+
+    -- The assets of each folder, with copies of the asset's columns as in `member`.
+    CREATE TABLE folderAsset (
+      folder INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      -- Without a foreign key, which would cost a lookup at each insertion of an asset: the rows follow `member`.
+      asset INTEGER NOT NULL,
+      creationDate INTEGER NOT NULL,
+      listing INTEGER NOT NULL,
+      -- The number of albums below the folder that contain the asset.
+      sources INTEGER NOT NULL,
+      PRIMARY KEY (folder, asset)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX folderAssetByDate ON folderAsset (folder, creationDate, listing);
+    CREATE UNIQUE INDEX folderAssetByAsset ON folderAsset (asset, folder);
+    -- Of an album and a folder above it that are deleted together, one is deleted first: each pair of a member and a
+    -- folder above it is counted once on entering and once on leaving.
+    CREATE TRIGGER enterFolder AFTER INSERT ON folderAbove BEGIN
+      INSERT INTO folderAsset (folder, asset, creationDate, listing, sources)
+        SELECT NEW.folder, asset, creationDate, listing, 1 FROM member WHERE collection = NEW.collection
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+    END;
+    CREATE TRIGGER leaveFolder AFTER DELETE ON folderAbove BEGIN
+      UPDATE folderAsset SET sources = sources - 1
+        WHERE folder = OLD.folder AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+      DELETE FROM folderAsset
+        WHERE folder = OLD.folder AND sources = 0
+          AND asset IN (SELECT asset FROM member WHERE collection = OLD.collection);
+    END;
+    CREATE TRIGGER enterFolderWithMember AFTER INSERT ON member
+      WHEN EXISTS (SELECT 1 FROM folderAbove WHERE collection = NEW.collection)
+    BEGIN
+      INSERT INTO folderAsset (folder, asset, creationDate, listing, sources)
+        SELECT folder, NEW.asset, NEW.creationDate, NEW.listing, 1 FROM folderAbove WHERE collection = NEW.collection
+        ON CONFLICT DO UPDATE SET sources = sources + 1;
+    END;
+    CREATE TRIGGER leaveFolderWithMember AFTER DELETE ON member
+      WHEN EXISTS (SELECT 1 FROM folderAbove WHERE collection = OLD.collection)
+    BEGIN
+      UPDATE folderAsset SET sources = sources - 1
+        WHERE asset = OLD.asset AND folder IN (SELECT folder FROM folderAbove WHERE collection = OLD.collection);
+      DELETE FROM folderAsset WHERE asset = OLD.asset AND sources = 0;
+    END;
+
+    -- The number of assets of a folder, for each value of `listing`.
+    CREATE TABLE folderCount (
+      folder INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
+      listing INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      PRIMARY KEY (folder, listing)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER countInsertedFolderAsset AFTER INSERT ON folderAsset BEGIN
+      INSERT INTO folderCount VALUES (NEW.folder, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    CREATE TRIGGER countDeletedFolderAsset AFTER DELETE ON folderAsset BEGIN
+      UPDATE folderCount SET value = value - 1 WHERE folder = OLD.folder AND listing = OLD.listing;
+    END;
+    CREATE TRIGGER countRelistedFolderAsset AFTER UPDATE OF listing ON folderAsset WHEN NEW.listing <> OLD.listing BEGIN
+      UPDATE folderCount SET value = value - 1 WHERE folder = OLD.folder AND listing = OLD.listing;
+      INSERT INTO folderCount VALUES (NEW.folder, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
     END;
 
     -- The collections that each limited library must have, derived recursively from its grants. A view, because
@@ -185,6 +274,16 @@ extension CatalogueSchema {
     ("smartAlbumDepthEffect", "Portrait", "(mediaSubtypes & photoDepthEffect) != 0", "-creationDate"),
     ("smartAlbumLivePhotos", "Live Photos", "(mediaSubtypes & photoLive) != 0", "-creationDate"),
     ("smartAlbumRAW", "RAW", "isRAW == YES", "-creationDate"),
+    ("smartAlbumSlomoVideos", "Slo-mo", "(mediaSubtypes & videoHighFrameRate) != 0", "-creationDate"),
+    ("smartAlbumTimelapses", "Time-lapse", "(mediaSubtypes & videoTimelapse) != 0", "-creationDate"),
+    ("smartAlbumSelfPortraits", "Selfies", "isSelfPortrait == YES", "-creationDate"),
+    ("smartAlbumAnimated", "Animated", "isAnimated == YES", "-creationDate"),
+    ("smartAlbumLongExposures", "Long Exposure", "isLongExposure == YES", "-creationDate"),
+    ("smartAlbumCinematic", "Cinematic", "(mediaSubtypes & videoCinematic) != 0", "-creationDate"),
+    ("smartAlbumSpatial", "Spatial", "(mediaSubtypes & spatialMedia) != 0", "-creationDate"),
+    (
+      "smartAlbumScreenRecordings", "Screen Recordings", "(mediaSubtypes & videoScreenRecording) != 0", "-creationDate"
+    ),
     ("smartAlbumAllHidden", "Hidden", "isHidden == YES", "-creationDate"),
   ]
 }

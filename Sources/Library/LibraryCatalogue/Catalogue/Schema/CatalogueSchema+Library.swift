@@ -7,14 +7,15 @@ extension CatalogueSchema {
   static let libraries = """
     -- Single values of the catalogue: the key of content versions, whether a scan was ever completed, the probe version
     -- of the last full scan (limits, time zone, code; a scan with another one reads every file again), the version of
-    -- the placeholder maker (a new one tries again where the previous one failed), the library's time zone, the last
-    -- asset whose `zoneOffset` follows it (NULL: all), and the token up to which the history was pruned.
+    -- the placeholder maker (a new one tries again where the previous one failed), the uniform types that can be
+    -- rendered, the library's time zone, the last asset whose `zoneOffset` follows it (NULL: all), and the token up to
+    -- which the history was pruned.
     CREATE TABLE catalogueValue (
       name TEXT PRIMARY KEY,
       value ANY
     ) STRICT;
     INSERT INTO catalogueValue VALUES ('contentKey', randomblob(32)), ('isFirstScanComplete', 0), ('probe', ''),
-      ('placeholderMaker', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0);
+      ('placeholderMaker', ''), ('renderableTypes', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0);
 
     CREATE TABLE library (
       -- 0 is the whole library. Never reused.
@@ -61,6 +62,15 @@ extension CatalogueSchema {
       raw INTEGER NOT NULL DEFAULT 0,
       hidden INTEGER NOT NULL DEFAULT 0,
       images INTEGER NOT NULL DEFAULT 0,
+      slomos INTEGER NOT NULL DEFAULT 0,
+      timelapses INTEGER NOT NULL DEFAULT 0,
+      selfPortraits INTEGER NOT NULL DEFAULT 0,
+      animated INTEGER NOT NULL DEFAULT 0,
+      longExposures INTEGER NOT NULL DEFAULT 0,
+      cinematic INTEGER NOT NULL DEFAULT 0,
+      spatial INTEGER NOT NULL DEFAULT 0,
+      screenRecordings INTEGER NOT NULL DEFAULT 0,
+      renderable INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (library, listing)
     ) STRICT, WITHOUT ROWID;
     CREATE TRIGGER createCounters AFTER INSERT ON library BEGIN
@@ -89,6 +99,9 @@ extension CatalogueSchema {
   /// The columns of `counter`, by their bit in `counted`.
   static let counters = [
     "assets", "favorites", "videos", "panoramas", "bursts", "screenshots", "hdr", "depthEffect", "livePhotos", "raw",
-    "hidden", "images",
+    "hidden", "images", "slomos", "timelapses", "selfPortraits", "animated", "longExposures", "cinematic", "spatial",
+    "screenRecordings", "renderable",
   ]
+  /// The bit of `counted` of assets that can be rendered.
+  static let renderableBit = 20
 }

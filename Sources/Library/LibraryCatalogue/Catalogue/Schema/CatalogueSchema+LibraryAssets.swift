@@ -62,6 +62,30 @@ extension CatalogueSchema {
       WHERE (counted & 512) <> 0;
     CREATE INDEX hiddenByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
       WHERE (counted & 1024) <> 0;
+    CREATE INDEX slomoByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 4096) <> 0;
+    CREATE INDEX timelapseByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 8192) <> 0;
+    CREATE INDEX selfPortraitByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 16384) <> 0;
+    CREATE INDEX animatedByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 32768) <> 0;
+    CREATE INDEX longExposureByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 65536) <> 0;
+    CREATE INDEX cinematicByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 131072) <> 0;
+    CREATE INDEX spatialByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 262144) <> 0;
+    CREATE INDEX screenRecordingByDate
+      ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
+      WHERE (counted & 524288) <> 0;
 
     CREATE TRIGGER addToWholeLibrary AFTER INSERT ON asset BEGIN
       INSERT INTO libraryAsset (library, asset, \(copies), sources, came)
@@ -70,7 +94,8 @@ extension CatalogueSchema {
 
     -- The copies follow the asset. SQLite rewrites each index of which a column is assigned, so columns that change
     -- separately have separate triggers.
-    CREATE TRIGGER copyCounted AFTER UPDATE OF mediaType, mediaSubtypes, isRAW, isFavorite, isHidden, representsBurst
+    CREATE TRIGGER copyCounted AFTER UPDATE OF mediaType, mediaSubtypes, isRAW, isFavorite, isHidden, representsBurst,
+      isSelfPortrait, isAnimated, isLongExposure, hasDecoder, placeholder, placeholderVersion, contentVersion
       ON asset WHEN NEW.counted <> OLD.counted
     BEGIN
       UPDATE libraryAsset SET counted = NEW.counted WHERE asset = NEW.id;
@@ -134,9 +159,11 @@ extension CatalogueSchema {
       INSERT INTO staleDay VALUES
         (OLD.library, OLD.localDay), (NEW.library, NEW.localDay) ON CONFLICT DO NOTHING;
     END;
-    -- Moments may end where the location changes.
-    CREATE TRIGGER staleDayOfLocation AFTER UPDATE OF latitude, longitude ON asset
+    -- Moments may end where the location changes, and have their titles from places.
+    CREATE TRIGGER staleDayOfLocation AFTER UPDATE OF latitude, longitude, placeCity, placeRegion, placeCountry ON asset
       WHEN NEW.latitude IS NOT OLD.latitude OR NEW.longitude IS NOT OLD.longitude
+        OR NEW.placeCity IS NOT OLD.placeCity OR NEW.placeRegion IS NOT OLD.placeRegion
+        OR NEW.placeCountry IS NOT OLD.placeCountry
     BEGIN
       INSERT INTO staleDay SELECT library, NEW.localDay FROM libraryAsset WHERE asset = NEW.id
         ON CONFLICT DO NOTHING;

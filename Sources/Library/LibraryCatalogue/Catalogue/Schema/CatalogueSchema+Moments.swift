@@ -13,6 +13,8 @@ extension CatalogueSchema {
       startDate INTEGER NOT NULL,
       endDate INTEGER NOT NULL,
       assetCount INTEGER NOT NULL,
+      -- From the places of its assets; only with `splitsByLocation`.
+      title TEXT,
       -- The token of its last change.
       revision INTEGER NOT NULL
     ) STRICT;

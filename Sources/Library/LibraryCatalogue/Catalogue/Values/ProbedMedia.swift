@@ -6,6 +6,9 @@ package struct ProbedMedia: Sendable {
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes
   package var isRAW: Bool
+  package var isSelfPortrait = false
+  package var isAnimated = false
+  package var isLongExposure = false
   /// Upright: after the orientation is applied.
   package var pixelSize: PixelSize
   package var orientation: Orientation

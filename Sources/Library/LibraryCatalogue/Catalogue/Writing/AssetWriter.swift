@@ -11,6 +11,7 @@
 import Crypto
 import Foundation
 import GRDB
+import ImageCodec
 import PhotoModel
 import Primitives
 
@@ -196,7 +197,7 @@ struct AssetWriter {
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
     "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
     "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
-    "caption",
+    "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
   ]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -237,6 +238,8 @@ struct AssetWriter {
       media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
+      media.isSelfPortrait, media.isAnimated, media.isLongExposure,
+      MediaFormat.renderableTypes.contains(media.uniformTypeIdentifier),
     ]
   }
 

@@ -56,6 +56,10 @@ struct ChangeListWriter {
     case .deleteCollection(let target):
       let collection = try collection(target, "collection")
       try run("DELETE FROM collection WHERE id = ?", [collection.row])
+    case .placeCollections(let parent, let collections, let index):
+      try place(collections, in: try folderRow(parent), at: index)
+    case .removeCollections(let parent, let collections):
+      try remove(collections, from: try folderRow(parent))
     case .addAssets(let target, let assets):
       let album = try album(target)
       let rows = try rows(assets)
@@ -106,7 +110,7 @@ struct ChangeListWriter {
     }
   }
 
-  private func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeTargetResolver.Collection {
+  func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeTargetResolver.Collection {
     switch target {
     case .existing(let identifier): return try targets.collection(identifier, parameter)
     case .placeholder(let name):
@@ -238,20 +242,28 @@ struct ChangeListWriter {
       [collection.row, nil, nil, nil, parent])
   }
 
+  /// A folder with room for one more collection.
   private func folder(_ target: ChangeTarget?) throws -> Int64? {
+    guard let folder = try folderRow(target) else { return nil }
+    try checkRoom(CollectionOrder(db: db, folder: folder), 1)
+    return folder
+  }
+
+  private func folderRow(_ target: ChangeTarget?) throws -> Int64? {
     guard let target else { return nil }
     let folder = try collection(target, "parent")
     guard folder.type == .folder else { throw ChangeListError(.notAFolder(target.description), parameter: "parent") }
-    let count = try Int.fetchOne(
-      db.cachedStatement(sql: "SELECT count(*) FROM collection WHERE parent = ?"), arguments: [folder.row])
-    if count ?? 0 >= limits.members {
-      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
-    }
     return folder.row
   }
 
+  func checkRoom(_ level: CollectionOrder, _ newcomers: Int) throws {
+    guard try level.count() + newcomers <= limits.members else {
+      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
+    }
+  }
+
   /// A folder and its ancestors.
-  private func path(of folder: Int64?) throws -> [Int64] {
+  func path(of folder: Int64?) throws -> [Int64] {
     try Int64.fetchAll(
       db.cachedStatement(
         sql: """
@@ -262,7 +274,7 @@ struct ChangeListWriter {
   }
 
   /// The height of the folder's tree, itself included.
-  private func height(of folder: Int64) throws -> Int {
+  func height(of folder: Int64) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(
         sql: """

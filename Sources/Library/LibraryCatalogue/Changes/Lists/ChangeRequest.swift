@@ -28,6 +28,11 @@ package struct ChangeRequest: Sendable, Hashable {
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)
+    /// Moves albums and folders, also from other folders, into a folder before the one at this index, counted without
+    /// them; `nil`: the top level.
+    case placeCollections(ChangeTarget?, [ChangeTarget], index: Int)
+    /// Moves the children of a folder to the end of the top level; collections that are not in it are ignored.
+    case removeCollections(ChangeTarget?, [ChangeTarget])
     /// Appends assets; existing members keep their positions.
     case addAssets(ChangeTarget, [ChangeTarget])
     /// Removes members; assets that are not members are ignored.

@@ -52,6 +52,9 @@ struct ChangeTargetResolver {
       .insertAssets(.existing(let identifier), _, _), .moveAssets(.existing(let identifier), _, _),
       .replaceAssets(.existing(let identifier), _, _):
       _ = try collection(identifier, "collection")
+    case .placeCollections(let folder, let collections, _), .removeCollections(let folder, let collections):
+      if case .existing(let identifier) = folder { _ = try collection(identifier, "parent") }
+      for case .existing(let identifier) in collections { _ = try collection(identifier, "collections") }
     case .createAsset where principal.visibility != .everything:
       // The response must not reveal whether the file exists.
       throw ChangeListError(.forbidden, parameter: "path")
@@ -82,13 +85,22 @@ struct ChangeTargetResolver {
         throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
       }
       name = identifier.rawValue
-      revision = try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT revision FROM collection WHERE localIdentifier = ?"),
-        arguments: [name])
+      revision = try collectionRevision(name)
+    case .placeCollections(let target, _, _), .removeCollections(let target, _):
+      guard case .existing(let identifier) = target else {
+        throw ChangeListError(.revisionMismatch(target?.description ?? "the top level"), parameter: "ifMatch")
+      }
+      name = identifier.rawValue
+      revision = try collectionRevision(name)
     case .updateAsset(let target, _), .deleteAsset(let target):
       throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
     case .restoreAsset, .createAsset, .createAssetFromUpload, .createCollection: return
     }
     if revision != expected.number { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
+  }
+
+  private func collectionRevision(_ name: String) throws -> Int64? {
+    try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT revision FROM collection WHERE localIdentifier = ?"), arguments: [name])
   }
 }

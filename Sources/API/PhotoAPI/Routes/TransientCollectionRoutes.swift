@@ -1,0 +1,151 @@
+import HTTPCore
+import ImageService
+import LibraryCatalogue
+import PhotoModel
+
+/// `GET` and `POST /v1/transientCollections`, and `DELETE /v1/transientCollections/{id}`: collections of assets and
+/// lists of collections that are not saved in the library. They are read at `/v1/collections/{id}`.
+struct TransientCollectionRoutes: Sendable {
+  private static let titleBytes = 1024
+
+  let queries: QueryService
+  private var results: FetchResultStore { queries.results }
+
+  init(queries: QueryService) { self.queries = queries }
+
+  /// Creates a transient collection from assets or from fetch results, or a transient list from collections, in the
+  /// given order.
+  func create(
+    _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
+    var body = try JSONObjectReader(request)
+    let title = try body.text("title")
+    let assets = try body.identifiers("assets", atMost: results.limits.transientAssets)
+    let handles = try body.texts("fetchResults", atMost: results.limits.handles)
+    let collections = try body.identifiers("collections", atMost: results.limits.transientAssets)
+    try body.finish()
+    if let title, title.utf8.count > Self.titleBytes {
+      throw QueryReader.invalid("title", "must have at most \(Self.titleBytes) bytes")
+    }
+    guard [assets != nil, handles != nil, collections != nil].filter({ $0 }).count == 1 else {
+      throw Problem(
+        400, "invalid-parameter", "Invalid parameter", detail: "Give one of assets, fetchResults and collections.",
+        parameter: "assets")
+    }
+    let transient: FetchResultStore.TransientCollection
+    if let collections {
+      transient = FetchResultStore.TransientCollection(
+        title: title, collections: try members(collections, until: end, principal))
+    } else {
+      transient = FetchResultStore.TransientCollection(
+        title: title, rows: try rows(assets ?? [], handles ?? [], until: end, principal))
+    }
+    let name: String
+    do {
+      name = try results.keep(transient, owner: principal)
+    } catch {
+      throw Problem(error)
+    }
+    return .json(
+      TransientCollectionJSON(LocalIdentifier(name), transient, results), status: 201,
+      location: "/v1/collections/\(name)")
+  }
+
+  /// Lists the caller's transient collections; to a caller who sees all owners, everybody's.
+  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    struct Payload: Encodable {
+      let collections: [TransientCollectionJSON]
+    }
+    try QueryReader(request.target).finish()
+    results.expire()
+    let found = results.transientCollections.values(of: principal.seesAllOwners ? nil : principal)
+      .sorted { $0.name < $1.name }
+    let body = JSONBody.encode(
+      Payload(collections: found.map { TransientCollectionJSON(LocalIdentifier($0.name), $0.value, results) }))
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
+      .response(to: request.head)
+  }
+
+  func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
+    guard results.transientCollections.end(id, owner: principal) else { throw .transientCollectionNotFound }
+    return HTTPResponse(204)
+  }
+
+  /// The row numbers of assets, or of the assets of fetch results, each at its first position.
+  private func rows(
+    _ assets: [LocalIdentifier], _ handles: [String], until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> [UInt32] {
+    var rows = try queries.run { library throws(AssetSourceError) in
+      try library.rows(of: assets, deadline: end, for: principal)
+    }
+    for name in handles {
+      let handle = try queries.fetchResult(name, principal)
+      guard rows.count + handle.count <= results.limits.transientAssets else {
+        throw QueryReader.invalid("fetchResults", "must have at most \(results.limits.transientAssets) assets in total")
+      }
+      rows += handle.rows(in: 0..<handle.count)
+    }
+    var seen: Set<UInt32> = []
+    rows.removeAll { !seen.insert($0).inserted }
+    return rows
+  }
+
+  /// Existing collections of the library, each at its first position.
+  private func members(
+    _ identifiers: [LocalIdentifier], until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> [LocalIdentifier] {
+    var seen: Set<LocalIdentifier> = []
+    let members = identifiers.filter { seen.insert($0).inserted }
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.collections(named: members, CollectionQuery(), deadline: end, for: principal)
+    }
+    if let missing = zip(members, found).first(where: { $0.1 == nil })?.0 {
+      throw Problem(
+        404, "collection-not-found", "No such collection",
+        detail: "No collection of the library has the localIdentifier \(missing.rawValue).", parameter: "collections")
+    }
+    return members
+  }
+}
+
+/// A transient collection or list as its creator sees it.
+private struct TransientCollectionJSON: Encodable {
+  private let collection: AssetCollection
+  private let leaseSeconds: Int64
+
+  init(
+    _ identifier: LocalIdentifier, _ transient: FetchResultStore.TransientCollection, _ results: FetchResultStore
+  ) {
+    collection = AssetCollection(transient, identifier)
+    leaseSeconds = results.limits.lease.components.seconds
+  }
+
+  private enum Key: String, CodingKey {
+    case localIdentifier, type, subtype, title, estimatedAssetCount, estimatedCollectionCount, leaseSeconds
+  }
+
+  // `title` is null if the collection has none.
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(collection.localIdentifier.rawValue, forKey: .localIdentifier)
+    try object.encode(collection.type.rawValue, forKey: .type)
+    try object.encode(collection.subtype, forKey: .subtype)
+    try object.encode(collection.title, forKey: .title)
+    try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)
+    try object.encode(collection.estimatedCollectionCount, forKey: .estimatedCollectionCount)
+    try object.encode(leaseSeconds, forKey: .leaseSeconds)
+  }
+}
+
+extension AssetCollection {
+  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
+    let isList = transient.collections != nil
+    self.init(
+      localIdentifier: identifier, type: isList ? .folder : .album,
+      subtype: isList ? "folderTransient" : "albumTransient", title: transient.title,
+      estimatedAssetCount: transient.rows.count)
+    estimatedCollectionCount = transient.collections?.count ?? 0
+  }
+}

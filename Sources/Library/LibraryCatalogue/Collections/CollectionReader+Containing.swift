@@ -1,0 +1,63 @@
+// Lists of the collections that contain one asset (PHAssetCollection.fetchAssetCollectionsContaining). A collection
+// contains an asset if its list of assets, with the same filters, has it.
+
+import GRDB
+import PhotoModel
+
+extension CollectionReader {
+  /// The asset that collections must contain.
+  struct ContainedAsset {
+    let row: Int64
+    let creationDate: Int64
+    let localDay: Int
+    /// Whether the query's filters list it, outside of the album of hidden assets.
+    let isListed: Bool
+    /// The smart albums that list it.
+    fileprivate let smartAlbums: [String]
+
+    /// Part of a WHERE clause for rows of `moment`, whose assets are the listed ones of their day and period.
+    var momentCondition: String {
+      isListed ? "AND day = \(localDay) AND startDate <= \(creationDate) AND endDate >= \(creationDate)" : "AND 0"
+    }
+  }
+
+  /// - Throws: `noSuchAsset`, if the library does not have the asset.
+  func containedAsset(_ identifier: LocalIdentifier) throws -> ContainedAsset {
+    func find(_ listings: ListingFilter) throws -> Row? {
+      try Row.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT asset, creationDate, counted, listing \(listings.sql), localDay
+            FROM \(LibraryAssetIndex.byIdentifier.source) WHERE library = ? AND localIdentifier = ?
+            """), arguments: [library.row, identifier.rawValue])
+    }
+    guard let row = try find(listings) else { throw AssetSourceError.noSuchAsset(identifier) }
+    let (counted, isListed): (Int64, Bool) = (row[2], row[3])
+    let hidden = try find(.hidden(includesAllBurstAssets: query.includesAllBurstAssets))
+    let isHidden = hidden.map { $0[3] as Bool } ?? false
+    let smartAlbums = SmartAlbum.allCases.filter { album in
+      (album == .allHidden ? isHidden : isListed)
+        && counted >> Int64(album.counterBit) & 1 == 1
+    }
+    return ContainedAsset(
+      row: row[0], creationDate: row[1], localDay: row[4], isListed: isListed, smartAlbums: smartAlbums.map(\.rawValue))
+  }
+
+  /// Statements about one asset are not cached: clients choose the asset, so their number is unlimited.
+  func statement(_ sql: String, about asset: ContainedAsset?) throws -> Statement {
+    asset == nil ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
+  }
+
+  /// Part of a WHERE clause for rows of `collection`: that they contain the asset.
+  func contains(_ asset: ContainedAsset?) -> String {
+    guard let asset else { return "" }
+    let smart = asset.smartAlbums.map { "'\($0)'" }.joined(separator: ", ")
+    guard asset.isListed else { return "AND subtype IN (\(smart))" }
+    return """
+      AND CASE collection.type
+        WHEN 'smartAlbum' THEN subtype IN (\(smart))
+        WHEN 'album' THEN EXISTS (SELECT 1 FROM member WHERE asset = \(asset.row) AND member.collection = collection.id)
+        ELSE EXISTS (SELECT 1 FROM folderAsset WHERE asset = \(asset.row) AND folder = collection.id) END
+      """
+  }
+}

@@ -1,0 +1,102 @@
+import PhotoModel
+import Primitives
+import Synchronization
+
+/// The collections of a fetch in their order: PHFetchResult over collections.
+///
+/// Collections are rows of two tables, and lists of moments have no row, so members are known by their identifiers.
+/// Counts, dates and key assets change without an entry in the history: they follow from assets. So each member also
+/// has a fingerprint of all its properties, and two lists are compared by fingerprints.
+package final class CollectionFetchResult: LeasedFetchResult {
+  package struct Member: Sendable, Hashable {
+    package let identifier: LocalIdentifier
+    /// A hash of all properties, with this process's key.
+    let fingerprint: Int
+
+    init(_ collection: AssetCollection) {
+      identifier = collection.localIdentifier
+      fingerprint = collection.hashValue
+    }
+  }
+
+  /// A member, the heap memory of its identifier, and its entries in the tables of a comparison.
+  package static let bytesPerCollection = 192
+
+  package let members: [Member]
+  /// The fetch, from which changes are computed.
+  package let fetch: CollectionFetch
+  package let needsLocationScope: Bool
+
+  private struct State {
+    var changeToken: ChangeToken
+    var successor: String?
+  }
+  private let state: Mutex<State>
+  /// The reserved memory, held until the list is freed.
+  private let reservation = Mutex<ByteBudget.Reservation?>(nil)
+
+  init(_ members: [Member], changeToken: ChangeToken, fetch: CollectionFetch, needsLocationScope: Bool) {
+    self.members = members
+    self.fetch = fetch
+    self.needsLocationScope = needsLocationScope
+    state = Mutex(State(changeToken: changeToken, successor: nil))
+  }
+
+  package var count: Int { members.count }
+  package var changeToken: ChangeToken { state.withLock { $0.changeToken } }
+  /// The fetch, with a margin for the text of its predicate, which a client sends in one request.
+  package var ownBytes: Int { 1024 + (fetch.predicate?.bytes ?? 0) }
+
+  package var successor: String? {
+    get { state.withLock { $0.successor } }
+    set { state.withLock { $0.successor = newValue } }
+  }
+
+  package func reserve(in budget: ByteBudget) -> Bool {
+    reservation.withLock { reservation in
+      if reservation == nil { reservation = budget.tryReserve(count * Self.bytesPerCollection) }
+      return reservation != nil
+    }
+  }
+
+  /// Moments may change without a new token, so the lists themselves are compared.
+  package func hasSameState(as other: any LeasedFetchResult) -> Bool {
+    guard let other = other as? CollectionFetchResult else { return false }
+    return changeToken == other.changeToken && members == other.members
+  }
+
+  /// The position of a collection. Takes O(n).
+  package func index(of identifier: LocalIdentifier) -> Int? { members.firstIndex { $0.identifier == identifier } }
+
+  /// Records that the list is unchanged in this later state.
+  func advance(to changeToken: ChangeToken) { state.withLock { $0.changeToken = changeToken } }
+}
+
+extension FetchResultChangeDetails {
+  /// The difference of two lists of collections. `nil` if it has too many entries.
+  init?(from old: [CollectionFetchResult.Member], to new: [CollectionFetchResult.Member]) {
+    // The collections are numbered: those of the old list by position, the others after them.
+    var numbers: [LocalIdentifier: UInt32] = [:]
+    numbers.reserveCapacity(old.count + new.count)
+    for (position, member) in old.enumerated() { numbers[member.identifier] = UInt32(position) }
+    var touched: [(row: UInt32, isChanged: Bool)] = []
+    var isInBoth = [Bool](repeating: false, count: old.count)
+    var next = UInt32(old.count)
+    var rows: [UInt32] = []
+    rows.reserveCapacity(new.count)
+    for member in new {
+      if let row = numbers[member.identifier] {
+        rows.append(row)
+        isInBoth[Int(row)] = true
+        if old[Int(row)].fingerprint != member.fingerprint { touched.append((row, true)) }
+      } else {
+        rows.append(next)
+        touched.append((next, false))
+        next += 1
+      }
+    }
+    for (row, isInBoth) in isInBoth.enumerated() where !isInBoth { touched.append((UInt32(row), false)) }
+    touched.sort { $0.row < $1.row }
+    self.init(from: Array(0..<UInt32(old.count)), to: rows, touched: TouchedRows(touched))
+  }
+}

@@ -1,0 +1,26 @@
+import PhotoModel
+import Primitives
+
+/// A list that a client holds by name: a fetch result over assets (``FetchResult``) or over collections
+/// (``CollectionFetchResult``). It does not change when the library changes.
+package protocol LeasedFetchResult: AnyObject, Sendable {
+  var count: Int { get }
+  /// The state of the library that the list was read from, or a later state in which the list is unchanged.
+  var changeToken: ChangeToken { get }
+  /// Whether the list depends on places, so that its owner needs the location scope to use it.
+  var needsLocationScope: Bool { get }
+  /// Bytes without the memory that ``reserve(in:)`` reserves.
+  var ownBytes: Int { get }
+  /// The name of the result that the last change request produced; that result may have expired.
+  var successor: String? { get set }
+
+  /// Reserves the list's memory once, until the list is freed. `false` if the budget is exhausted.
+  func reserve(in budget: ByteBudget) -> Bool
+
+  /// Whether both are the list of one fetch in the same state.
+  func hasSameState(as other: any LeasedFetchResult) -> Bool
+}
+
+extension LeasedFetchResult {
+  package func hasSameState(as other: any LeasedFetchResult) -> Bool { changeToken == other.changeToken }
+}
