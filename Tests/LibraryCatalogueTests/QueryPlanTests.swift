@@ -121,7 +121,8 @@ struct QueryPlanTests {
   @Test(
     "fetches without a suitable index are known to need a full scan",
     arguments: [
-      Case("by name", "originalFilename == 'x'"), Case("in the order of a name", nil, "originalFilename"),
+      Case("by the end of a name", "originalFilename ENDSWITH 'x'"),
+      Case("in the order of a name", nil, "originalFilename"),
       Case("favourites in the order of a size", "isFavorite == YES", "-fileSize"),
       Case("either", "isFavorite == YES OR mediaType == video"), Case("not", "NOT (mediaType == image)"),
       Case("added since, by date", "addedDate > '2024-01-01T00:00:00Z'"),
@@ -142,6 +143,48 @@ struct QueryPlanTests {
     ])
   func free(_ shape: Case) throws {
     #expect(try Self.fetch(shape.predicate, shape.sort, shape.scope).needsFullScan)
+  }
+
+  @Test(
+    "searches, and names of the whole library, are read along the search index up to the end of the page",
+    arguments: [
+      (nil, "word"), (nil, "\"one phrase\""), (nil, "pre"), (nil, "word other"), ("originalFilename == 'x.jpg'", nil),
+      ("originalFilename BEGINSWITH 'x'", nil), ("originalFilename CONTAINS 'x'", "word"),
+      ("creationDate > '2023-11-15T00:00:00Z'", "word"), ("isFavorite == NO", "word"),
+    ] as [(String?, String?)])
+  func searches(_ predicate: String?, _ search: String?) throws {
+    for sort in [nil, "creationDate", "-creationDate,fileSize"] {
+      var fetch = try Self.fetch(predicate, sort)
+      if let search { fetch.search = AssetSearch(try SearchQuery(search), for: .local) }
+      #expect(!fetch.needsFullScan)
+      let statements = try Self.traced.statements {
+        _ = try Self.traced.library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: .local)
+        _ = try Self.traced.library.catalogue.columns(fetch, FetchPageRequest(limit: 5), for: .local)
+      }.filter { $0.contains("search MATCH ?") }
+      #expect(statements.count == 4)
+      for sql in statements {
+        let plan = try Self.traced.plan(of: sql)
+        #expect(plan[0].hasPrefix("SCAN search VIRTUAL TABLE INDEX"), "\(plan)")
+        #expect(plan[1].hasPrefix("SEARCH libraryAsset USING INDEX libraryAssetByAsset (asset=? AND library=?"))
+        // The first statement finds the end of the page, in the order of the index.
+        #expect(sql.contains("OFFSET ?") != plan.contains { $0.contains("ORDER BY") }, "\(plan)")
+      }
+    }
+  }
+
+  @Test("a search of a limited library reads only assets of that library, and needs a full scan")
+  func limitedSearches() throws {
+    for (predicate, search) in [(nil, "word"), ("originalFilename == 'x.jpg'", nil)] as [(String?, String?)] {
+      var fetch = try Self.fetch(predicate)
+      fetch.isLimited = true
+      if let search { fetch.search = AssetSearch(try SearchQuery(search), for: Self.limited) }
+      #expect(fetch.needsFullScan)
+      let statements = try Self.traced.statements {
+        _ = try Self.traced.library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: Self.limited)
+        _ = try Self.traced.library.catalogue.count(fetch, deadline: nil, for: Self.limited)
+      }
+      for sql in statements { #expect(!sql.contains("MATCH") && !sql.contains("searchTerm"), "\(sql)") }
+    }
   }
 
   @Test("counts and buckets of a scope are read from counters", arguments: Viewer.allCases)
@@ -325,6 +368,7 @@ private final class TracedLibrary: @unchecked Sendable {
     let folder = try library.makeFolder("one")
     for i in 0..<5 { _ = try library.makeAlbum("inner \(i)", [1, 2, 3], parent: folder, position: i) }
     _ = try library.makeAlbum("everything", (1...3000).map { $0 })
+    try library.queue.write { _ = try SearchIndex.update($0) }
     try library.catalogue.refreshMoments(zone: .gmt)
     // The first read of a limited principal creates its library.
     _ = try library.catalogue.count(AssetFetch(), deadline: nil, for: QueryPlanTests.limited)

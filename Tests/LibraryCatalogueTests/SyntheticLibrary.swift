@@ -131,6 +131,7 @@ struct SyntheticAsset: PropertyRow, Sendable {
     case "isAnimated": .boolean(isAnimated)
     case "isLongExposure": .boolean(isLongExposure)
     case "originalFilename": .string(filename)
+    case "relativePath": .string("\(row).jpg")
     case "uniformTypeIdentifier": .string(type)
     case "fileSize": .integer(fileSize)
     case "latitude": latitude.map { .real($0) }
@@ -293,6 +294,8 @@ extension Dice {
     "originalFilename CONTAINS '\u{301}'",
     "originalFilename LIKE '*.jp?'", "originalFilename ENDSWITH[c] '.JPG'", "originalFilename ==[c] 'stra\u{DF}e.png'",
     "originalFilename == ''", "originalFilename >= '\u{E9}'", "uniformTypeIdentifier != 'public.jpeg'",
+    "originalFilename == 'IMG_1.jpg'", "originalFilename CONTAINS[c] 'mg_'", "relativePath BEGINSWITH '1'",
+    "relativePath CONTAINS[c] '2.J'", "relativePath == '7.jpg'",
     "fileSize >= 4096",
     "latitude > -33.85", "latitude == nil", "longitude BETWEEN {18, 19}", "localIdentifier BEGINSWITH 'a'",
     "TRUEPREDICATE",

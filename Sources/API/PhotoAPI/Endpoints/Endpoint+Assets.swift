@@ -92,10 +92,19 @@ extension Endpoint {
       "predicate", "NSPredicate's format language over the keys of an asset; HTTP.md documents it.",
       example: "isFavorite == NO AND (mediaSubtypes & photoPanorama) == 0"),
     .text(
+      "search",
+      """
+      Words, and phrases in quotation marks, over file name, path, title, caption, keywords, people, camera, lens and \
+      album titles, and over place names with the scope location. All must match; case and accents are ignored, and \
+      the last word may be the beginning of one. At most 1024 bytes and 32 words.
+      """,
+      example: "beach"),
+    .text(
       "sortDescriptors",
       """
       Keys separated by commas, with - before descending ones; ties are ordered by localIdentifier. Default: newest \
-      first, or the collection's own order.
+      first, or without search the collection's own order. With search also relevance: the best of the newest 5000 \
+      matches first.
       """,
       example: "-creationDate,originalFilename"),
     .number("fetchLimit", 1...1_000_000_000, "The maximum number of results on all pages together."),

@@ -58,7 +58,7 @@ struct AssetListQuery: Sendable {
 
   /// Whether the request may scan every asset. It then runs on the fetch queue.
   var needsFullScan: Bool {
-    let hasStoredCount = fetch.predicate == nil && fetch.scope.hasStoredCount
+    let hasStoredCount = fetch.isUnfiltered && fetch.scope.hasStoredCount
     return fetch.needsFullScan || (includesTotalCount || layout == .buckets) && !hasStoredCount
       || layout == .buckets && (fetch.scope != .library || fetch.fetchLimit != nil)
   }

@@ -19,6 +19,7 @@ package final class Catalogue: Sendable {
   /// Seconds that a reader or writer waits for another process's lock.
   private static let busyTimeout: TimeInterval = 10
   private static let readerCount = 4
+  private static let queuedDocumentsATime = 50_000
 
   let pool: DatabasePool
   /// The folder of the catalogue and of the locks.
@@ -62,6 +63,7 @@ package final class Catalogue: Sendable {
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
       try Self.migrate(pool, dataFolder: dataFolder)
+      try Self.indexQueued(pool)
       dataVersion = try DataVersionMonitor(pool: pool)
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
       tokens = try Self.tokenCodec(pool)
@@ -116,6 +118,7 @@ package final class Catalogue: Sendable {
     configuration.busyMode = .timeout(busyTimeout)
     configuration.prepareDatabase { db in
       for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
+      db.add(function: SearchRelevance.function)
     }
     return configuration
   }
@@ -158,6 +161,13 @@ package final class Catalogue: Sendable {
       try DurableFile.rename(copy + ".part", to: copy)
     }
     try migrator.migrate(pool)
+  }
+
+  /// Indexes what another program changed, in several transactions. photod's own changes leave nothing to do.
+  private static func indexQueued(_ pool: DatabasePool) throws {
+    while try !pool.read(SearchIndex.isCurrent) {
+      try pool.write { _ = try SearchIndex.update($0, atMost: queuedDocumentsATime) }
+    }
   }
 
   /// Creates the folder and its missing parents, accessible only by this user.

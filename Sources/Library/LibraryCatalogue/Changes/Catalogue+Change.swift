@@ -28,6 +28,7 @@ extension Catalogue {
           sql: "UPDATE library SET revision = revision + 1, changeDate = ? WHERE id = 0 RETURNING revision"),
         arguments: [now]) ?? 0
     try body(db, token)
+    try SearchIndex.update(db)
     // A row for each library that the change is visible in; none if the triggers recorded nothing. The row of the whole
     // library also sets its `nonLocationRevision`.
     try db.cachedStatement(

@@ -8,8 +8,8 @@ extension Catalogue {
     try read { try Self.changeToken($0).number }
   }
 
-  /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters. Takes as
-  /// long as reading all of it, and holds one row in memory.
+  /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters, the search
+  /// index. Takes as long as reading all of it, and holds one row in memory.
   package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
     try read { db in
       let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
@@ -30,6 +30,7 @@ extension Catalogue {
       }
       try Self.checkMembers(db, report)
       try Self.checkLibraries(db, report)
+      try Self.checkSearch(db, report)
     }
   }
 

@@ -19,6 +19,8 @@ package enum CheckDifference: Sendable, Hashable {
   case assetWithoutFile(localIdentifier: String)
   /// A stored counter that differs from the counted value.
   case counter(name: String, kept: Int, counted: Int)
+  /// The search index has other words of an asset than its properties.
+  case searchWords(localIdentifier: String)
   case foreignKey(table: String, row: Int64?, parent: String)
   /// The message of SQLite.
   case damaged(String)
@@ -35,6 +37,7 @@ package enum CheckDifference: Sendable, Hashable {
     case .fileWithoutAsset: "file-without-asset"
     case .assetWithoutFile: "asset-without-file"
     case .counter: "counter"
+    case .searchWords: "search-words"
     case .foreignKey: "foreign-key"
     case .damaged: "damaged"
     }
@@ -48,7 +51,7 @@ package enum CheckDifference: Sendable, Hashable {
         .fileWithoutAsset(let path), .unreadableFolder(let path, _):
         LibraryPath.escaped(path)
       case .rowWithoutPath(let row): "row \(row)"
-      case .assetWithoutFile(let identifier): identifier
+      case .assetWithoutFile(let identifier), .searchWords(let identifier): identifier
       case .counter(let name, let kept, let counted): "\(name): \(kept) kept, \(counted) counted"
       case .foreignKey(let table, let row, let parent):
         "\(table) row \(row.map(String.init) ?? "?") names a row of \(parent) that is not there"

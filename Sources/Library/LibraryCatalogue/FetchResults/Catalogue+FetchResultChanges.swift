@@ -53,7 +53,9 @@ extension Catalogue {
       fetch.scope = try CollectionReader(db, CollectionQuery(), principal, library).scope(of: collection) ?? .rows([])
     }
     let touched = try Self.touched(since, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
-    let isIncremental = fetch.scope == result.fetch.scope && fetch.dependsOnlyOnTouchedAssets && library.isWhole
+    let isIncremental =
+      try fetch.scope == result.fetch.scope && fetch.dependsOnlyOnTouchedAssets && library.isWhole
+      && Self.dependsOnlyOnTouchedAssets(fetch.search, since, db)
     var rows: [UInt32]?
     var marked: TouchedRows?
     if case .rows(let touched) = touched {
@@ -84,6 +86,22 @@ extension Catalogue {
     return FetchResultDelta(
       details: details,
       after: FetchResult(list, changeToken: changeToken, fetch: fetch, collection: result.collection))
+  }
+
+  /// Whether only assets that the history names can enter, leave or move in the results of a search. Not after a change
+  /// of an album or of its members, because the titles of albums are searched too; and not by relevance, whose order
+  /// can't be read for single assets.
+  private static func dependsOnlyOnTouchedAssets(
+    _ search: AssetSearch?, _ token: ChangeToken, _ db: Database
+  ) throws -> Bool {
+    guard let search else { return true }
+    if search.isByRelevance { return false }
+    return try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT 1 FROM changedObject WHERE token > ?1 AND kind = 1
+          UNION ALL SELECT 1 FROM changedMember WHERE token > ?1 LIMIT 1
+          """), arguments: [token.number]) == nil
   }
 
   private static func touched(

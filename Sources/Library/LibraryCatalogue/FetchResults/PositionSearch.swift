@@ -52,7 +52,7 @@ struct PositionSearch {
   init(
     _ fetch: AssetFetch, _ old: [UInt32], touched: [UInt32], for principal: Principal, _ db: Database
   ) throws {
-    let plan = FetchPlan(fetch, among: [])
+    let plan = FetchPlan(fetch, among: [], search: try SearchAccess(fetch, in: .whole, db))
     order = plan.order
     values = Array(plan.values.dropFirst())
     statement = try FetchStatement(

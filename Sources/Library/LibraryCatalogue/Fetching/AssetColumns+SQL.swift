@@ -10,6 +10,12 @@ extension SQLColumns {
   /// The same for the rows of a library, which hold copies of some columns.
   static let libraryAsset = asset { (CatalogueSchema.copiedColumns.contains($0) ? "libraryAsset." : "asset.") + $0 }
 
+  /// The path of the primary file as it is displayed.
+  private static let relativePath = """
+    \(SQLFunction.text.name)((SELECT CAST(path AS TEXT) FROM file INDEXED BY primaryFile \
+    WHERE file.asset = asset.id AND isPrimary = 1))
+    """
+
   private static func asset(_ column: (String) -> String) -> SQLColumns {
     SQLColumns(
       [
@@ -37,6 +43,7 @@ extension SQLColumns {
         "isAnimated": Column("asset.isAnimated"),
         "isLongExposure": Column("asset.isLongExposure"),
         "originalFilename": Column("asset.originalFilename"),
+        "relativePath": Column(relativePath),
         "uniformTypeIdentifier": Column("asset.uniformTypeIdentifier"),
         "fileSize": Column("asset.fileSize"),
         "title": Column("asset.title"),

@@ -6,18 +6,23 @@ package struct AssetFetch: Sendable, Hashable {
   package var scope = AssetScope.library
   /// The parser has already rejected keys that the fetching principal may not use.
   package var predicate: FetchPredicate?
+  /// The words that assets must have, in addition to the predicate.
+  package var search: AssetSearch?
   /// `nil`: the order of the scope.
   package var sort: FetchSortDescriptors?
   /// The maximum number of assets over all pages; `nil`: no limit.
   package var fetchLimit: Int?
   package var includesHidden = false
   package var includesAllBurstAssets = false
+  /// The fetching principal has a limited library. The search index has the words of the whole library, so it serves no
+  /// limited one: what it costs to read would depend on invisible assets.
+  package var isLimited = false
 
   package init() {}
 
   /// Approximate memory in bytes.
   package var bytes: Int {
-    var bytes = 512 + (predicate?.bytes ?? 0)
+    var bytes = 512 + (predicate?.bytes ?? 0) + (search?.bytes ?? 0)
     if case .rows(let rows) = scope { bytes += rows.count * MemoryLayout<UInt32>.stride }
     return bytes
   }
@@ -25,8 +30,12 @@ package struct AssetFetch: Sendable, Hashable {
   /// Whether the predicate or the sort order uses a location. Principals without the location scope may neither run
   /// such a fetch nor see its results.
   package var needsLocationScope: Bool {
-    predicate?.needsLocationScope ?? false || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
+    predicate?.needsLocationScope ?? false || search?.includesPlaces ?? false
+      || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
   }
+
+  /// Whether the fetch has all assets of its scope that its options list.
+  package var isUnfiltered: Bool { predicate == nil && search == nil }
 
   /// Whether the fetch may have to read every asset. Such fetches have a deadline and a queue of their own. Fetches
   /// that an index answers are cheap however large the library is.

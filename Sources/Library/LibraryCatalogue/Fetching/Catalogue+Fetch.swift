@@ -30,12 +30,13 @@ extension Catalogue {
     joins: String = "", _ take: (Row, Statement) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
     try readBeforeDeadline(page.deadline, for: principal) { db, library in
-      let plan = FetchPlan(fetch, in: library)
+      let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
       let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
       // One extra row shows whether another page follows.
+      let end = try Self.lastDocument(plan, after: start?.values, limit: limit + 1, db)
       let statement = FetchStatement(
-        plan, columns: columns(plan.table), joins: joins, after: start?.values, limit: limit + 1)
+        plan, columns: columns(plan.table), joins: joins, after: start?.values, through: end, limit: limit + 1)
       let prepared = try statement.prepared(db)
       let rows = try Row.fetchCursor(prepared)
       var taken = 0
@@ -54,13 +55,26 @@ extension Catalogue {
     }
   }
 
+  /// The document up to which a fetch along the search index must read for this many rows; `nil`: all.
+  private static func lastDocument(
+    _ plan: FetchPlan, after last: [SQLValue]?, limit: Int, _ db: Database
+  ) throws -> Int64? {
+    guard plan.dateStream != nil, limit > 0 else { return nil }
+    let statement = FetchStatement(documentAt: limit - 1, of: plan, after: last)
+    return try Int64.fetchOne(statement.prepared(db))
+  }
+
   /// The number of assets of a fetch. Without a predicate it is read from a stored counter where the scope has one.
   package func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int {
     let count = try readBeforeDeadline(deadline, for: principal) { db, library in
-      if fetch.predicate == nil, let count = try Self.storedCount(fetch, library, db) { return count }
-      let statement = FetchStatement(counting: FetchPlan(fetch, in: library))
+      if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) { return count }
+      // Ranking the matches does not change their number.
+      var fetch = fetch
+      fetch.search?.isByRelevance = false
+      let search = try SearchAccess(fetch, in: library, db)
+      let statement = FetchStatement(counting: FetchPlan(fetch, in: library, search: search))
       return try Int.fetchOne(statement.prepared(db)) ?? 0
     }
     return min(count, fetch.fetchLimit ?? .max)
@@ -78,11 +92,13 @@ extension Catalogue {
   }
 
   static func rows(_ fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, _ db: Database) throws -> [UInt32] {
-    let plan = FetchPlan(fetch, in: library)
-    let statement = FetchStatement(plan, columns: plan.row, limit: min(limit + 1, fetch.fetchLimit ?? .max))
+    let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+    let end = try fetch.fetchLimit.flatMap { try lastDocument(plan, after: nil, limit: min(limit + 1, $0), db) }
+    let statement = FetchStatement(
+      plan, columns: plan.row, through: end, limit: min(limit + 1, fetch.fetchLimit ?? .max))
     let cursor = try UInt32.fetchCursor(statement.prepared(db))
     var rows: [UInt32] = []
-    if fetch.predicate == nil, let count = try storedCount(fetch, library, db) {
+    if fetch.isUnfiltered, let count = try storedCount(fetch, library, db) {
       rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
     }
     while let row = try cursor.next() {
@@ -97,7 +113,7 @@ extension Catalogue {
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket] {
     let days: [(Int, Int)]
-    if fetch.predicate == nil, fetch.fetchLimit == nil, fetch.scope == .library {
+    if fetch.isUnfiltered, fetch.fetchLimit == nil, fetch.scope == .library {
       let listings = ListingFilter(
         includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
       days = try readBeforeDeadline(deadline, for: principal) { db, library in
@@ -110,7 +126,8 @@ extension Catalogue {
       }
     } else {
       days = try readBeforeDeadline(deadline, for: principal) { db, library in
-        let statement = FetchStatement(countingDaysOf: FetchPlan(fetch, in: library), limit: fetch.fetchLimit)
+        let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+        let statement = FetchStatement(countingDaysOf: plan, limit: fetch.fetchLimit)
         return try Self.pairs(statement.prepared(db))
       }
     }

@@ -3,6 +3,9 @@
 // SQLite has no statistics about the values of a library, and it can't match a bound parameter with the condition of a
 // partial index. So the plan chooses: it writes a term that has an index exactly as the index declares it, and names
 // the index. SQLite tests the rest of the predicate on each row along that index.
+//
+// Words and names have the full-text index, whose rows are numbered by date: see SearchAccess. It returns them in that
+// order, so a fetch by date needs only the rows up to the end of its page: see `dateStream`.
 
 import PhotoModel
 import PhotoPredicate
@@ -23,6 +26,11 @@ struct FetchPlan {
     var key: String?
     /// The path has so few rows that reading and sorting all of them is cheap.
     var isShort = false
+    /// The rows come from the search index.
+    var isSearch = false
+
+    /// The number of the asset's document in the search index, in SQL: the table that has the row number has the date.
+    var document: String { CatalogueSchema.document("\(row.prefix { $0 != "." }).creationDate", row) }
   }
 
   /// The FROM clause without `asset`: see ``source(joiningAsset:)``.
@@ -36,15 +44,26 @@ struct FetchPlan {
   let condition: String
   /// The values for the `?` of `source` and `condition`, in this order.
   let values: [SQLValue]
+  /// The number of the asset's document in the search index, in SQL.
+  private let document: String
   /// The sort order of the rows.
   let order: [Ordering]
   /// The fetch may read every asset.
   let needsFullScan: Bool
+  /// The rows come from the search index, which is numbered by date, and the fetch orders them by date.
+  let dateStream: DateStream?
+
+  /// The order in which a fetch reads the numbers of documents.
+  enum DateStream: Sendable { case newestFirst, oldestFirst }
 
   struct Ordering: Sendable, Hashable {
     let expression: String
     let isAscending: Bool
     let isNullable: Bool
+
+    init(_ expression: String, isAscending: Bool, isNullable: Bool = false) {
+      (self.expression, self.isAscending, self.isNullable) = (expression, isAscending, isNullable)
+    }
   }
 
   static let newestFirst = descending("creationDate")
@@ -61,12 +80,22 @@ struct FetchPlan {
   ///   - library: the library that the principal may see.
   ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
   ///     the format of ``list(_:)``. Not allowed for a fetch whose scope is a list of rows.
-  init(_ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil) {
+  ///   - search: how to read the words that the fetch asks for; `nil`: only the cost of the fetch is wanted.
+  init(
+    _ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil, search: SearchAccess? = nil
+  ) {
+    let search = search ?? SearchAccess(estimating: fetch)
+    if fetch.search?.isByRelevance == true, fetch.sort == nil {
+      self = FetchPlan(ranking: fetch, in: library, search)
+      return
+    }
     let predicate = fetch.predicate?.normalized
     var listings = ListingFilter(
       includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
     var conditions: [String] = []
     var values: [SQLValue] = []
+    var fetch = fetch
+    if fetch.search != nil { fetch.sort = fetch.sort ?? Self.newestFirst }
     var sort = fetch.sort ?? Self.newestFirst
     // The scope's own order, if it is not a property of an asset.
     var scopeOrder: String?
@@ -121,6 +150,17 @@ struct FetchPlan {
       }
       values.insert(.text(Self.list(rows)), at: 0)
     }
+    if let expression = search.expression, library.isWhole, rows == nil, !path.isShort, !fetch.scope.isList,
+      !path.row.hasPrefix("member.")
+    {
+      path = Self.searchPath(of: path.album)
+      path.isShort = search.isShort
+      conditions.append("search MATCH ?")
+      values.append(.text(expression))
+      if let range = Self.documents(of: fetch.scope, predicate) {
+        conditions.append("search.rowid BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+      }
+    }
     if path.table == "libraryAsset" { conditions.append("libraryAsset.library = \(library.row)") }
     if case .dates(let range, let days) = fetch.scope {
       conditions.append("\(path.table).creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
@@ -130,6 +170,9 @@ struct FetchPlan {
     }
     if let album = path.album { conditions.append(album.condition(on: path.table)) }
     conditions.append("\(fetch.scope.hasMembers ? "member" : path.table).listing \(listings.sql)")
+    if fetch.search != nil, !path.isSearch {
+      conditions.append(search.test(document: path.document, asset: path.row, &values))
+    }
     if let predicate {
       let compiled = SQLCondition(predicate, columns: path.columns)
       conditions.append("(\(compiled.sql))")
@@ -141,21 +184,58 @@ struct FetchPlan {
     condition = conditions.joined(separator: " AND ")
     self.values = values
     if let scopeOrder {
-      order = [Ordering(expression: scopeOrder, isAscending: true, isNullable: false)]
+      order = [Ordering(scopeOrder, isAscending: true)]
     } else {
       order = sort.total.map { descriptor in
         Ordering(
-          expression: path.columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
+          path.columns.orderingExpression(for: descriptor.key), isAscending: descriptor.isAscending,
           // PhotoKit's schema allows missing dates, but the catalogue's are NOT NULL; so their indexes can be used.
           isNullable: descriptor.key.isNullable && descriptor.key.type != .date)
       }
     }
     let isInOrder = scopeOrder != nil || sort.total.first?.key.name == path.key
     let sorted = scopeOrder == nil && isInOrder ? path.key : nil
+    // The search index has only what matches the search, and not the album as well.
+    let isSearchCovered = path.isSearch ? path.album == nil : fetch.search == nil
     let isCoveredByIndex =
-      isInOrder && (!hasDateRange || sorted == "creationDate")
-      && (predicate?.conjuncts ?? []).allSatisfy { Self.isCoveredByIndex($0, by: path.album, sorted: sorted) }
+      isInOrder && (!hasDateRange || sorted == "creationDate") && isSearchCovered
+      && (predicate?.conjuncts ?? []).allSatisfy { term in
+        path.isSearch && search.covered.contains(term) || Self.isCoveredByIndex(term, by: path.album, sorted: sorted)
+      }
     needsFullScan = !path.isShort && (!isCoveredByIndex || fetch.scope.isList)
+    document = path.isSearch ? "search.rowid" : path.document
+    dateStream = path.isSearch && sorted == "creationDate" ? order[0].isAscending ? .oldestFirst : .newestFirst : nil
+  }
+
+  /// The plan of a fetch by relevance: the newest matches, each with its relevance, and then all of these sorted.
+  private init(ranking fetch: AssetFetch, in library: LibraryID, _ search: SearchAccess) {
+    var newest = fetch
+    newest.search?.isByRelevance = false
+    newest.sort = Self.newestFirst
+    let matches = FetchPlan(newest, in: library, search: search)
+    let order = matches.dateStream == nil ? matches.order : [Ordering("search.rowid", isAscending: true)]
+    let keys = order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
+    let joinsAsset = FetchStatement.namesAsset([matches.condition, matches.row])
+    source = """
+      (SELECT \(matches.row) AS asset, photod_relevance(
+          (SELECT text FROM searchText WHERE document = \(matches.document)), ?) AS relevance
+        FROM \(matches.source(joiningAsset: joinsAsset)) WHERE \(matches.condition)
+        ORDER BY \(keys) LIMIT \(AssetSearch.maximumRanked)) AS ranked
+      CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
+        ON libraryAsset.asset = ranked.asset AND libraryAsset.library = \(library.row)
+      """
+    values = [.text(search.rankedTerms)] + matches.values
+    row = "libraryAsset.asset"
+    table = "libraryAsset"
+    condition = "1"
+    self.order =
+      [Ordering("ranked.relevance", isAscending: false)]
+      + Self.newestFirst.total.map {
+        Ordering(SQLColumns.libraryAsset.orderingExpression(for: $0.key), isAscending: $0.isAscending)
+      }
+    needsFullScan = matches.needsFullScan
+    document = matches.document
+    dateStream = nil
   }
 
   /// Row numbers as JSON, for `json_each`.
@@ -197,6 +277,31 @@ struct FetchPlan {
 
   private static func path(of album: SmartAlbum) -> AccessPath? {
     album.index.map { AccessPath(source: $0.source, album: album, key: "creationDate") }
+  }
+
+  /// The path along the search index. It has the words of the whole library.
+  ///
+  /// - Parameter album: a smart album to which the rows are limited.
+  private static func searchPath(of album: SmartAlbum?) -> AccessPath {
+    AccessPath(
+      source: """
+        search CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
+          ON libraryAsset.asset = (search.rowid & 4294967295) AND libraryAsset.library = 0
+        """, album: album, key: "creationDate", isSearch: true)
+  }
+
+  /// The numbers of the documents with dates that the scope and the predicate allow; `nil`: all.
+  private static func documents(of scope: AssetScope, _ predicate: FetchPredicate?) -> ClosedRange<Int64>? {
+    var dates: ClosedRange<Int64> = .min ... .max
+    if case .dates(let range, _) = scope { dates = range }
+    if let key = PropertySchema.asset.key(named: "creationDate"), let bounds = predicate?.requiredRange(of: key) {
+      // An empty range matches nothing, and the predicate says so.
+      guard !bounds.isEmpty, (bounds.lower...bounds.upper).overlaps(dates) else { return nil }
+      dates = (bounds.lower...bounds.upper).clamped(to: dates)
+    }
+    if dates == .min ... .max { return nil }
+    let (newest, oldest) = (SearchDocument.period(dates.upperBound), SearchDocument.period(dates.lowerBound))
+    return SearchDocument.range(newest).lowerBound...SearchDocument.range(oldest).upperBound
   }
 
   /// The path for a list of row numbers with the alias `listed`. It reads the columns of `asset`, whose rows are needed

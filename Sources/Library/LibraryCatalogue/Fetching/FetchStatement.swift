@@ -20,13 +20,15 @@ struct FetchStatement {
   ///     columns.
   ///   - joins: tables joined to `asset` for these columns.
   ///   - last: the sort values of the last row of the previous page.
+  ///   - end: the number of the last document of the page, of a plan with a date stream.
   init(
-    _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, limit: Int?,
-    isOrdered: Bool = true
+    _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, through end: Int64? = nil,
+    limit: Int?, isOrdered: Bool = true
   ) {
     var conditions = [plan.condition]
     var values = plan.values
-    if let last { conditions.append(Self.rowsAfter(last, plan.order, &values)) }
+    if let last { conditions.append(Self.rowsAfter(last, plan, &values)) }
+    if let end, let stream = plan.dateStream { conditions.append(Self.documents(through: end, stream)) }
     let order = plan.order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
     let keys = isOrdered ? plan.order.map { ", " + $0.expression }.joined() : ""
     let condition = conditions.joined(separator: " AND ")
@@ -38,6 +40,23 @@ struct FetchStatement {
       values.append(.integer(Int64(limit)))
     }
     self.sql = sql
+    arguments = StatementArguments(values.map(\.databaseValue))
+  }
+
+  /// Finds the document at a position of a plan with a date stream: one row with its number, or none.
+  ///
+  /// Documents are numbered by periods of a few seconds, so the rows up to the end of that document's period contain the
+  /// first `position + 1` rows of the fetch, and hardly more.
+  init(documentAt position: Int, of plan: FetchPlan, after last: [SQLValue]?) {
+    var conditions = [plan.condition]
+    var values = plan.values
+    if let last { conditions.append(Self.rowsAfter(last, plan, &values)) }
+    let condition = conditions.joined(separator: " AND ")
+    sql = """
+      SELECT search.rowid FROM \(plan.source(joiningAsset: Self.namesAsset([condition]))) WHERE \(condition)
+      ORDER BY search.rowid\(plan.dateStream == .oldestFirst ? " DESC" : "") LIMIT 1 OFFSET ?
+      """
+    values.append(.integer(Int64(position)))
     arguments = StatementArguments(values.map(\.databaseValue))
   }
 
@@ -58,17 +77,27 @@ struct FetchStatement {
   }
 
   /// Whether SQL text names a column of `asset`. It contains no text of clients, because values are bound.
-  private static func namesAsset(_ sql: [String]) -> Bool { sql.contains { $0.contains("asset.") } }
+  static func namesAsset(_ sql: [String]) -> Bool { sql.contains { $0.contains("asset.") } }
+
+  private static func documents(through end: Int64, _ stream: FetchPlan.DateStream) -> String {
+    let range = SearchDocument.range(end >> 32)
+    return stream == .newestFirst ? "search.rowid <= \(range.upperBound)" : "search.rowid >= \(range.lowerBound)"
+  }
 
   /// A condition for the rows after the given one: after it in the first key, or equal there and after it in the next
   /// key, and so on. NULL sorts before all values.
-  private static func rowsAfter(_ last: [SQLValue], _ order: [FetchPlan.Ordering], _ values: inout [SQLValue]) -> String
-  {
+  private static func rowsAfter(_ last: [SQLValue], _ plan: FetchPlan, _ values: inout [SQLValue]) -> String {
+    let order = plan.order
     var alternatives: [String] = []
     var bound = ""
+    if let stream = plan.dateStream, case .integer(let date) = last[0] {
+      let range = SearchDocument.range(SearchDocument.period(date))
+      bound =
+        stream == .newestFirst ? "search.rowid >= \(range.lowerBound) AND " : "search.rowid <= \(range.upperBound) AND "
+    }
     // Redundant with the alternatives, but gives SQLite a bound at which it can start in the index.
     if let first = order.first, !first.isNullable, last[0] != .null {
-      bound = "\(first.expression) \(first.isAscending ? ">=" : "<=") ? AND "
+      bound += "\(first.expression) \(first.isAscending ? ">=" : "<=") ? AND "
       values.append(last[0])
     }
     for (depth, key) in order.enumerated() {

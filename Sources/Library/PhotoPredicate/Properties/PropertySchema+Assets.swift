@@ -34,6 +34,7 @@ extension PropertySchema {
     PropertyKey("isLongExposure", .boolean),
     PropertyKey("addedDate", .date),
     PropertyKey("originalFilename", .string),
+    PropertyKey("relativePath", .string, isSortable: false),
     PropertyKey("uniformTypeIdentifier", .string),
     PropertyKey("fileSize", .integer),
     PropertyKey("title", .string, isNullable: true),

@@ -5,12 +5,19 @@ package struct SQLFunction: Sendable {
   package let argumentCount: Int
   package let body: @Sendable ([SQLValue]) -> SQLValue
 
-  package static let all = [fold, like]
+  package static let all = [fold, like, text]
 
   /// `photod_fold(text)`: see ``CaseFolding``. NULL for a value that is not text.
   package static let fold = SQLFunction(name: "photod_fold", argumentCount: 1) { arguments in
     guard case .text(let text) = arguments[0] else { return .null }
     return .text(CaseFolding.folded(text))
+  }
+
+  /// `photod_text(text)`: the text with U+FFFD in place of bytes that are not UTF-8, as it reaches Swift. NULL for a value
+  /// that is not text.
+  package static let text = SQLFunction(name: "photod_text", argumentCount: 1) { arguments in
+    guard case .text(let text) = arguments[0] else { return .null }
+    return .text(text)
   }
 
   /// `photod_like(text, pattern)`: 1 or 0, see ``LikePattern``. NULL if either is not text.

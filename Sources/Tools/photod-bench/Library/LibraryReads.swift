@@ -74,6 +74,7 @@ private final class ReadMeasurement {
 
     try pages(all, cursors)
     try collections()
+    try searches()
     try measure("asset by identifier") { random in
       try catalogue.asset(identifiers.randomElement(using: &random) ?? LocalIdentifier(""), for: .local) == nil ? 0 : 1
     }
@@ -121,6 +122,36 @@ private final class ReadMeasurement {
       fetch.predicate = try FetchPredicate("creationDate BETWEEN \(range)", schema: .asset, principal: .local)
       return try page(fetch)
     }
+  }
+
+  private func searches() throws {
+    func page(_ text: String?, _ predicate: String? = nil, isByRelevance: Bool = false) throws -> Int {
+      var fetch = AssetFetch()
+      fetch.predicate = try predicate.map { try FetchPredicate($0, schema: .asset, principal: .local) }
+      fetch.search = try text.map { AssetSearch(try SearchQuery($0), for: .local) }
+      fetch.search?.isByRelevance = isByRelevance
+      return try catalogue.assets(fetch, FetchPageRequest(limit: 100), for: .local).assets.count
+    }
+    func word(_ random: inout SplitMix) -> String { BenchWords.words.randomElement(using: &random) ?? "" }
+    func number(_ random: inout SplitMix) -> String {
+      String(format: "%06d", Int.random(in: 1..<10_000, using: &random))
+    }
+    try measure("search: the most frequent word") { _ in try page("\"img\"") }
+    try measure("search: a word") { random in try page("\"\(word(&random))\"") }
+    try measure("search: the first three letters of a word") { random in try page(String(word(&random).prefix(3))) }
+    try measure("search: the first letter of a word") { random in try page(String(word(&random).prefix(1))) }
+    try measure("search: a phrase of two words") { random in
+      try page("\"\(BenchWords.one(&random)) \(BenchWords.one(&random))\"")
+    }
+    try measure("search: two words") { random in try page("\(word(&random)) \"\(word(&random))\"") }
+    try measure("search: a word by relevance", of: 100) { random in
+      try page("\"\(word(&random))\"", isByRelevance: true)
+    }
+    try measure("originalFilename ==") { random in try page(nil, "originalFilename == 'IMG_\(number(&random)).JPG'") }
+    try measure("originalFilename BEGINSWITH") { random in
+      try page(nil, "originalFilename BEGINSWITH 'IMG_\(number(&random).prefix(4))'")
+    }
+    try measure("relativePath CONTAINS[c]") { random in try page(nil, "relativePath CONTAINS[c] '\(word(&random))'") }
   }
 
   private func collections() throws {

@@ -102,7 +102,7 @@ private final class SyntheticWriter {
       "isRAW", "originalFilename", "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration",
       "creationDate", "creationDateSource", "modificationDate", "addedDate", "latitude", "longitude", "cameraMake",
       "cameraModel", "isFavorite", "isHidden", "burstIdentifier", "representsBurst", "placeholder",
-      "placeholderVersion",
+      "placeholderVersion", "title", "keywords", "people", "lensModel", "placeCity", "placeCountry",
     ]
     asset = try db.makeStatement(sql: Self.insertion("asset", columns))
     file = try db.makeStatement(
@@ -125,6 +125,10 @@ private final class SyntheticWriter {
     let place =
       chance(0.6) ? (Double.random(in: -50..<65, using: &random), Double.random(in: -180..<180, using: &random)) : nil
     let isPhone = chance(0.7)
+    let day = CivilDay(milliseconds: start)
+    let words = BenchWords.several(2, &random)
+    let folder = "\(day.year)/\(day.month) \(words.joined(separator: " "))"
+    let (city, country) = (BenchWords.one(&random), BenchWords.one(&random))
     var date = start
     var burst: (identifier: String, left: Int)?
     while number < end {
@@ -149,7 +153,11 @@ private final class SyntheticWriter {
         Shot(
           date: Int64(date), place: place, isPhone: isPhone, isVideo: isVideo, subtypes: subtypes,
           isRAW: !isPhone && !isVideo && chance(0.1), isFavorite: chance(0.03), isHidden: chance(0.01),
-          burst: burst?.identifier, representsBurst: represents), &random)
+          burst: burst?.identifier, representsBurst: represents, folder: folder,
+          title: chance(0.1) ? BenchWords.several(3, &random).joined(separator: " ") : nil,
+          keywords: chance(0.3) ? BenchWords.several(3, &random) : nil,
+          people: chance(0.2) ? BenchWords.several(2, &random) : nil,
+          placeNames: place.map { _ in (city, country) }), &random)
       if let left = burst?.left { if left > 1 { burst?.left = left - 1 } else { burst = nil } }
     }
   }
@@ -162,6 +170,25 @@ private final class SyntheticWriter {
     let isRAW, isFavorite, isHidden: Bool
     let burst: String?
     let representsBurst: Bool
+    let folder: String
+    let title: String?
+    let keywords, people: [String]?
+    let placeNames: (city: String, country: String)?
+  }
+
+  /// The year and month of a folder's name.
+  private struct CivilDay {
+    let year, month: String
+
+    init(milliseconds: Double) {
+      let text = Date(timeIntervalSince1970: milliseconds / 1000).ISO8601Format()
+      (year, month) = (String(text.prefix(4)), String(text.prefix(7)))
+    }
+  }
+
+  /// Words without characters to escape.
+  private func json(_ words: [String]?) -> String? {
+    words.map { "[\($0.map { "\"\($0)\"" }.joined(separator: ","))]" }
   }
 
   private func add(_ shot: Shot, _ random: inout SplitMix) throws {
@@ -180,9 +207,10 @@ private final class SyntheticWriter {
       shot.date + Int64.random(in: 0..<2_592_000_000, using: &random), shot.place?.latitude, shot.place?.longitude,
       shot.isPhone ? "Apple" : "FUJIFILM", shot.isPhone ? "iPhone 1\(number % 5)" : "X-T4", shot.isFavorite,
       shot.isHidden, shot.burst, shot.representsBurst, hasPlaceholder ? bytes(25, &random) : nil,
-      hasPlaceholder ? version : nil,
+      hasPlaceholder ? version : nil, shot.title, json(shot.keywords), json(shot.people),
+      shot.isPhone ? nil : "XF 16-80mm F4", shot.placeNames?.city, shot.placeNames?.country,
     ])
-    let path = String(format: "%03d/%@", number / 1000, name)
+    let path = "\(shot.folder)/\(name)"
     try addFile(path, shot.isVideo ? "video" : "photo", isPrimary: true, type, shot.date, &random)
     if shot.isRAW {
       try addFile(path + ".RAF", "alternatePhoto", isPrimary: false, "com.fuji.raw-image", shot.date, &random)

@@ -1,0 +1,201 @@
+// How a fetch reads the words that it asks for, resolved within the fetch's read:
+//
+//     expression   an FTS5 expression for the matches of the search, and for candidates of the predicate's names: the
+//                  fetch reads along the index. Only for the whole library
+//     test         SQL about one asset: for limited libraries, albums and lists, whose assets are read anyway
+//
+// The index has albums by number, so the albums whose titles match a term are looked up first. It has whole words, so
+// the beginning of a word is first expanded to the words that begin with it.
+
+import GRDB
+import PhotoModel
+import PhotoPredicate
+
+struct SearchAccess {
+  /// Words, or albums, that stand for one term of an expression. FTS5 looks up each in each of its segments.
+  private static let maximumAlternatives = 300
+  /// The same for phrases, which cost more.
+  private static let maximumPhrases = 64
+  private static let nameKeys: Set<String> = ["originalFilename", "relativePath"]
+
+  /// A term of the search: the texts of which a document has one, and the albums of which an asset is in one.
+  private struct Term {
+    let texts: [String]
+    let albums: [Int64]
+  }
+
+  /// `nil`: the index does not serve.
+  private(set) var expression: String?
+  /// The terms of the predicate that hold for nearly all matches of the expression.
+  private(set) var covered: Set<FetchPredicate> = []
+  /// Few assets match the expression.
+  private(set) var isShort = false
+  private var terms: [Term] = []
+  private let search: AssetSearch?
+
+  /// Without a catalogue: what the index can serve, to estimate the cost of a fetch.
+  init(estimating fetch: AssetFetch) {
+    search = fetch.search
+    guard !fetch.isLimited else { return }
+    for (term, pattern) in Self.patterns(fetch) { cover(term, pattern) }
+    if search != nil || !covered.isEmpty { expression = "" }
+  }
+
+  init(_ fetch: AssetFetch, in library: LibraryID, _ db: Database) throws {
+    search = fetch.search
+    var conjunction: [String] = []
+    var isIndexed = library.isWhole
+    if let search {
+      let titles = try Self.albumTitles(library, db)
+      for term in search.query.terms {
+        let albums = titles.filter { Self.matches($0.words, term) }.map(\.album)
+        terms.append(Term(texts: Self.texts(term, search), albums: albums))
+        isIndexed = isIndexed && albums.count <= Self.maximumAlternatives
+        if isIndexed { conjunction.append(try Self.expression(term, search, albums, db)) }
+      }
+    }
+    guard isIndexed else { return }
+    let patterns = Self.patterns(fetch)
+    // A name that is not indexed yet would be missing.
+    if !patterns.isEmpty, try SearchIndex.isCurrent(db) {
+      for (term, pattern) in patterns {
+        guard let expression = try Self.expression(pattern, db) else { continue }
+        conjunction.append(expression)
+        cover(term, pattern)
+      }
+    }
+    if !conjunction.isEmpty { expression = conjunction.joined(separator: " AND ") }
+  }
+
+  private mutating func cover(_ term: FetchPredicate, _ pattern: SearchPattern) {
+    covered.insert(term)
+    isShort = isShort || pattern.isWhole
+  }
+
+  private static func patterns(_ fetch: AssetFetch) -> [(FetchPredicate, SearchPattern)] {
+    (fetch.predicate?.normalized.conjuncts ?? []).compactMap { term in
+      SearchPattern(term, of: nameKeys).map { (term, $0) }
+    }
+  }
+
+  // MARK: One asset
+
+  /// A condition that is true for the assets that the search finds.
+  ///
+  /// - Parameters:
+  ///   - document: the number of the asset's document, in SQL.
+  ///   - asset: the asset's row number, in SQL.
+  func test(document: String, asset: String, _ values: inout [SQLValue]) -> String {
+    var conditions: [String] = []
+    for term in terms {
+      var alternatives = term.texts.map { _ in "instr(text, ?)" }
+      values += term.texts.map(SQLValue.text)
+      if !term.albums.isEmpty {
+        let list = term.albums.map(String.init).joined(separator: ", ")
+        alternatives.append(
+          "EXISTS (SELECT 1 FROM member AS membership INDEXED BY memberByAsset WHERE membership.asset = \(asset) AND collection IN (\(list)))"
+        )
+      }
+      conditions.append("(\(alternatives.joined(separator: " OR ")))")
+    }
+    return "(SELECT \(conditions.joined(separator: " AND ")) FROM searchText WHERE document = \(document))"
+  }
+
+  /// The terms for ``SearchRelevance``.
+  var rankedTerms: String {
+    SearchRelevance.encoded(terms.map { $0.texts + $0.albums.map { " \(SearchDocument.albumMark)\($0) " } })
+  }
+
+  /// The parts of a document's text that a term matches: words with a space before, and one after if they are whole.
+  private static func texts(_ term: SearchQuery.Term, _ search: AssetSearch) -> [String] {
+    let marks = search.includesPlaces ? ["", SearchDocument.placeMark] : [""]
+    return marks.map { mark in
+      term.words.map { " " + mark + $0 }.joined() + (term.isPrefix ? "" : " ")
+    }
+  }
+
+  // MARK: Albums
+
+  /// The words of the titles of all albums that the library has.
+  private static func albumTitles(
+    _ library: LibraryID, _ db: Database
+  ) throws -> [(album: Int64, words: [String])] {
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT collection.id, collection.title
+          FROM libraryCollection CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryCollection.library = ? AND libraryCollection.type = 'album'
+          """), arguments: [library.row])
+    var titles: [(album: Int64, words: [String])] = []
+    while let row = try rows.next() {
+      if let title: String = row[1] { titles.append((row[0], SearchText.words(of: title))) }
+    }
+    return titles
+  }
+
+  private static func matches(_ words: [String], _ term: SearchQuery.Term) -> Bool {
+    guard words.count >= term.words.count else { return false }
+    return (0...words.count - term.words.count).contains { start in
+      term.words.indices.allSatisfy { index in
+        let word = words[start + index]
+        if term.isPrefix && index == term.words.count - 1 {
+          return word.unicodeScalars.starts(with: term.words[index].unicodeScalars)
+        }
+        return word.unicodeScalars.elementsEqual(term.words[index].unicodeScalars)
+      }
+    }
+  }
+
+  // MARK: Expressions
+
+  private static func expression(
+    _ term: SearchQuery.Term, _ search: AssetSearch, _ albums: [Int64], _ db: Database
+  ) throws -> String {
+    let marks = search.includesPlaces ? ["", SearchDocument.placeMark] : [""]
+    var alternatives = albums.map { phrase(["\(SearchDocument.albumMark)\($0)"]) }
+    for mark in marks {
+      let words = term.words.map { mark + $0 }
+      alternatives += term.isPrefix ? try beginnings(words, db) : [phrase(words)]
+    }
+    return disjunction(alternatives)
+  }
+
+  /// The phrases that begin with these words, of which the last one may be the beginning of a word.
+  private static func beginnings(_ words: [String], _ db: Database) throws -> [String] {
+    guard let last = words.last else { return [] }
+    let limit = words.count == 1 ? maximumAlternatives : maximumPhrases
+    let found = try String.fetchAll(
+      db.cachedStatement(sql: "SELECT term FROM searchTerm WHERE term >= ? AND term < ? LIMIT ?"),
+      arguments: [last, last + "\u{10FFFF}", limit + 1])
+    if found.count > limit { return [phrase(words) + " *"] }
+    return found.map { phrase(words.dropLast() + [$0]) }
+  }
+
+  /// - Returns: `nil` if so many words fit that the index does not help.
+  private static func expression(_ pattern: SearchPattern, _ db: Database) throws -> String? {
+    guard pattern.isFirstOpen, let first = pattern.words.first else {
+      return disjunction(pattern.isLastOpen ? try beginnings(pattern.words, db) : [phrase(pattern.words)])
+    }
+    let isInside = pattern.isLastOpen && pattern.words.count == 1
+    let isFound = isInside ? "instr(term, ?1) > 0" : "substr(term, -length(?1)) = ?1"
+    let limit = pattern.words.count == 1 ? maximumAlternatives : maximumPhrases
+    // Reads all words. They are few compared with the assets.
+    let found = try String.fetchAll(
+      db.cachedStatement(
+        sql: "SELECT term FROM searchTerm WHERE \(isFound) AND (term < ?2 OR term >= ?3) LIMIT ?4"),
+      arguments: [first, SearchDocument.placeMark, SearchDocument.albumMark, limit + 1])
+    if found.count > limit { return nil }
+    let end = pattern.isLastOpen && !isInside ? " *" : ""
+    return disjunction(found.map { phrase([$0] + pattern.words.dropFirst()) + end })
+  }
+
+  /// A word has letters and digits only, so it needs no escape.
+  private static func phrase(_ words: some Sequence<String>) -> String {
+    "\"\(words.joined(separator: " "))\""
+  }
+
+  private static func disjunction(_ alternatives: [String]) -> String {
+    alternatives.isEmpty ? phrase([SearchDocument.unusedMark]) : "(\(alternatives.joined(separator: " OR ")))"
+  }
+}

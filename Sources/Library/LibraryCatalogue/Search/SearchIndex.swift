@@ -1,0 +1,111 @@
+// Keeps the search index true: indexes what the triggers queued, at the end of the transaction that changed it.
+//
+// Documents are written in the order of their numbers. FTS5 collects the words of many documents in memory and sorts
+// them once, but only while the numbers ascend; a number that is less than the one before costs a segment of its own,
+// about ten times the time.
+
+import GRDB
+import PhotoPredicate
+
+package enum SearchIndex {
+  /// Documents that are read at a time.
+  private static let batchSize = 512
+
+  /// Indexes the queued documents, within a write transaction.
+  ///
+  /// - Parameter limit: the maximum number of documents.
+  /// - Returns: whether the queue is empty now.
+  @discardableResult
+  package static func update(_ db: Database, atMost limit: Int = .max) throws -> Bool {
+    var last = Int64.min
+    var count = 0
+    while count < limit {
+      let size = min(batchSize, limit - count)
+      let documents = try queued(after: last, size, db)
+      guard let end = documents.last?.number else { break }
+      try write(documents, db)
+      last = end
+      count += documents.count
+      if documents.count < size { break }
+    }
+    if count == 0 { return true }
+    if count < limit {
+      try db.cachedStatement(sql: "DELETE FROM searchQueue").execute()
+      return true
+    }
+    try db.cachedStatement(sql: "DELETE FROM searchQueue WHERE document <= ?").execute(arguments: [last])
+    return try isCurrent(db)
+  }
+
+  /// Whether the index has all that was committed. False only if a program that is not photod changed the catalogue.
+  static func isCurrent(_ db: Database) throws -> Bool {
+    try Int.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM searchQueue LIMIT 1")) == nil
+  }
+
+  private struct Document {
+    let number: Int64
+    /// The words as they are indexed, and as they must be.
+    let old: String?
+    let new: String?
+  }
+
+  private static func queued(after last: Int64, _ size: Int, _ db: Database) throws -> [Document] {
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT queued.document, searchText.text, asset.id, \(SearchDocument.columns)
+          FROM (SELECT document FROM searchQueue WHERE document > ? ORDER BY document LIMIT ?) AS queued
+            LEFT JOIN searchText ON searchText.document = queued.document
+            LEFT JOIN asset ON asset.id = queued.document & 4294967295
+              AND \(CatalogueSchema.document("asset.creationDate", "asset.id")) = queued.document
+            LEFT JOIN file ON file.asset = asset.id AND file.isPrimary = 1
+          ORDER BY queued.document
+          """), arguments: [last, size])
+    let albums = try db.cachedStatement(sql: albumsOfAsset)
+    var documents: [Document] = []
+    documents.reserveCapacity(size)
+    while let row = try rows.next() {
+      let asset: Int64? = row[2]
+      let new = try asset.map { asset in
+        try SearchDocument(row, from: 3, albums: Int64.fetchAll(albums, arguments: [asset])).text
+      }
+      documents.append(Document(number: row[0], old: row[1], new: new))
+    }
+    return documents
+  }
+
+  static let albumsOfAsset = "SELECT collection FROM member WHERE asset = ? ORDER BY collection"
+
+  private static func write(_ documents: [Document], _ db: Database) throws {
+    let unindex = try db.cachedStatement(sql: "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, ?)")
+    let index = try db.cachedStatement(sql: "INSERT INTO search (rowid, text) VALUES (?, ?)")
+    let delete = try db.cachedStatement(sql: "DELETE FROM searchText WHERE document = ?")
+    let replace = try db.cachedStatement(sql: "INSERT OR REPLACE INTO searchText VALUES (?, ?)")
+    for document in documents where document.old != document.new {
+      if let old = document.old { try unindex.execute(arguments: [document.number, old]) }
+      if let new = document.new {
+        try index.execute(arguments: [document.number, new])
+        try replace.execute(arguments: [document.number, new])
+      } else {
+        try delete.execute(arguments: [document.number])
+      }
+    }
+    try noteTerms(documents, db)
+  }
+
+  /// Adds new words to `searchTerm`.
+  private static func noteTerms(_ documents: [Document], _ db: Database) throws {
+    var terms: Set<Substring> = []
+    for document in documents where document.old != document.new {
+      guard let new = document.new else { continue }
+      for word in new.utf8.split(separator: UInt8(ascii: " ")) where !isMark(word) { terms.insert(Substring(word)) }
+    }
+    let insert = try db.cachedStatement(sql: "INSERT INTO searchTerm VALUES (?) ON CONFLICT DO NOTHING")
+    for term in terms.sorted() { try insert.execute(arguments: [String(term)]) }
+  }
+
+  /// Whether it is the mark of a field, or the number of an album.
+  private static func isMark(_ word: Substring.UTF8View) -> Bool {
+    word.starts(with: [0xEE, 0x80]) && !word.starts(with: SearchDocument.placeMark.utf8)
+  }
+}

@@ -1,0 +1,80 @@
+// How well an asset matches a search: for each term, the weight of the best field that has it, and a little more if it
+// is there as a whole word. How frequent a word is does not count: the frequency would tell a limited caller about
+// assets that it can't see.
+
+import GRDB
+import PhotoPredicate
+
+enum SearchRelevance {
+  /// The path has no mark.
+  private static let pathWeight = 6
+  private static let wholeWordBonus = 1
+
+  private static func weight(_ field: SearchDocument.Field) -> Int {
+    switch field {
+    case .title: 20
+    case .person, .keyword: 16
+    case .album: 12
+    case .place: 10
+    case .caption: 8
+    case .name: pathWeight
+    case .camera, .lens: 4
+    }
+  }
+
+  /// Between alternatives of a term, and between terms: characters that no word contains.
+  private static let alternativeSeparator = UInt8(ascii: "\t")
+  private static let termSeparator = UInt8(ascii: "\n")
+
+  static func encoded(_ terms: [[String]]) -> String {
+    terms.map { $0.joined(separator: "\t") }.joined(separator: "\n")
+  }
+
+  /// `photod_relevance(text, terms)`: a whole number; more is better. NULL if either is not text.
+  static let function = DatabaseFunction("photod_relevance", argumentCount: 2, pure: true) { arguments in
+    guard let text = String.fromDatabaseValue(arguments[0]), let terms = String.fromDatabaseValue(arguments[1]) else {
+      return nil
+    }
+    return Int64(relevance(of: Array(text.utf8), Array(terms.utf8)))
+  }
+
+  static func relevance(of text: [UInt8], _ terms: [UInt8]) -> Int {
+    let fields = fields(of: text)
+    return terms.split(separator: termSeparator).reduce(0) { sum, term in
+      sum
+        + (term.split(separator: alternativeSeparator).flatMap { part in
+          fields.compactMap { field -> Int? in
+            guard let end = text[field.range].end(of: part) else { return nil }
+            let isWhole = part.last == UInt8(ascii: " ") || end < text.count && text[end] == UInt8(ascii: " ")
+            return field.weight + (isWhole ? wholeWordBonus : 0)
+          }
+        }.max() ?? 0)
+    }
+  }
+
+  /// The fields of a document's text. Each has the spaces around its words.
+  private static func fields(of text: [UInt8]) -> [(range: Range<Int>, weight: Int)] {
+    var fields: [(range: Range<Int>, weight: Int)] = []
+    var (begin, weight) = (0, pathWeight)
+    for index in text.indices.dropLast(2) where text[index] == 0xEE && text[index + 1] == 0x80 {
+      guard let field = SearchDocument.Field(rawValue: text[index + 2] &- 0x90) else { continue }
+      fields.append((begin..<index, weight))
+      (begin, weight) = (index + 3, Self.weight(field))
+    }
+    fields.append((begin..<text.count, weight))
+    return fields
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The position after the first occurrence of a part.
+  fileprivate func end(of part: ArraySlice<UInt8>) -> Int? {
+    guard let first = part.first, count >= part.count else { return nil }
+    var index = startIndex
+    while index <= endIndex - part.count {
+      if self[index] == first, self[index..<index + part.count].elementsEqual(part) { return index + part.count }
+      index += 1
+    }
+    return nil
+  }
+}
