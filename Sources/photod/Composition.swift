@@ -145,7 +145,7 @@ struct Composition: Sendable {
       drainTimeout: settings.drainTimeout, libraryPath: libraryPath, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
-        caching: caching, history: settings.changes.history, stop: stop),
+        caching: caching, history: settings.changes.history, files: files, stop: stop),
       images: images, streams: streams, stop: stop)
   }
 

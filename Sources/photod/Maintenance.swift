@@ -2,6 +2,7 @@ import AccessControl
 import Dispatch
 import ImageService
 import LibraryCatalogue
+import LibraryFiles
 import Logging
 import PhotoAPI
 import PhotoModel
@@ -15,12 +16,14 @@ struct Maintenance: Sendable {
   let access: AccessRegistry
   let caching: CachingManagerRegistry
   let history: HistoryLimits
+  let files: LibraryFiles
   /// Stops pruning.
   let stop: StopFlag
   private let logger = Logger(label: "photod")
   private let timers = DispatchSources()
 
   private static let historyPruneSeconds = 300
+  private static let uploadExpirySeconds = 300
 
   /// Starts all timers. They run as long as the process.
   func start() {
@@ -32,6 +35,10 @@ struct Maintenance: Sendable {
     timers.repeatEvery(3600, after: 60, leeway: .seconds(60), on: .global(qos: .utility)) { [self] in
       removeUnusedLibraries()
     }
+    // Start-up has removed those that expired before.
+    timers.repeatEvery(
+      Self.uploadExpirySeconds, after: Self.uploadExpirySeconds, leeway: .seconds(10), on: .global(qos: .utility)
+    ) { [self] in removeExpiredUploads() }
   }
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
@@ -52,6 +59,15 @@ struct Maintenance: Sendable {
       while try !stop.isRaised && catalogue.pruneHistory(history, needed: needed) {}
     } catch {
       logger.error("history pruning failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Removes staged uploads that receive nothing more.
+  private func removeExpiredUploads() {
+    do {
+      try files.removeExpiredUploads()
+    } catch {
+      logger.error("upload expiry failed", metadata: ["error": "\(error)"])
     }
   }
 

@@ -178,6 +178,16 @@ struct AccessTableTests {
         get("/v1/assets", reading(200)),
         Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415, writeOnly: 415)),
       ]
+    // A malformed request, because a staged upload would remain.
+    case "/v1/uploads":
+      return [Row(method: "POST", target: "/v1/uploads?x=1", answers: writing(400, writeOnly: 400))]
+    case "/v1/uploads/{upload}":
+      let ended = writing(404, writeOnly: 404)
+      return [
+        get("/v1/uploads/none") { $0 == .admin ? 404 : ended($0) },
+        Row(method: "PATCH", target: "/v1/uploads/none", body: "x", answers: writing(415, writeOnly: 415)),
+        Row(method: "DELETE", target: "/v1/uploads/none") { $0 == .admin ? 404 : ended($0) },
+      ]
     case "/v1/trash": return [get("/v1/trash", writing(200))]
     case "/v1/assets/{localIdentifier}":
       return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]

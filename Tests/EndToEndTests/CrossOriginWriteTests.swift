@@ -50,6 +50,12 @@ struct CrossOriginWriteTests {
     switch resource.path.text {
     case "/v1/assets":
       return [Row(method: "POST", target: "/v1/assets", status: 415, isReading: false, body: "no picture")]
+    case "/v1/uploads": return [Row(method: "POST", target: "/v1/uploads", status: 201, isReading: false)]
+    case "/v1/uploads/{upload}":
+      return [
+        Row(method: "PATCH", target: "/v1/uploads/none", status: 415, isReading: false),
+        Row(method: "DELETE", target: "/v1/uploads/none", status: 404, isReading: false, body: nil),
+      ]
     case "/v1/changes": return [Row(method: "POST", target: "/v1/changes", status: 400, isReading: false)]
     case "/v1/signedURLs": return [Row(method: "POST", target: "/v1/signedURLs", status: 400, isReading: false)]
     case "/v1/session":

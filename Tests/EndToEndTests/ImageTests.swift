@@ -305,7 +305,7 @@ struct ImageTests {
 
   @Test("a file that was removed or changed since the scan is never served under its old version")
   func changedBehindItsBack() throws {
-    let daemon = try Self.daemon()
+    let daemon = try Self.daemon(["--set", "watch.enabled=false"])
     let (gone, changed) = (try daemon.identifier("plain.jpg"), try daemon.identifier("opaque.png"))
     try FileManager.default.removeItem(atPath: daemon.library + "/plain.jpg")
     try TestDaemon.Files(root: daemon.library).put(Array("no picture".utf8), "opaque.png")

@@ -203,6 +203,12 @@ extension PlantedPlaceTests {
       ] {
         try ask("POST", "/v1/images", body: "{\"assets\": \(all), \(options)}")
       }
+    case "/v1/uploads": try ask("POST", path + "?filename=a.jpg", body: "not a picture")
+    case "/v1/uploads/{upload}":
+      let id = try create("/v1/uploads?filename=a.jpg", "not a picture", "upload")
+      try get("/v1/uploads/\(id)")
+      try ask("PATCH", "/v1/uploads/\(id)", ["Upload-Offset: 3"], body: "x")
+      try ask("DELETE", "/v1/uploads/\(id)")
     case "/v1/cachingManagers": try get("/v1/cachingManagers")
     case "/v1/cachingManagers/{cachingManager}":
       let id = try create("/v1/cachingManagers", "{}", "id")

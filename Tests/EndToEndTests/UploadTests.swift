@@ -109,10 +109,16 @@ struct UploadTests {
     #expect((none.json["results"] as? [Any])?.count == 1)
     let broken = try daemon.upload(Array(body.prefix(body.count / 2)), type: "multipart/form-data; boundary=xyz")
     #expect(broken.status == 400)
-    let field = try daemon.upload(
-      Array("--xyz\r\nContent-Disposition: form-data; name=\"album\"\r\n\r\nx\r\n--xyz--".utf8),
-      type: "multipart/form-data; boundary=xyz")
-    #expect(field.status == 400 && field.json["parameter"] as? String == "album")
+    let field = Array("--xyz\r\nContent-Disposition: form-data; name=\"album\"\r\n\r\nx\r\n".utf8)
+    let onlyField = try daemon.upload(field + Array("--xyz--".utf8), type: "multipart/form-data; boundary=xyz")
+    #expect(onlyField.status == 400, "there is no file")
+    // Form fields before, between and after the files.
+    let first = TestDaemon.form([("c.jpg", Self.picture(3))]).dropLast("--xyz--\r\n".utf8.count)
+    let second = TestDaemon.form([("d.jpg", Self.picture(4))]).dropLast("--xyz--\r\n".utf8.count)
+    let mixed = try daemon.upload(
+      field + first + field + second + field + Array("--xyz--\r\n".utf8), type: "multipart/form-data; boundary=xyz")
+    let stored = try #require(mixed.json["results"] as? [[String: Any]])
+    #expect(mixed.status == 201 && stored.map { $0["filename"] as? String } == ["c.jpg", "d.jpg"])
   }
 
   @Test("an unacceptable upload is refused with the reason, before its body is sent if possible")

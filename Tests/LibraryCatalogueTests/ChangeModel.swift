@@ -155,7 +155,8 @@ struct ChangeModel: Equatable {
       if let key = collection.keyAsset, leaving.contains(key), !names.map(\.description).contains(key) {
         collections[target.description]?.keyAsset = nil
       }
-    case .deleteAsset, .restoreAsset, .createAsset, .createAssetFromUpload: throw Refused()
+    case .deleteAsset, .restoreAsset, .createAsset, .createAssetFromUpload, .createAssetFromStagedUpload:
+      throw Refused()
     }
   }
 

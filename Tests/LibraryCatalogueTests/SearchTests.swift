@@ -169,7 +169,7 @@ struct SearchTests {
       "originalFilename CONTAINS[c] '23'",
       "originalFilename CONTAINS 'G_12'", "originalFilename CONTAINS[c] 'É'",
       "relativePath == '2024/summer/21/IMG_1234.jpg'",
-      "relativePath BEGINSWITH '2024/su'", "relativePath CONTAINS[c] 'MER/3/img'", "relativePath CONTAINS '/'",
+      "relativePath BEGINSWITH '2024/su'", "relativePath CONTAINS[c] 'MER/21/img'", "relativePath CONTAINS '/'",
       "originalFilename CONTAINS '1234' AND isFavorite == YES", "originalFilename == ''",
     ])
   func names(_ text: String) throws {

@@ -106,9 +106,7 @@ extension PhotoAPI: HTTPHandler {
     case .change(let answer):
       try exchange.respond(on: changeQueue) { [self] () throws(Problem) in try answer(self, exchange) }
     case .custom(let answer): try answer(self, exchange)
-    case .upload(let receive):
-      guard let body else { throw .missingUpload }
-      try receive(self, exchange, body)
+    case .upload(let receive): try receive(self, exchange, body)
     }
   }
 

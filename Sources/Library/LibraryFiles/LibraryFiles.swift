@@ -16,6 +16,12 @@ package final class LibraryFiles: Sendable {
     package var trashDays = 30
     /// Bytes of free disk space that uploads must leave.
     package var reserveBytes: Int64 = 256 << 20
+    /// Bytes that all staged uploads together may have.
+    package var stagedBytes: Int64 = 16 << 30
+    /// Staged uploads that one principal may have.
+    package var stagedPerCaller = 1000
+    /// Seconds after which a staged upload that receives nothing is removed.
+    package var stagedSeconds = 86_400
     /// The path template of uploads.
     package var template = UploadTemplate.standard
 
@@ -29,6 +35,8 @@ package final class LibraryFiles: Sendable {
   let probe: FileProbe
   let timeZone: TimeZone
   let logger: Logger
+  /// The bytes of the staged uploads, and the requests that append to them.
+  let staged: StagedUploadTable
 
   /// - Parameters:
   ///   - directory: the folder of the library.
@@ -48,7 +56,12 @@ package final class LibraryFiles: Sendable {
     self.logger = logger
     self.timeZone = zone
     probe = FileProbe(root: root, limits: limits, timeZone: zone)
+    staged = StagedUploadTable(limitBytes: options.stagedBytes, limitPerOwner: options.stagedPerCaller)
+    countStagedUploads()
   }
+
+  /// Seconds after which a staged upload that receives nothing is removed.
+  package var stagedSeconds: Int { options.stagedSeconds }
 
   /// Whether the library is read-only, by the settings or by its mount.
   package var isReadOnly: Bool {

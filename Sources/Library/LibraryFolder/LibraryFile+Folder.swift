@@ -110,6 +110,12 @@ extension LibraryFile {
     try call(name) { photod_create_file(descriptor, $0) }
   }
 
+  /// Opens a file of this folder for reading and appending; the caller closes the descriptor. A link is refused
+  /// (ELOOP).
+  package func openForAppending(_ name: [UInt8]) throws(SystemError) -> Int32 {
+    try call(name) { openat(descriptor, $0, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+  }
+
   /// Makes a file without a name on the file system of this folder, open for writing; the caller closes the descriptor.
   /// `nil`: the file system does not support unnamed files.
   package func createUnnamed() throws(SystemError) -> Int32? {

@@ -53,6 +53,21 @@ extension Settings {
       "Maximum number of uploads at the same time; one more gets 503 with Retry-After.",
       advice: "Raise it, together with http.requestBufferBytes, if many clients upload over slow networks."),
     Setting(
+      "upload.stagedBytes", .number(\.files.stagedBytes.asInt, 0...(1 << 50), .bytes),
+      """
+      Maximum size of all staged uploads together (POST /v1/uploads), counting the announced length of unfinished \
+      ones. An upload that would exceed it gets 507. 0: no staged uploads.
+      """,
+      advice: "Raise it if clients upload several large videos at the same time."),
+    Setting(
+      "upload.stagedPerCaller", .number(\.files.stagedPerCaller, 1...100_000),
+      "Maximum number of staged uploads of one caller; one more gets 429.",
+      advice: "Raise it if a client stages more files before it makes assets of them."),
+    Setting(
+      "upload.stagedSeconds", .number(\.files.stagedSeconds, 60...31_536_000, .seconds),
+      "Time after which a staged upload that receives nothing is removed, also if it is complete.",
+      advice: "Raise it if clients are offline for longer; lower it to free space earlier."),
+    Setting(
       "upload.minimumFreeBytes", .number(\.files.reserveBytes.asInt, 0...(1 << 50), .bytes),
       "Free space that uploads leave on the library's disk. An upload that would leave less gets 507.",
       advice: "Raise it if other programs need space on the same disk."),

@@ -26,12 +26,13 @@ struct CORSPolicy: Sendable {
   /// Response fields that a page may read in addition to the CORS-safelisted ones.
   private static let exposedHeaders = [
     "Accept-Ranges", "Content-Encoding", "Content-Location", "Content-Range", "ETag", "Image-Result", "Link",
-    "Location", "Retry-After", "Server-Timing",
+    "Location", "Retry-After", "Server-Timing", "Upload-Complete", "Upload-Limit", "Upload-Offset",
   ].joined(separator: ", ")
   /// Request fields that a page may send in addition to the CORS-safelisted ones.
   private static let allowedHeaders = [
     "Authorization", "Cache-Control", "Content-Disposition", "Content-Type", "If-Match", "If-Modified-Since",
     "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Range",
+    "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600
   private static let sameOrigin = [(name: "Cross-Origin-Resource-Policy", value: "same-origin")]

@@ -229,6 +229,7 @@ struct ChangeListBody: Sendable {
       guard (path == nil) != (upload == nil) else {
         throw QueryReader.invalid("path", "must name a file in the library; or give upload instead")
       }
+      if let staged = upload.flatMap(UploadIdentifier.init) { return .createAssetFromStagedUpload(staged) }
       if let upload { return .createAssetFromUpload(try LocalIdentifier(parameter: upload, "upload")) }
       let bytes = Array((path ?? "").utf8)
       guard (1...ChangeListBody.pathBytes).contains(bytes.count), bytes.first != UInt8(ascii: "/"), !bytes.contains(0)

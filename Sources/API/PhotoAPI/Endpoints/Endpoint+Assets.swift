@@ -17,8 +17,10 @@ extension Endpoint {
       APIOperation(
         "Uploads files as new assets.",
         description: """
-          One picture or video as the body, or several as multipart/form-data, each part a file with a filename. The \
-          content determines the type; upload.template determines the path. The response is sent after the file has \
+          One picture or video as the body, or several as multipart/form-data, each part a file with a filename; parts \
+          without one are form fields and are ignored. Or the JSON object {"upload": ID}, for a complete staged \
+          upload. The content determines the type; upload.template determines the path. The response is sent after the \
+          file has \
           been checked and stored so that it survives a power cut. If the same content exists as an asset that the \
           caller may see, that asset is returned. A caller without the scope read gets a new asset each time, and only \
           its localIdentifier and contentVersion. For several files, each has its own result; if none became an asset, \
@@ -39,8 +41,11 @@ extension Endpoint {
             [.cacheControl, .location]),
           .created("The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults"),
         ],
-        problems: [409, 422, 500, 507]),
-      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.receive(body, exchange) }),
+        problems: [404, 409, 422, 500, 507]),
+      handler: .upload { api, exchange, body throws(Problem) in
+        guard let body else { throw .missingUpload }
+        try api.uploads.receive(body, exchange)
+      }),
 
     Endpoint(
       .get, "/v1/assets/{localIdentifier}", "getAsset", needs: .scope([.read]), signedAccess: .albumAsset,

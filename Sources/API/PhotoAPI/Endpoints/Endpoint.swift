@@ -78,7 +78,7 @@ extension Endpoint {
     case change(Answer)
     /// Begins on the connection's queue, chooses its own queues, and sends the response itself.
     case custom(@Sendable (PhotoAPI, Exchange) throws(Problem) -> Void)
-    /// Receives the body as a stream, and sends the response itself.
-    case upload(@Sendable (PhotoAPI, Exchange, StreamedBody) throws(Problem) -> Void)
+    /// Receives the body as a stream, and sends the response itself. `nil`: the request has no body.
+    case upload(@Sendable (PhotoAPI, Exchange, StreamedBody?) throws(Problem) -> Void)
   }
 }

@@ -13,6 +13,10 @@ struct APIResponse: Sendable {
     case location = "Location"
     case serverTiming = "Server-Timing"
     case setCookie = "Set-Cookie"
+    case uploadComplete = "Upload-Complete"
+    case uploadLength = "Upload-Length"
+    case uploadLimit = "Upload-Limit"
+    case uploadOffset = "Upload-Offset"
     case vary = "Vary"
   }
 

@@ -115,7 +115,10 @@ extension Problem {
     switch error {
     case .noSuchAsset, .notInTrash: problem.parameter = "asset"
     case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
-    case .readOnly, .insufficientStorage, .failed, .catalogue: break
+    case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
+    case .readOnly, .insufficientStorage, .failed, .catalogue, .uploadComplete, .uploadOffsetMismatch,
+      .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull:
+      break
     }
     return problem
   }

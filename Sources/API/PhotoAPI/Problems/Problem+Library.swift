@@ -126,6 +126,9 @@ extension Problem {
         detail: "The file's content is not a supported picture or video: \(what).")
     case .damagedMedia(let what):
       self.init(422, "image-unreadable", "The file can't be read", detail: "The file is damaged: \(what).")
+    case .noSuchUpload, .uploadIncomplete, .uploadComplete, .uploadOffsetMismatch, .uploadLengthMismatch,
+      .uploadSuperseded, .uploadNamedTwice, .tooManyUploads, .stagedStorageFull:
+      self = Self.stagedUpload(error)
     case .failed:
       self.init(
         500, "library-failed", "The library failed",

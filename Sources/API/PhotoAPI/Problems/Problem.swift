@@ -4,6 +4,7 @@
 //     Problem+Access     credentials and scopes
 //     Problem+Library    the catalogue, fetch results, caching managers, library files
 //     Problem+Changes    change tokens and change lists
+//     Problem+Uploads    staged uploads
 //     Problem+Images     images that can't be rendered
 //
 // A handler throws a `Problem`; `PhotoAPI` sends it. Causes go to the log, not to the client. A rule that only one

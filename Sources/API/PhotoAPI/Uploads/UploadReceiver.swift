@@ -20,21 +20,25 @@ final class UploadReceiver: Sendable {
     var name: String?
     /// A part with an empty filename: browsers send it when no file was selected.
     var isEmptyPart = false
+    /// Bytes of the current part, if it is a form field. They are discarded.
+    var fieldBytes: Int64 = 0
     var results: [UploadResult] = []
   }
 
   private let route: UploadRoute
   private let body: StreamedBody
   private let principal: Principal
+  private let head: RequestHead
   private let reply: Reply
   private let state: Mutex<State>
   private let hasEnded = Atomic<Bool>(false)
 
-  init(_ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ reply: Reply) {
+  init(_ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ exchange: Exchange) {
     self.route = route
     self.body = body
     self.principal = principal
-    self.reply = reply
+    head = exchange.request.head
+    reply = exchange.reply
     state = Mutex(State(form: form))
   }
 
@@ -95,6 +99,22 @@ final class UploadReceiver: Sendable {
   }
 
   private func take(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
+    if case .json(let name, let bytes) = state.form {
+      if bytes.isEmpty, piece.first != UInt8(ascii: "{") {
+        // The content decides what a file is, not its Content-Type.
+        state.form = .single(name: name)
+        try beginFile(named: name, length: body.length, &state)
+        try write(piece, &state)
+        return nil
+      }
+      guard bytes.count + piece.count <= UploadRoute.jsonBytes else {
+        throw Problem(
+          413, "file-too-large", "The body is too large",
+          detail: "A JSON object that names a staged upload has at most \(UploadRoute.jsonBytes) bytes.")
+      }
+      state.form = .json(name: name, bytes: bytes + piece)
+      return nil
+    }
     guard case .multipart(var parser) = state.form else {
       try write(piece, &state)
       return nil
@@ -119,11 +139,11 @@ final class UploadReceiver: Sendable {
   }
 
   private func beginPart(_ part: MultipartPart, _ state: inout State) throws(Problem) {
+    // A form field, such as a text, is ignored: it must not fail the files of the form.
     guard let name = part.filename else {
-      throw Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "Every part must be a file with a filename. The part \((part.name ?? "").prefix(64)) has none.",
-        parameter: part.name.map { String($0.prefix(64)) })
+      state.file = nil
+      state.fieldBytes = 0
+      return
     }
     if state.results.count == route.limits.files {
       throw Problem(
@@ -154,11 +174,17 @@ final class UploadReceiver: Sendable {
     case .multipart(let parser):
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
       return try state.results.response()
+    case .json(_, let bytes):
+      return try route.makeAsset(of: HTTPRequest(head: head, body: bytes), for: principal)
     }
   }
 
   private func write(_ piece: [UInt8], _ state: inout State) throws(Problem) {
-    guard let file = state.file else { return }
+    guard let file = state.file else {
+      state.fieldBytes += Int64(piece.count)
+      if state.fieldBytes > route.limits.fileBytes { throw .fileTooLarge(limit: route.limits.fileBytes) }
+      return
+    }
     if file.size + Int64(piece.count) > route.limits.fileBytes { throw .fileTooLarge(limit: route.limits.fileBytes) }
     try mappingFileErrors { () throws(LibraryFilesError) in try file.write(piece) }
   }
@@ -173,12 +199,6 @@ final class UploadReceiver: Sendable {
   }
 
   private func mappingFileErrors<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {
-    do throws(LibraryFilesError) {
-      return try body()
-    } catch {
-      let problem = Problem(error)
-      if problem.status >= 500 { route.logger.error("upload failed", metadata: ["error": "\(error)"]) }
-      throw problem
-    }
+    try route.mappingErrors(body)
   }
 }

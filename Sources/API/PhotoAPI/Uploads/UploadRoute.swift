@@ -1,4 +1,4 @@
-// `POST /v1/assets`: one file as the body, or several as multipart/form-data.
+// `POST /v1/assets`: one file as the body, or several as multipart/form-data. Staged uploads are in UploadRoute+Staged.
 //
 //     head -> UploadForm -> a place among the concurrent uploads
 //          -> UploadReceiver: pieces -> LibraryFiles -> UploadResult
@@ -55,6 +55,12 @@ final class UploadRoute: Sendable {
     if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
+    try uploadBegins()
+    UploadReceiver(self, form, body, principal, exchange).begin()
+  }
+
+  /// Takes a place among the concurrent uploads, for as long as until ``uploadEnded()``. Throws 503 if there is none.
+  func uploadBegins() throws(Problem) {
     guard activeUploads.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
       activeUploads.subtract(1, ordering: .relaxed)
       throw Problem(
@@ -62,7 +68,6 @@ final class UploadRoute: Sendable {
         detail: "The limit upload.concurrentRequests is reached. Retry after a moment.",
         fields: ["Retry-After": "5"])
     }
-    UploadReceiver(self, form, body, principal, exchange.reply).begin()
   }
 
   func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }

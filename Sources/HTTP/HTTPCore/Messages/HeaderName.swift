@@ -7,6 +7,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case transferEncoding, via, cookie, contentDisposition
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
+  case uploadComplete, uploadLength, uploadOffset
 
   /// The name in lower case.
   package var text: StaticString {
@@ -43,6 +44,9 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .xForwardedHost: "x-forwarded-host"
     case .xForwardedProto: "x-forwarded-proto"
     case .xRealIP: "x-real-ip"
+    case .uploadComplete: "upload-complete"
+    case .uploadLength: "upload-length"
+    case .uploadOffset: "upload-offset"
     }
   }
 
@@ -78,10 +82,16 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       case UInt8(ascii: "i"): self = one(.ifNoneMatch)
       case UInt8(ascii: "c"): self = one(.cacheControl)
       case UInt8(ascii: "l"): self = one(.lastEventID)
+      case UInt8(ascii: "u"): self = named(.uploadOffset, .uploadLength)
       default: self = one(.authorization)
       }
     case 14: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "s") ? one(.secFetchSite) : one(.contentLength)
-    case 15: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xForwardedFor) : one(.acceptEncoding)
+    case 15:
+      switch bytes[range.lowerBound] | 0x20 {
+      case UInt8(ascii: "x"): self = one(.xForwardedFor)
+      case UInt8(ascii: "u"): self = one(.uploadComplete)
+      default: self = one(.acceptEncoding)
+      }
     case 16: self = one(.xForwardedHost)
     case 17:
       switch bytes[range.lowerBound] | 0x20 {

@@ -54,6 +54,13 @@ package struct CatalogueRestore {
           sql: """
             UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
             """)
+        // A change that was under way at the backup may have been committed since: its file is the library's now, and
+        // must not be moved back. The deadline of staged uploads begins again.
+        try db.execute(
+          sql: """
+            UPDATE stagedUpload
+            SET path = NULL, inode = NULL, usedDate = CAST(strftime('%s', 'now') AS INTEGER) * 1000
+            """)
         // Limited libraries have their own history, which is as old as the copy. They are created again at the next
         // request of their principals.
         try db.execute(sql: "DELETE FROM library WHERE id > 0")

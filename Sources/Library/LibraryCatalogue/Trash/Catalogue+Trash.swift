@@ -93,16 +93,22 @@ extension Catalogue {
 extension Catalogue {
   /// Records intents, all or none.
   ///
+  /// - Parameter placements: the intents of staged uploads.
   /// - Returns: the row of each trash record.
-  package func write(_ intents: [TrashIntent]) throws(FileChangeFailure) -> [Int64] {
-    if intents.isEmpty { return [] }
+  package func write(
+    _ intents: [TrashIntent], placing placements: [(upload: StagedUpload, placement: StagedUpload.Placement)] = []
+  ) throws(FileChangeFailure) -> [Int64] {
+    if intents.isEmpty && placements.isEmpty { return [] }
     var rows: [Int64] = []
     do {
-      try pool.write { db in for intent in intents { rows.append(try intent.write(db)) } }
+      try pool.write { db in
+        for (upload, placement) in placements { try upload.setPlacement(placement, db) }
+        for intent in intents { rows.append(try intent.write(db)) }
+      }
       return rows
     } catch {
       // The last one, if the commit failed.
-      let index = min(rows.count, intents.count - 1)
+      let index = max(0, min(rows.count, intents.count - 1))
       throw FileChangeFailure(
         index: index, reason: error as? LibraryFilesError ?? .catalogue(Self.translated(error)))
     }

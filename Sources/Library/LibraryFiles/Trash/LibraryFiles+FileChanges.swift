@@ -1,5 +1,5 @@
-// Moves files to the trash and back for change lists. The process may end after any step; `recover` then restores a
-// consistent state.
+// Moves files to the trash and back, and staged uploads into the library, for change lists. The process may end after
+// any step; `recover` then restores a consistent state.
 
 import Foundation
 import LibraryCatalogue
@@ -25,11 +25,16 @@ extension LibraryFiles: FileChangePreparing {
     var steps: [PreparedFileChanges.Step] = []
     do throws(FileChangeFailure) {
       // All intents are written in one transaction before the first file moves.
-      steps = try writeIntents(changes, for: principal)
+      let plans = try plans(changes, for: principal)
+      steps = try writeIntents(changes, plans, for: principal)
       fault(.intended)
       for (index, step) in steps.enumerated() {
         do throws(LibraryFilesError) {
-          try moveFiles(of: step)
+          if let plan = plans[index] {
+            steps[index] = .createFromUpload(try change(plan, steps, for: principal))
+          } else {
+            try moveFiles(of: step)
+          }
         } catch {
           throw FileChangeFailure(index: index, reason: error)
         }
@@ -44,8 +49,9 @@ extension LibraryFiles: FileChangePreparing {
   package func revert(_ changes: PreparedFileChanges) {
     defer { changes.end() }
     for step in changes.steps.reversed() {
-      guard let id = step.trash else { continue }
       do throws(LibraryFilesError) {
+        try recoverUpload(of: step)
+        guard let id = step.trash else { continue }
         guard let record = try record(id) else { continue }
         try recover(record)
       } catch {
@@ -57,9 +63,27 @@ extension LibraryFiles: FileChangePreparing {
 
   // MARK: Intents
 
+  /// Checks the staged uploads among the changes.
+  ///
+  /// - Returns: what becomes of them, by the index of the change.
+  private func plans(
+    _ changes: [FileChange], for principal: Principal
+  ) throws(FileChangeFailure) -> [Int: StagedPlan] {
+    var plans: [Int: StagedPlan] = [:]
+    for (index, change) in changes.enumerated() {
+      guard case .createFromUpload(let identifier) = change else { continue }
+      do throws(LibraryFilesError) {
+        plans[index] = try plan(identifier, after: plans, for: principal)
+      } catch {
+        throw FileChangeFailure(index: index, reason: error)
+      }
+    }
+    return plans
+  }
+
   /// Checks every change, and writes the intents of those that move files.
   private func writeIntents(
-    _ changes: [FileChange], for principal: Principal
+    _ changes: [FileChange], _ plans: [Int: StagedPlan], for principal: Principal
   ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
     var steps: [PreparedFileChanges.Step] = []
     var intents: [(index: Int, intent: TrashIntent)] = []
@@ -74,6 +98,11 @@ extension LibraryFiles: FileChangePreparing {
         case .restore(let identifier):
           intents.append((index, try restorationIntent(identifier, for: principal)))
           steps.append(.restore(trash: 0))
+        case .createFromUpload:
+          guard let upload = plans[index]?.upload else { preconditionFailure("every staged upload has a plan") }
+          // Its content is known when its file has moved.
+          let content = StagedUploadChange.Content.existing(LocalIdentifier(""))
+          steps.append(.createFromUpload(StagedUploadChange(upload: upload, content: content, principal: principal)))
         }
       } catch {
         throw FileChangeFailure(index: index, reason: error)
@@ -81,9 +110,14 @@ extension LibraryFiles: FileChangePreparing {
     }
     let rows: [Int64]
     do throws(FileChangeFailure) {
-      rows = try catalogue.write(intents.map(\.intent))
+      let placements = plans.values.compactMap { plan in
+        plan.destination.path.map {
+          (plan.upload, StagedUpload.Placement(path: $0, inode: plan.file.identity.inode))
+        }
+      }
+      rows = try catalogue.write(intents.map(\.intent), placing: placements)
     } catch {
-      throw FileChangeFailure(index: intents[error.index].index, reason: error.reason)
+      throw FileChangeFailure(index: intents.isEmpty ? 0 : intents[error.index].index, reason: error.reason)
     }
     for ((index, intent), row) in zip(intents, rows) {
       switch intent {
@@ -146,6 +180,25 @@ extension LibraryFiles: FileChangePreparing {
 
   // MARK: Moving
 
+  /// Moves the file of a staged upload, if it is a new one.
+  ///
+  /// - Parameter steps: those of earlier entries are done.
+  private func change(
+    _ plan: StagedPlan, _ steps: [PreparedFileChanges.Step], for principal: Principal
+  ) throws(LibraryFilesError) -> StagedUploadChange {
+    let content: StagedUploadChange.Content
+    switch plan.destination {
+    case .path: content = .placed(try place(plan, for: principal))
+    case .existing(let identifier): content = .existing(identifier)
+    case .likeEntry(let index):
+      guard case .createFromUpload(let earlier) = steps[index] else {
+        preconditionFailure("the earlier entry is a staged upload")
+      }
+      content = earlier.content
+    }
+    return StagedUploadChange(upload: plan.upload, content: content, principal: principal)
+  }
+
   private func moveFiles(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
     guard let id = step.trash, let record = try record(id) else { return }
     for file in record.files {
@@ -157,7 +210,7 @@ extension LibraryFiles: FileChangePreparing {
         }
       case .restore:
         if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
-      case .create: break
+      case .create, .createFromUpload: break
       }
       fault(.moved)
     }

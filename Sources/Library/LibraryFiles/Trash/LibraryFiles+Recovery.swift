@@ -12,11 +12,14 @@ extension LibraryFiles {
   package func recover() throws(LibraryFilesError) {
     removeAbandonedUploads()
     let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
-    if unfinished.isEmpty { return }
-    if isReadOnly { throw .readOnly }
-    let lock = try acquireLock()
-    defer { lock.unlock() }
-    try recoverUnfinished()
+    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
+    if !unfinished.isEmpty || !uploads.isEmpty {
+      if isReadOnly { throw .readOnly }
+      let lock = try acquireLock()
+      defer { lock.unlock() }
+      try recoverUnfinished()
+    }
+    try removeExpiredUploads()
   }
 
   /// Call with the lock held: then no running process owns a remaining intent.
@@ -29,6 +32,11 @@ extension LibraryFiles {
           "asset": "\(record.identifier)", "state": "\(record.state.rawValue)",
         ])
       try recover(record)
+    }
+    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
+    for upload in uploads {
+      logger.notice("recovering unfinished file change", metadata: ["upload": "\(upload.identifier)"])
+      try recover(upload)
     }
   }
 

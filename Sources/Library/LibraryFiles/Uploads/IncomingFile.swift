@@ -72,11 +72,9 @@ package final class IncomingFile: Sendable {
 
   /// Throws if writing this many bytes would use space that must stay free.
   func checkSpace(for bytes: Int64) throws(LibraryFilesError) {
-    let free: FreeSpace
-    do throws(SystemError) { free = try file().freeSpace() } catch { throw LibraryFilesError(error) }
-    if free.isReadOnly { throw .readOnly }
-    let (needed, isTooMuch) = bytes.addingReportingOverflow(reserveBytes)
-    if isTooMuch || free.bytes < needed { throw .insufficientStorage }
+    let file: LibraryFile
+    do throws(SystemError) { file = try self.file() } catch { throw LibraryFilesError(error) }
+    try file.checkSpace(for: bytes, leaving: reserveBytes)
   }
 
   /// The file, opened for reading in its current state.
@@ -98,7 +96,14 @@ package final class IncomingFile: Sendable {
 
   /// A copy on another file system.
   func copy(to folder: LibraryFile, at path: [UInt8]) throws(SystemError) -> IncomingFile {
-    try Self.removeAbandonedUploads(of: root, at: path)
+    try Self.copy(of: descriptor, to: folder, at: path, root: root, reserveBytes: reserveBytes)
+  }
+
+  /// A synced copy of an open file, in a folder of another file system.
+  static func copy(
+    of descriptor: Int32, to folder: LibraryFile, at path: [UInt8], root: LibraryFolder, reserveBytes: Int64
+  ) throws(SystemError) -> IncomingFile {
+    try removeAbandonedUploads(of: root, at: path)
     let copy = try IncomingFile(in: folder, at: path, root: root, reserveBytes: reserveBytes)
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     var offset: Int64 = 0
@@ -109,7 +114,7 @@ package final class IncomingFile: Sendable {
         throw SystemError(code: errno)
       }
       if count == 0 { break }
-      try Self.write(Array(buffer[..<count]), to: copy.descriptor)
+      try write(Array(buffer[..<count]), to: copy.descriptor)
       offset += Int64(count)
     }
     copy.written.store(offset, ordering: .relaxed)
@@ -117,7 +122,8 @@ package final class IncomingFile: Sendable {
     return copy
   }
 
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
+  /// Writes all bytes at the descriptor's position. If this throws, some of them may be written.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
     let code = bytes.withUnsafeBytes { bytes -> Int32 in
       var rest = bytes[...]
       while !rest.isEmpty {
@@ -147,5 +153,16 @@ package final class IncomingFile: Sendable {
       // A locked file is still being written by another process.
       if let file, flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 { try uploads.remove(name) }
     }
+  }
+}
+
+extension LibraryFile {
+  /// Throws if writing this many bytes to this file system would use space that must stay free.
+  func checkSpace(for bytes: Int64, leaving reserveBytes: Int64) throws(LibraryFilesError) {
+    let free: FreeSpace
+    do throws(SystemError) { free = try freeSpace() } catch { throw LibraryFilesError(error) }
+    if free.isReadOnly { throw .readOnly }
+    let (needed, isTooMuch) = bytes.addingReportingOverflow(reserveBytes)
+    if isTooMuch || free.bytes < needed { throw .insufficientStorage }
   }
 }

@@ -43,14 +43,7 @@ extension LibraryFiles {
     _ file: IncomingFile, named name: String?, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset {
     let opened = try inFileSystem { () throws(SystemError) in try file.file() }
-    let media: ProbedMedia
-    let fileExtension: String
-    do throws(CodecError) {
-      media = try probe.media(of: opened, at: UploadFilename.file(name, fileExtension: ""))
-      fileExtension = MediaFormat(uniformTypeIdentifier: media.uniformTypeIdentifier)?.filenameExtension ?? "bin"
-    } catch {
-      throw LibraryFilesError(error)
-    }
+    let (media, name) = try probe(opened, named: name)
     if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
     // Sync before taking the lock, while no other caller waits.
     try inFileSystem { () throws(SystemError) in try file.sync() }
@@ -59,7 +52,6 @@ extension LibraryFiles {
     defer { lock.unlock() }
     // A concurrent upload of the same content may have finished first.
     if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
-    let name = UploadFilename.file(name, fileExtension: fileExtension)
     let wanted = options.template.path(
       for: name,
       day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
@@ -78,6 +70,19 @@ extension LibraryFiles {
         logger.error("removing a file without an asset failed", metadata: ["path": "\(LibraryPath.display(path))"])
       }
       throw error
+    }
+  }
+
+  /// The metadata of a received file, and its sanitized name with the extension of its type.
+  func probe(
+    _ file: LibraryFile, named name: String?
+  ) throws(LibraryFilesError) -> (media: ProbedMedia, name: [UInt8]) {
+    do throws(CodecError) {
+      let media = try probe.media(of: file, at: UploadFilename.file(name, fileExtension: ""))
+      let format = MediaFormat(uniformTypeIdentifier: media.uniformTypeIdentifier)
+      return (media, UploadFilename.file(name, fileExtension: format?.filenameExtension ?? "bin"))
+    } catch {
+      throw LibraryFilesError(error)
     }
   }
 
@@ -117,7 +122,7 @@ extension LibraryFiles {
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
-  private func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
+  func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) } != nil
   }
 
@@ -137,20 +142,24 @@ extension LibraryFiles {
     let identity = try inFileSystem { () throws(SystemError) in try root.open(path).identity }
     let file = ProbedFile(path: path, identity: identity, finding: .media(media))
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
+    refreshMoments()
+    return asset
+  }
+
+  func refreshMoments() {
     do throws(AssetSourceError) {
       try catalogue.refreshMoments(zone: timeZone)
     } catch {
       // The next scan refreshes them.
       logger.warning("refreshing moments failed", metadata: ["error": "\(error)"])
     }
-    return asset
   }
 
   // MARK: The same content
 
   /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
   /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
-  private func asset(
+  func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> Asset? {
     guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
@@ -168,7 +177,7 @@ extension LibraryFiles {
     return nil
   }
 
-  private static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
+  static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
     guard one.size == other.size else { return false }
     let size = 1 << 20
     var (a, b) = ([UInt8](repeating: 0, count: size), [UInt8](repeating: 0, count: size))

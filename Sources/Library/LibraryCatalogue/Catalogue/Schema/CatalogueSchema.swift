@@ -8,6 +8,7 @@
 //     +Changes          the history of changes, and the token of each library
 //     +Trash            assets in the trash
 //     +Search           the words of assets, their index, and the queue of what must be indexed again
+//     +Uploads          staged uploads
 //
 // Triggers write everything that follows from a row, so no writing code can forget it. A trigger slows down every
 // statement that may fire it, even if it has nothing to do. So each one names the columns that it depends on, and tests
@@ -28,7 +29,7 @@ package enum CatalogueSchema {
       for subject in [libraries, assets, libraryAssets, collections, moments] { try db.execute(sql: subject) }
       // Before the triggers of the history exist: the smart albums are no change.
       try insertSmartAlbums(db)
-      for subject in [changes, trash, search] { try db.execute(sql: subject) }
+      for subject in [changes, trash, uploads, search] { try db.execute(sql: subject) }
     }
     return migrator
   }

@@ -51,6 +51,7 @@ package struct ChangeListExecutor: Sendable {
       throw ChangeListError(.source(error))
     }
     fault(.committed)
+    files.committed(prepared)
     guard var outcome = try performed?.get() else {
       throw ChangeListError(.source(.catalogueFailed("the change list was not executed")))
     }
@@ -149,6 +150,7 @@ extension ChangeRequest.Action {
     case .deleteAsset(.existing(let identifier)): .delete(identifier)
     case .restoreAsset(let identifier): .restore(identifier)
     case .createAsset(let path): .create(path: path)
+    case .createAssetFromStagedUpload(let identifier): .createFromUpload(identifier)
     default: nil
     }
   }

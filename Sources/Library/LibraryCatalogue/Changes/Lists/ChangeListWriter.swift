@@ -44,7 +44,7 @@ struct ChangeListWriter {
     case .restoreAsset(let identifier):
       let (row, _) = try commitFileChange()
       try note(request, index, identifier, row.map { .asset($0) })
-    case .createAsset:
+    case .createAsset, .createAssetFromStagedUpload:
       let (row, identifier) = try commitFileChange()
       try note(request, index, identifier, row.map { .asset($0) })
     case .createAssetFromUpload(let identifier):

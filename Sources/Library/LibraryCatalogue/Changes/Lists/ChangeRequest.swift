@@ -25,6 +25,8 @@ package struct ChangeRequest: Sendable, Hashable {
     case createAsset(path: [UInt8])
     /// Gives a placeholder to an upload that is already an asset.
     case createAssetFromUpload(LocalIdentifier)
+    /// Creates an asset from a staged upload, which is used up by that.
+    case createAssetFromStagedUpload(UploadIdentifier)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)

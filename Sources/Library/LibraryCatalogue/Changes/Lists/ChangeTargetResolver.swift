@@ -94,7 +94,7 @@ struct ChangeTargetResolver {
       revision = try collectionRevision(name)
     case .updateAsset(let target, _), .deleteAsset(let target):
       throw ChangeListError(.revisionMismatch(target.description), parameter: "ifMatch")
-    case .restoreAsset, .createAsset, .createAssetFromUpload, .createCollection: return
+    case .restoreAsset, .createAsset, .createAssetFromUpload, .createAssetFromStagedUpload, .createCollection: return
     }
     if revision != expected.number { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
   }

@@ -18,6 +18,9 @@ package enum FileChange: Sendable, Hashable {
   /// Makes an asset of a file in the library, given by its path below the root. A file that already is an asset stays
   /// unchanged.
   case create(path: [UInt8])
+  /// Makes an asset of a complete staged upload of the principal. If the principal may see an asset with the same
+  /// content, that asset is used instead. In both cases the staged upload is used up.
+  case createFromUpload(UploadIdentifier)
 }
 
 /// Which entry could not be prepared, and why. Nothing was changed.
@@ -45,6 +48,9 @@ package protocol FileChangePreparing: Sendable {
 
   /// Moves the files of prepared but uncommitted changes back, and ends the changes.
   func revert(_ changes: PreparedFileChanges)
+
+  /// Removes the files that committed changes have left over. Call after the commit, before `end()`.
+  func committed(_ changes: PreparedFileChanges)
 }
 
 /// Prepared changes: the files are moved, the assets are not changed yet. End with ``FileChangePreparing/revert(_:)``,
@@ -56,13 +62,19 @@ package struct PreparedFileChanges: Sendable {
     case delete(trash: Int64)
     case restore(trash: Int64)
     case create(ProbedFile)
+    case createFromUpload(StagedUploadChange)
 
     /// The row of the intent, if there is one.
     package var trash: Int64? {
       switch self {
       case .delete(let trash), .restore(let trash): trash
-      case .create: nil
+      case .create, .createFromUpload: nil
       }
+    }
+
+    /// The staged upload that the step uses up, if there is one.
+    package var upload: StagedUpload? {
+      if case .createFromUpload(let change) = self { change.upload } else { nil }
     }
   }
 

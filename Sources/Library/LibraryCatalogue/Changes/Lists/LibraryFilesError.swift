@@ -17,6 +17,24 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case damagedMedia(String)
   /// The disk is full, the quota is used up, or less than the reserve is free.
   case insufficientStorage
+  /// No such staged upload, or none of the principal's.
+  case noSuchUpload(UploadIdentifier)
+  /// The staged upload has not received all its bytes yet, so no asset can be made of it.
+  case uploadIncomplete(offset: Int64)
+  /// The staged upload is complete and takes no more bytes.
+  case uploadComplete(offset: Int64)
+  /// The bytes do not continue the staged upload, which has this many.
+  case uploadOffsetMismatch(offset: Int64)
+  /// The request's bytes or its length do not agree with the length of the staged upload.
+  case uploadLengthMismatch(length: Int64, offset: Int64)
+  /// Another request has continued, read or ended the staged upload.
+  case uploadSuperseded
+  /// A change list names the staged upload twice.
+  case uploadNamedTwice(UploadIdentifier)
+  /// The principal has this many staged uploads, which is the limit.
+  case tooManyUploads(limit: Int)
+  /// All staged uploads together would have more bytes than the limit.
+  case stagedStorageFull(limit: Int64)
   /// A system call failed on this path below the root.
   case failed(path: [UInt8], SystemError)
   case catalogue(AssetSourceError)

@@ -27,6 +27,7 @@ extension PreparedFileChanges {
       guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
       return (try record.restore(&writer), record.identifier)
     case .create(let file): return try writer.asset(of: file)
+    case .createFromUpload(let change): return try change.commit(&writer)
     }
   }
 }

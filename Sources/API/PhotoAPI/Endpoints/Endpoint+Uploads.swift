@@ -1,0 +1,62 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  /// Staged uploads: files that are sent in several requests, before they become assets.
+  static let uploads: [Endpoint] = [
+    Endpoint(
+      .post, "/v1/uploads", "createUpload", needs: .scope([.write]), isReading: false,
+      APIOperation(
+        "Makes a staged upload, which a lost connection does not end.",
+        description: """
+          As in the IETF draft of resumable uploads. The body may have the first bytes of the file, or all of them \
+          with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an asset \
+          by POST /v1/assets with {"upload": ID}, or by createAsset in a change list. One that receives nothing for \
+          upload.stagedSeconds is removed. Needs the scope write.
+          """,
+        query: [.text("filename", "The file's name. Default: from Content-Disposition.", example: "IMG_1.jpg")],
+        body: "UploadStart",
+        responses: [
+          APIResponse(
+            201, "The staged upload.", .json(["StagedUpload"]),
+            [.cacheControl, .location, .uploadOffset, .uploadComplete, .uploadLength, .uploadLimit])
+        ],
+        problems: [409, 500, 507]),
+      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.create(body, exchange) }),
+
+    Endpoint(
+      .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.write, .admin]),
+      APIOperation(
+        """
+        How many bytes of a staged upload were received. A request that still appends to it ends, because its \
+        connection may be lost.
+        """,
+        responses: [progress("The offset to continue at.")], problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.uploads.progress(exchange) }),
+
+    Endpoint(
+      .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope([.write]), isReading: false,
+      APIOperation(
+        "Continues a staged upload.",
+        description: """
+          Upload-Offset is the offset of the body's first byte. Another offset than the one that the upload has gets \
+          409 with the right one in Upload-Offset. Upload-Complete: ?1 says that the file ends with this body. A \
+          request that still appends to it ends.
+          """,
+        body: "UploadPart",
+        responses: [progress("The bytes are stored and synced.")], problems: [404, 409, 500, 507]),
+      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.append(body, exchange) }),
+
+    Endpoint(
+      .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.write, .admin]), isReading: false,
+      APIOperation(
+        "Ends a staged upload and removes its bytes. An administrator may end those of all callers.",
+        responses: [APIResponse(204, "Ended.", .none, [.cacheControl])], problems: [404, 409, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.uploads.end(exchange) }),
+  ]
+
+  private static func progress(_ description: String) -> APIResponse {
+    APIResponse(
+      204, description, .none, [.cacheControl, .uploadOffset, .uploadComplete, .uploadLength, .uploadLimit])
+  }
+}

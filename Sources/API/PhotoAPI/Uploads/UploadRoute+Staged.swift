@@ -1,0 +1,139 @@
+// Staged uploads, and assets made of them.
+//
+//     POST /v1/uploads           201 and the identifier; the body, if any, has the first bytes
+//     GET, HEAD /v1/uploads/ID   204 with the offset
+//     PATCH /v1/uploads/ID       204; the body continues at Upload-Offset
+//     DELETE /v1/uploads/ID      204
+//     POST /v1/assets            {"upload": ID}: the asset
+
+import HTTPCore
+import HTTPServer
+import LibraryCatalogue
+import LibraryFiles
+import PhotoModel
+
+extension UploadRoute {
+  /// Maximum size of the JSON body that names a staged upload.
+  static let jsonBytes = 4096
+
+  /// Makes a staged upload.
+  func create(_ body: StreamedBody?, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let head = exchange.request.head
+    let name = try UploadForm.filename(head, exchange.target)
+    let fields = try UploadFields(head)
+    if let offset = fields.offset, offset != 0 { throw QueryReader.invalid("Upload-Offset", "must be 0 or absent") }
+    let announced = Self.announcedBytes(body)
+    if let announced, let length = fields.length, fields.isEnd ? announced != length : announced > length {
+      throw Problem.stagedUpload(.uploadLengthMismatch(length: length, offset: 0))
+    }
+    // With Upload-Complete: ?1 the whole file is in this request.
+    let length = fields.length ?? (fields.isEnd ? announced : nil)
+    if max(length ?? 0, announced ?? 0) > limits.fileBytes { throw .fileTooLarge(limit: limits.fileBytes) }
+    try uploadBegins()
+    let receiver = StagedUploadReceiver(self, body, isNew: true, isEnd: fields.isEnd, exchange.reply)
+    receiver.begin { [files] () throws(LibraryFilesError) in
+      try files.stage(named: name, length: length, for: principal)
+    }
+  }
+
+  /// Continues a staged upload.
+  func append(_ body: StreamedBody?, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    let head = exchange.request.head
+    try QueryReader(exchange.target).finish()
+    let type = head.value(of: .contentType)?.split(separator: ";").first.map(String.init)?.lowercased()
+    guard type == UploadFields.partialType else {
+      throw Problem(
+        415, "media-type-unsupported", "Unsupported media type",
+        detail: "Send a part of a file as \(UploadFields.partialType).",
+        fields: ["Accept-Patch": UploadFields.partialType])
+    }
+    let fields = try UploadFields(head)
+    guard let offset = fields.offset else {
+      throw QueryReader.invalid("Upload-Offset", "is missing; HEAD gives the offset to continue at")
+    }
+    let identifier = try Self.identifier(exchange)
+    let announced = Self.announcedBytes(body)
+    guard (announced ?? 0) <= limits.fileBytes - offset, (fields.length ?? 0) <= limits.fileBytes else {
+      throw .fileTooLarge(limit: limits.fileBytes)
+    }
+    try uploadBegins()
+    let receiver = StagedUploadReceiver(self, body, isNew: false, isEnd: fields.isEnd, exchange.reply)
+    receiver.begin { [files] () throws(LibraryFilesError) in
+      try files.append(
+        to: identifier, at: offset, bytes: announced, length: fields.length, isEnd: fields.isEnd, for: principal)
+    }
+  }
+
+  /// The state of a staged upload.
+  func progress(_ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    try QueryReader(exchange.target).finish()
+    let identifier = try Self.identifier(exchange)
+    try exchange.respond(on: queue) { [self] () throws(Problem) in
+      let progress = try mappingErrors { () throws(LibraryFilesError) in
+        try files.progress(of: identifier, for: principal)
+      }
+      return HTTPResponse(204, fields(of: progress))
+    }
+  }
+
+  /// Ends a staged upload.
+  func end(_ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    try QueryReader(exchange.target).finish()
+    let identifier = try Self.identifier(exchange)
+    try exchange.respond(on: queue) { [self] () throws(Problem) in
+      try mappingErrors { () throws(LibraryFilesError) in try files.removeStaged(identifier, for: principal) }
+      return HTTPResponse(204, [("Cache-Control", "no-store")])
+    }
+  }
+
+  /// Makes an asset of a staged upload, which a JSON body names.
+  func makeAsset(of request: HTTPRequest, for principal: Principal) throws(Problem) -> HTTPResponse {
+    var body = try JSONObjectReader(request)
+    let text = try body.text("upload")
+    try body.finish()
+    guard let text else { throw QueryReader.invalid("upload", "is missing") }
+    guard let identifier = UploadIdentifier(text) else {
+      var problem = Problem.uploadNotFound
+      problem.parameter = "upload"
+      throw problem
+    }
+    let upload = try mappingErrors { () throws(LibraryFilesError) in try files.addStaged(identifier, for: principal) }
+    return upload.response(tokens, for: principal)
+  }
+
+  /// The fields that describe a staged upload.
+  func fields(of progress: StagedUploadProgress) -> [(name: String, value: String)] {
+    var fields = [
+      (name: "Cache-Control", value: "no-store"), ("Upload-Offset", String(progress.offset)),
+      ("Upload-Complete", progress.isComplete ? "?1" : "?0"),
+      ("Upload-Limit", "max-size=\(limits.fileBytes), max-age=\(files.stagedSeconds)"),
+    ]
+    if let length = progress.length { fields.append(("Upload-Length", String(length))) }
+    return fields
+  }
+
+  func mappingErrors<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {
+    do throws(LibraryFilesError) {
+      return try body()
+    } catch {
+      let problem = Problem(error)
+      if problem.status >= 500 { logger.error("upload failed", metadata: ["error": "\(error)"]) }
+      throw problem
+    }
+  }
+
+  /// The length of the body: 0 if there is none, `nil` if it is chunked.
+  private static func announcedBytes(_ body: StreamedBody?) -> Int64? {
+    guard let body else { return 0 }
+    return body.length.map(Int64.init)
+  }
+
+  private static func identifier(_ exchange: Exchange) throws(Problem) -> UploadIdentifier {
+    guard let identifier = UploadIdentifier(exchange.route["upload"]) else { throw .uploadNotFound }
+    return identifier
+  }
+}

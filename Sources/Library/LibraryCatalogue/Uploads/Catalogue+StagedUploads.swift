@@ -1,0 +1,116 @@
+// Staged uploads in the catalogue. Each method is one transaction. `LibraryFiles` has their bytes.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  // MARK: Reads
+
+  /// `nil`: there is none with that identifier.
+  package func stagedUpload(_ identifier: UploadIdentifier) throws(AssetSourceError) -> StagedUpload? {
+    try read { try StagedUpload.find(identifier, $0) }
+  }
+
+  /// All of them. Their number is limited when they are made.
+  package func stagedUploads() throws(AssetSourceError) -> [StagedUpload] { try stagedUploads(where: "1") }
+
+  /// Those that a process left while it made an asset of them, or that a running process is working on.
+  package func unfinishedStagedUploads() throws(AssetSourceError) -> [StagedUpload] {
+    try stagedUploads(where: "path IS NOT NULL")
+  }
+
+  /// Those that have received nothing since a moment.
+  package func stagedUploads(usedBefore limit: Timestamp) throws(AssetSourceError) -> [StagedUpload] {
+    try stagedUploads(where: "usedDate < ?", [limit.milliseconds])
+  }
+
+  private func stagedUploads(
+    where condition: String, _ arguments: StatementArguments = []
+  ) throws(AssetSourceError) -> [StagedUpload] {
+    try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT \(StagedUpload.columns) FROM stagedUpload WHERE \(condition) ORDER BY id",
+        arguments: arguments
+      ).map { try StagedUpload($0) }
+    }
+  }
+
+  // MARK: Writes
+
+  // A staged upload is no object of the library, so none of these creates a change token.
+
+  /// Records a new one.
+  package func insert(_ upload: StagedUpload) throws(AssetSourceError) {
+    try writeUploads { db in
+      try db.execute(
+        sql: """
+          INSERT INTO stagedUpload (identifier, owner, filename, length, usedDate) VALUES (?, ?, ?, ?, ?)
+          """,
+        arguments: [
+          upload.identifier.rawValue, upload.owner, upload.filename, upload.length, upload.usedDate.milliseconds,
+        ])
+    }
+  }
+
+  /// Records that bytes were received.
+  ///
+  /// - Parameters:
+  ///   - length: the length of the whole file, if it is known by now.
+  ///   - isComplete: all bytes are received and synced.
+  /// - Returns: whether the staged upload still exists.
+  package func update(
+    _ identifier: UploadIdentifier, length: Int64?, isComplete: Bool, usedDate: Timestamp
+  ) throws(AssetSourceError) -> Bool {
+    var exists = false
+    try writeUploads { db in
+      try db.execute(
+        sql: """
+          UPDATE stagedUpload SET length = coalesce(?, length), isComplete = max(isComplete, ?), usedDate = ?
+          WHERE identifier = ?
+          """, arguments: [length, isComplete, usedDate.milliseconds, identifier.rawValue])
+      exists = db.changesCount > 0
+    }
+    return exists
+  }
+
+  /// Changes the intent of a change, before its file is moved or after it was moved back.
+  package func setPlacement(
+    _ placement: StagedUpload.Placement?, of upload: StagedUpload
+  ) throws(AssetSourceError) {
+    try writeUploads { try upload.setPlacement(placement, $0) }
+  }
+
+  /// Deletes records, all or none.
+  package func delete(_ uploads: [StagedUpload]) throws(AssetSourceError) {
+    try writeUploads { db in for upload in uploads { try upload.delete(db) } }
+  }
+
+  private func writeUploads(_ body: (Database) throws -> Void) throws(AssetSourceError) {
+    do { try pool.write(body) } catch { throw Self.translated(error) }
+  }
+
+  /// Makes the asset of a prepared staged upload, in a transaction of its own.
+  ///
+  /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
+  package func commitUpload(
+    _ prepared: PreparedFileChanges, for principal: Principal
+  ) throws(AssetSourceError) -> Asset {
+    // A limited library is created by its first read. The change below needs its rows.
+    if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
+    var identifier: LocalIdentifier?
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      identifier = try prepared.commit(0, &writer).identifier
+      fault(.entryWritten)
+      try writer.finish()
+      fault(.written)
+    }
+    fault(.committed)
+    let sender = Principal(name: principal.name, scopes: principal.scopes)
+    guard let identifier, let asset = try self.asset(identifier, for: sender) else {
+      throw .catalogueFailed("a created asset was not found")
+    }
+    return asset
+  }
+}

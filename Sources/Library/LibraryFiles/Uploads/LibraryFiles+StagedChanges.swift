@@ -1,0 +1,212 @@
+// Makes assets of staged uploads, in change lists or one at a time. The order of the steps is that of the trash:
+//
+//     intent: path and inode of the file     the next start moves the file back, and the staged upload is as before
+//     file moved, folders synced             the same
+//     committed: asset made, record gone     complete
+//
+// If the path is on another disk, the file is copied there, and the staged file stays until the commit.
+
+import Foundation
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension LibraryFiles {
+  /// Makes an asset of a staged upload, with the same rules as ``add(_:named:for:)``.
+  package func addStaged(
+    _ identifier: UploadIdentifier, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadedAsset {
+    let prepared: PreparedFileChanges
+    do throws(FileChangeFailure) {
+      prepared = try prepare([.createFromUpload(identifier)], for: principal)
+    } catch {
+      throw error.reason
+    }
+    defer { prepared.end() }
+    fault(.filesMoved)
+    let asset: Asset
+    do throws(AssetSourceError) {
+      asset = try catalogue.commitUpload(prepared, for: principal)
+    } catch {
+      revert(prepared)
+      throw .catalogue(error)
+    }
+    committed(prepared)
+    refreshMoments()
+    guard case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content else {
+      return UploadedAsset(asset: asset, isNew: true)
+    }
+    return UploadedAsset(asset: asset, isNew: false)
+  }
+
+  package func committed(_ changes: PreparedFileChanges) {
+    for step in changes.steps {
+      if let upload = step.upload { forgetStaged(upload.identifier) }
+    }
+  }
+
+  // MARK: Preparing
+
+  /// A staged upload on its way into the library.
+  struct StagedPlan: Sendable {
+    let upload: StagedUpload
+    let file: LibraryFile
+    let media: ProbedMedia
+    var destination: Destination
+  }
+
+  enum Destination: Sendable {
+    /// A new file.
+    case path([UInt8])
+    /// An asset with the same content.
+    case existing(LocalIdentifier)
+    /// An earlier entry of the same list, by its index, has the same content.
+    case likeEntry(Int)
+
+    /// Where a new file goes.
+    var path: [UInt8]? {
+      if case .path(let path) = self { path } else { nil }
+    }
+  }
+
+  /// Checks a staged upload and finds its path.
+  ///
+  /// - Parameter others: the staged uploads of earlier entries of the list, by their index.
+  func plan(
+    _ identifier: UploadIdentifier, after others: [Int: StagedPlan], for principal: Principal
+  ) throws(LibraryFilesError) -> StagedPlan {
+    if others.values.contains(where: { $0.upload.identifier == identifier }) { throw .uploadNamedTwice(identifier) }
+    let upload = try stagedUpload(identifier, for: principal)
+    let file = try stagedFile(identifier)
+    guard upload.isComplete, file.size == upload.length else { throw .uploadIncomplete(offset: file.size) }
+    if file.size == 0 { throw .damagedMedia("it is empty") }
+    let (media, name) = try probe(file, named: upload.filename)
+    func plan(_ destination: Destination) -> StagedPlan {
+      StagedPlan(upload: upload, file: file, media: media, destination: destination)
+    }
+    if let asset = try asset(like: file, media, for: principal) { return plan(.existing(asset.localIdentifier)) }
+    for (index, other) in others where principal.may(.read) && other.destination.path != nil {
+      if other.media.fingerprint == media.fingerprint, Self.hasSameBytes(file, other.file) {
+        return plan(.likeEntry(index))
+      }
+    }
+    let wanted = options.template.path(
+      for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
+      camera: media.cameraModel)
+    let taken = Set(others.values.compactMap(\.destination.path))
+    return plan(.path(try availablePath(like: wanted, except: taken, for: principal)))
+  }
+
+  /// This path, or a free name next to it. A path that a missing file has is not free to a principal who does not see
+  /// the whole library: a new file there would join the asset of the missing one.
+  private func availablePath(
+    like wanted: [UInt8], except taken: Set<[UInt8]>, for principal: Principal
+  ) throws(LibraryFilesError) -> [UInt8] {
+    let seesEverything = principal.may(.read) && principal.visibility == .everything
+    let folder = LibraryPath.folder(of: wanted)
+    for attempt in 1...Self.maximumNameAttempts {
+      let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
+      if taken.contains(path) || exists(path) { continue }
+      if !seesEverything, try isKnown(path) { continue }
+      return path
+    }
+    throw .failed(path: wanted, SystemError(code: EEXIST))
+  }
+
+  // MARK: Moving
+
+  /// Moves the file of a staged upload into the library. The intent is written.
+  ///
+  /// - Returns: the file at its path.
+  func place(_ plan: StagedPlan, for principal: Principal) throws(LibraryFilesError) -> ProbedFile {
+    guard var path = plan.destination.path else { preconditionFailure("only new files are moved") }
+    for _ in 1...Self.maximumNameAttempts {
+      do throws(SystemError) {
+        do throws(SystemError) {
+          guard try trash.move(Self.stagedPath(plan.upload.identifier), to: path) else {
+            throw SystemError(code: ENOENT)
+          }
+        } catch {
+          guard error.code == EXDEV else { throw error }
+          try copy(plan, to: path)
+        }
+        fault(.moved)
+        // The identity at its final path, which scans compare with.
+        let identity = try root.open(path).identity
+        return ProbedFile(path: path, identity: identity, finding: .media(plan.media))
+      } catch {
+        if error.code == ENOENT { throw .noSuchUpload(plan.upload.identifier) }
+        guard error.code == EEXIST else { throw LibraryFilesError(error, at: path) }
+      }
+      // Another program has taken the path since.
+      path = try availablePath(like: path, except: [], for: principal)
+      try setPlacement(StagedUpload.Placement(path: path, inode: plan.file.identity.inode), of: plan.upload)
+    }
+    throw .failed(path: path, SystemError(code: EEXIST))
+  }
+
+  /// Copies the file of a staged upload to another disk, which is mounted at the folder of this path.
+  private func copy(_ plan: StagedPlan, to path: [UInt8]) throws(SystemError) {
+    let folderPath = LibraryPath.folder(of: path)
+    let folder = try root.openMakingFolders(folderPath)
+    let copy = try IncomingFile.copy(
+      of: plan.file.descriptor, to: folder, at: folderPath, root: root, reserveBytes: options.reserveBytes)
+    let placement = StagedUpload.Placement(path: path, inode: try copy.file().identity.inode)
+    do throws(AssetSourceError) {
+      try catalogue.setPlacement(placement, of: plan.upload)
+    } catch {
+      logger.error("recording an intent failed", metadata: ["error": "\(error)"])
+      throw SystemError(code: EIO)
+    }
+    try copy.place(in: folder, as: LibraryPath.name(of: path))
+    try folder.sync()
+  }
+
+  private func setPlacement(
+    _ placement: StagedUpload.Placement?, of upload: StagedUpload
+  ) throws(LibraryFilesError) {
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setPlacement(placement, of: upload) }
+  }
+
+  // MARK: Reverting
+
+  /// Ends the intent of a change that was not committed, whether the file was moved or not. Call with the lock held.
+  func recover(_ upload: StagedUpload) throws(LibraryFilesError) {
+    guard let placement = upload.placement else { return }
+    let staged = Self.stagedPath(upload.identifier)
+    // A file with another inode is another program's.
+    if inode(at: placement.path) == placement.inode {
+      if exists(staged) {
+        // A copy on another disk.
+        try inFileSystem { () throws(SystemError) in
+          let folder = try root.open(LibraryPath.folder(of: placement.path), isFolder: true)
+          try folder.remove(LibraryPath.name(of: placement.path))
+          try folder.sync()
+        }
+      } else {
+        _ = try move(placement.path, to: staged)
+      }
+    }
+    try setPlacement(nil, of: upload)
+    fault(.recovered)
+  }
+
+  private func inode(at path: [UInt8]) -> UInt64? {
+    let entry = try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
+    return entry?.identity.inode
+  }
+
+  /// Reverts the staged upload of a step, if it has one.
+  func recoverUpload(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
+    guard let identifier = step.upload?.identifier else { return }
+    let found = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.stagedUpload(identifier) }
+    if let found { try recover(found) }
+  }
+}
