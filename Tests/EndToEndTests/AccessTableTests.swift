@@ -259,6 +259,7 @@ struct AccessTableTests {
     case "/v1/cachingManagers/{cachingManager}":
       return [
         get("/v1/cachingManagers/none", reading(404)),
+        Row(method: "PATCH", target: "/v1/cachingManagers/none", body: "{}", answers: reading(404)),
         Row(method: "DELETE", target: "/v1/cachingManagers/none", answers: reading(404)),
       ]
     case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching":

@@ -281,6 +281,86 @@ struct CachingTests {
     #expect(try Self.metric("photod_frame_cache_pinned_bytes", daemon) == 0)
   }
 
+  @Test("a client's own default manager is reached by every request that names the client, in the query or the body")
+  func clients() throws {
+    let daemon = try Self.daemon(["--set", "caching.managersPerCaller=2"])
+    let identifier = try daemon.identifier("p00.jpg")
+    let path = "/v1/cachingManagers/default"
+    let started = #""assets": ["\#(identifier)"], "targetSize": "20x20""#
+    /// How many frames the client's manager keeps.
+    func pinned(_ client: String?) throws -> Int? {
+      let state = try daemon.get(path + (client.map { "?client=\($0)" } ?? "")).json
+      #expect(state["id"] as? String == "default" && state["client"] as? String == client)
+      return state["pinned"] as? Int
+    }
+    for (name, members, method) in [
+      ("/startCaching", started, "POST"), ("/window", started + #", "visible": [0, 0]"#, "PUT"),
+    ] {
+      #expect(try daemon.post(path + name, #"{"client": "a.B_1-", \#(members)}"#, method: method).status == 200)
+      #expect(try pinned("a.B_1-") == 1 && pinned("tab") == 0 && pinned(nil) == 0)
+      #expect(try daemon.post(path + name + "?client=tab", "{\(members)}", method: method).status == 200)
+      #expect(try pinned("tab") == 1 && pinned(nil) == 0)
+      #expect(try daemon.post(path + "/stopCachingAllImages", #"{"client": "a.B_1-"}"#).json["pinned"] as? Int == 0)
+      #expect(try pinned("tab") == 1)
+      #expect(try daemon.post(path + "/stopCachingAllImages?client=tab", "{}").json["client"] as? String == "tab")
+      #expect(try pinned("tab") == 0)
+    }
+    _ = try daemon.post(path + "/startCaching?client=tab", "{\(started)}")
+    #expect(try daemon.post(path + "/stopCaching", "{\(started)}").json["stopped"] as? Int == 0)
+    #expect(try daemon.post(path + "/stopCaching", #"{"client": "tab", \#(started)}"#).json["stopped"] as? Int == 1)
+    let third = try daemon.get(path + "?client=third")
+    #expect(third.status == 429 && third["Retry-After"] != nil)
+    #expect(try daemon.get(path + "?client=tab", method: "DELETE").status == 204)
+    let all = try #require(
+      try daemon.get("/v1/cachingManagers?client=third").json["cachingManagers"] as? [[String: Any]])
+    #expect(all.map { $0["client"] as? String } == [nil, "a.B_1-", "third"])
+    // Without effect for a manager that was created.
+    #expect(try daemon.get(path + "?client=third", method: "DELETE").status == 204)
+    let id = try Self.manager(daemon)
+    #expect(try daemon.get("/v1/cachingManagers/\(id)?client=tab").json["client"] is NSNull)
+    for (query, body) in [
+      ("", #"{"client": ""}"#), ("", #"{"client": "a b"}"#), ("", #"{"client": 1}"#), ("?client=", "{}"),
+      ("?client=a", #"{"client": "a"}"#), ("?client=" + String(repeating: "a", count: 65), "{}"),
+      ("?client=%C3%A4", "{}"),
+    ] {
+      let refused = try daemon.post(path + "/stopCachingAllImages" + query, body)
+      #expect(refused.status == 400 && refused.json["parameter"] as? String == "client", "\(query) \(body)")
+    }
+  }
+
+  @Test("the quality and the lease of a manager can be changed")
+  func change() throws {
+    let daemon = try Self.daemon([
+      "--set", "caching.maximumLeaseSeconds=600", "--set", "cache.backgroundDerivatives=false",
+    ])
+    let id = try Self.manager(daemon, #"{"allowsCachingHighQualityImages": false}"#)
+    let identifier = try daemon.identifier("p00.jpg")
+    _ = try daemon.post(
+      "/v1/cachingManagers/\(id)/startCaching", #"{"assets": ["\#(identifier)"], "targetSize": "20x20"}"#)
+    #expect(try Self.settled(id, daemon)["leftOut"] as? Int == 1)
+    func patch(_ id: String, _ body: String) throws -> TestDaemon.Response {
+      try daemon.post("/v1/cachingManagers/\(id)", body, method: "PATCH")
+    }
+    let changed = try patch(id, #"{"allowsCachingHighQualityImages": true, "leaseSeconds": 600}"#)
+    #expect(changed.status == 200 && changed.json["leaseSeconds"] as? Int == 600)
+    #expect(changed.json["allowsCachingHighQualityImages"] as? Bool == true)
+    #expect(try Self.settled(id, daemon)["ready"] as? Int == 1)
+    // Absent members are unchanged.
+    let same = try patch(id, "{}")
+    #expect(same.json["leaseSeconds"] as? Int == 600 && same.json["allowsCachingHighQualityImages"] as? Bool == true)
+    let tab = try patch("default", #"{"client": "tab", "allowsCachingHighQualityImages": false}"#)
+    #expect(tab.json["client"] as? String == "tab" && tab.json["leaseSeconds"] as? Int == 300)
+    #expect(try daemon.get("/v1/cachingManagers/default").json["allowsCachingHighQualityImages"] as? Bool == true)
+    for (id, body, status, parameter) in [
+      (id, #"{"leaseSeconds": 601}"#, 400, "leaseSeconds"), (id, #"{"leaseSeconds": 0}"#, 400, "leaseSeconds"),
+      (id, #"{"allowsCachingHighQualityImages": 1}"#, 400, "allowsCachingHighQualityImages"),
+      (id, #"{"margin": 1}"#, 400, "margin"), ("nobody", "{}", 404, nil),
+    ] as [(String, String, Int, String?)] {
+      let refused = try patch(id, body)
+      #expect(refused.status == status && refused.json["parameter"] as? String == parameter, "\(id) \(body)")
+    }
+  }
+
   @Test("exceeded limits are answered with 429, and the assets that were left out are named")
   func limits() throws {
     let daemon = try Self.daemon(["--set", "caching.managersPerCaller=2", "--set", "caching.assetsPerManager=3"])
@@ -295,8 +375,12 @@ struct CachingTests {
         "/v1/cachingManagers/\(ids[0])/startCaching", #"{"assets": \#(Self.list(part)), "targetSize": "20x20"}"#)
       #expect(started.status == 200 && started.json["leftOut"] as? [String] == leftOut)
     }
-    let lease = try daemon.post("/v1/cachingManagers", #"{"leaseSeconds": 301}"#)
+    let lease = try daemon.post("/v1/cachingManagers", #"{"leaseSeconds": 86401}"#)
     #expect(lease.status == 400 && lease.json["parameter"] as? String == "leaseSeconds")
+    let deletion = try daemon.get("/v1/cachingManagers/\(ids[1])", method: "DELETE")
+    #expect(deletion.status == 204)
+    let day = try daemon.post("/v1/cachingManagers", #"{"leaseSeconds": 86400}"#)
+    #expect(day.status == 201 && day.json["leaseSeconds"] as? Int == 86_400)
   }
 
   @Test(
@@ -320,13 +404,14 @@ struct CachingTests {
   @Test("an unknown manager is 404")
   func unknown() throws {
     for (method, path) in [
-      ("GET", ""), ("DELETE", ""), ("POST", "/startCaching"), ("POST", "/stopCaching"),
+      ("GET", ""), ("DELETE", ""), ("PATCH", ""), ("POST", "/startCaching"), ("POST", "/stopCaching"),
       ("POST", "/stopCachingAllImages"),
       ("PUT", "/window"),
     ] {
       let body = #"{"assets": ["a"]\#(path == "/window" ? #", "visible": [0, 1]"# : "")}"#
       let answer = try Self.shared.post(
-        "/v1/cachingManagers/nobody\(path)", path == "/stopCachingAllImages" ? "{}" : body, method: method)
+        "/v1/cachingManagers/nobody\(path)", path == "/stopCachingAllImages" || path.isEmpty ? "{}" : body,
+        method: method)
       #expect(
         answer.status == 404 && answer.json["type"] as? String == "/problems/caching-manager-not-found", "\(path)")
     }

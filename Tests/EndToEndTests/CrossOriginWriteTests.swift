@@ -77,7 +77,10 @@ struct CrossOriginWriteTests {
     case "/v1/cachingManagers":
       return [Row(method: "POST", target: "/v1/cachingManagers", status: 201, isReading: true)]
     case "/v1/cachingManagers/{cachingManager}":
-      return [Row(method: "DELETE", target: "/v1/cachingManagers/none", status: 404, isReading: true, body: nil)]
+      return [
+        Row(method: "PATCH", target: "/v1/cachingManagers/none", status: 404, isReading: true),
+        Row(method: "DELETE", target: "/v1/cachingManagers/none", status: 404, isReading: true, body: nil),
+      ]
     case "/v1/cachingManagers/{cachingManager}/startCaching": return [manager("startCaching")]
     case "/v1/cachingManagers/{cachingManager}/stopCaching": return [manager("stopCaching")]
     case "/v1/cachingManagers/{cachingManager}/stopCachingAllImages":

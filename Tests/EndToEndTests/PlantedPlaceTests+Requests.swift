@@ -213,6 +213,7 @@ extension PlantedPlaceTests {
     case "/v1/cachingManagers/{cachingManager}":
       let id = try create("/v1/cachingManagers", "{}", "id")
       try get("/v1/cachingManagers/\(id)")
+      try ask("PATCH", "/v1/cachingManagers/\(id)", body: "{}")
       try ask("DELETE", "/v1/cachingManagers/\(id)")
       try get("/v1/cachingManagers/default")
     case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching",

@@ -268,6 +268,41 @@ struct PreheatWindowTests {
     }
   }
 
+  /// The plans of a slow scroll, a rest in which frames turned out to be unseen, a long rest and a fling.
+  private static func plans(without disabled: Set<PreheatWindow.Rule>) -> [String] {
+    var rules = PreheatWindow.Rules()
+    rules.disabled = disabled
+    var window = PreheatWindow(rules)
+    var now = ContinuousClock.now
+    var plans: [String] = []
+    func note(_ window: PreheatWindow, after milliseconds: Int = 0) {
+      let plan = window.plan(at: now + .milliseconds(milliseconds))
+      plans.append("\(plan.order) \(plan.kept) \(plan.quality)")
+    }
+    func move(_ steps: [(after: Int, visible: Range<Int>)]) {
+      for step in steps {
+        now += .milliseconds(step.after)
+        window.moved(to: step.visible, of: 10_000, margin: 40, at: now)
+        note(window)
+      }
+    }
+    move([(0, 1000..<1040)] + steps(12, of: 6, every: 100, from: 1000))
+    note(window, after: 220)
+    for side in [PreheatWindow.Side.ahead, .behind] {
+      for _ in 0..<8 { window.frameLeft(side, wasSeen: false) }
+      note(window, after: 300)
+    }
+    note(window, after: 20_000)
+    now += .milliseconds(20_000)
+    move(steps(20, of: 5, every: 20, from: 1072))
+    return plans
+  }
+
+  @Test("each rule changes what is planned, and only if it applies", arguments: PreheatWindow.Rule.allCases)
+  func rules(_ rule: PreheatWindow.Rule) {
+    #expect(Self.plans(without: [rule]) != Self.plans(without: []))
+  }
+
   @Test("a plan is within the list, has visible positions first and never exceeds the margins")
   func bounds() {
     var random = SystemRandomNumberGenerator()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPServer
+import ImageService
 
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,12 +28,19 @@ struct Serve: AsyncParsableCommand {
   )
   var allowAnonymous = false
 
+  /// For measurements of what a rule gains.
+  @Option(help: .hidden)
+  var withoutPreheatRule: [PreheatWindow.Rule] = []
+
   func run() async throws {
-    let settings = try common.settings([
+    var settings = try common.settings([
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ])
+    settings.caching.rules.disabled = Set(withoutPreheatRule)
     let daemon = try Composition(settings).daemon()
     try await daemon.run()
   }
 }
+
+extension PreheatWindow.Rule: ExpressibleByArgument {}

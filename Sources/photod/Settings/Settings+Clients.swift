@@ -74,7 +74,7 @@ extension Settings {
       advice: "Raise it if more clients than this scroll at the same time."),
     Setting(
       "caching.managersPerCaller", .number(\.caching.managersPerCaller, 0...100_000),
-      "Maximum number of caching managers of one caller, not counting its default manager; one more gets 429.",
+      "Maximum number of caching managers of one caller, not counting its default manager, but those of its clients; one more gets 429.",
       advice: "Raise it if many browsers or apps share one token."),
     Setting(
       "caching.assetsPerManager", .number(\.caching.assets, 1...100_000),
@@ -93,10 +93,14 @@ extension Settings {
     Setting(
       "caching.leaseSeconds", .number(\.caching.lease.wholeSeconds, 1...86_400, .seconds),
       """
-      Time that an unused caching manager keeps its frames. A client can choose a shorter lease when it creates the \
-      manager.
+      Time that an unused caching manager keeps its frames. A client can choose another lease, of at most \
+      caching.maximumLeaseSeconds.
       """,
       advice: "Lower it if managers that clients forgot to delete fill cache.pinnedBytes."),
+    Setting(
+      "caching.maximumLeaseSeconds", .number(\.caching.maximumLease.wholeSeconds, 1...86_400, .seconds),
+      "The longest lease of a caching manager. It also limits caching.leaseSeconds.",
+      advice: "Lower it if clients choose longer leases than cache.pinnedBytes has room for."),
   ]
 
   static let changesTable: [Setting] = [

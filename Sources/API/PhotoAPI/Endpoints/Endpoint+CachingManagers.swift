@@ -9,6 +9,7 @@ extension Endpoint {
         """
         The caller's caching managers. For an administrator who sees the whole library, those of other callers follow.
         """,
+        query: [ClientName.parameter],
         responses: [.json(200, "The caching managers, the default one first.", "CachingManagerList")]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.caching.list(exchange.request, exchange.principal)
@@ -26,17 +27,27 @@ extension Endpoint {
     Endpoint(
       .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope([.read]),
       APIOperation(
-        "The state of a caching manager. Renews its lease.",
+        "The state of a caching manager. Renews its lease.", query: [ClientName.parameter],
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.caching.get(exchange.route["cachingManager"], exchange.request, exchange.principal)
       }),
 
     Endpoint(
+      .patch, "/v1/cachingManagers/{cachingManager}", "changeCachingManager", needs: .scope([.read]),
+      APIOperation(
+        "Changes the quality or the lease of a caching manager. Ready frames stay. Renews its lease.",
+        query: [ClientName.parameter], body: "CachingManagerChange",
+        responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.caching.change(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
       .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read]),
       APIOperation(
         "Ends the manager and releases all its frames. The default manager starts again empty.",
-        responses: [APIResponse(204, "Ended.")], problems: [404]),
+        query: [ClientName.parameter], responses: [APIResponse(204, "Ended.")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.caching.delete(exchange.route["cachingManager"], exchange.request, exchange.principal)
       }),
@@ -44,7 +55,8 @@ extension Endpoint {
     Endpoint(
       .post, "/v1/cachingManagers/{cachingManager}/startCaching", "startCaching", needs: .scope([.read]),
       APIOperation(
-        "Prepares frames and keeps them until caching is stopped.", body: "CachedImages",
+        "Prepares frames and keeps them until caching is stopped.", query: [ClientName.parameter],
+        body: "CachedImages",
         responses: [
           .json(
             200, "What was started, what was left out for lack of room, and which assets do not exist for the caller.",
@@ -58,7 +70,8 @@ extension Endpoint {
     Endpoint(
       .post, "/v1/cachingManagers/{cachingManager}/stopCaching", "stopCaching", needs: .scope([.read]),
       APIOperation(
-        "Stops caching that was started with the same size, mode and options.", body: "CachedImages",
+        "Stops caching that was started with the same size, mode and options.", query: [ClientName.parameter],
+        body: "CachedImages",
         responses: [.json(200, "The number of stopped assets, and the counts of the manager.", "StoppedCaching")],
         problems: [404, 500]),
       handler: .lookup { api, exchange throws(Problem) in
@@ -69,7 +82,8 @@ extension Endpoint {
       .post, "/v1/cachingManagers/{cachingManager}/stopCachingAllImages", "stopCachingAllImages",
       needs: .scope([.read]),
       APIOperation(
-        "Stops all caching of the manager and ends its window. The body is optional.", body: "Nothing",
+        "Stops all caching of the manager and ends its window. The body is optional.",
+        query: [ClientName.parameter], body: "StoppedCachingAllImages",
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.caching.stopAll(exchange.route["cachingManager"], exchange.request, exchange.principal)
@@ -79,7 +93,8 @@ extension Endpoint {
       .put, "/v1/cachingManagers/{cachingManager}/window", "moveWindow", needs: .scope([.read]),
       APIOperation(
         "Sets the visible range of a list. The daemon decides which frames to prepare and which to release.",
-        body: "Window", responses: [.json(200, "The current window.", "Window")], problems: [404, 500]),
+        query: [ClientName.parameter], body: "Window",
+        responses: [.json(200, "The current window.", "Window")], problems: [404, 500]),
       handler: .custom { api, exchange throws(Problem) in
         try api.caching.moveWindow(exchange.route["cachingManager"], exchange)
       }),

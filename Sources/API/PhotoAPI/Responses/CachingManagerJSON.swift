@@ -7,9 +7,8 @@ struct CachingManagerJSON: Encodable {
   init(_ status: CachingStatus) { self.status = status }
 
   private enum Key: String, CodingKey {
-    case id, leaseSeconds, allowsCachingHighQualityImages, pinned, ready, pending, leftOut, bytes, prepared, used,
-      wasted, cancelled
-    case hitRate, window
+    case id, client, leaseSeconds, allowsCachingHighQualityImages, pinned, ready, pending, leftOut, bytes, prepared
+    case used, wasted, cancelled, hitRate, window
   }
 
   private enum WindowKey: String, CodingKey { case start, end, ready, pending, leftOut, quality }
@@ -17,6 +16,7 @@ struct CachingManagerJSON: Encodable {
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(status.id, forKey: .id)
+    try object.encode(status.client, forKey: .client)
     try object.encode(status.lease.components.seconds, forKey: .leaseSeconds)
     try object.encode(status.allowsHighQuality, forKey: .allowsCachingHighQualityImages)
     for (key, value) in [

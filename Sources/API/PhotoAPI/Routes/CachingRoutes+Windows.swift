@@ -13,6 +13,7 @@ extension CachingRoutes {
   /// A parsed request to move a window: the new range and the list that it moves over.
   private struct WindowRequest: Sendable {
     let id: String
+    let client: ClientName
     let move: CachingManagerRegistry.WindowMove
     let list: List
 
@@ -45,8 +46,9 @@ extension CachingRoutes {
   }
 
   private func window(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> WindowRequest {
-    try QueryReader(request.target).finish()
+    var client = try ClientName(request)
     var body = try JSONObjectReader(request)
+    try client.read(&body)
     let visible = try Self.visible(&body)
     let margin = try body.number("margin", in: 0...Self.maximumMargin)
     let options = try Self.options(&body)
@@ -60,14 +62,14 @@ extension CachingRoutes {
     let list: WindowRequest.List =
       switch (result, collection, identifiers) {
       case (let result?, nil, nil): try fetchResult(result, principal)
-      case (nil, let collection?, nil): try self.collection(collection, id, principal)
+      case (nil, let collection?, nil): try self.collection(collection, id, client, principal)
       case (nil, nil, let identifiers?): .source(AssetListWindowSource(identifiers, queries.library, principal))
       default:
         throw QueryReader.invalid(
           "fetchResult", "or collection or assets must be given, and only one of the three")
       }
     return WindowRequest(
-      id: id,
+      id: id, client: client,
       move: CachingManagerRegistry.WindowMove(visible: visible, margin: margin ?? visible.count, options: options),
       list: list)
   }
@@ -79,9 +81,9 @@ extension CachingRoutes {
 
   /// The window's current list if it is of that collection and current; otherwise the collection's list.
   private func collection(
-    _ collection: LocalIdentifier, _ id: String, _ principal: Principal
+    _ collection: LocalIdentifier, _ id: String, _ client: ClientName, _ principal: Principal
   ) throws(Problem) -> WindowRequest.List {
-    let source = managers.currentSource(id: id, for: principal) as? CollectionWindowSource
+    let source = managers.currentSource(id: id, client: client.name, for: principal) as? CollectionWindowSource
     let current = source?.collection == collection ? source : nil
     if let current, current.renewed() { return .source(current) }
     let fetch = try queries.run { _ throws(AssetSourceError) in
@@ -140,7 +142,7 @@ extension CachingRoutes {
       source = read
     }
     let status = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.move(window.move, over: source, id: window.id, for: principal)
+      try managers.move(window.move, over: source, id: window.id, client: window.client.name, for: principal)
     }
     return .json(
       Payload(

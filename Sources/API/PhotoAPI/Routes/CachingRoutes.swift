@@ -14,11 +14,10 @@ struct CachingRoutes: Sendable {
     try QueryReader(request.target).finish()
     var body = try request.body.isEmpty ? JSONObjectReader([:]) : JSONObjectReader(request)
     let allowsHighQuality = try body.flag("allowsCachingHighQualityImages", default: true)
-    let longest = Int(managers.limits.lease.components.seconds)
-    let lease = try body.number("leaseSeconds", in: 1...longest)
+    let lease = try lease(&body)
     try body.finish()
     let status = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
-      try managers.make(for: principal, allowsHighQuality: allowsHighQuality, lease: lease.map { .seconds($0) })
+      try managers.make(for: principal, allowsHighQuality: allowsHighQuality, lease: lease)
     }
     return .json(CachingManagerJSON(status), status: 201, location: "/v1/cachingManagers/\(status.id)")
   }
@@ -27,10 +26,10 @@ struct CachingRoutes: Sendable {
     struct Payload: Encodable {
       let cachingManagers: [CachingManagerJSON]
     }
-    try QueryReader(request.target).finish()
-    // Creates the default manager, which every caller has.
+    let client = try ClientName(request)
+    // Creates the default manager, which every caller has, or the client's.
     _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
-      try managers.status(CachingManagerRegistry.defaultID, for: principal)
+      try managers.status(CachingManagerRegistry.defaultID, client: client.name, for: principal)
     }
     return .json(
       Payload(
@@ -39,20 +38,42 @@ struct CachingRoutes: Sendable {
   }
 
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+    let client = try ClientName(request)
     return .json(
       CachingManagerJSON(
         try found { () throws(CachingManagerRegistry.CachingError) in
-          try managers.status(id, for: principal, includingOtherOwners: principal.seesAllOwners)
+          try managers.status(
+            id, client: client.name, for: principal, includingOtherOwners: principal.seesAllOwners)
+        }))
+  }
+
+  func change(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    var client = try ClientName(request)
+    var body = try JSONObjectReader(request)
+    try client.read(&body)
+    let quality = "allowsCachingHighQualityImages"
+    let allowsHighQuality = try body.value(quality) == nil ? nil : body.flag(quality)
+    let lease = try lease(&body)
+    try body.finish()
+    return .json(
+      CachingManagerJSON(
+        try found { () throws(CachingManagerRegistry.CachingError) in
+          try managers.change(
+            id, client: client.name, for: principal, allowsHighQuality: allowsHighQuality, lease: lease)
         }))
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
-    guard managers.end(id, for: principal, includingOtherOwners: principal.seesAllOwners) else {
-      throw .cachingManagerNotFound
-    }
+    let client = try ClientName(request)
+    guard
+      managers.end(id, client: client.name, for: principal, includingOtherOwners: principal.seesAllOwners)
+    else { throw .cachingManagerNotFound }
     return HTTPResponse(204)
+  }
+
+  private func lease(_ body: inout JSONObjectReader) throws(Problem) -> Duration? {
+    let longest = Int(managers.limits.maximumLease.components.seconds)
+    return try body.number("leaseSeconds", in: 1...longest).map { .seconds($0) }
   }
 
   // MARK: Assets
@@ -66,9 +87,9 @@ struct CachingRoutes: Sendable {
       let ready: Int
       let pending: Int
     }
-    let (identifiers, options) = try wanted(request)
+    let (client, identifiers, options) = try wanted(request)
     let started = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.start(identifiers, options, id: id, for: principal)
+      try managers.start(identifiers, options, id: id, client: client.name, for: principal)
     }
     return .json(
       Payload(
@@ -83,34 +104,41 @@ struct CachingRoutes: Sendable {
       let ready: Int
       let pending: Int
     }
-    let (identifiers, options) = try wanted(request)
+    let (client, identifiers, options) = try wanted(request)
     let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.stop(identifiers, options, id: id, for: principal)
+      try managers.stop(identifiers, options, id: id, client: client.name, for: principal)
     }
     return .json(
       Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))
   }
 
   func stopAll(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+    var client = try ClientName(request)
     if !request.body.isEmpty {
-      try JSONObjectReader(request).finish()
+      var body = try JSONObjectReader(request)
+      try client.read(&body)
+      try body.finish()
     }
     return .json(
       CachingManagerJSON(
-        try found { () throws(CachingManagerRegistry.CachingError) in try managers.stopAll(id: id, for: principal) }))
+        try found { () throws(CachingManagerRegistry.CachingError) in
+          try managers.stopAll(id: id, client: client.name, for: principal)
+        }))
   }
 
-  private func wanted(_ request: HTTPRequest) throws(Problem) -> ([LocalIdentifier], PreheatOptions) {
-    try QueryReader(request.target).finish()
+  private func wanted(
+    _ request: HTTPRequest
+  ) throws(Problem) -> (ClientName, [LocalIdentifier], PreheatOptions) {
+    var client = try ClientName(request)
     var body = try JSONObjectReader(request)
+    try client.read(&body)
     let identifiers = try body.identifiers("assets", atMost: managers.limits.assets)
     let options = try Self.options(&body)
     try body.finish()
     guard let identifiers else {
       throw QueryReader.invalid("assets", "must be a list of at most \(managers.limits.assets) localIdentifiers")
     }
-    return (identifiers, options)
+    return (client, identifiers, options)
   }
 
   static func options(_ body: inout JSONObjectReader) throws(Problem) -> PreheatOptions {

@@ -5,8 +5,9 @@ import PhotoModel
 final class CachingManager {
   /// Never reused.
   let instanceID: UInt64
-  let id: String
-  let lease: Duration
+  let key: CachingManagerRegistry.ManagerKey
+  /// How long it is kept after a call.
+  var lease: Duration
   /// The principal as of its latest call.
   var owner: Principal
   var end: ContinuousClock.Instant
@@ -25,16 +26,18 @@ final class CachingManager {
   var needsRefresh = false
 
   init(
-    instanceID: UInt64, id: String, owner: Principal, lease: Duration, end: ContinuousClock.Instant,
-    state: CachingState
+    instanceID: UInt64, key: CachingManagerRegistry.ManagerKey, owner: Principal, lease: Duration,
+    end: ContinuousClock.Instant, state: CachingState
   ) {
     self.instanceID = instanceID
-    self.id = id
+    self.key = key
     self.owner = owner
     self.lease = lease
     self.end = end
     self.state = state
   }
+
+  var id: String { key.id }
 
   /// Marks the assets as possibly out of date in a way that the history does not show: they were looked up while the
   /// library changed.

@@ -31,6 +31,14 @@ extension CachingManagerRegistry {
     update(manager) { $0.plan(at: now, maximumEntries: maximumEntries) }
   }
 
+  /// Plans a window again after something other than a move has changed what it wants. If assets are missing, it is
+  /// planned when they have been looked up.
+  func planAgain(_ manager: CachingManager) {
+    if manager.state.missingPositions(at: now()).isEmpty { plan(manager) }
+    roomFreed()
+    replan(manager)
+  }
+
   /// Continues after entries or frames were released.
   func roomFreed() {
     var room = cache.pinnedCapacityBytes - cache.pinnedByteCount
@@ -69,7 +77,7 @@ extension CachingManagerRegistry {
   ) -> Preparation {
     activePreparations += 1
     let instanceID = manager.instanceID
-    let managerKey = managerKey(of: manager)
+    let managerKey = manager.key
     return images.prepare(wanted, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
       [self] _, outcome in
       queue.async { [self] in

@@ -56,7 +56,7 @@ extension CachingManagerRegistry {
     manager.isRefreshing = true
     manager.needsRefresh = false
     let request = RefreshRequest(
-      instanceID: manager.instanceID, managerKey: managerKey(of: manager), owner: manager.owner,
+      instanceID: manager.instanceID, managerKey: manager.key, owner: manager.owner,
       assets: Set(manager.state.entries.keys.map(\.asset)), assetsChangeToken: manager.assetsChangeToken,
       window: manager.state.window, maximumAssets: limits.assets, now: now())
     submitLookUp(request, on: lookups, mayReadAll: false)
@@ -127,10 +127,7 @@ extension CachingManagerRegistry {
         $0.windowRefreshed(result.window, hasListChanged: result.hasListChanged, asked: asked)
       }
     }
-    // Otherwise the window is planned when its missing assets have been looked up.
-    if manager.state.missingPositions(at: now()).isEmpty { plan(manager) }
-    roomFreed()
-    replan(manager)
+    planAgain(manager)
   }
 
   func loggingFailure<Value>(_ body: () throws(CachingError) -> Value) -> Value? {

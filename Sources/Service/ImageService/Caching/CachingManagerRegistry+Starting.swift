@@ -16,12 +16,13 @@ extension CachingManagerRegistry {
   /// Prepares frames and keeps them until they are stopped. Returns `nil` if this owner has no such manager. Queries
   /// the catalogue.
   package func start(
-    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
+    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, client: String? = nil,
+    for owner: Principal
   ) throws(CachingError) -> StartResult? {
     let generation = library.generation
-    guard try status(id, for: owner) != nil else { return nil }
+    guard try status(id, client: client, for: owner) != nil else { return nil }
     let assets = try mappingErrors { () throws(AssetSourceError) in try library.assets(named: identifiers, for: owner) }
-    return try withManager(id, owner) { manager in
+    return try withManager(id, client, owner) { manager in
       var started = StartResult(status: status(of: manager))
       let maximumEntries = maximumEntries(of: manager)
       update(manager) { state in
@@ -44,9 +45,10 @@ extension CachingManagerRegistry {
   /// Stops entries that were started with the same options. Returns their number; `nil` if this owner has no such
   /// manager.
   package func stop(
-    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, for owner: Principal
+    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, client: String? = nil,
+    for owner: Principal
   ) throws(CachingError) -> (stopped: Int, status: CachingStatus)? {
-    try withManager(id, owner) { manager in
+    try withManager(id, client, owner) { manager in
       let stopped = update(manager) { state in identifiers.count { state.stop($0, options) } }
       roomFreed()
       return (stopped, status(of: manager))
@@ -54,8 +56,10 @@ extension CachingManagerRegistry {
   }
 
   /// Stops all entries, and ends the window.
-  package func stopAll(id: String, for owner: Principal) throws(CachingError) -> CachingStatus? {
-    try withManager(id, owner) { manager in
+  package func stopAll(
+    id: String, client: String? = nil, for owner: Principal
+  ) throws(CachingError) -> CachingStatus? {
+    try withManager(id, client, owner) { manager in
       update(manager) { $0.stopAll() }
       roomFreed()
       return status(of: manager)

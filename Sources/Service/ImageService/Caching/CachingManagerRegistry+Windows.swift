@@ -18,8 +18,8 @@ extension CachingManagerRegistry {
   }
 
   /// The list of a manager's window, as of its latest look-up.
-  package func currentSource(id: String, for owner: Principal) -> (any PreheatSource)? {
-    queue.sync { managers[ManagerKey(owner: owner.name, id: id)]?.state.window?.source }
+  package func currentSource(id: String, client: String? = nil, for owner: Principal) -> (any PreheatSource)? {
+    queue.sync { managers[ManagerKey(owner: owner, id: id, client: client)]?.state.window?.source }
   }
 
   /// Moves a manager's window. Returns `nil` if this owner has no such manager. Queries the catalogue for unknown
@@ -27,10 +27,10 @@ extension CachingManagerRegistry {
   ///
   /// - Parameter source: the list that the positions refer to.
   package func move(
-    _ move: WindowMove, over source: any PreheatSource, id: String, for owner: Principal
+    _ move: WindowMove, over source: any PreheatSource, id: String, client: String? = nil, for owner: Principal
   ) throws(CachingError) -> WindowStatus? {
     let generation = library.generation
-    let missing = try withManager(id, owner) { manager -> [Int] in
+    let missing = try withManager(id, client, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
       return update(manager) {
@@ -40,7 +40,7 @@ extension CachingManagerRegistry {
     guard let missing else { return nil }
     let assets =
       missing.isEmpty ? [] : try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
-    return try withManager(id, owner) { manager in
+    return try withManager(id, client, owner) { manager in
       assetsLookedUp(assets, at: missing, of: source, generation, in: manager)
       return manager.state.windowStatus
     } ?? nil
@@ -69,7 +69,7 @@ extension CachingManagerRegistry {
     if let timerDeadline = manager.timerDeadline, timerDeadline <= change { return }
     manager.timerDeadline = change
     schedule(now.duration(to: change)) {
-      [self, instanceID = manager.instanceID, managerKey = managerKey(of: manager)] in
+      [self, instanceID = manager.instanceID, managerKey = manager.key] in
       queue.async { [self] in
         guard let manager = managers[managerKey], manager.instanceID == instanceID else { return }
         if manager.timerDeadline == change { manager.timerDeadline = nil }
@@ -92,7 +92,7 @@ extension CachingManagerRegistry {
     }
     let generation = library.generation
     let isAccepted = lookups.submit {
-      [self, instanceID = manager.instanceID, managerKey = managerKey(of: manager), source = window.source] in
+      [self, instanceID = manager.instanceID, managerKey = manager.key, source = window.source] in
       let assets = loggingFailure { () throws(CachingError) in
         try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
       }

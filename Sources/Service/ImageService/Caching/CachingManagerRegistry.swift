@@ -24,7 +24,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// Calls a closure after a delay.
   package typealias Scheduler = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
-  /// The manager that every principal has.
+  /// The manager that every principal has, and that each of its clients can have once more for itself.
   package static let defaultID = "default"
   /// Debounce: how long changes of the library are collected before assets are looked up again.
   static let changeDebounce = Duration.milliseconds(200)
@@ -32,6 +32,17 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   struct ManagerKey: Hashable {
     let owner: String
     let id: String
+    /// The client that has a `default` manager of its own; `nil` for any other manager.
+    let client: String?
+
+    init(owner: Principal, id: String, client: String?) {
+      self.owner = owner.name
+      self.id = id
+      self.client = id == CachingManagerRegistry.defaultID ? client : nil
+    }
+
+    /// Whether it is the `default` manager that the owner has in addition to `managersPerCaller` others.
+    var isStandard: Bool { id == CachingManagerRegistry.defaultID && client == nil }
   }
 
   package let limits: CachingLimits
@@ -88,31 +99,29 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   // MARK: Managers
 
-  /// - Parameter lease: at most the lease of the limits, which is also the default.
+  /// - Parameter lease: at most `limits.maximumLease`; `limits.lease` by default.
   package func make(
     for owner: Principal, allowsHighQuality: Bool = true, lease: Duration? = nil
   ) throws(CachingError) -> CachingStatus {
     let made: Result<CachingStatus, CachingError> = queue.sync {
       expire()
-      let own = managers.keys.count { $0.owner == owner.name && $0.id != Self.defaultID }
-      guard own < limits.managersPerCaller else {
-        return .failure(.tooManyManagers(limit: limits.managersPerCaller))
-      }
-      guard managers.count < limits.managers else { return .failure(.tooManyManagers(limit: limits.managers)) }
-      let lease = lease.map { min($0, limits.lease) } ?? limits.lease
-      return .success(status(of: add(Self.randomID(), owner, allowsHighQuality, lease)))
+      let managerKey = ManagerKey(owner: owner, id: Self.randomID(), client: nil)
+      if let limit = reachedLimit(for: managerKey) { return .failure(.tooManyManagers(limit: limit)) }
+      return .success(status(of: add(managerKey, owner, allowsHighQuality, lease ?? limits.lease)))
     }
     return try made.get()
   }
 
   /// Returns `nil` if this owner has no manager with this ID. Renews the lease, as every call does.
   ///
-  /// - Parameter includingOtherOwners: if the owner has no manager with this ID, return another owner's, without
-  ///   renewing its lease.
+  /// - Parameters:
+  ///   - client: the client whose `default` manager is meant. Without effect for other managers, here and below.
+  ///   - includingOtherOwners: if the owner has no manager with this ID, return another owner's, without renewing its
+  ///     lease.
   package func status(
-    _ id: String, for owner: Principal, includingOtherOwners: Bool = false
+    _ id: String, client: String? = nil, for owner: Principal, includingOtherOwners: Bool = false
   ) throws(CachingError) -> CachingStatus? {
-    if let own = try withManager(id, owner, { status(of: $0) }) { return own }
+    if let own = try withManager(id, client, owner, { status(of: $0) }) { return own }
     return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0) } } : nil
   }
 
@@ -123,7 +132,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     queue.sync {
       expire()
       let own = managers.values.filter { $0.owner.name == owner.name }.sorted {
-        ($0.id == Self.defaultID ? 0 : 1, $0.instanceID) < ($1.id == Self.defaultID ? 0 : 1, $1.instanceID)
+        ($0.key.isStandard ? 0 : 1, $0.instanceID) < ($1.key.isStandard ? 0 : 1, $1.instanceID)
       }
       let others = managers.values.filter { $0.owner.name != owner.name && $0.id != Self.defaultID }
         .sorted { $0.instanceID < $1.instanceID }
@@ -131,14 +140,36 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     }
   }
 
+  /// Changes a manager's quality, its lease, or both, and plans its window again. Returns `nil` if this owner has no
+  /// such manager.
+  ///
+  /// - Parameter lease: at most `limits.maximumLease`.
+  package func change(
+    _ id: String, client: String? = nil, for owner: Principal, allowsHighQuality: Bool? = nil, lease: Duration? = nil
+  ) throws(CachingError) -> CachingStatus? {
+    try withManager(id, client, owner) { manager in
+      if let lease {
+        manager.lease = min(lease, limits.maximumLease)
+        manager.end = now() + manager.lease
+      }
+      if let allowsHighQuality, allowsHighQuality != manager.state.allowsHighQuality {
+        update(manager) { $0.setAllowsHighQuality(allowsHighQuality) }
+        planAgain(manager)
+      }
+      return status(of: manager)
+    }
+  }
+
   /// Ends a manager. Returns false if this owner has no manager with this ID. The `default` manager starts again empty.
   ///
   /// - Parameter includingOtherOwners: if the owner has no manager with this ID, end another owner's.
-  package func end(_ id: String, for owner: Principal, includingOtherOwners: Bool = false) -> Bool {
+  package func end(
+    _ id: String, client: String? = nil, for owner: Principal, includingOtherOwners: Bool = false
+  ) -> Bool {
     queue.sync {
       expire()
       guard
-        let manager = managers[ManagerKey(owner: owner.name, id: id)]
+        let manager = managers[ManagerKey(owner: owner, id: id, client: client)]
           ?? (includingOtherOwners ? managerOfAnyOwner(id) : nil)
       else {
         return id == Self.defaultID
@@ -152,7 +183,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// A manager's status, with the uses up to now.
   func status(of manager: CachingManager) -> CachingStatus {
     update(manager) { $0.recordUses() }
-    return CachingStatus(id: manager.id, lease: manager.lease, manager.state)
+    return CachingStatus(id: manager.id, client: manager.key.client, lease: manager.lease, manager.state)
   }
 
   /// The manager with this ID, of any owner. `nil` for `default`, which every principal has.
@@ -191,15 +222,15 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   /// Runs `body` with a manager and renews its lease. Creates the `default` manager if it does not exist.
   func withManager<Value>(
-    _ id: String, _ owner: Principal, _ body: (CachingManager) -> Value
+    _ id: String, _ client: String?, _ owner: Principal, _ body: (CachingManager) -> Value
   ) throws(CachingError) -> Value? {
     let result: Result<Value?, CachingError> = queue.sync {
       expire()
-      let managerKey = ManagerKey(owner: owner.name, id: id)
+      let managerKey = ManagerKey(owner: owner, id: id, client: client)
       var manager = managers[managerKey]
       if manager == nil && id == Self.defaultID {
-        guard managers.count < limits.managers else { return .failure(.tooManyManagers(limit: limits.managers)) }
-        manager = add(id, owner, true, limits.lease)
+        if let limit = reachedLimit(for: managerKey) { return .failure(.tooManyManagers(limit: limit)) }
+        manager = add(managerKey, owner, true, limits.lease)
       }
       guard let manager else { return .success(nil) }
       manager.owner = owner
@@ -209,24 +240,33 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     return try result.get()
   }
 
-  private func add(_ id: String, _ owner: Principal, _ allowsHighQuality: Bool, _ lease: Duration) -> CachingManager {
+  /// The limit that another manager with this key would exceed; `nil` for none.
+  private func reachedLimit(for managerKey: ManagerKey) -> Int? {
+    let own = managers.keys.count { $0.owner == managerKey.owner && !$0.isStandard }
+    if !managerKey.isStandard && own >= limits.managersPerCaller { return limits.managersPerCaller }
+    return managers.count >= limits.managers ? limits.managers : nil
+  }
+
+  /// - Parameter lease: shortened to `limits.maximumLease`.
+  private func add(
+    _ managerKey: ManagerKey, _ owner: Principal, _ allowsHighQuality: Bool, _ lease: Duration
+  ) -> CachingManager {
     nextInstanceID += 1
+    let lease = min(lease, limits.maximumLease)
     let manager = CachingManager(
-      instanceID: nextInstanceID, id: id, owner: owner, lease: lease, end: now() + lease,
+      instanceID: nextInstanceID, key: managerKey, owner: owner, lease: lease, end: now() + lease,
       state: CachingState(
         allowsHighQuality: allowsHighQuality, maximumAssets: limits.assets, rules: limits.rules))
-    managers[ManagerKey(owner: owner.name, id: id)] = manager
+    managers[managerKey] = manager
     roundRobin.append(manager)
     return manager
   }
 
   private func remove(_ manager: CachingManager) {
     update(manager) { $0.stopAll() }
-    managers[managerKey(of: manager)] = nil
+    managers[manager.key] = nil
     roundRobin.removeAll { $0 === manager }
   }
-
-  func managerKey(of manager: CachingManager) -> ManagerKey { ManagerKey(owner: manager.owner.name, id: manager.id) }
 
   private static func randomID() -> String {
     var generator = SystemRandomNumberGenerator()

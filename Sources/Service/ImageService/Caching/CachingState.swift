@@ -87,7 +87,8 @@ package struct CachingState {
   static let startedRank = 1 << 32
   static let marginRank = 1 << 48
 
-  package let allowsHighQuality: Bool
+  /// Whether frames may be made from originals.
+  package private(set) var allowsHighQuality: Bool
   /// Maximum number of entries, if other managers leave the room.
   let maximumAssets: Int
   let rules: PreheatWindow.Rules
@@ -141,6 +142,20 @@ package struct CachingState {
     }
     needsSort = true
     return true
+  }
+
+  /// Allows or forbids frames that are made from originals. Ready frames stay, and preparations in progress continue.
+  /// The window must be planned again.
+  package mutating func setAllowsHighQuality(_ allowsHighQuality: Bool) {
+    guard allowsHighQuality != self.allowsHighQuality else { return }
+    self.allowsHighQuality = allowsHighQuality
+    for (entryKey, entry) in entries where entry.isStarted {
+      updateEntry(entryKey) { entry in
+        entry.isReducedQuality = !allowsHighQuality
+        if allowsHighQuality, case .leftOut(.needsOriginal) = entry.state { entry.state = .waiting }
+      }
+    }
+    needsSort = true
   }
 
   /// Returns false if the asset was not started with these options.

@@ -3,6 +3,8 @@ import PhotoModel
 /// The state of a caching manager, as shown to its owner.
 package struct CachingStatus: Sendable, Hashable {
   package let id: String
+  /// The client whose `default` manager it is.
+  package let client: String?
   package let lease: Duration
   package let allowsHighQuality: Bool
   /// Entries that are kept or about to be: `ready` plus `pending`.
@@ -41,8 +43,8 @@ package struct WindowStatus: Sendable, Hashable {
 
 extension CachingStatus {
   /// - Parameter state: with its uses recorded.
-  init(id: String, lease: Duration, _ state: CachingState) {
-    self.init(id: id, lease: lease, allowsHighQuality: state.allowsHighQuality)
+  init(id: String, client: String?, lease: Duration, _ state: CachingState) {
+    self.init(id: id, client: client, lease: lease, allowsHighQuality: state.allowsHighQuality)
     for entry in state.entries.values {
       switch entry.state {
       case .waiting, .preparing: pending += 1

@@ -22,6 +22,30 @@ package struct PreheatWindow: Sendable {
     case reduced
   }
 
+  /// A part of the plan that `scripts/bench caching --rules` switches off, to measure what it gains.
+  package enum Rule: String, Sendable, Hashable, CaseIterable {
+    /// Order: in travel, positions behind count as four times as far.
+    case order
+    /// In travel, only a quarter of the margin is prepared behind.
+    case trailingMargin
+    /// Half a second of travel is prepared ahead, in addition to the margin.
+    case lookahead
+    /// In a fling, only cheap visible frames are prepared.
+    case flingQuality
+    /// In a fling, positions that will have passed are not prepared.
+    case flingPassed
+    /// Fewer positions ahead are prepared if frames there were not seen.
+    case learningAhead
+    /// The same behind. Without it, the share ahead counts for both sides.
+    case learningBehind
+    /// Frames are kept beyond the range that is prepared.
+    case keeping
+    /// After a long rest, the whole margin is prepared.
+    case longRest
+    /// The pause that ends the travel depends on the last step. Without it, it is the longest one.
+    case settling
+  }
+
   /// Constants of the plan. The unit is in the name.
   package struct Rules: Sendable, Hashable {
     /// A fling moves so fast that the whole visible range passes in less than this.
@@ -46,8 +70,12 @@ package struct PreheatWindow: Sendable {
     /// A rest counts as long after this factor times the previous rest, limited to `longRestSeconds`.
     package var longRestFactor = 2.0
     package var longRestSeconds = 2.0...10.0
+    /// The rules that do not apply: none, except in measurements.
+    package var disabled: Set<Rule> = []
 
     package init() {}
+
+    func apply(_ rule: Rule) -> Bool { !disabled.contains(rule) }
   }
 
   /// On which side of the visible range a position is, relative to the last movement. Before any movement, all
@@ -70,6 +98,8 @@ package struct PreheatWindow: Sendable {
     package let direction: Int
     /// Direction of the last movement, also at rest.
     fileprivate let heading: Int
+    /// How far a position behind counts, compared with one ahead, in travel.
+    fileprivate let distanceFactorBehind: Int
 
     /// `nil` if the position is visible.
     package func side(of position: Int) -> Side? {
@@ -93,7 +123,7 @@ package struct PreheatWindow: Sendable {
       // Each side is already in order; merge the sides by distance, from 1.
       var (nextAhead, nextBehind) = (1, 1)
       while nextAhead <= ahead || nextBehind <= behind {
-        let weight = direction == 0 ? nextBehind : 4 * nextBehind
+        let weight = direction == 0 ? nextBehind : distanceFactorBehind * nextBehind
         if nextBehind > behind || nextAhead <= ahead && nextAhead <= weight {
           order.append(position(nextAhead, isForward: direction >= 0))
           nextAhead += 1
@@ -176,8 +206,8 @@ package struct PreheatWindow: Sendable {
     }
     samples.append(sample)
     let interval = Self.seconds(from: previous.at, to: now)
-    settledAt =
-      now + .seconds(min(max(2 * interval, rules.settleSeconds.lowerBound), rules.settleSeconds.upperBound))
+    let pause = rules.apply(.settling) ? 2 * interval : rules.settleSeconds.upperBound
+    settledAt = now + .seconds(min(max(pause, rules.settleSeconds.lowerBound), rules.settleSeconds.upperBound))
   }
 
   /// The list's length has changed, and the visible assets are now at `visible`.
@@ -191,8 +221,8 @@ package struct PreheatWindow: Sendable {
   package mutating func frameLeft(_ side: Side, wasSeen: Bool) {
     func learned(_ share: Double) -> Double { share + ((wasSeen ? 1 : 0) - share) / rules.rememberedOutcomes }
     switch side {
-    case .ahead: viewedShares.ahead = learned(viewedShares.ahead)
-    case .behind: viewedShares.behind = learned(likelyBehind)
+    case .ahead: if rules.apply(.learningAhead) { viewedShares.ahead = learned(viewedShares.ahead) }
+    case .behind: if rules.apply(.learningBehind) { viewedShares.behind = learned(likelyBehind) }
     }
   }
 
@@ -207,7 +237,7 @@ package struct PreheatWindow: Sendable {
   /// When the plan will change without any move; `nil` for never.
   package func nextChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     if let settledAt, now < settledAt, lastSpeed != 0 { return settledAt }
-    return likelyMargins == (margin, margin) || isLongRest(at: now) ? nil : longRestBegins
+    return !rules.apply(.longRest) || likelyMargins == (margin, margin) || isLongRest(at: now) ? nil : longRestBegins
   }
 
   package func plan(at now: ContinuousClock.Instant) -> Plan {
@@ -217,23 +247,26 @@ package struct PreheatWindow: Sendable {
       max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
     }
     let farthest = margin * rules.maximumMarginFactor
+    let distanceFactorBehind = rules.apply(.order) ? 4 : 1
     let kept = around(before: farthest, after: farthest)
-    if abs(speed) * rules.flingDwellSeconds > Double(visible.count) {
-      let passed = min(visible.count, Int(abs(fastestSpeed) * rules.minimumVisibleSeconds))
+    if rules.apply(.flingQuality), abs(speed) * rules.flingDwellSeconds > Double(visible.count) {
+      let passed =
+        rules.apply(.flingPassed) ? min(visible.count, Int(abs(fastestSpeed) * rules.minimumVisibleSeconds)) : 0
       let prepared =
         direction > 0
         ? visible.lowerBound + passed..<visible.upperBound : visible.lowerBound..<visible.upperBound - passed
       return Plan(
-        range: visible, prepared: prepared, kept: kept, visible: visible, quality: .reduced, direction: direction,
-        heading: heading)
+        range: visible, prepared: prepared, kept: rules.apply(.keeping) ? kept : visible, visible: visible,
+        quality: .reduced, direction: direction, heading: heading, distanceFactorBehind: distanceFactorBehind)
     }
     let margins = isLongRest(at: now) ? (ahead: margin, behind: margin) : likelyMargins
-    let ahead = min(margins.ahead + Int(abs(speed) * rules.lookaheadSeconds), farthest)
-    let behind = direction == 0 ? margins.behind : margins.behind / 4
+    let lookahead = rules.apply(.lookahead) ? Int(abs(speed) * rules.lookaheadSeconds) : 0
+    let ahead = min(margins.ahead + lookahead, farthest)
+    let behind = direction == 0 || !rules.apply(.trailingMargin) ? margins.behind : margins.behind / 4
     let range = heading < 0 ? around(before: ahead, after: behind) : around(before: behind, after: ahead)
     return Plan(
-      range: range, prepared: range, kept: kept, visible: visible, quality: .high, direction: direction,
-      heading: heading)
+      range: range, prepared: range, kept: rules.apply(.keeping) ? kept : range, visible: visible, quality: .high,
+      direction: direction, heading: heading, distanceFactorBehind: distanceFactorBehind)
   }
 
   /// The part of the margin that is likely to be seen.
@@ -249,7 +282,7 @@ package struct PreheatWindow: Sendable {
   }
 
   private func isLongRest(at now: ContinuousClock.Instant) -> Bool {
-    guard speed(at: now) == 0, let longRestBegins else { return false }
+    guard rules.apply(.longRest), speed(at: now) == 0, let longRestBegins else { return false }
     return now >= longRestBegins
   }
 

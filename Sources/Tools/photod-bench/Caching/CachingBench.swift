@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import ImageService
 
 struct CachingBench: ParsableCommand {
   enum Part: String, CaseIterable, ExpressibleByArgument {
@@ -55,6 +56,15 @@ struct CachingBench: ParsableCommand {
   @Option(help: "Scrolling: the window's margin.")
   var margin = 40
 
+  @Flag(help: "Measure only what each rule of windows gains: scroll with all rules, then without each one in turn.")
+  var rules = false
+
+  @Option(help: "Rules: the rules to switch off. Repeatable. Default: each.")
+  var rule: [PreheatWindow.Rule] = []
+
+  @Option(help: "Rules: rounds in turn. The medians are printed.")
+  var ruleRounds = 3
+
   @Option(help: "Batch: milliseconds of a round trip.")
   var roundTrip = 20
 
@@ -68,6 +78,7 @@ struct CachingBench: ParsableCommand {
     print(
       "# Preheat windows and batches\n\n\(try Machine.line())\n\n\(assets) photographs of 12 megapixels, "
         + "\((Double(library.bytes) / Double(assets) / 1e6).text(2)) MB each.\n")
+    if rules { return try RuleComparison(bench: self, library: library, data: data).print() }
     let parts = part.isEmpty ? Part.allCases : part
     if parts.contains(.scroll) { try scroll(library, data) }
     if parts.contains(.batch) {
@@ -118,9 +129,6 @@ struct CachingBench: ParsableCommand {
         "start", "side", "trace", "window", "cells", "final at once", "any at once", "final in 100 ms", "any in 100 ms",
         "p50 ms", "p99 ms", "prepared", "wasted", "CPU s", "failed",
       ], labels: 4)
-    let traces = ScrollTrace.all(of: assets, seconds: seconds, cycles: cycles, rest: rest).filter { candidate in
-      trace.isEmpty || trace.contains { candidate.name.contains($0) }
-    }
     for start in start.isEmpty ? Start.allCases : start {
       for side in side {
         for trace in traces {
@@ -133,14 +141,58 @@ struct CachingBench: ParsableCommand {
     print("")
   }
 
+  /// The traces to measure.
+  var traces: [ScrollTrace] {
+    ScrollTrace.all(of: assets, seconds: seconds, cycles: cycles, rest: rest).filter { candidate in
+      trace.isEmpty || trace.contains { candidate.name.contains($0) }
+    }
+  }
+
   private func turn(
     _ start: Start, _ side: Int, _ trace: ScrollTrace, _ hasWindow: Bool, _ library: CachingLibrary,
     _ data: (warm: String, cold: String), _ table: Table
   ) throws {
-    let folder = try Self.copied(start == .warm ? data.warm : data.cold, to: "\(work)/turn-\(assets)")
+    let found = try measure(
+      start, side, trace, hasWindow: hasWindow, without: nil, library, start == .warm ? data.warm : data.cold)
+    let outcome = found.outcome
+    table.row(
+      [
+        start.rawValue, "\(side)", trace.name, hasWindow ? "yes" : "no", "\(outcome.cells.count)",
+        Self.percent(outcome.share(within: 1.0 / 60, finalOnly: true)),
+        Self.percent(outcome.share(within: 1.0 / 60, finalOnly: false)),
+        Self.percent(outcome.share(within: 0.1, finalOnly: true)),
+        Self.percent(outcome.share(within: 0.1, finalOnly: false)),
+        outcome.waits.percentile(50).text(1), outcome.waits.percentile(99).text(1), "\(Int(found.prepared))",
+        Self.percent(found.wastedShare), found.cpu.text(1), "\(outcome.failures)",
+      ])
+  }
+
+  static func percent(_ share: Double?) -> String { share.map { "\(($0 * 100).text(1))%" } ?? "–" }
+
+  /// What one run of a trace against a new daemon showed.
+  struct Measurement {
+    let outcome: ScrollClient.Outcome
+    /// Prepared and cancelled frames; cancelled work was work as well.
+    let prepared: Double
+    let wasted: Double
+    let cpu: Double
+
+    var wastedShare: Double? { prepared > 0 ? wasted / prepared : nil }
+  }
+
+  /// - Parameters:
+  ///   - rule: the rule of windows that does not apply.
+  ///   - original: the data folder at the start.
+  func measure(
+    _ start: Start, _ side: Int, _ trace: ScrollTrace, hasWindow: Bool, without rule: PreheatWindow.Rule?,
+    _ library: CachingLibrary, _ original: String
+  ) throws -> Measurement {
+    let folder = try Self.copied(original, to: "\(work)/turn-\(assets)")
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let settings = ["accessLog=false", "cache.backgroundDerivatives=false", "cache.frameBytes=\(256 << 20)"]
-    let daemon = try DaemonUnderTest(binary: photod, library: library.path, data: folder, settings: settings)
+    let daemon = try DaemonUnderTest(
+      binary: photod, library: library.path, data: folder, settings: settings,
+      options: rule.map { ["--without-preheat-rule", $0.rawValue] } ?? [])
     let (port, _) = try LoadGenerator.parts(of: daemon.url)
     let client = HTTPClient(port: port)
     let byPath = try daemon.identifiersByPath()
@@ -160,24 +212,14 @@ struct CachingBench: ParsableCommand {
     }
     var outcome: ScrollClient.Outcome?
     let cpu = try daemon.cpuSeconds { outcome = ScrollClient(setting, trace).run() }
-    guard let outcome else { return }
+    guard let outcome else { throw BenchError(description: "a trace was not run") }
     _ = try client.perform(
       HTTPClient.request("/v1/cachingManagers/default/stopCachingAllImages", method: "POST", json: "{}"))
     let metrics = DaemonMetrics(client)
-    // Cancelled work was work as well.
     let cancelled = metrics?["photod_preheat_cancelled_total"] ?? 0
-    let prepared = (metrics?["photod_preheat_prepared_total"] ?? 0) + cancelled
-    let wasted = (metrics?["photod_preheat_wasted_total"] ?? 0) + cancelled
-    func percent(_ share: Double) -> String { "\((share * 100).text(1))%" }
-    table.row(
-      [
-        start.rawValue, "\(side)", trace.name, hasWindow ? "yes" : "no", "\(outcome.cells.count)",
-        percent(outcome.share(within: 1.0 / 60, finalOnly: true)),
-        percent(outcome.share(within: 1.0 / 60, finalOnly: false)),
-        percent(outcome.share(within: 0.1, finalOnly: true)), percent(outcome.share(within: 0.1, finalOnly: false)),
-        outcome.waits.percentile(50).text(1), outcome.waits.percentile(99).text(1), "\(Int(prepared))",
-        prepared > 0 ? percent(wasted / prepared) : "–", cpu.text(1), "\(outcome.failures)",
-      ])
+    return Measurement(
+      outcome: outcome, prepared: (metrics?["photod_preheat_prepared_total"] ?? 0) + cancelled,
+      wasted: (metrics?["photod_preheat_wasted_total"] ?? 0) + cancelled, cpu: cpu)
   }
 
   /// Copies a data folder for one turn, so that no turn finds the results of another. Files of pictures are never

@@ -1,0 +1,43 @@
+// The parameter `client`: the name that a tab or a device gives itself, to have a `default` caching manager of its own.
+
+import HTTPCore
+
+/// A client's own name, from the query or the JSON body of a request.
+struct ClientName: Sendable {
+  static let parameter = QueryParameter.text(
+    "client", "The client whose default manager is meant. Without effect for other managers.",
+    pattern: "^[A-Za-z0-9._-]{1,64}$")
+
+  /// `nil` if the client gave none.
+  private(set) var name: String?
+
+  /// Reads the query, which may have no other parameter.
+  init(_ request: HTTPRequest) throws(Problem) {
+    var query = try QueryReader(request.target)
+    let text = query.text("client")
+    try query.finish()
+    name = try text.map(Self.checked)
+  }
+
+  /// Reads the member of a body.
+  mutating func read(_ body: inout JSONObjectReader) throws(Problem) {
+    guard let text = try body.text("client") else { return }
+    guard name == nil else { throw QueryReader.invalid("client", "is given more than once") }
+    name = try Self.checked(text)
+  }
+
+  private static func checked(_ text: String) throws(Problem) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    guard isPlain, (1...64).contains(text.utf8.count) else {
+      throw QueryReader.invalid("client", "must be 1 to 64 of A-Z, a-z, 0-9, -, . and _")
+    }
+    return text
+  }
+}

@@ -1,0 +1,170 @@
+import ImageService
+import Testing
+
+/// Whose the managers are, how many there may be, how long they live, and how they are changed.
+extension CachingManagerTests {
+  @Test("a manager is visible only to its owner, and every principal has a default manager")
+  func owners() async throws {
+    let harness = CachingHarness()
+    let made = try harness.managers.make(for: CachingHarness.owner)
+    #expect(made.id.count == 32)
+    #expect(try harness.managers.status(made.id, for: Self.other) == nil)
+    #expect(!harness.managers.end(made.id, for: Self.other))
+    #expect(
+      try harness.managers.start([harness.library.names[0]], CachingHarness.options(), id: made.id, for: Self.other)
+        == nil
+    )
+    _ = try harness.start(0..<3)
+    #expect(try harness.managers.status("default", for: Self.other)?.pinned == 0)
+    #expect(harness.managers.all(of: CachingHarness.owner).map(\.id) == ["default", made.id])
+    // A caller with the permission can see and end it; other principals' default managers are not listed.
+    #expect(harness.managers.all(of: Self.other).map(\.id) == ["default"])
+    #expect(harness.managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == ["default", made.id])
+    let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
+    for _ in 0..<2 {
+      harness.advance(by: .seconds(4))
+      #expect(try harness.managers.status(brief.id, for: Self.other, includingOtherOwners: true)?.id == brief.id)
+    }
+    harness.advance(by: .seconds(4))
+    #expect(
+      try harness.managers.status(brief.id, for: Self.other, includingOtherOwners: true) == nil, "that renews no lease")
+    #expect(harness.managers.end(made.id, for: Self.other, includingOtherOwners: true))
+    #expect(try harness.managers.status(made.id, for: CachingHarness.owner) == nil)
+    #expect(harness.managers.end("default", for: Self.other) && harness.managers.end("default", for: Self.other))
+    await harness.untilQuiet()
+    #expect(harness.pinned() == Set(0..<3))
+  }
+
+  @Test("each client of a principal has its own default manager, within the limit of the principal's managers")
+  func clients() async throws {
+    var limits = CachingLimits()
+    limits.managersPerCaller = 3
+    let harness = CachingHarness(10, limits)
+    let (managers, owner) = (harness.managers, CachingHarness.owner)
+    func start(_ index: Int, _ client: String?) throws {
+      _ = try managers.start(
+        [harness.library.names[index]], CachingHarness.options(), id: "default", client: client, for: owner)
+    }
+    for (index, client) in ["phone", nil, "tab"].enumerated() { try start(index, client) }
+    let made = try managers.make(for: owner)
+    await harness.untilQuiet()
+    let all = managers.all(of: owner)
+    #expect(all.map(\.client) == [nil, "phone", "tab", nil])
+    #expect(all.map(\.id) == ["default", "default", "default", made.id] && all.map(\.ready) == [1, 1, 1, 0])
+    // They count, unlike the manager that every principal has.
+    for attempt in [{ _ = try managers.make(for: owner) }, { try start(3, "another") }] {
+      #expect(throws: CachingManagerRegistry.CachingError.tooManyManagers(limit: 3)) { try attempt() }
+    }
+    // A created manager is the same for every client.
+    #expect(try #require(try managers.status(made.id, client: "phone", for: owner)).client == nil)
+    // Others never see them.
+    #expect(managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == [made.id])
+    #expect(try managers.status("default", client: "phone", for: Self.other)?.pinned == 0)
+    #expect(managers.end("default", client: "phone", for: owner))
+    #expect(harness.pinned() == [1, 2])
+    try start(3, "another")
+    _ = try managers.stopAll(id: "default", client: "tab", for: owner)
+    await harness.untilQuiet()
+    #expect(harness.pinned() == [1, 3])
+  }
+
+  @Test("the number of managers is limited for each principal and in total")
+  func limits() throws {
+    var limits = CachingLimits()
+    limits.managers = 4
+    limits.managersPerCaller = 3
+    let harness = CachingHarness(1, limits)
+    for _ in 0..<3 { _ = try harness.managers.make(for: CachingHarness.owner) }
+    #expect(throws: CachingManagerRegistry.CachingError.tooManyManagers(limit: 3)) {
+      try harness.managers.make(for: CachingHarness.owner)
+    }
+    #expect(try harness.managers.status("default", for: CachingHarness.owner) != nil)
+    for attempt in [
+      { _ = try harness.managers.make(for: Self.other) },
+      { _ = try harness.managers.status("default", for: Self.other) },
+    ] { #expect(throws: CachingManagerRegistry.CachingError.tooManyManagers(limit: 4)) { try attempt() } }
+    // Managers without calls expire and make room.
+    harness.advance(by: .seconds(300))
+    #expect(throws: Never.self) { try harness.managers.make(for: Self.other) }
+  }
+
+  @Test(
+    "a client's own lease may be longer than the default, up to a day",
+    arguments: [(nil, 300), (10, 10), (3600, 3600), (86_400, 86_400), (86_401, 86_400)] as [(Int?, Int)])
+  func ownLease(wanted: Int?, granted: Int) throws {
+    let harness = CachingHarness()
+    let manager = try harness.managers.make(for: CachingHarness.owner, lease: wanted.map { .seconds($0) })
+    #expect(manager.lease == .seconds(granted))
+    harness.advance(by: .seconds(granted - 1))
+    #expect(try harness.managers.status(manager.id, for: CachingHarness.owner) != nil)
+    harness.advance(by: .seconds(granted))
+    #expect(try harness.managers.status(manager.id, for: CachingHarness.owner) == nil)
+  }
+
+  @Test("the operator's maximum limits every lease, and a lease can be changed")
+  func maximumLease() throws {
+    var limits = CachingLimits()
+    limits.maximumLease = .seconds(100)
+    let harness = CachingHarness(1, limits)
+    let (managers, owner) = (harness.managers, CachingHarness.owner)
+    #expect(try managers.make(for: owner).lease == .seconds(100))
+    #expect(try managers.make(for: owner, lease: .seconds(101)).lease == .seconds(100))
+    #expect(try managers.status("default", for: owner)?.lease == .seconds(100))
+    #expect(try managers.change("default", for: owner, lease: .seconds(101))?.lease == .seconds(100))
+    #expect(try managers.change("default", for: owner, lease: .seconds(20))?.lease == .seconds(20))
+    harness.advance(by: .seconds(19))
+    #expect(managers.all(of: owner).map(\.id).contains("default"))
+    harness.advance(by: .seconds(1))
+    #expect(!managers.all(of: owner).map(\.id).contains("default"))
+    let made = try managers.make(for: owner)
+    #expect(try managers.change(made.id, for: Self.other, lease: .seconds(1)) == nil)
+  }
+
+  @Test("quality that is allowed again prepares what was left out; forbidden again, ready frames stay")
+  func changedQuality() async throws {
+    let harness = CachingHarness()
+    let (managers, owner) = (harness.managers, CachingHarness.owner)
+    func change(_ allowsHighQuality: Bool) async throws -> CachingStatus? {
+      let status = try managers.change("default", for: owner, allowsHighQuality: allowsHighQuality)
+      #expect(status?.allowsHighQuality == allowsHighQuality)
+      await harness.untilQuiet()
+      return try managers.status("default", for: owner)
+    }
+    _ = try await change(false)
+    _ = try harness.start(0..<3)
+    try harness.move(20..<25)
+    await harness.untilQuiet()
+    let reduced = try #require(try managers.status("default", for: owner))
+    #expect(reduced.ready == 0 && reduced.leftOut == 18 && reduced.window?.quality == .reduced)
+    let high = try #require(try await change(true))
+    #expect(high.ready == 18 && high.leftOut == 0 && high.window?.quality == .high && high.window?.ready == 15)
+    let again = try #require(try await change(false))
+    #expect(again.ready == 18 && again.prepared == 18 && again.window?.quality == .reduced)
+    _ = try harness.start(5..<7)
+    await harness.untilQuiet()
+    #expect(harness.pinned() == Set(0..<3).union(15..<30))
+  }
+
+  @Test("an expired lease ends the manager and its pins; every call renews it")
+  func leases() async throws {
+    let harness = CachingHarness()
+    let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
+    _ = try harness.start(0..<3)
+    _ = try harness.start(3..<6, id: brief.id)
+    await harness.untilQuiet()
+    for _ in 0..<3 {
+      harness.advance(by: .seconds(9))
+      #expect(try harness.managers.status(brief.id, for: CachingHarness.owner)?.ready == 3)
+    }
+    harness.advance(by: .seconds(10))
+    harness.managers.tick()
+    harness.managers.sync()
+    #expect(harness.pinned() == Set(0..<3))
+    #expect(try harness.managers.status(brief.id, for: CachingHarness.owner) == nil)
+    harness.advance(by: .seconds(300))
+    harness.managers.tick()
+    harness.managers.sync()
+    #expect(harness.images.cache.pinCount == 0 && harness.managers.counts.managers == 0)
+    #expect(try harness.managers.status("default", for: CachingHarness.owner)?.pinned == 0)
+  }
+}
