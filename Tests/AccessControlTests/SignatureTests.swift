@@ -95,7 +95,7 @@ struct SignatureTests {
     let access = try TemporaryAccess()
     let short = try access.token(for: 30).token
     let long = try access.token().token
-    let writer = try access.token([.write]).token
+    let writer = try access.token([.add]).token
     let byShort = try signed(access, by: short.identifier, for: 60)
     #expect(byShort.expires == access.clock.now + 30, "the expiry is limited by the issuer")
     let byLong = try signed(access, by: long.identifier, for: 60)

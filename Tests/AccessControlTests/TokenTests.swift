@@ -84,7 +84,21 @@ struct TokenTests {
       .everyone,
     ]
     #expect(Set(classes).count == 5 && !classes.contains(nil))
-    #expect(try grant([.write], nil).accessClass == nil)
+    #expect(try grant([.add], nil).accessClass == nil)
+  }
+
+  @Test("a token with write and without read can't be created, and an old one has no rights; write includes add")
+  func scopes() throws {
+    let access = try TemporaryAccess()
+    #expect(throws: AccessError.self) { try access.token([.write]) }
+    #expect(throws: AccessError.self) { try access.token([.write, .location]) }
+    for (stored, effective) in [
+      ([.write], []), ([.write, .admin], [.admin]), ([.read, .write], [.read, .add, .write]), ([.add], [.add]),
+      ([.read, .location], [.read, .location]),
+    ] as [(Set<Scope>, Set<Scope>)] {
+      #expect(Scope.effective(stored) == effective)
+    }
+    #expect(try access.registry.grant(bearer: access.token([.read, .write]).secret).principal.may(.add))
   }
 
   @Test("the database file contains no token secret and is readable by its owner only")

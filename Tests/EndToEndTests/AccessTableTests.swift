@@ -12,12 +12,48 @@ struct AccessTableTests {
     /// Without tokens: the local administrator, and a caller behind a proxy.
     case local, forwarded
     /// With tokens: a caller without credentials, also on this machine, and callers with each of these tokens.
-    case anonymous, read, limited, location, write, readWrite, admin
+    case anonymous, read, limited, location, add, readWrite, admin
+    /// An old token with the scope `write` alone, which has no rights.
+    case writeAlone
     /// A signed URL of the first image, and one of its album.
     case signedImage, signedAlbum
     case expired, revoked
 
     var needsNoTokens: Bool { self == .local || self == .forwarded }
+  }
+
+  /// The pages that send a request.
+  enum OriginKind: String, CaseIterable {
+    /// No page, and a page of the daemon's own.
+    case none, own
+    /// Pages of origins in `corsOrigins` and `corsWriteOrigins`, and of one in neither.
+    case reading, writing, foreign
+    /// A page of another site, whose browser sends no `Origin`.
+    case crossSite
+
+    var fields: [String] {
+      switch self {
+      case .none: []
+      case .own: ["Origin: http://localhost", "Sec-Fetch-Site: same-origin"]
+      case .reading: ["Origin: https://reader.example", "Sec-Fetch-Site: cross-site"]
+      case .writing: ["Origin: https://writer.example", "Sec-Fetch-Site: cross-site"]
+      case .foreign: ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"]
+      case .crossSite: ["Sec-Fetch-Site: cross-site"]
+      }
+    }
+
+    /// Whether the contract lets these pages send a request. Reading pages may not change the library, upload, sign
+    /// URLs or sign in; pages of other origins may send safe requests, whose responses their browsers keep from them.
+    func maySend(_ method: String, _ path: String) -> Bool {
+      let needsWritingOrigin =
+        ["/v1/uploads", "/v1/uploads/{upload}", "/v1/changes", "/v1/signedURLs", "/v1/session", "/v1/assets"]
+        .contains(path)
+      return switch self {
+      case .none, .own, .writing: true
+      case .reading: method == "GET" || !needsWritingOrigin
+      case .foreign, .crossSite: method == "GET"
+      }
+    }
   }
 
   struct Row {
@@ -40,15 +76,16 @@ struct AccessTableTests {
 
     var image: String { "/v1/assets/\(inside)/image?targetSize=20x20" }
 
-    init(requiresCredential: Bool) throws {
-      daemon = try TestDaemon { files in
-        for name in ["in", "out"] {
-          let exif = EXIFBlock { $0.dateTimeOriginal = "2024:05:06 07:08:09" }
-          try files.put(
-            JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: name == "in" ? 48 : 32)),
-            "\(name).jpg")
-        }
-      }
+    init(requiresCredential: Bool, arguments: [String] = []) throws {
+      daemon = try TestDaemon(
+        { files in
+          for name in ["in", "out"] {
+            let exif = EXIFBlock { $0.dateTimeOriginal = "2024:05:06 07:08:09" }
+            try files.put(
+              JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: name == "in" ? 48 : 32)),
+              "\(name).jpg")
+          }
+        }, arguments: arguments)
       inside = try daemon.identifier("in.jpg")
       outside = try daemon.identifier("out.jpg")
       try daemon.makeAlbum(Self.album, title: "Holiday", ["in.jpg"])
@@ -58,7 +95,9 @@ struct AccessTableTests {
       credentials[.revoked] = try daemon.token(["create", "--name", "gone"])
       try daemon.script("access.sqlite", "UPDATE token SET expires = 1 WHERE name = 'over';")
       _ = try daemon.token(["revoke", "gone"])
-      credentials[.write] = try daemon.token(["create", "--scope", "write"])
+      credentials[.add] = try daemon.token(["create", "--scope", "add"])
+      credentials[.writeAlone] = try daemon.token(["create", "--name", "old", "--scope", "read,write"])
+      try daemon.script("access.sqlite", "UPDATE token SET scopes = 'write' WHERE name = 'old';")
       credentials[.readWrite] = try daemon.token(["create", "--scope", "read,write"])
       credentials[.admin] = try daemon.token(["create", "--scope", "admin"])
       credentials[.location] = try daemon.token(["create", "--scope", "read,location"])
@@ -74,8 +113,8 @@ struct AccessTableTests {
       }
     }
 
-    func ask(_ row: Row, as who: CallerKind) throws -> TestDaemon.Response {
-      var (target, fields) = (row.target, [String]())
+    func ask(_ row: Row, as who: CallerKind, from origin: OriginKind = .none) throws -> TestDaemon.Response {
+      var (target, fields) = (row.target, origin.fields)
       if who == .forwarded { fields.append("X-Forwarded-For: 203.0.113.9") }
       if let secret = credentials[who] { fields.append(TestDaemon.bearer(secret)) }
       if let signature = signatures[who] { target += (target.contains("?") ? "&" : "?") + signature }
@@ -88,7 +127,8 @@ struct AccessTableTests {
     { who in
       switch who {
       case .signedImage, .signedAlbum: 403
-      case .local, .forwarded, .anonymous, .read, .limited, .location, .write, .readWrite, .admin, .expired, .revoked:
+      case .local, .forwarded, .anonymous, .read, .limited, .location, .add, .writeAlone, .readWrite, .admin, .expired,
+        .revoked:
         status
       }
     }
@@ -103,7 +143,7 @@ struct AccessTableTests {
       case .local, .read, .location, .readWrite: status
       case .forwarded: forwarded ?? status
       case .limited: limited ?? status
-      case .write: 403
+      case .add, .writeAlone: 403
       case .admin: admin
       case .signedImage: image
       case .signedAlbum: album
@@ -112,15 +152,18 @@ struct AccessTableTests {
     }
   }
 
-  /// Needs the scopes `read` and `write`; callers who have both get this response.
+  /// Needs the scope `write`; callers who have it get this response.
   ///
-  /// - Parameter writeOnly: the response to callers who have `write` and not `read`.
-  private static func writing(_ status: Int, writeOnly: Int = 403) -> (CallerKind) -> Int {
+  /// - Parameters:
+  ///   - add: the response to callers who have only `add`.
+  ///   - admin: the response to callers who have only `admin`.
+  private static func writing(_ status: Int, add: Int = 403, admin: Int = 403) -> (CallerKind) -> Int {
     { who in
       switch who {
       case .local, .readWrite: status
-      case .write: writeOnly
-      case .forwarded, .read, .limited, .location, .admin, .signedImage, .signedAlbum: 403
+      case .add: add
+      case .admin: admin
+      case .forwarded, .read, .limited, .location, .writeAlone, .signedImage, .signedAlbum: 403
       case .anonymous, .expired, .revoked: 401
       }
     }
@@ -145,7 +188,7 @@ struct AccessTableTests {
       return [
         get("/openapi.json") { who in
           switch who {
-          case .local, .forwarded, .read, .limited, .location, .write, .readWrite, .admin: 200
+          case .local, .forwarded, .read, .limited, .location, .add, .writeAlone, .readWrite, .admin: 200
           case .anonymous, .expired, .revoked: 401
           case .signedImage, .signedAlbum: 403
           }
@@ -156,7 +199,8 @@ struct AccessTableTests {
         get("/metrics") { who in
           switch who {
           case .local, .admin: 200
-          case .forwarded, .read, .limited, .location, .write, .readWrite, .signedImage, .signedAlbum: 403
+          case .forwarded, .read, .limited, .location, .add, .writeAlone, .readWrite, .signedImage, .signedAlbum:
+            403
           case .anonymous, .expired, .revoked: 401
           }
         }
@@ -176,17 +220,17 @@ struct AccessTableTests {
     case "/v1/assets":
       return [
         get("/v1/assets", reading(200)),
-        Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415, writeOnly: 415)),
+        Row(method: "POST", target: "/v1/assets", body: "no picture", answers: writing(415, add: 415)),
       ]
     // A malformed request, because a staged upload would remain.
     case "/v1/uploads":
-      return [Row(method: "POST", target: "/v1/uploads?x=1", answers: writing(400, writeOnly: 400))]
+      return [Row(method: "POST", target: "/v1/uploads?x=1", answers: writing(400, add: 400))]
     case "/v1/uploads/{upload}":
-      let ended = writing(404, writeOnly: 404)
+      let ended = writing(404, add: 404, admin: 404)
       return [
-        get("/v1/uploads/none") { $0 == .admin ? 404 : ended($0) },
-        Row(method: "PATCH", target: "/v1/uploads/none", body: "x", answers: writing(415, writeOnly: 415)),
-        Row(method: "DELETE", target: "/v1/uploads/none") { $0 == .admin ? 404 : ended($0) },
+        get("/v1/uploads/none", ended),
+        Row(method: "PATCH", target: "/v1/uploads/none", body: "x", answers: writing(415, add: 415)),
+        Row(method: "DELETE", target: "/v1/uploads/none", answers: ended),
       ]
     case "/v1/trash": return [get("/v1/trash", writing(200))]
     case "/v1/assets/{localIdentifier}":
@@ -210,19 +254,22 @@ struct AccessTableTests {
     case "/v1/collections/{collection}/collections": return [get("/v1/collections/none/collections", reading(404))]
     case "/v1/transientCollections":
       return [
-        get("/v1/transientCollections", reading(200)),
+        get("/v1/transientCollections", reading(200, admin: 200)),
         Row(
           method: "POST", target: "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)"]}"#,
           answers: reading(201)),
       ]
     case "/v1/transientCollections/{transientCollection}":
-      return [Row(method: "DELETE", target: "/v1/transientCollections/none", answers: reading(404))]
+      return [Row(method: "DELETE", target: "/v1/transientCollections/none", answers: reading(404, admin: 404))]
     case "/v1/fetchResults":
-      return [Row(method: "POST", target: "/v1/fetchResults", body: "{}", answers: reading(201))]
+      return [
+        get("/v1/fetchResults", reading(200, admin: 200)),
+        Row(method: "POST", target: "/v1/fetchResults", body: "{}", answers: reading(201)),
+      ]
     case "/v1/fetchResults/{fetchResult}":
       return [
-        get("/v1/fetchResults/none", reading(404)),
-        Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404)),
+        get("/v1/fetchResults/none", reading(404, admin: 404)),
+        Row(method: "DELETE", target: "/v1/fetchResults/none", answers: reading(404, admin: 404)),
       ]
     case "/v1/fetchResults/{fetchResult}/assets": return [get("/v1/fetchResults/none/assets", reading(404))]
     case "/v1/fetchResults/{fetchResult}/collections":
@@ -253,14 +300,14 @@ struct AccessTableTests {
       ]
     case "/v1/cachingManagers":
       return [
-        get("/v1/cachingManagers", reading(200)),
+        get("/v1/cachingManagers", reading(200, admin: 200)),
         Row(method: "POST", target: "/v1/cachingManagers", body: "{}", answers: reading(201)),
       ]
     case "/v1/cachingManagers/{cachingManager}":
       return [
-        get("/v1/cachingManagers/none", reading(404)),
+        get("/v1/cachingManagers/none", reading(404, admin: 404)),
         Row(method: "PATCH", target: "/v1/cachingManagers/none", body: "{}", answers: reading(404)),
-        Row(method: "DELETE", target: "/v1/cachingManagers/none", answers: reading(404)),
+        Row(method: "DELETE", target: "/v1/cachingManagers/none", answers: reading(404, admin: 404)),
       ]
     case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching":
       return [
@@ -314,6 +361,37 @@ struct AccessTableTests {
     }
   }
 
+  @Test("every resource answers every kind of caller from every kind of page as the contract says")
+  func origins() throws {
+    let arguments = ["corsOrigins=https://reader.example", "corsWriteOrigins=https://writer.example"]
+      .flatMap { ["--set", $0] }
+    // Invalid signatures are throttled, so half of the pages ask another daemon.
+    func world(_ requiresCredential: Bool) throws -> AccessFixture {
+      try AccessFixture(requiresCredential: requiresCredential, arguments: arguments)
+    }
+    let worlds = [false: [try world(false)], true: [try world(true), try world(true)]]
+    var cells = 0
+    for resource in Resource.all {
+      for who in CallerKind.allCases {
+        for (index, origin) in OriginKind.allCases.enumerated() {
+          let choice = try #require(worlds[!who.needsNoTokens])
+          let world = choice[index % choice.count]
+          for row in Self.rows(of: resource, in: world) {
+            let answer = try world.ask(row, as: who, from: origin)
+            cells += 1
+            let description = "\(row.method) \(row.target) by \(who.rawValue) from \(origin.rawValue): \(answer.json)"
+            let maySend = origin.maySend(row.method, resource.path.text)
+            #expect(answer.status == (maySend ? row.answers(who) : 403), "\(description)")
+            #expect((answer.json["type"] as? String == "/problems/cross-site-request") == !maySend, "\(description)")
+            let reads = ["reading", "writing"].contains(origin.rawValue)
+            #expect((answer["Access-Control-Allow-Origin"] != nil) == reads, "\(description)")
+          }
+        }
+      }
+    }
+    print("access table: \(cells) combinations of route, caller and origin")
+  }
+
   /// Checks the fields and the body that every refusal has.
   private func check(_ answer: TestDaemon.Response, _ who: CallerKind, _ row: Row) {
     let challenge = answer["WWW-Authenticate"]
@@ -323,7 +401,7 @@ struct AccessTableTests {
       #expect(challenge?.hasPrefix("Bearer realm=\"photod\"") == true, "\(description)")
       #expect(challenge?.contains("error=\"invalid_token\"") == (who != .anonymous), "\(description)")
       #expect(answer["Cache-Control"] == "no-store")
-    case 403 where [.read, .limited, .location, .write, .readWrite, .admin].contains(who):
+    case 403 where [.read, .limited, .location, .add, .writeAlone, .readWrite, .admin].contains(who):
       #expect(challenge?.contains("error=\"insufficient_scope\"") == true, "\(description)")
     case 403: #expect(challenge?.contains("error=\"invalid_token\"") != true)
     default: #expect(challenge == nil, "\(description)")
@@ -339,7 +417,7 @@ struct AccessTableTests {
   func unknown() throws {
     let world = try AccessFixture(requiresCredential: true)
     for (who, status) in [
-      (CallerKind.anonymous, 401), (.revoked, 401), (.read, 404), (.write, 404), (.signedImage, 403),
+      (CallerKind.anonymous, 401), (.revoked, 401), (.read, 404), (.add, 404), (.signedImage, 403),
     ] {
       let row = Row(method: "GET", target: "/nothing", answers: { _ in status })
       #expect(try world.ask(row, as: who).status == status, "\(who)")

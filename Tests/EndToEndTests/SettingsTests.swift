@@ -23,6 +23,7 @@ struct SettingsTests {
       case ("logLevel", _): "debug"
       case ("upload.template", _): "uploads/{name}"
       case ("limits.sourceSide", _): "65000"
+      case ("caching.maximumLeaseSeconds", _): "3600"
       case (_, "true"): "false"
       case (_, "false"): "true"
       default: Int(standard).map { String($0 + 1) } ?? "no number, and not known here"

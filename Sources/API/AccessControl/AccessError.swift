@@ -10,6 +10,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case tooManyTokens(limit: Int)
   /// No token has that identifier or name.
   case noSuchToken(String)
+  /// A new token would have the scope `write` and not `read`.
+  case writeNeedsRead
   /// Several active tokens have that name.
   case ambiguousToken(String)
 
@@ -19,6 +21,7 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
     case .tooManyTokens(let limit): "the limit of \(limit) active tokens is reached; revoke a token first"
     case .noSuchToken(let name): "there is no token \(name); run photod token list to see all tokens"
+    case .writeNeedsRead: "the scope write requires read; a token that may only upload has the scope add"
     case .ambiguousToken(let name): "several active tokens are named \(name); use the identifier"
     }
   }

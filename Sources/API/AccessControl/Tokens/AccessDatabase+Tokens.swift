@@ -21,6 +21,7 @@ extension AccessDatabase {
     name: String?, scopes: Set<Scope>, collections: Set<LocalIdentifier>?, expires: Int64?,
     at now: Int64 = SystemTime.now
   ) throws(AccessError) -> (token: AccessToken, secret: Secret) {
+    if scopes.contains(.write), !scopes.contains(.read) { throw .writeNeedsRead }
     let secret = Secret(.token)
     let identifier = RandomIdentifier.make()
     let limit = limits.tokens

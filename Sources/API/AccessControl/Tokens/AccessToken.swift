@@ -5,6 +5,7 @@ package struct AccessToken: Sendable, Hashable {
   /// 16 hexadecimal digits. Identifies the token in lists and in signed URLs; it is not secret and grants nothing.
   package let identifier: String
   package var name: String
+  /// The scopes with which it was created. See ``Scope/effective(_:)`` for what they allow.
   package var scopes: Set<Scope>
   /// The albums and folders that the token is limited to; `nil` for the whole library.
   package var collections: Set<LocalIdentifier>?
@@ -37,6 +38,6 @@ package struct AccessToken: Sendable, Hashable {
 
   /// The principal of a request with this token. A session of the token has the same principal.
   package var principal: Principal {
-    Principal(name: "token \(identifier)", scopes: scopes, visibility: visibility)
+    Principal(name: "token \(identifier)", scopes: Scope.effective(scopes), visibility: visibility)
   }
 }

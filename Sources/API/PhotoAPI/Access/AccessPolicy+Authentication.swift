@@ -97,8 +97,7 @@ extension AccessPolicy {
     case .caller(let caller):
       switch requirement {
       case .scope(let some) where caller.principal.scopes.isDisjoint(with: some): throw .insufficientScope(some)
-      case .scopes(let all) where !caller.principal.scopes.isSuperset(of: all): throw .insufficientScopes(all)
-      case .open, .authenticated, .scope, .scopes: return caller
+      case .open, .authenticated, .scope: return caller
       }
     }
   }

@@ -13,7 +13,7 @@ extension Endpoint {
       handler: .custom { api, exchange throws(Problem) in try api.assets.list(in: nil, exchange) }),
 
     Endpoint(
-      .post, "/v1/assets", "uploadAssets", needs: .scope([.write]), isReading: false,
+      .post, "/v1/assets", "uploadAssets", needs: .scope([.add]), isReading: false,
       APIOperation(
         "Uploads files as new assets.",
         description: """
@@ -22,9 +22,10 @@ extension Endpoint {
           upload. The content determines the type; upload.template determines the path. The response is sent after the \
           file has \
           been checked and stored so that it survives a power cut. If the same content exists as an asset that the \
-          caller may see, that asset is returned. A caller without the scope read gets a new asset each time, and only \
-          its localIdentifier and contentVersion. For several files, each has its own result; if none became an asset, \
-          the response is the first file's problem, with results. Needs the scope write.
+          caller may see, that asset is returned. For several files, each has its own result; if none became an asset, \
+          the response is the first file's problem, with results. A caller with the scope add and not read gets a new \
+          asset each time, and only its localIdentifier and contentVersion, for several files as assets. Needs the \
+          scope add, which write includes.
           """,
         query: [
           .text(
@@ -39,7 +40,9 @@ extension Endpoint {
           APIResponse(
             200, "No new asset: the content existed already.", .json(["Asset", "UploadResults"]),
             [.cacheControl, .location]),
-          .created("The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults"),
+          .created(
+            "The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults",
+            "AddedAssets"),
         ],
         problems: [404, 409, 422, 500, 507]),
       handler: .upload { api, exchange, body throws(Problem) in
@@ -71,11 +74,11 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/trash", "listTrash", needs: .scopes([.read, .write]),
+      .get, "/v1/trash", "listTrash", needs: .scope([.write]),
       APIOperation(
         "Lists deleted assets that can be restored, last deleted first, in pages.",
         description: """
-          Needs the scopes read and write. A change list can restore an asset; at purgeDate it is deleted permanently.
+          Needs the scope write. A change list can restore an asset; at purgeDate it is deleted permanently.
           """,
         query: [.number("limit", 1...1000, default: 100, "Assets per page."), .cursor],
         responses: [.json(200, "A page.", "TrashPage")], problems: [500]),

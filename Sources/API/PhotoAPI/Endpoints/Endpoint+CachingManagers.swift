@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let cachingManagers: [Endpoint] = [
     Endpoint(
-      .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope([.read]),
+      .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope([.read, .admin]),
       APIOperation(
         """
         The caller's caching managers. For an administrator who sees the whole library, those of other callers follow.
@@ -25,7 +25,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope([.read]),
+      .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope([.read, .admin]),
       APIOperation(
         "The state of a caching manager. Renews its lease.", query: [ClientName.parameter],
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
@@ -44,7 +44,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read]),
+      .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read, .admin]),
       APIOperation(
         "Ends the manager and releases all its frames. The default manager starts again empty.",
         query: [ClientName.parameter], responses: [APIResponse(204, "Ended.")], problems: [404]),

@@ -30,7 +30,7 @@ extension Endpoint {
 
     // The entries refer to existing assets and collections, so the caller needs read access too.
     Endpoint(
-      .post, "/v1/changes", "performChanges", needs: .scopes([.read, .write]), isReading: false,
+      .post, "/v1/changes", "performChanges", needs: .scope([.write]), isReading: false,
       APIOperation(
         "Executes a change list (performChanges), as a whole or not at all.",
         description: "Needs the scopes read and write.", body: "ChangeList",

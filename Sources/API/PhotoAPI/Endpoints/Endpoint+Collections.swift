@@ -46,7 +46,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/transientCollections", "listTransientCollections", needs: .scope([.read]),
+      .get, "/v1/transientCollections", "listTransientCollections", needs: .scope([.read, .admin]),
       APIOperation(
         """
         Lists the caller's transient collections and lists, in no particular order; for admin with full visibility, \
@@ -71,7 +71,8 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/transientCollections/{transientCollection}", "deleteTransientCollection", needs: .scope([.read]),
+      .delete, "/v1/transientCollections/{transientCollection}", "deleteTransientCollection",
+      needs: .scope([.read, .admin]),
       APIOperation(
         "Ends a transient collection or list. Its members stay in the library.",
         responses: [APIResponse(204, "Ended.")], problems: [404]),

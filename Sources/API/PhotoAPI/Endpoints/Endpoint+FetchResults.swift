@@ -4,6 +4,15 @@ import PhotoModel
 extension Endpoint {
   static let fetchResults: [Endpoint] = [
     Endpoint(
+      .get, "/v1/fetchResults", "listFetchResults", needs: .scope([.read, .admin]),
+      APIOperation(
+        "The caller's fetch results; an administrator sees everyone's. Renews no lease.",
+        responses: .validated("The fetch results.", .json(["FetchResults"]))),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.fetchResults.list(exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
       .post, "/v1/fetchResults", "createFetchResult", needs: .scope([.read]),
       APIOperation(
         """
@@ -16,7 +25,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/fetchResults/{fetchResult}", "getFetchResult", needs: .scope([.read]),
+      .get, "/v1/fetchResults/{fetchResult}", "getFetchResult", needs: .scope([.read, .admin]),
       APIOperation(
         "A fetch result. Renews its lease.", responses: .validated("The fetch result.", .json(["FetchResult"])),
         problems: [404]),
@@ -25,7 +34,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read]),
+      .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read, .admin]),
       APIOperation("Ends a fetch result.", responses: [APIResponse(204, "Ended.")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.fetchResults.delete(exchange.route["fetchResult"], exchange.request, exchange.principal)

@@ -5,14 +5,14 @@ extension Endpoint {
   /// Staged uploads: files that are sent in several requests, before they become assets.
   static let uploads: [Endpoint] = [
     Endpoint(
-      .post, "/v1/uploads", "createUpload", needs: .scope([.write]), isReading: false,
+      .post, "/v1/uploads", "createUpload", needs: .scope([.add]), isReading: false,
       APIOperation(
         "Makes a staged upload, which a lost connection does not end.",
         description: """
           As in the IETF draft of resumable uploads. The body may have the first bytes of the file, or all of them \
           with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an asset \
           by POST /v1/assets with {"upload": ID}, or by createAsset in a change list. One that receives nothing for \
-          upload.stagedSeconds is removed. Needs the scope write.
+          upload.stagedSeconds is removed. Needs the scope add.
           """,
         query: [.text("filename", "The file's name. Default: from Content-Disposition.", example: "IMG_1.jpg")],
         body: "UploadStart",
@@ -25,7 +25,7 @@ extension Endpoint {
       handler: .upload { api, exchange, body throws(Problem) in try api.uploads.create(body, exchange) }),
 
     Endpoint(
-      .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.write, .admin]),
+      .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.add, .admin]),
       APIOperation(
         """
         How many bytes of a staged upload were received. A request that still appends to it ends, because its \
@@ -35,7 +35,7 @@ extension Endpoint {
       handler: .custom { api, exchange throws(Problem) in try api.uploads.progress(exchange) }),
 
     Endpoint(
-      .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope([.write]), isReading: false,
+      .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope([.add]), isReading: false,
       APIOperation(
         "Continues a staged upload.",
         description: """
@@ -48,7 +48,7 @@ extension Endpoint {
       handler: .upload { api, exchange, body throws(Problem) in try api.uploads.append(body, exchange) }),
 
     Endpoint(
-      .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.write, .admin]), isReading: false,
+      .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.add, .admin]), isReading: false,
       APIOperation(
         "Ends a staged upload and removes its bytes. An administrator may end those of all callers.",
         responses: [APIResponse(204, "Ended.", .none, [.cacheControl])], problems: [404, 409, 500]),

@@ -49,8 +49,6 @@ package enum Requirement: Sendable, Hashable {
   case authenticated
   /// At least one of these scopes.
   case scope(Set<Scope>)
-  /// Every one of these scopes.
-  case scopes(Set<Scope>)
 }
 
 /// How a signed URL opens a resource.

@@ -13,18 +13,10 @@ extension Problem {
 
   /// RFC 6750 §3.1: the request needs at least one of these scopes.
   static func insufficientScope(_ scopes: Set<Scope>) -> Problem {
-    insufficientScope(scopes.map(\.rawValue).sorted(), "the scope", joinedBy: " or ")
-  }
-
-  /// RFC 6750 §3.1: the request needs all of these scopes.
-  static func insufficientScopes(_ scopes: Set<Scope>) -> Problem {
-    insufficientScope(scopes.map(\.rawValue).sorted(), "the scopes", joinedBy: " and ")
-  }
-
-  private static func insufficientScope(_ names: [String], _ noun: String, joinedBy separator: String) -> Problem {
-    Problem(
+    let names = scopes.map(\.rawValue).sorted()
+    return Problem(
       403, "insufficient-scope", "Not with this token",
-      detail: "This needs a token with \(noun) \(names.joined(separator: separator)).",
+      detail: "This needs a token with the scope \(names.joined(separator: " or ")).",
       fields: [
         "WWW-Authenticate": challenge + ", error=\"insufficient_scope\", scope=\"\(names.joined(separator: " "))\""
       ])

@@ -114,7 +114,7 @@ struct AuthorizationRoutes: Sendable {
 package enum AuthorizationStatus: String, Encodable, CaseIterable {
   /// A credential is required, and none was sent.
   case notDetermined
-  /// The token has no read scope.
+  /// The token may neither read nor add.
   case restricted
   /// The credential is invalid: unknown, expired or revoked.
   case denied
@@ -142,10 +142,10 @@ private struct AuthorizationJSON: Encodable {
     switch principal.visibility {
     case .everything:
       collections = nil
-      status = principal.may(.read) ? .authorized : .restricted
+      status = principal.may(.read) || principal.may(.add) ? .authorized : .restricted
     case .collections(let some):
       collections = some.map(\.rawValue).sorted()
-      status = principal.may(.read) ? .limited : .restricted
+      status = principal.may(.read) || principal.may(.add) ? .limited : .restricted
     }
   }
 

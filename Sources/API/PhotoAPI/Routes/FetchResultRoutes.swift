@@ -3,7 +3,7 @@ import ImageService
 import LibraryCatalogue
 import PhotoModel
 
-/// `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets` and
+/// `GET` and `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets` and
 /// `/collections`.
 struct FetchResultRoutes: Sendable {
   /// Maximum number of assets or collections in one range.
@@ -43,6 +43,19 @@ struct FetchResultRoutes: Sendable {
     return .json(FetchResultJSON(id, result, queries), status: 201, location: "/v1/fetchResults/\(id)")
   }
 
+  /// Lists the caller's fetch results; to a caller who sees all owners, everybody's. Renews no lease.
+  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    struct Payload: Encodable {
+      let fetchResults: [FetchResultJSON]
+    }
+    try QueryReader(request.target).finish()
+    results.expire()
+    let found = results.handles.values(of: principal.seesAllOwners ? nil : principal)
+      .filter { principal.may(.location) || !$0.value.needsLocationScope }.sorted { $0.name < $1.name }
+    return answer(
+      JSONBody.encode(Payload(fetchResults: found.map { FetchResultJSON($0.name, $0.value, queries) })), request)
+  }
+
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     return answer(
@@ -51,7 +64,9 @@ struct FetchResultRoutes: Sendable {
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard results.handles.end(id, owner: principal) else { throw .fetchResultNotFound }
+    guard results.handles.end(id, owner: principal, includingOtherOwners: principal.seesAllOwners) else {
+      throw .fetchResultNotFound
+    }
     return HTTPResponse(204)
   }
 

@@ -57,10 +57,11 @@ struct QueryService: Sendable {
   /// The deadline of a fetch that starts now.
   var deadline: ContinuousClock.Instant { .now + timeLimit }
 
-  /// A fetch result of the principal; renews its lease. `nil`: none, or it was found by location and the principal no
+  /// A fetch result of the principal, or of anyone for a principal who sees all owners; renews a lease of its own. `nil`: none, or it was found by location and the principal no
   /// longer has the location scope.
   func leasedFetchResult(_ id: String, _ principal: Principal) -> (any LeasedFetchResult)? {
-    guard let result = results.handles.value(id, owner: principal) else { return nil }
+    guard let result = results.handles.value(id, owner: principal, includingOtherOwners: principal.seesAllOwners)
+    else { return nil }
     return principal.may(.location) || !result.needsLocationScope ? result : nil
   }
 
@@ -86,7 +87,9 @@ struct QueryService: Sendable {
 
   /// The scope of a collection's assets. Throws 404.
   func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
-    if let transient = results.transientCollections.value(identifier.rawValue, owner: principal) {
+    if let transient = results.transientCollections.value(
+      identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
+    {
       guard transient.collections == nil else { throw .collectionNotFound }
       return .rows(transient.rows)
     }

@@ -69,7 +69,10 @@ struct TransientCollectionRoutes: Sendable {
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard results.transientCollections.end(id, owner: principal) else { throw .transientCollectionNotFound }
+    let isAnyOwners = principal.seesAllOwners
+    guard results.transientCollections.end(id, owner: principal, includingOtherOwners: isAnyOwners) else {
+      throw .transientCollectionNotFound
+    }
     return HTTPResponse(204)
   }
 

@@ -173,7 +173,7 @@ final class UploadReceiver: Sendable {
       return try add(file, named: name).response(route.tokens, for: principal)
     case .multipart(let parser):
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
-      return try state.results.response()
+      return try state.results.response(for: principal)
     case .json(_, let bytes):
       return try route.makeAsset(of: HTTPRequest(head: head, body: bytes), for: principal)
     }

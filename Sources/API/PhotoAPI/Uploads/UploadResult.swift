@@ -7,7 +7,7 @@ import PhotoModel
 struct UploadResult: Encodable, Sendable {
   let filename: String?
   let status: Int
-  private let asset: UploadedAssetJSON?
+  fileprivate let asset: UploadedAssetJSON?
   let problem: Problem?
 
   init(_ filename: String?, _ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
@@ -39,12 +39,14 @@ extension [UploadResult] {
   /// The response to a multipart upload.
   ///
   /// - Throws: 400 if there is no file; the first problem if no file became an asset.
-  func response() throws(Problem) -> HTTPResponse {
+  func response(for principal: Principal) throws(Problem) -> HTTPResponse {
     if isEmpty {
       throw Problem(400, "malformed-request", "Bad Request", detail: "The body contains no file.")
     }
     let problems = compactMap(\.problem)
     if problems.count == count, let first = problems.first { throw first }
+    // Without `read`, each stored file is a new asset; a status for each file would say nothing.
+    guard principal.may(.read) else { return .json(AddedAssetsJSON(results: self), status: 201) }
     let isAnyNew = contains { $0.status == 201 }
     return .json(UploadResultsJSON(results: self), status: isAnyNew ? 201 : .ok)
   }
@@ -71,6 +73,27 @@ private struct UploadResultsJSON: Encodable {
   let results: [UploadResult]
 }
 
+/// The response to several files from a caller with the scope `add` and not `read`.
+private struct AddedAssetsJSON: Encodable {
+  let results: [UploadResult]
+
+  private enum Key: String, CodingKey { case assets, problems }
+  private struct Failure: Encodable {
+    let filename: String?
+    let problem: ProblemJSON
+  }
+
+  // `problems` is written only if a file did not become an asset.
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(results.compactMap(\.asset), forKey: .assets)
+    let failures = results.compactMap { result in
+      result.problem.map { Failure(filename: result.filename, problem: ProblemJSON($0)) }
+    }
+    if !failures.isEmpty { try object.encode(failures, forKey: .problems) }
+  }
+}
+
 /// A problem, with the results of the files before it.
 private struct UploadFailureJSON: Encodable {
   let problem: ProblemJSON
@@ -87,7 +110,7 @@ private struct UploadFailureJSON: Encodable {
 
 /// The asset in the response to an upload. A sender without read access gets only its identifier and version, because
 /// the path would show which other paths exist.
-private enum UploadedAssetJSON: Encodable, Sendable {
+fileprivate enum UploadedAssetJSON: Encodable, Sendable {
   case whole(AssetJSON)
   case name(Asset)
 

@@ -1,6 +1,17 @@
 /// A permission of a caller.
 package enum Scope: String, Sendable, Hashable, CaseIterable {
-  case read, write, location, admin
+  case read
+  /// Uploading, and nothing else: PhotoKit's add-only level.
+  case add
+  /// Changing the library. Requires `read`, because the result of a change tells what exists, and includes `add`.
+  case write
+  case location, admin
+
+  /// What these scopes allow: `write` without `read` allows nothing.
+  package static func effective(_ scopes: Set<Scope>) -> Set<Scope> {
+    guard scopes.contains(.write) else { return scopes }
+    return scopes.contains(.read) ? scopes.union([.add]) : scopes.subtracting([.write])
+  }
 }
 
 /// The part of the library that a principal can see.

@@ -58,11 +58,14 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     return try refusalOrName.get()
   }
 
-  /// The value with that name, with its lease renewed. `nil` if this owner has none with that name.
-  package func value(_ name: String, owner: Principal) -> Value? {
+  /// The value with that name. `nil` if this owner has none with that name. Its owner renews the lease by that.
+  ///
+  /// - Parameter includingOtherOwners: also a value of another owner.
+  package func value(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Value? {
     let instant = now()
     return entries.withLock { entries in
-      guard var entry = entries[name], entry.owner == owner.name, entry.end > instant else { return nil }
+      guard var entry = entries[name], entry.end > instant else { return nil }
+      guard entry.owner == owner.name else { return includingOtherOwners ? entry.value : nil }
       entry.end = instant + lease
       entries[name] = entry
       return entry.value
@@ -78,10 +81,12 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   }
 
   /// Ends a lease. `false` if this owner has no value with that name.
-  package func end(_ name: String, owner: Principal) -> Bool {
+  ///
+  /// - Parameter includingOtherOwners: also one of another owner.
+  package func end(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Bool {
     let instant = now()
     return entries.withLock { entries in
-      guard let entry = entries[name], entry.owner == owner.name else { return false }
+      guard let entry = entries[name], includingOtherOwners || entry.owner == owner.name else { return false }
       entries[name] = nil
       return entry.end > instant
     }

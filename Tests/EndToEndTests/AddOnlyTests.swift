@@ -6,13 +6,13 @@ import Testing
   import Glibc
 #endif
 
-/// A token with the scope `write` and without `read` can add to the library, and learns nothing about its contents.
-@Suite("A caller who may write and not read", .blocking)
-struct WriteOnlyTests {
+/// A token with the scope `add` alone can add to the library, and learns nothing about its contents.
+@Suite("A caller who may only add", .blocking)
+struct AddOnlyTests {
   private typealias Object = [String: Any]
 
   /// A daemon with a favourite, uploaded before there were tokens.
-  private struct WriteOnlyFixture {
+  private struct AddOnlyFixture {
     let daemon: TestDaemon
     let existing: String
     let reader: String
@@ -26,7 +26,7 @@ struct WriteOnlyTests {
       existing = try #require(answer.json["localIdentifier"] as? String)
       let favorite = #"{"changes": [{"type": "updateAsset", "asset": "\#(existing)", "isFavorite": true}]}"#
       #expect(try daemon.post("/v1/changes", favorite).status == 200)
-      writer = TestDaemon.bearer(try daemon.token(["create", "--scope", "write"]))
+      writer = TestDaemon.bearer(try daemon.token(["create", "--scope", "add"]))
       reader = TestDaemon.bearer(try daemon.makeToken("read,write"))
     }
 
@@ -47,9 +47,9 @@ struct WriteOnlyTests {
 
   @Test("creates a new asset with each upload, and can't detect whether the content existed")
   func uploads() throws {
-    let world = try WriteOnlyFixture()
+    let world = try AddOnlyFixture()
     let before = try world.asset(world.existing)
-    let there = try world.daemon.upload(WriteOnlyFixture.picture, "?filename=IMG_1.JPG", [world.writer])
+    let there = try world.daemon.upload(AddOnlyFixture.picture, "?filename=IMG_1.JPG", [world.writer])
     let new = try world.daemon.upload(UploadTests.picture(2), "?filename=IMG_2.JPG", [world.writer])
     let again = try world.daemon.upload(UploadTests.picture(2), "?filename=IMG_2.JPG", [world.writer])
     for answer in [there, new, again] {
@@ -62,26 +62,27 @@ struct WriteOnlyTests {
     #expect(try world.count() == 4)
     // The same as several files of one form.
     let form = TestDaemon.form([
-      ("a.jpg", WriteOnlyFixture.picture), ("b.jpg", UploadTests.picture(3)), ("no.jpg", [1, 2, 3]),
+      ("a.jpg", AddOnlyFixture.picture), ("b.jpg", UploadTests.picture(3)), ("no.jpg", [1, 2, 3]),
     ])
     let several = try world.daemon.upload(form, type: "multipart/form-data; boundary=xyz", [world.writer])
-    let results = try #require(several.json["results"] as? [Object])
-    #expect(several.status == 201 && results.compactMap { $0["status"] as? Int } == [201, 201, 415])
-    for result in results.prefix(2) {
-      let asset = try #require(result["asset"] as? Object)
+    let added = try #require(several.json["assets"] as? [Object])
+    let problems = try #require(several.json["problems"] as? [Object])
+    #expect(
+      several.status == 201 && added.count == 2 && problems.compactMap { $0["filename"] as? String } == ["no.jpg"])
+    for asset in added {
       #expect(Set(asset.keys) == ["localIdentifier", "contentVersion"])
       #expect(asset["localIdentifier"] as? String != world.existing)
     }
     #expect(try world.count() == 6)
     // A caller with `read` gets the existing asset.
-    let seen = try world.daemon.upload(WriteOnlyFixture.picture, "", [world.reader])
+    let seen = try world.daemon.upload(AddOnlyFixture.picture, "", [world.reader])
     #expect(seen.status == 200 && seen.json["localIdentifier"] as? String == world.existing)
     #expect(seen.json["isFavorite"] as? Bool == true)
   }
 
   @Test("can't perform change lists, and gets the same refusal whatever the list names")
   func changes() throws {
-    let world = try WriteOnlyFixture()
+    let world = try AddOnlyFixture()
     let deleted = try world.daemon.upload(UploadTests.picture(4), "", [world.reader])
     let gone = try #require(deleted.json["localIdentifier"] as? String)
     func list(_ entry: String) -> String { "{\"changes\": [\(entry)]}" }
@@ -108,7 +109,7 @@ struct WriteOnlyTests {
     let answers = try bodies.map { try world.daemon.post("/v1/changes", $0, [world.writer]) }
     for (body, answer) in zip(bodies, answers) {
       #expect(answer.status == 403 && answer.json["type"] as? String == "/problems/insufficient-scope", "\(body)")
-      #expect(answer["WWW-Authenticate"]?.contains("scope=\"read write\"") == true)
+      #expect(answer["WWW-Authenticate"]?.contains("scope=\"write\"") == true)
       #expect(shape(answer) == shape(answers[0]) && answer.body == answers[0].body, "\(body)")
     }
     #expect(try NSDictionary(dictionary: world.asset(world.existing)) == NSDictionary(dictionary: before))
@@ -119,7 +120,7 @@ struct WriteOnlyTests {
 
   @Test("can't read its uploads or count assets")
   func reads() throws {
-    let world = try WriteOnlyFixture()
+    let world = try AddOnlyFixture()
     let own = try world.daemon.upload(UploadTests.picture(5), "", [world.writer])
     let location = try #require(own["Location"])
     for target in [location, location + "/image", location + "/metadata", "/v1/assets", "/v1/requests", "/metrics"] {
@@ -148,7 +149,7 @@ struct WriteOnlyTests {
     }
     try daemon.makeAlbum("album", title: "Holiday", ["2024/05/B.JPG"])
     let names = try stems.map { try daemon.identifier("2024/05/\($0).JPG") }
-    let writer = TestDaemon.bearer(try daemon.token(["create", "--scope", "write"]))
+    let writer = TestDaemon.bearer(try daemon.token(["create", "--scope", "add"]))
     let limited = TestDaemon.bearer(try daemon.token(["create", "--scope", "read,write", "--limit-to", "Holiday"]))
     let reader = TestDaemon.bearer(try daemon.makeToken("read,write"))
     for (index, sender, joins) in [(0, writer, false), (1, limited, true), (2, limited, false), (3, reader, true)] {
