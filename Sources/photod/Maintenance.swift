@@ -67,7 +67,7 @@ struct Maintenance: Sendable {
     do {
       try files.removeExpiredUploads()
     } catch {
-      logger.error("upload expiry failed", metadata: ["error": "\(error)"])
+      logger.error("removing expired staged uploads failed", metadata: ["error": "\(error)"])
     }
   }
 

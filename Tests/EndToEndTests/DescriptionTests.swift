@@ -225,7 +225,7 @@ struct DescriptionTests {
         ["export-metadata", target, "--library", daemon.library, "--data", daemon.data] + options)
     }
     let first = try run()
-    #expect(first.status == 0 && first.output == "wrote 2 sidecars, 0 unchanged\n", "\(first)")
+    #expect(first.status == 0 && first.output == "sidecars: 2 written, 0 unchanged\n", "\(first)")
     let sidecar = try Self.parsed(target + "/plain.jpg.xmp")
     #expect(sidecar["title"] == ["<a> & \"b\" ]]> \u{1F600}\u{FFFD}"] && sidecar["description"] == ["Two\n\tlines"])
     #expect(
@@ -233,16 +233,16 @@ struct DescriptionTests {
     #expect(sidecar["GPSLatitude"] == nil)
     #expect(try Self.parsed(target + "/sea.jpg.xmp")["City"] == nil)
     let second = try run("--include-locations", "--only-edited")
-    #expect(second.output == "wrote 1 sidecars, 0 unchanged\n", "\(second)")
+    #expect(second.output == "sidecars: 1 written, 0 unchanged\n", "\(second)")
     let located = try Self.parsed(target + "/plain.jpg.xmp")
     #expect(located["GPSLatitude"] == ["0,30.000000S"] && located["GPSLongitude"] == ["174,46.688520E"])
-    #expect(try run("--include-locations").output == "wrote 1 sidecars, 1 unchanged\n")
+    #expect(try run("--include-locations").output == "sidecars: 1 written, 1 unchanged\n")
     #expect(try Self.parsed(target + "/sea.jpg.xmp")["City"] == ["Quaxwellington"])
     // Another program's sidecar.
     try Data("<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"/>".utf8).write(to: URL(filePath: target + "/sea.jpg.xmp"))
     let kept = try run()
     #expect(kept.status == 0 && kept.output.contains("sea.jpg.xmp: another program wrote this file"), "\(kept)")
-    #expect(try run("--overwrite").output == "wrote 1 sidecars, 1 unchanged\n")
+    #expect(try run("--overwrite").output == "sidecars: 1 written, 1 unchanged\n")
     let missing = try TestDaemon.run([
       "export-metadata", "/proc/none", "--data", daemon.data, "--library", daemon.library,
     ])

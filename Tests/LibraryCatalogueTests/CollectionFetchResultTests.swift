@@ -19,11 +19,11 @@ struct CollectionFetchResultTests {
     let principal: Principal
   }
 
-  /// 2,400 lists of all types, levels, predicates and orders, in libraries in which everything changes; 10,000 in a
+  /// 1,000 lists of all types, levels, predicates and orders, in libraries in which everything changes; 10,000 in a
   /// thorough run.
   @Test(
     "changes applied in the contract's order turn the old list of collections into the new one",
-    arguments: Sampling.cases(12, of: 0..<50, "changes of collection fetch results"))
+    arguments: Sampling.cases(5, of: 0..<50, "changes of collection fetch results"))
   func property(_ seed: Int) throws {
     var dice = Dice(seed + 7000)
     let world = try RandomLibrary(&dice)

@@ -78,7 +78,7 @@ struct FetchResultChangeDetailsTests {
 
   @Test(
     "change details applied in the contract's order turn the old list into the new one, for any touched rows",
-    arguments: Sampling.cases(8, of: 0..<20, "change details"))
+    arguments: Sampling.cases(6, of: 0..<20, "change details"))
   func property(_ seed: Int) throws {
     var dice = Dice(seed)
     for _ in 0..<500 {

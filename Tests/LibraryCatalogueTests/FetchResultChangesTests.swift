@@ -26,11 +26,11 @@ struct FetchResultChangesTests {
     let principal: Principal
   }
 
-  /// 2,400 fetches of all scopes, predicates, orders, limits and listings, in libraries in which everything changes;
+  /// 1,600 fetches of all scopes, predicates, orders, limits and listings, in libraries in which everything changes;
   /// 10,000 in a thorough run.
   @Test(
     "changes applied in the contract's order turn the old fetch result into the new one",
-    arguments: Sampling.cases(12, of: 0..<50, "changes of fetch results"))
+    arguments: Sampling.cases(8, of: 0..<50, "changes of fetch results"))
   func property(_ seed: Int) throws {
     var dice = Dice(seed + 9000)
     let library = try ChangingLibrary(40 + dice.below(80), &dice)

@@ -14,7 +14,7 @@ struct FetchTests {
   /// 600 fetches of all scopes, with random predicates, orders, limits and page sizes; 2,000 in a thorough run.
   @Test(
     "pages, columns, counts, rows and buckets equal those of the model",
-    arguments: Sampling.cases(6, of: 0..<20, "fetches"))
+    arguments: Sampling.cases(4, of: 0..<20, "fetches"))
   func agree(_ seed: Int) throws {
     var dice = Dice(seed)
     let library = try SyntheticLibrary((1...180).map { SyntheticAsset($0, &dice) })
@@ -136,7 +136,7 @@ struct FetchTests {
 
   @Test(
     "while the library changes between pages, unchanged assets are listed once and in order",
-    arguments: Sampling.cases(16, of: 0..<40, "edits between pages"))
+    arguments: Sampling.cases(10, of: 0..<40, "edits between pages"))
   func edits(_ seed: Int) throws {
     var dice = Dice(seed + 500)
     let library = try SyntheticLibrary((1...120).map { SyntheticAsset($0, &dice) })

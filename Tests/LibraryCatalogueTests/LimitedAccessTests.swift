@@ -12,7 +12,7 @@ import Testing
 struct LimitedAccessTests {
   @Test(
     "every read of a limited caller equals that of a library with only the granted collections",
-    arguments: Sampling.cases(3, of: 0..<8, "reads of limited callers"))
+    arguments: Sampling.cases(2, of: 0..<8, "reads of limited callers"))
   func agreement(_ seed: Int) throws {
     var dice = Dice(seed + 900)
     let world = try RandomLibrary(&dice)

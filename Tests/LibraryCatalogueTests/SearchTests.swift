@@ -13,7 +13,7 @@ struct SearchTests {
 
   @Test(
     "searches of every scope and caller find what a search of the texts finds, through random edits",
-    arguments: Sampling.cases(4, of: 0..<12, "searches"))
+    arguments: Sampling.cases(3, of: 0..<12, "searches"))
   func agree(_ seed: Int) throws {
     var dice = Dice(seed + 4000)
     let world = try SearchedLibrary(70, &dice)

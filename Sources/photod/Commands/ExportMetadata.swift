@@ -19,13 +19,13 @@ struct ExportMetadata: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The folder to write to. It is made if it does not exist.")
+  @Argument(help: "The folder to write to. It is created if it does not exist.")
   var folder: String
 
   @Flag(help: "Also write coordinates and names of places.")
   var includeLocations = false
 
-  @Flag(help: "Only assets that users changed here: other values are in the originals already.")
+  @Flag(help: "Only assets with values that users set in photod. Other values are already in the originals.")
   var onlyEdited = false
 
   @Flag(help: "Replace XMP sidecars that other programs wrote.")
@@ -49,7 +49,7 @@ struct ExportMetadata: AsyncParsableCommand {
     } catch {
       throw CommandFailure(description: "\(folder): \(error)")
     }
-    var line = "wrote \(summary.written) sidecars, \(summary.unchanged) unchanged"
+    var line = "sidecars: \(summary.written) written, \(summary.unchanged) unchanged"
     if summary.kept > 0 { line += ", \(summary.kept) files of other programs kept" }
     if summary.failed > 0 { line += ", \(summary.failed) failed" }
     print(line)

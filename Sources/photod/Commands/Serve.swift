@@ -28,7 +28,7 @@ struct Serve: AsyncParsableCommand {
   )
   var allowAnonymous = false
 
-  /// For measurements of what a rule gains.
+  /// Disables preheat window rules, so that a benchmark can measure the benefit of each.
   @Option(help: .hidden)
   var withoutPreheatRule: [PreheatWindow.Rule] = []
 

@@ -74,7 +74,10 @@ extension Settings {
       advice: "Raise it if more clients than this scroll at the same time."),
     Setting(
       "caching.managersPerCaller", .number(\.caching.managersPerCaller, 0...100_000),
-      "Maximum number of caching managers of one caller, not counting its default manager, but those of its clients; one more gets 429.",
+      """
+      Maximum number of caching managers of one caller. The default managers of named clients count; the caller's own \
+      default manager does not. A further one gets 429.
+      """,
       advice: "Raise it if many browsers or apps share one token."),
     Setting(
       "caching.assetsPerManager", .number(\.caching.assets, 1...100_000),
@@ -99,7 +102,7 @@ extension Settings {
       advice: "Lower it if managers that clients forgot to delete fill cache.pinnedBytes."),
     Setting(
       "caching.maximumLeaseSeconds", .number(\.caching.maximumLease.wholeSeconds, 1...86_400, .seconds),
-      "The longest lease of a caching manager. It also limits caching.leaseSeconds.",
+      "Maximum lease that a client can choose for a caching manager. It also limits caching.leaseSeconds.",
       advice: "Lower it if clients choose longer leases than cache.pinnedBytes has room for."),
   ]
 

@@ -56,7 +56,7 @@ extension Settings {
       "upload.stagedBytes", .number(\.files.stagedBytes.asInt, 0...(1 << 50), .bytes),
       """
       Maximum size of all staged uploads together (POST /v1/uploads), counting the announced length of unfinished \
-      ones. An upload that would exceed it gets 507. 0: no staged uploads.
+      ones. An upload that would exceed it gets 507. 0 disables staged uploads.
       """,
       advice: "Raise it if clients upload several large videos at the same time."),
     Setting(
@@ -65,7 +65,7 @@ extension Settings {
       advice: "Raise it if a client stages more files before it makes assets of them."),
     Setting(
       "upload.stagedSeconds", .number(\.files.stagedSeconds, 60...31_536_000, .seconds),
-      "Time after which a staged upload that receives nothing is removed, also if it is complete.",
+      "Time without received bytes after which a staged upload is removed, even if it is complete.",
       advice: "Raise it if clients are offline for longer; lower it to free space earlier."),
     Setting(
       "upload.minimumFreeBytes", .number(\.files.reserveBytes.asInt, 0...(1 << 50), .bytes),

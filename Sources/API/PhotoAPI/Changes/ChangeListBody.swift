@@ -266,7 +266,7 @@ struct ChangeListBody: Sendable {
 
     private mutating func children(_ type: String) throws(Problem) -> ChangeRequest.Action {
       guard entry.has("parent") else {
-        throw QueryReader.invalid("parent", "is missing; null is the top level")
+        throw QueryReader.invalid("parent", "is missing; use null for the top level")
       }
       let parent = try parent()
       let limit = limits.assetsPerEntry

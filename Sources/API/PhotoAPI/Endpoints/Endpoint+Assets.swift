@@ -93,7 +93,7 @@ extension Endpoint {
       "layout", AssetListQuery.Layout.self, default: .objects,
       """
       objects: assets. columns: one array per property, for thousands of assets at once. buckets: the number of assets \
-      per day, month or year where they were taken, newest first.
+      per day, month or year at each asset's UTC offset, or else in the library's time zone, newest first.
       """),
     .word("by", DateBucket.Unit.self, default: .day, "Only with layout=buckets.", needs: "layout=buckets"),
     .text(

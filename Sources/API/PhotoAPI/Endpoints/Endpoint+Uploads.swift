@@ -7,7 +7,7 @@ extension Endpoint {
     Endpoint(
       .post, "/v1/uploads", "createUpload", needs: .scope([.add]), isReading: false,
       APIOperation(
-        "Makes a staged upload, which a lost connection does not end.",
+        "Creates a staged upload, which can continue after a lost connection.",
         description: """
           As in the IETF draft of resumable uploads. The body may have the first bytes of the file, or all of them \
           with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an asset \
@@ -39,8 +39,8 @@ extension Endpoint {
       APIOperation(
         "Continues a staged upload.",
         description: """
-          Upload-Offset is the offset of the body's first byte. Another offset than the one that the upload has gets \
-          409 with the right one in Upload-Offset. Upload-Complete: ?1 says that the file ends with this body. A \
+          Upload-Offset is the offset of the body's first byte. If it is not the upload's current offset, the response \
+          is 409 with the current one in Upload-Offset. Upload-Complete: ?1 says that the file ends with this body. A \
           request that still appends to it ends.
           """,
         body: "UploadPart",

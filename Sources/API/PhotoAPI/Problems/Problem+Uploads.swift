@@ -6,7 +6,7 @@ import PhotoModel
 extension Problem {
   static let uploadNotFound = Problem(
     404, "upload-not-found", "No such upload",
-    detail: "You have no such staged upload. It may be used, ended or removed because it received nothing for "
+    detail: "You have no such staged upload. It may have been used, ended, or removed because it received nothing for "
       + "upload.stagedSeconds. POST /v1/uploads makes one.")
 
   /// - Parameter error: one of the cases about staged uploads.
@@ -40,7 +40,7 @@ extension Problem {
     case .uploadNamedTwice(let identifier):
       return Problem(
         400, "invalid-parameter", "Invalid parameter",
-        detail: "The staged upload \(identifier) is named twice; it becomes one asset.")
+        detail: "The staged upload \(identifier) is named twice. Name each staged upload once.")
     case .tooManyUploads(let limit):
       return Problem(
         429, "too-many-uploads", "Too many staged uploads",

@@ -111,7 +111,7 @@ final class ImageDeliveryWriter: Sendable {
   @discardableResult
   private func start() -> Bool {
     guard !hasStarted.exchange(true, ordering: .relaxed) else { return false }
-    reply.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary)))
+    reply.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary, requestID: requestID)))
     return true
   }
 }

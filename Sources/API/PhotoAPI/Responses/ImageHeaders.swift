@@ -68,10 +68,12 @@ struct ImageHeaders: Sendable {
     return fields + Self.nosniff
   }
 
-  /// The head of a multipart response.
-  func multipart(_ form: DeliveryForm, boundary: String) -> [(name: String, value: String)] {
+  /// The head of a multipart response. It has the request's identifier, so that a client can cancel the request before
+  /// the first frame.
+  func multipart(_ form: DeliveryForm, boundary: String, requestID: String) -> [(name: String, value: String)] {
     let type = form == .replace ? "multipart/x-mixed-replace" : "multipart/mixed"
-    return [("Content-Type", "\(type); boundary=\(boundary)")] + noStoreFields + Self.nosniff
+    return [("Content-Type", "\(type); boundary=\(boundary)")] + noStoreFields
+      + [("Image-Result", "request-id=\"\(requestID)\"")] + Self.nosniff
   }
 
   /// The head of a part of `multipart/mixed`.
@@ -120,11 +122,11 @@ struct ImageHeaders: Sendable {
   func headRequestFields(
     _ form: DeliveryForm, _ derivation: Derivation, requestID: String
   ) -> [(name: String, value: String)] {
-    guard form == .single else { return multipart(form, boundary: Boundary.make()) }
+    guard form == .single else { return multipart(form, boundary: Boundary.make(), requestID: requestID) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
-      requestID: requestID, isDegraded: false, size: wanted.sized.sizes.output, source: .original)
+      requestID: requestID, isDegraded: false, size: wanted.sized.sizes.output, source: derivation.source)
     fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }
@@ -145,5 +147,15 @@ enum Boundary {
   static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     return "photod-" + (0..<2).map { _ in String(generator.next() as UInt64, radix: 36) }.joined()
+  }
+}
+
+extension Derivation {
+  /// What the frame is made from.
+  fileprivate var source: ImageResult.Source {
+    switch self {
+    case .original, .sharedDecode: .original
+    case .derivative: .derivative
+    }
   }
 }

@@ -17,7 +17,7 @@ struct CollectionRoutes: Sendable {
     let query = try CollectionListQuery(exchange.target, queries.tokens, in: parent, for: principal)
     let end = queries.deadline
     let queue = query.fetch.needsFullScan ? queries.fetches : queries.lookups
-    let transient = parent.flatMap { results.transientCollections.value($0.rawValue, owner: principal) }
+    let transient = parent.flatMap { queries.transientCollection($0, principal) }
     if transient != nil, query.fetch.query.containing != nil {
       throw QueryReader.invalid("containing", "can't be used with a transient list")
     }
@@ -69,7 +69,7 @@ struct CollectionRoutes: Sendable {
     asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
     try query.finish()
     let wanted = asked
-    if let transient = results.transientCollections.value(identifier.rawValue, owner: principal) {
+    if let transient = queries.transientCollection(identifier, principal) {
       return answer(JSONBody.encode(CollectionJSON(transient, identifier)), next: nil, request)
     }
     let collection = try queries.run { library throws(AssetSourceError) in

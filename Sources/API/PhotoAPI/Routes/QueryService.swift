@@ -57,8 +57,8 @@ struct QueryService: Sendable {
   /// The deadline of a fetch that starts now.
   var deadline: ContinuousClock.Instant { .now + timeLimit }
 
-  /// A fetch result of the principal, or of anyone for a principal who sees all owners; renews a lease of its own. `nil`: none, or it was found by location and the principal no
-  /// longer has the location scope.
+  /// A fetch result of the principal, or of any owner if the principal sees all owners. Renews the lease only for the
+  /// owner. `nil` if there is none, or if it depends on places and the principal has no location scope.
   func leasedFetchResult(_ id: String, _ principal: Principal) -> (any LeasedFetchResult)? {
     guard let result = results.handles.value(id, owner: principal, includingOtherOwners: principal.seesAllOwners)
     else { return nil }
@@ -85,11 +85,18 @@ struct QueryService: Sendable {
     return result
   }
 
+  /// A transient collection of the principal, or of any owner if the principal sees all owners. Renews the lease only
+  /// for the owner.
+  func transientCollection(
+    _ identifier: LocalIdentifier, _ principal: Principal
+  ) -> FetchResultStore.TransientCollection? {
+    results.transientCollections.value(
+      identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
+  }
+
   /// The scope of a collection's assets. Throws 404.
   func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
-    if let transient = results.transientCollections.value(
-      identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
-    {
+    if let transient = transientCollection(identifier, principal) {
       guard transient.collections == nil else { throw .collectionNotFound }
       return .rows(transient.rows)
     }

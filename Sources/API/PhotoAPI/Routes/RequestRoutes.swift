@@ -34,12 +34,6 @@ struct RequestRoutes: Sendable {
   }
 }
 
-extension Principal {
-  /// Whether it sees other owners' requests and caching managers. These refer to assets, so the admin scope is not
-  /// enough: it needs full visibility.
-  var seesAllOwners: Bool { may(.admin) && visibility == .everything }
-}
-
 /// The stage of a request in `GET /v1/requests`.
 package enum RequestStage: String, Encodable, CaseIterable {
   case opening, queued, rendering

@@ -58,7 +58,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     return try refusalOrName.get()
   }
 
-  /// The value with that name. `nil` if this owner has none with that name. Its owner renews the lease by that.
+  /// The value with that name, or `nil`. Renews the lease if the caller is the owner of the value.
   ///
   /// - Parameter includingOtherOwners: also a value of another owner.
   package func value(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Value? {

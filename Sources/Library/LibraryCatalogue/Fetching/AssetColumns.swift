@@ -25,7 +25,7 @@ package struct AssetColumns: Sendable {
   package var mediaTypes: [MediaType] = []
   /// ThumbHashes; empty for an asset without one.
   package var placeholders = ByteStrings()
-  /// Minutes east of UTC; `nil` if the file gives no offset.
+  /// Minutes east of UTC; `nil` if neither the file nor a user gives it.
   package var utcOffsets: [Int?] = []
   package var nextCursor: PageCursor?
   package var changeToken = ChangeToken(0)

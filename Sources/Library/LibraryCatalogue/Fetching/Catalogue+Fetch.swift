@@ -108,7 +108,7 @@ extension Catalogue {
     return rows
   }
 
-  /// The number of assets of each day, month or year where they were taken, newest first.
+  /// The number of assets of each day, month or year, newest first. ``LocalCalendar`` defines the days.
   package func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket] {

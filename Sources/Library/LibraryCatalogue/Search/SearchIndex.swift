@@ -1,4 +1,4 @@
-// Keeps the search index true: indexes what the triggers queued, at the end of the transaction that changed it.
+// Keeps the search index current: indexes the assets that triggers queued, at the end of the same transaction.
 //
 // Documents are written in the order of their numbers. FTS5 collects the words of many documents in memory and sorts
 // them once, but only while the numbers ascend; a number that is less than the one before costs a segment of its own,

@@ -1,6 +1,6 @@
 // How well an asset matches a search: for each term, the weight of the best field that has it, and a little more if it
-// is there as a whole word. How frequent a word is does not count: the frequency would tell a limited caller about
-// assets that it can't see.
+// is there as a whole word. The frequency of words is ignored, because it would reveal to a limited caller assets that
+// it can't see.
 
 import GRDB
 import PhotoPredicate

@@ -1,8 +1,8 @@
 // photod export-metadata: writes XMP sidecars for the assets of a catalogue into a folder, which may be the library's
 // own. `a/b.jpg` gets `a/b.jpg.xmp`. Originals are not opened. A sidecar appears under its name complete or not at all.
 //
-// What is there already stays: a sidecar of another program unless the caller replaces those, and a file that is not
-// XMP in any case, because it may be an original with that name.
+// A sidecar of another program is kept unless the caller asks to replace it. An existing file that is not XMP is always
+// kept, because it may be an original with that name.
 
 import LibraryCatalogue
 import LibraryFolder

@@ -172,7 +172,7 @@ extension LibraryFiles {
     }
     try removeStaged(expired)
     removeUnrecordedFiles()
-    if !expired.isEmpty { logger.info("abandoned uploads removed", metadata: ["uploads": "\(expired.count)"]) }
+    if !expired.isEmpty { logger.info("expired staged uploads removed", metadata: ["uploads": "\(expired.count)"]) }
     return expired.count
   }
 

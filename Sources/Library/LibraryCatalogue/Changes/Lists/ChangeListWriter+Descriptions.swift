@@ -1,7 +1,7 @@
 import GRDB
 import PhotoModel
 
-/// What people say about an asset: titles, captions, keywords, ratings and picks of bursts.
+/// The change list entries that describe an asset: titles, captions, keywords, ratings and picks of bursts.
 extension ChangeListWriter {
   func updateDescription(of asset: Int64, _ update: AssetUpdate) throws {
     if let title = update.title { try set(.title, "title", title, asset) }
