@@ -125,7 +125,7 @@ struct Composition: Sendable {
       options: PhotoAPI.Options(
         allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
         corsWriteOrigins: settings.corsWriteOrigins, maximumRanges: settings.http.maximumRanges,
-        allowsAnonymous: settings.allowAnonymous, allowsPublicCaching: settings.cache.allowsPublicCaching,
+        allowsPublicCaching: settings.cache.allowsPublicCaching,
         codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits),
       logger: Logger(label: "api"))
     let server = Server(

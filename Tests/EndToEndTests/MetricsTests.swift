@@ -104,13 +104,14 @@ struct MetricsTests {
     #expect(Set(told) == Set(names) && told.count == names.count)
   }
 
-  @Test("metrics are for local callers only, unless anonymous callers are allowed")
+  @Test("metrics are for local callers and administrators only, also if anonymous callers are allowed")
   func access() throws {
     let refused = try Self.shared.get("/metrics", ["X-Forwarded-For: 10.0.0.1"])
     #expect(refused.status == 403 && refused.json["type"] as? String == "/problems/forbidden")
     #expect(!String(decoding: refused.body, as: UTF8.self).contains("process_"))
     let open = try Self.daemon(["--allow-anonymous"])
-    #expect(try open.get("/metrics", ["X-Forwarded-For: 10.0.0.1"]).status == 200)
+    #expect(try open.get("/metrics", ["X-Forwarded-For: 10.0.0.1"]).status == 403)
+    #expect(try open.get("/metrics").status == 200)
   }
 
   /// Prometheus' text format, read strictly by the rules of its page.

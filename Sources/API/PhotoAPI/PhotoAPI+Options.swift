@@ -14,8 +14,6 @@ extension PhotoAPI {
     package var corsWriteOrigins: [String]
     /// Maximum number of byte ranges in one request. A request with more ranges gets the whole representation.
     package var maximumRanges: Int
-    /// Accept requests without a credential from any peer, as long as no token was ever made.
-    package var allowsAnonymous: Bool
     /// Let shared caches store images that are visible without a credential.
     package var allowsPublicCaching: Bool
     /// Limits for reading image files, here for reading metadata.
@@ -27,7 +25,7 @@ extension PhotoAPI {
 
     package init(
       allowedHosts: [String], proxies: PeerSet, corsOrigins: [String], corsWriteOrigins: [String], maximumRanges: Int,
-      allowsAnonymous: Bool, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
+      allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
       uploads: UploadLimits = UploadLimits()
     ) {
       self.allowedHosts = allowedHosts
@@ -35,7 +33,6 @@ extension PhotoAPI {
       self.corsOrigins = corsOrigins
       self.corsWriteOrigins = corsWriteOrigins
       self.maximumRanges = maximumRanges
-      self.allowsAnonymous = allowsAnonymous
       self.allowsPublicCaching = allowsPublicCaching
       self.codec = codec
       self.fetchDeadline = fetchDeadline

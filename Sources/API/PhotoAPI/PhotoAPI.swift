@@ -67,7 +67,7 @@ package final class PhotoAPI: Sendable {
     responseCache = frameResponses.cache
     changeQueue = changeServices.queue
     health = HealthRoutes(queries: queries)
-    self.metrics = MetricsRoute(registry: metrics, queue: scrapes, allowsAnonymous: options.allowsAnonymous)
+    self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
     authorization = AuthorizationRoutes(access: access, accessPolicy: accessPolicy, queries: queries)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(

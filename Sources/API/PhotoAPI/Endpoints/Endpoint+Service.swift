@@ -24,8 +24,7 @@ extension Endpoint {
       APIOperation(
         "The daemon's metrics, in the Prometheus text format.",
         description: """
-          Needs the scope admin. If no token was ever made: for requests from this machine, or for all requests with \
-          --allow-anonymous.
+          Needs the scope admin. If no token was ever made: for requests from this machine that no proxy forwarded.
           """,
         responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
       handler: .custom { api, exchange throws(Problem) in

@@ -10,17 +10,15 @@ import Telemetry
 struct MetricsRoute: Sendable {
   let registry: MetricsRegistry
   let queue: WorkQueue
-  /// Whether anonymous callers may read metrics if no token was ever made. If false, only the local administrator may.
-  let allowsAnonymous: Bool
 
   /// Builds and sends the response on the queue.
   func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
     try QueryReader(request.target).finish()
-    guard principal.may(.admin) || allowsAnonymous && principal == .anonymous else {
+    guard principal.may(.admin) else {
       guard principal == .anonymous else { throw .insufficientScope([.admin]) }
       throw Problem(
         403, "forbidden", "Forbidden",
-        detail: "Only requests from this machine may read metrics, unless the daemon runs with --allow-anonymous.")
+        detail: "Metrics need a token with the scope admin, or a request from this machine that no proxy forwarded.")
     }
     let isAccepted = queue.submit { [registry] in
       reply.send(
