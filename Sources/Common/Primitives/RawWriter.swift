@@ -4,29 +4,29 @@
 /// The creator passes memory for the longest possible text; a write beyond it is a programming error that stops the
 /// process.
 package struct RawWriter: ~Copyable {
-  private let memory: UnsafeMutableBufferPointer<UInt8>
+  @usableFromInline package let memory: UnsafeMutableBufferPointer<UInt8>
   /// The number of bytes written so far.
-  package private(set) var count = 0
+  package var count = 0
 
   /// - Parameter memory: must outlive the writer, and is not initialized.
-  package init(_ memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
+  @inlinable package init(_ memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
 
-  package mutating func append(_ byte: UInt8) {
+  @inlinable package mutating func append(_ byte: UInt8) {
     precondition(count < memory.count)
     memory[count] = byte
     count += 1
   }
 
-  package mutating func append(_ text: StaticString) {
+  @inlinable package mutating func append(_ text: StaticString) {
     append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  package mutating func append(_ text: String) {
+  @inlinable package mutating func append(_ text: String) {
     var text = text
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
-  package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  @inlinable package mutating func append(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= memory.count - count)
     guard let start = bytes.baseAddress, let end = memory.baseAddress else { return }
     UnsafeMutableRawPointer(end + count).copyMemory(from: start, byteCount: bytes.count)
@@ -34,21 +34,26 @@ package struct RawWriter: ~Copyable {
   }
 
   /// Appends a number that is not negative, with at least `digits` digits.
-  package mutating func append(_ number: Int, digits: Int = 1) {
-    var unit = 1
+  @inlinable package mutating func append(_ number: Int, digits: Int = 1) {
+    precondition(number >= 0)
     var width = 1
-    while width < digits || number / unit >= 10 {
-      unit *= 10
+    var rest = number / 10
+    while rest > 0 {
       width += 1
+      rest /= 10
     }
-    while unit > 0 {
-      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
-      unit /= 10
+    width = max(width, digits)
+    precondition(width <= memory.count - count)
+    rest = number
+    for index in (count..<count + width).reversed() {
+      memory[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     }
+    count += width
   }
 
   /// Appends base64 with padding (RFC 4648 §4): four letters for each three bytes, the last ones padded with `=`.
-  package mutating func append(base64 bytes: UnsafeRawBufferPointer) {
+  @inlinable package mutating func append(base64 bytes: UnsafeRawBufferPointer) {
     precondition((bytes.count + 2) / 3 * 4 <= memory.count - count)
     let letters = Self.letters.utf8Start
     var index = 0
@@ -66,5 +71,6 @@ package struct RawWriter: ~Copyable {
     }
   }
 
-  private static let letters: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  @usableFromInline package static let letters: StaticString =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 }

@@ -8,7 +8,12 @@ extension SQLColumns {
   /// The same for the members of an album, whose index holds the member row's copy of the date.
   static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
   /// The same for the rows of a library, which hold copies of some columns.
-  static let libraryAsset = asset { (CatalogueSchema.copiedColumns.contains($0) ? "libraryAsset." : "asset.") + $0 }
+  static let libraryAsset = {
+    let packed = GridColumns.expressions(in: "libraryAsset")
+    return asset { column in
+      packed[column] ?? (CatalogueSchema.copiedColumns.contains(column) ? "libraryAsset." : "asset.") + column
+    }
+  }()
 
   /// The path of the primary file as it is displayed.
   private static let relativePath = """

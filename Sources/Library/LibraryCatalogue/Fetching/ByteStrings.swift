@@ -3,7 +3,8 @@
 /// String `i` is `bytes[ends[i - 1]..<ends[i]]`, and starts at 0 for the first one.
 package struct ByteStrings: Sendable, Hashable {
   package private(set) var bytes: [UInt8] = []
-  private var ends: [UInt32] = []
+  /// The end of each string in `bytes`.
+  package private(set) var ends: [UInt32] = []
 
   package init() {}
 
@@ -14,6 +15,7 @@ package struct ByteStrings: Sendable, Hashable {
   }
 
   /// Calls `body` with each string in its order. Its memory is valid during the call only.
+  @inlinable
   package func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       var start = 0

@@ -15,32 +15,18 @@ extension Catalogue {
     _ fetch: AssetFetch, _ page: FetchPageRequest,
     fields: Set<AssetColumns.Field> = Set(AssetColumns.Field.allCases), for principal: Principal
   ) throws(AssetSourceError) -> AssetColumns {
-    let fields = AssetColumns.Field.allCases.filter(fields.contains)
+    let plan = GridStatement(fields)
     var columns = AssetColumns()
-    columns.reserveCapacity(min(page.limit, Self.reservedColumnRows), fields)
-    let end = try readPage(
-      fetch, page, for: principal,
-      columns: { table in fields.isEmpty ? "1" : fields.map { $0.sql(in: table) }.joined(separator: ", ") }
-    ) { _, statement in columns.append(statement.sqliteStatement, fields) }
+    columns.reserveCapacity(min(page.limit, Self.reservedColumnRows), plan.fields)
+    let end = try readPage(fetch, page, for: principal, columns: plan.sql) { _, statement in
+      plan.append(statement.sqliteStatement, to: &columns)
+    }
     columns.nextCursor = end.nextCursor
     columns.changeToken = end.changeToken
     return columns
   }
 
   private static let reservedColumnRows = 10_000
-}
-
-extension AssetColumns.Field {
-  /// The SQL columns that the field is read from, in `asset` or `libraryAsset`.
-  fileprivate func sql(in table: String) -> String {
-    switch self {
-    case .aspectRatio: "\(table).pixelWidth, \(table).pixelHeight"
-    case .isFavorite: "\(table).counted >> \(SmartAlbum.favorites.counterBit) & 1"
-    case .contentVersion, .creationDate, .duration, .localIdentifier, .mediaSubtypes, .mediaType, .placeholder,
-      .utcOffset:
-      "\(table).\(rawValue)"
-    }
-  }
 }
 
 extension AssetColumns {
@@ -60,30 +46,57 @@ extension AssetColumns {
       }
     }
   }
+}
+
+/// The columns of the statement that reads a grid, and how a row becomes values of the fields.
+private struct GridStatement {
+  let fields: [AssetColumns.Field]
+  /// Columns of `asset` or `libraryAsset`, in the order in which the fields need them.
+  private let names: [String]
+  /// The position of `grid`, which several fields share.
+  private let grid: Int32?
+
+  init(_ requested: Set<AssetColumns.Field>) {
+    fields = AssetColumns.Field.allCases.filter(requested.contains)
+    let own = fields.compactMap { $0.column }
+    names = own.count < fields.count ? own + [GridColumns.grid] : own
+    grid = own.count < fields.count ? Int32(own.count) : nil
+  }
+
+  func sql(in table: String) -> String {
+    names.isEmpty ? "1" : names.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
 
   /// Appends the row at which the statement is.
-  fileprivate mutating func append(_ row: SQLiteStatement, _ fields: [Field]) {
-    count += 1
+  func append(_ row: SQLiteStatement, to columns: inout AssetColumns) {
+    columns.count += 1
+    let grid = GridColumns(grid: self.grid.map { sqlite3_column_int64(row, $0) } ?? 0)
     var column: Int32 = 0
     for field in fields {
       switch field {
+      case .isFavorite: columns.favoriteFlags.append(grid.isFavorite)
+      case .mediaSubtypes: columns.mediaSubtypes.append(grid.mediaSubtypes)
+      case .mediaType: columns.mediaTypes.append(grid.mediaType)
+      case .utcOffset: columns.utcOffsets.append(grid.utcOffset)
       case .aspectRatio:
-        let height = max(1, sqlite3_column_int64(row, column + 1))
-        aspectRatios.append(Double(sqlite3_column_int64(row, column)) / Double(height))
+        columns.aspectRatios.append(GridColumns.aspectRatio(sqlite3_column_int64(row, column)))
         column += 1
-      case .contentVersion: contentVersions.append(bytes(row, column))
-      case .creationDate: creationDates.append(sqlite3_column_int64(row, column))
-      case .duration: durations.append(sqlite3_column_double(row, column))
-      case .isFavorite: favoriteFlags.append(sqlite3_column_int64(row, column) != 0)
-      case .localIdentifier: localIdentifiers.append(bytes(row, column))
-      case .mediaSubtypes: mediaSubtypes.append(MediaSubtypes(rawValue: sqlite3_column_int64(row, column)))
-      case .mediaType: mediaTypes.append(MediaType(number: Int(sqlite3_column_int64(row, column))) ?? .unknown)
-      case .placeholder: placeholders.append(bytes(row, column))
-      case .utcOffset:
-        let isNull = sqlite3_column_type(row, column) == SQLITE_NULL
-        utcOffsets.append(isNull ? nil : Int(sqlite3_column_int64(row, column)))
+      case .contentVersion:
+        columns.contentVersions.append(bytes(row, column))
+        column += 1
+      case .creationDate:
+        columns.creationDates.append(sqlite3_column_int64(row, column))
+        column += 1
+      case .duration:
+        columns.durations.append(sqlite3_column_double(row, column))
+        column += 1
+      case .localIdentifier:
+        columns.localIdentifiers.append(bytes(row, column))
+        column += 1
+      case .placeholder:
+        columns.placeholders.append(bytes(row, column))
+        column += 1
       }
-      column += 1
     }
   }
 
@@ -94,5 +107,16 @@ extension AssetColumns {
   private func bytes(_ row: SQLiteStatement, _ column: Int32) -> UnsafeRawBufferPointer {
     let start = sqlite3_column_blob(row, column)
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(row, column)))
+  }
+}
+
+extension AssetColumns.Field {
+  /// The column that holds only this field; `nil` for a part of `grid`.
+  fileprivate var column: String? {
+    switch self {
+    case .isFavorite, .mediaSubtypes, .mediaType, .utcOffset: nil
+    case .aspectRatio: GridColumns.dimensions
+    case .contentVersion, .creationDate, .duration, .localIdentifier, .placeholder: rawValue
+    }
   }
 }

@@ -42,7 +42,7 @@ extension CatalogueSchema {
       creationDate INTEGER NOT NULL,
       creationDateSource TEXT NOT NULL,
       -- Minutes east of UTC, NULL if the file gives no offset.
-      utcOffset INTEGER,
+      utcOffset INTEGER CHECK (utcOffset BETWEEN -2047 AND 2047),
       -- Seconds east of UTC of the library's time zone at `creationDate`. Decides the day if `utcOffset` is NULL.
       zoneOffset INTEGER NOT NULL DEFAULT 0,
       -- When the asset last changed: in any way, and in a way that is visible without the location scope; NULL means
@@ -103,6 +103,12 @@ extension CatalogueSchema {
           | ((mediaSubtypes >> 17 & 1) << 12) | ((mediaSubtypes >> 18 & 1) << 13) | (isSelfPortrait << 14)
           | (isAnimated << 15) | (isLongExposure << 16) | ((mediaSubtypes >> 21 & 1) << 17)
           | ((mediaSubtypes >> 10 & 1) << 18) | ((mediaSubtypes >> 19 & 1) << 19) | (isRenderable << 20)) VIRTUAL,
+      -- For grids, which read thousands of assets: several columns as one number, because reading a value costs more than
+      -- its bytes. See `GridColumns`.
+      dimensions INTEGER NOT NULL GENERATED ALWAYS AS (pixelWidth << 32 | pixelHeight) VIRTUAL,
+      grid INTEGER NOT NULL GENERATED ALWAYS AS (
+        mediaType | (isFavorite << 2) | (CASE WHEN utcOffset IS NULL THEN 0 ELSE utcOffset + 2048 END << 3)
+          | (mediaSubtypes << 15)) VIRTUAL,
       -- The day on which it was taken, in days since 1970: of its own offset from UTC if known, otherwise of the
       -- library's time zone. CASE and not coalesce: see CatalogueSchema about functions.
       localDay INTEGER NOT NULL GENERATED ALWAYS AS (\(localDay)) VIRTUAL

@@ -14,14 +14,11 @@ extension CatalogueSchema {
       listing INTEGER NOT NULL,
       counted INTEGER NOT NULL,
       asset INTEGER NOT NULL REFERENCES asset (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
-      pixelWidth INTEGER NOT NULL,
-      pixelHeight INTEGER NOT NULL,
-      placeholder BLOB,
-      contentVersion TEXT NOT NULL,
-      mediaType INTEGER NOT NULL,
-      mediaSubtypes INTEGER NOT NULL,
+      dimensions INTEGER NOT NULL,
+      grid INTEGER NOT NULL,
       duration REAL NOT NULL,
-      utcOffset INTEGER,
+      contentVersion TEXT NOT NULL,
+      placeholder BLOB,
       addedDate INTEGER NOT NULL,
       burstIdentifier TEXT,
       localDay INTEGER NOT NULL,
@@ -31,8 +28,10 @@ extension CatalogueSchema {
       came INTEGER NOT NULL,
       -- The order of a listing. A grid of ten thousand cells is read from a few hundred consecutive pages, and not from
       -- ten thousand rows of `asset`, each of which may be a random read from the disk.
-      -- `asset` is part of it so that every index contains it, which SQLite appends to each of their entries.
-      PRIMARY KEY (library, creationDate DESC, localIdentifier, asset)
+      -- It ascends, although listings show the newest first: a scan mostly adds newer assets, and SQLite fills pages
+      -- only if rows are appended. `asset` is part of it so that every index contains it, which SQLite appends to each
+      -- of their entries.
+      PRIMARY KEY (library, creationDate, localIdentifier DESC, asset)
     ) STRICT, WITHOUT ROWID;
     CREATE UNIQUE INDEX libraryAssetByAsset ON libraryAsset (asset, library);
     CREATE UNIQUE INDEX libraryAssetByIdentifier ON libraryAsset (library, localIdentifier);
@@ -98,7 +97,7 @@ extension CatalogueSchema {
       isSelfPortrait, isAnimated, isLongExposure, hasDecoder, placeholder, placeholderVersion, contentVersion
       ON asset WHEN NEW.counted <> OLD.counted
     BEGIN
-      UPDATE libraryAsset SET counted = NEW.counted WHERE asset = NEW.id;
+      UPDATE libraryAsset SET counted = NEW.counted, grid = NEW.grid WHERE asset = NEW.id;
     END;
     CREATE TRIGGER copyListing AFTER UPDATE OF isHidden, burstIdentifier, representsBurst, burstSelectionTypes ON asset
       WHEN NEW.listing <> OLD.listing OR NEW.burstIdentifier IS NOT OLD.burstIdentifier
@@ -118,7 +117,8 @@ extension CatalogueSchema {
     END;
     -- These columns are in no index.
     CREATE TRIGGER copyPicture
-      AFTER UPDATE OF \(pictureColumns.joined(separator: ", ")) ON asset
+      AFTER UPDATE OF pixelWidth, pixelHeight, mediaType, mediaSubtypes, utcOffset, duration, contentVersion, placeholder
+      ON asset
       WHEN (\(pictureColumns.map { "NEW." + $0 }.joined(separator: ", ")))
         IS NOT (\(pictureColumns.map { "OLD." + $0 }.joined(separator: ", ")))
     BEGIN
@@ -175,9 +175,7 @@ extension CatalogueSchema {
     ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier", "localDay"]
     + pictureColumns
   /// Those that only grids read.
-  private static let pictureColumns = [
-    "pixelWidth", "pixelHeight", "placeholder", "contentVersion", "mediaType", "mediaSubtypes", "duration", "utcOffset",
-  ]
+  private static let pictureColumns = ["dimensions", "grid", "duration", "contentVersion", "placeholder"]
   static let copies = copiedColumns.joined(separator: ", ")
   private static let copiesOfNewAsset = copiedColumns.map { "NEW." + $0 }.joined(separator: ", ")
   /// The copies, where `asset` is joined with other tables.
