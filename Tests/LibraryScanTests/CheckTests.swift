@@ -91,7 +91,7 @@ struct CheckTests {
       ("UPDATE dayCount SET value = value + 1", "counter assets of day "),
       ("INSERT INTO dayCount VALUES (0, -7, 0, 2)", "counter assets of day -7, listing 0: 2 kept, 0 counted"),
       ("DELETE FROM libraryAsset WHERE asset = 1", "counter assets of the whole library: 2 kept, 3 counted"),
-      ("UPDATE libraryAsset SET pixelWidth = 7", "counter columns of libraries: 0 kept, 3 counted"),
+      ("UPDATE libraryAsset SET dimensions = 7", "counter columns of libraries: 0 kept, 3 counted"),
       ("DELETE FROM libraryCollection WHERE collection = 1", "counter collections of libraries: 19 kept, 20 counted"),
     ])
   func itself(_ sql: String, _ line: String) throws {
