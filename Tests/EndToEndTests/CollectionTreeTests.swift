@@ -87,7 +87,7 @@ struct CollectionTreeTests {
     #expect(try TestDaemon.run(["check", "--library", daemon.library, "--data", daemon.data]).status == 0)
   }
 
-  @Test("a refused order names what is wrong, and years and moments tell where they are")
+  @Test("a refused order names what is wrong, and years and moments have their parents")
   func refusals() throws {
     let daemon = try TestDaemon.ofCards(1)
     let done = try perform(

@@ -52,7 +52,7 @@ struct DescriptionTests {
     for number in 1...3 { try files.put(picture("", number), "burst\(number).jpg") }
   }
 
-  @Test("a file's values are told, changed by a list, found by predicates, and never tell a place")
+  @Test("descriptions come from the file, change by change lists, are found by predicates, and never contain a place")
   func changes() throws {
     let daemon = try TestDaemon(Self.files)
     let (sea, plain) = (try daemon.identifier("sea.jpg"), try daemon.identifier("plain.jpg"))

@@ -58,7 +58,7 @@ extension TestDaemon {
 
 @Suite("Staged uploads over real sockets", .blocking)
 struct StagedUploadTests {
-  @Test("a file in several requests becomes an asset with the same bytes, and its offset is told at each step")
+  @Test("a file in several requests becomes an asset with the same bytes, and each response has its offset")
   func whole() throws {
     let daemon = try TestDaemon()
     let picture = UploadTests.picture(1, size: 300_000)
@@ -127,7 +127,7 @@ struct StagedUploadTests {
     #expect(try readOnly.stage([1]).status == 409)
   }
 
-  @Test("after the daemon is killed during a request, the upload goes on at the offset that the next daemon tells")
+  @Test("after the daemon is killed during a request, the upload continues at the offset that the next daemon reports")
   func killedInBody() throws {
     let folders = try TestDaemon.Folders()
     let picture = UploadTests.picture(2, size: 2_000_000)

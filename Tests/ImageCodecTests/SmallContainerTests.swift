@@ -43,7 +43,7 @@ struct SmallContainerTests {
     #expect(source.reads < 20)
   }
 
-  @Test("animations of GIF, WebP and PNG are told from still pictures")
+  @Test("animated GIF, WebP and PNG differ from still ones")
   func animations() throws {
     func png(_ chunks: [PNGChunk]) -> [UInt8] {
       PNGFile(.rgb(depth: 8)) { $0.chunks = chunks }.encoded(Pixels.orientationCard(width: 16, height: 16))

@@ -70,9 +70,9 @@ struct StagedUploadTests {
     Step(
       testDescription: "exceeds the length", announced: 5, offset: 4,
       expected: .failure(.uploadLengthMismatch(length: 5, offset: 4))),
-    Step(testDescription: "tells the length", offset: 4, length: 9, expected: .success(progress(6, 9, false))),
+    Step(testDescription: "announces the length", offset: 4, length: 9, expected: .success(progress(6, 9, false))),
     Step(
-      testDescription: "tells another length", announced: 7, offset: 4, length: 9,
+      testDescription: "announces another length", announced: 7, offset: 4, length: 9,
       expected: .failure(.uploadLengthMismatch(length: 7, offset: 4))),
   ]
 

@@ -46,7 +46,7 @@ struct SearchQueryTests {
   }
 
   @Test(
-    "a comparison of a name tells which words the name has",
+    "a comparison of a name implies words that the name has",
     arguments: [
       ("originalFilename == 'IMG_1.jpg'", "=img 1 jpg"), ("relativePath ==[c] 'A/b.JPG'", "=a b jpg"),
       ("originalFilename BEGINSWITH 'IMG_1'", "img 1>"), ("originalFilename BEGINSWITH 'IMG_'", "img"),

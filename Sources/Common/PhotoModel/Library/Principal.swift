@@ -3,7 +3,7 @@ package enum Scope: String, Sendable, Hashable, CaseIterable {
   case read
   /// Uploading, and nothing else: PhotoKit's add-only level.
   case add
-  /// Changing the library. Requires `read`, because the result of a change tells what exists, and includes `add`.
+  /// Changing the library. Requires `read`, because the result of a change reveals what exists, and includes `add`.
   case write
   case location, admin
 

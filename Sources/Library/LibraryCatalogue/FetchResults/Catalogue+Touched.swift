@@ -49,7 +49,7 @@ extension Catalogue {
             FROM json_each(?) AS touched LEFT JOIN asset ON asset.id = touched.value
               LEFT JOIN removedObject ON library = 0 AND kind = 0 AND object = touched.value
             WHERE name IS NOT NULL
-            """), arguments: [FetchPlan.list(rows)])
+            """), arguments: [RowNumbers.json(rows)])
       var identifiers: Set<LocalIdentifier> = []
       while let name = try names.next() { identifiers.insert(LocalIdentifier(name)) }
       return TouchedIdentifiers(changeToken: now, identifiers: identifiers)

@@ -123,7 +123,7 @@ struct PositionSearch {
 
   /// The rows of a list that the fetch returns, in its order.
   private func read(_ rows: [UInt32]) throws -> [Match] {
-    let arguments = [SQLValue.text(FetchPlan.list(rows))] + values
+    let arguments = [SQLValue.text(RowNumbers.json(rows))] + values
     let cursor = try Row.fetchCursor(statement, arguments: StatementArguments(arguments.map(\.databaseValue)))
     var found: [Match] = []
     while let row = try cursor.next() {

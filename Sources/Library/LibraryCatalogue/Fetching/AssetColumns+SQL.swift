@@ -15,7 +15,7 @@ extension SQLColumns {
     }
   }()
 
-  /// The path of the primary file as it is displayed.
+  /// Display path of the primary file.
   private static let relativePath = """
     \(SQLFunction.text.name)((SELECT CAST(path AS TEXT) FROM file INDEXED BY primaryFile \
     WHERE file.asset = asset.id AND isPrimary = 1))

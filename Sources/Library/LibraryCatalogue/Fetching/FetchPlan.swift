@@ -12,7 +12,7 @@ import PhotoPredicate
 
 struct FetchPlan {
   /// The rows that a fetch reads, and their order.
-  private struct AccessPath {
+  struct AccessPath {
     /// The FROM clause without `asset`, for example `libraryAsset INDEXED BY …`.
     var source: String
     /// The asset's row number, in SQL.
@@ -34,7 +34,7 @@ struct FetchPlan {
   }
 
   /// The FROM clause without `asset`: see ``source(joiningAsset:)``.
-  private let source: String
+  let source: String
   /// The asset's row number, in SQL.
   let row: String
   /// The table with the asset's columns that listings and grids read: `libraryAsset`, or `asset` for rows that come
@@ -45,7 +45,7 @@ struct FetchPlan {
   /// The values for the `?` of `source` and `condition`, in this order.
   let values: [SQLValue]
   /// The number of the asset's document in the search index, in SQL.
-  private let document: String
+  let document: String
   /// The sort order of the rows.
   let order: [Ordering]
   /// The fetch may read every asset.
@@ -79,7 +79,7 @@ struct FetchPlan {
   /// - Parameters:
   ///   - library: the library that the principal may see.
   ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
-  ///     the format of ``list(_:)``. Not allowed for a fetch whose scope is a list of rows.
+  ///     the format of ``RowNumbers``. Not allowed for a fetch whose scope is a list of rows.
   ///   - search: how to read the words that the fetch asks for; `nil`: only the cost of the fetch is wanted.
   init(
     _ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil, search: SearchAccess? = nil
@@ -132,7 +132,7 @@ struct FetchPlan {
       if fetch.sort == nil { scopeOrder = "listed.key" }
       path = Self.path(ofListIn: library)
       path.isShort = rows.count <= Self.shortListLimit
-      values.append(.text(Self.list(rows)))
+      values.append(.text(RowNumbers.json(rows)))
     }
     if let rows {
       precondition(!fetch.scope.isList)
@@ -148,7 +148,7 @@ struct FetchPlan {
         let list = Self.path(ofListIn: library)
         (path.source, path.row, path.table, path.columns) = (list.source, list.row, list.table, list.columns)
       }
-      values.insert(.text(Self.list(rows)), at: 0)
+      values.insert(.text(RowNumbers.json(rows)), at: 0)
     }
     if let expression = search.expression, library.isWhole, rows == nil, !path.isShort, !fetch.scope.isList,
       !path.row.hasPrefix("member.")
@@ -207,40 +207,6 @@ struct FetchPlan {
     dateStream = path.isSearch && sorted == "creationDate" ? order[0].isAscending ? .oldestFirst : .newestFirst : nil
   }
 
-  /// The plan of a fetch by relevance: the newest matches, each with its relevance, and then all of these sorted.
-  private init(ranking fetch: AssetFetch, in library: LibraryID, _ search: SearchAccess) {
-    var newest = fetch
-    newest.search?.isByRelevance = false
-    newest.sort = Self.newestFirst
-    let matches = FetchPlan(newest, in: library, search: search)
-    let order = matches.dateStream == nil ? matches.order : [Ordering("search.rowid", isAscending: true)]
-    let keys = order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
-    let joinsAsset = FetchStatement.namesAsset([matches.condition, matches.row])
-    source = """
-      (SELECT \(matches.row) AS asset, photod_relevance(
-          (SELECT text FROM searchText WHERE document = \(matches.document)), ?) AS relevance
-        FROM \(matches.source(joiningAsset: joinsAsset)) WHERE \(matches.condition)
-        ORDER BY \(keys) LIMIT \(AssetSearch.maximumRanked)) AS ranked
-      CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
-        ON libraryAsset.asset = ranked.asset AND libraryAsset.library = \(library.row)
-      """
-    values = [.text(search.rankedTerms)] + matches.values
-    row = "libraryAsset.asset"
-    table = "libraryAsset"
-    condition = "1"
-    self.order =
-      [Ordering("ranked.relevance", isAscending: false)]
-      + Self.newestFirst.total.map {
-        Ordering(SQLColumns.libraryAsset.orderingExpression(for: $0.key), isAscending: $0.isAscending)
-      }
-    needsFullScan = matches.needsFullScan
-    document = matches.document
-    dateStream = nil
-  }
-
-  /// Row numbers as JSON, for `json_each`.
-  static func list(_ rows: [UInt32]) -> String { "[\(rows.map(String.init).joined(separator: ","))]" }
-
   /// The FROM clause.
   ///
   /// - Parameter joinsAsset: whether the statement reads columns of `asset`; otherwise it reads no row of that table.
@@ -279,31 +245,6 @@ struct FetchPlan {
     album.index.map { AccessPath(source: $0.source, album: album, key: "creationDate") }
   }
 
-  /// The path along the search index. It has the words of the whole library.
-  ///
-  /// - Parameter album: a smart album to which the rows are limited.
-  private static func searchPath(of album: SmartAlbum?) -> AccessPath {
-    AccessPath(
-      source: """
-        search CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
-          ON libraryAsset.asset = (search.rowid & 4294967295) AND libraryAsset.library = 0
-        """, album: album, key: "creationDate", isSearch: true)
-  }
-
-  /// The numbers of the documents with dates that the scope and the predicate allow; `nil`: all.
-  private static func documents(of scope: AssetScope, _ predicate: FetchPredicate?) -> ClosedRange<Int64>? {
-    var dates: ClosedRange<Int64> = .min ... .max
-    if case .dates(let range, _) = scope { dates = range }
-    if let key = PropertySchema.asset.key(named: "creationDate"), let bounds = predicate?.requiredRange(of: key) {
-      // An empty range matches nothing, and the predicate says so.
-      guard !bounds.isEmpty, (bounds.lower...bounds.upper).overlaps(dates) else { return nil }
-      dates = (bounds.lower...bounds.upper).clamped(to: dates)
-    }
-    if dates == .min ... .max { return nil }
-    let (newest, oldest) = (SearchDocument.period(dates.upperBound), SearchDocument.period(dates.lowerBound))
-    return SearchDocument.range(newest).lowerBound...SearchDocument.range(oldest).upperBound
-  }
-
   /// The path for a list of row numbers with the alias `listed`. It reads the columns of `asset`, whose rows are needed
   /// in any case.
   private static func path(ofListIn library: LibraryID) -> AccessPath {
@@ -336,39 +277,6 @@ extension AssetScope {
     switch self {
     case .album, .folder: true
     case .library, .smartAlbum, .dates, .rows: false
-    }
-  }
-}
-
-extension FetchPredicate {
-  /// Whether the term limits a key to a few listed values.
-  fileprivate func isOneOf(_ key: String) -> Bool {
-    guard case .comparison(let comparison) = self, comparison.subject.key.name == key, !comparison.foldsCase else {
-      return false
-    }
-    switch comparison.test {
-    case .relation(.equal, _), .oneOf: return true
-    default: return false
-    }
-  }
-}
-
-extension PredicateComparison {
-  /// Whether the comparison is a range of values.
-  fileprivate var isRange: Bool {
-    switch test {
-    case .relation(let relation, _): relation != .notEqual
-    case .between: true
-    case .property, .isNil, .oneOf, .string: false
-    }
-  }
-
-  fileprivate var matchesMostAssets: Bool {
-    guard case .relation(.equal, let value) = test else { return false }
-    return switch subject.key.name {
-    case "mediaType": value == .name(MediaType.image.rawValue)
-    case "isFavorite", "isHidden": value == .boolean(false)
-    default: false
     }
   }
 }

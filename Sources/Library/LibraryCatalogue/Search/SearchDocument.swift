@@ -63,7 +63,7 @@ struct SearchDocument {
     }
   }
 
-  /// Whether a path's last component is a name, as it is but for catalogues that another program wrote.
+  /// Whether the last component of a path is this name. Always true unless another program wrote the catalogue.
   private static func ends(_ path: String.UTF8View, withName name: String.UTF8View) -> Bool {
     guard path.count >= name.count, path.suffix(name.count).elementsEqual(name) else { return false }
     return path.count == name.count || path.dropLast(name.count).last == UInt8(ascii: "/")

@@ -99,7 +99,7 @@ struct ChangeListWriter {
     created[name] = identifier
   }
 
-  private func asset(_ target: ChangeTarget, _ parameter: String) throws -> Int64 {
+  func asset(_ target: ChangeTarget, _ parameter: String) throws -> Int64 {
     switch target {
     case .existing(let identifier): return try targets.asset(identifier, parameter)
     case .placeholder(let name):
@@ -121,7 +121,7 @@ struct ChangeListWriter {
     }
   }
 
-  private func album(_ target: ChangeTarget) throws -> AlbumOrder {
+  func album(_ target: ChangeTarget) throws -> AlbumOrder {
     let collection = try collection(target, "collection")
     guard collection.type == .album else {
       throw ChangeListError(.notAnAlbum(target.description), parameter: "collection")
@@ -130,7 +130,7 @@ struct ChangeListWriter {
   }
 
   /// The rows of the assets of an entry; throws if one is named twice.
-  private func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
+  func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
     var seen: Set<Int64> = []
     return try targets.map { target in
       let row = try asset(target, "assets")
@@ -190,160 +190,6 @@ struct ChangeListWriter {
     }
     if let isUserPick = update.isUserPick { try setUserPick(isUserPick, asset, name) }
     try updateDescription(of: asset, update)
-  }
-
-  // MARK: Collections
-
-  private func create(_ new: NewCollection) throws -> LocalIdentifier {
-    let parent = try folder(new.parent)
-    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
-    if new.isFolder { try checkDepth(of: parent, and: 1) }
-    let identifier = Base64URL.randomIdentifier()
-    try run(
-      """
-      INSERT INTO collection (localIdentifier, type, subtype, title, parent, position, revision)
-      VALUES (?1, ?2, ?3, ?4, ?5, (\(Self.nextPosition)), ?6)
-      """,
-      [
-        identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
-        new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
-      ])
-    return LocalIdentifier(identifier)
-  }
-
-  /// The position after the last collection in the folder `?5`, or at the top level.
-  private static let nextPosition =
-    "SELECT coalesce(max(position), 0) + \(AlbumOrder.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
-
-  private func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
-    if let title = update.title {
-      try run("UPDATE collection SET title = ?1 WHERE id = ?2 AND title IS NOT ?1", [title, collection.row])
-    }
-    if let keyAsset = update.keyAsset {
-      guard collection.type == .album else { throw ChangeListError(.notAnAlbum("it"), parameter: "keyAsset") }
-      let row = try keyAsset.map { try asset($0, "keyAsset") }
-      if let row, try !AlbumOrder(db: db, row: collection.row).contains(row) {
-        throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
-      }
-      try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
-    }
-    if let parent = update.parent { try move(collection, to: try folder(parent)) }
-  }
-
-  private func move(_ collection: ChangeTargetResolver.Collection, to parent: Int64?) throws {
-    if parent == collection.parent { return }
-    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
-    if collection.type == .folder {
-      if try path(of: parent).contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "parent") }
-      try checkDepth(of: parent, and: try height(of: collection.row))
-    }
-    try run(
-      "UPDATE collection SET parent = ?5, position = (\(Self.nextPosition)) WHERE id = ?1",
-      [collection.row, nil, nil, nil, parent])
-  }
-
-  /// A folder with room for one more collection.
-  private func folder(_ target: ChangeTarget?) throws -> Int64? {
-    guard let folder = try folderRow(target) else { return nil }
-    try checkRoom(CollectionOrder(db: db, folder: folder), 1)
-    return folder
-  }
-
-  private func folderRow(_ target: ChangeTarget?) throws -> Int64? {
-    guard let target else { return nil }
-    let folder = try collection(target, "parent")
-    guard folder.type == .folder else { throw ChangeListError(.notAFolder(target.description), parameter: "parent") }
-    return folder.row
-  }
-
-  func checkRoom(_ level: CollectionOrder, _ newcomers: Int) throws {
-    guard try level.count() + newcomers <= limits.members else {
-      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
-    }
-  }
-
-  /// A folder and its ancestors.
-  func path(of folder: Int64?) throws -> [Int64] {
-    try Int64.fetchAll(
-      db.cachedStatement(
-        sql: """
-          WITH RECURSIVE above (id) AS (
-            SELECT ? UNION SELECT parent FROM above JOIN collection USING (id) WHERE parent IS NOT NULL)
-          SELECT id FROM above WHERE id IS NOT NULL
-          """), arguments: [folder])
-  }
-
-  /// The height of the folder's tree, itself included.
-  func height(of folder: Int64) throws -> Int {
-    try Int.fetchOne(
-      db.cachedStatement(
-        sql: """
-          WITH RECURSIVE below (id, height) AS (
-            SELECT ?, 1
-            UNION ALL SELECT collection.id, height + 1 FROM below JOIN collection ON parent = below.id
-              WHERE type = 'folder')
-          SELECT max(height) FROM below
-          """), arguments: [folder]) ?? 1
-  }
-
-  private func checkDepth(of parent: Int64?, and height: Int) throws {
-    guard try path(of: parent).count + height <= limits.folderDepth else {
-      throw ChangeListError(.foldersTooDeep(limit: limits.folderDepth), parameter: "parent")
-    }
-  }
-
-  // MARK: Members
-
-  private func put(_ assets: [Int64], into album: AlbumOrder, at index: Int) throws {
-    for asset in assets { try album.remove(asset) }
-    let count = try album.count()
-    guard (0...count).contains(index) else {
-      throw ChangeListError(.indexOutOfRange(most: count), parameter: "index")
-    }
-    try check(album, assets.count)
-    try album.insert(assets, at: index)
-  }
-
-  private func replace(
-    _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
-  ) throws {
-    let count = try album.count()
-    guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
-      throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
-    }
-    // Resolve all indexes before the first replacement.
-    let replaced = try indexes.map { index in
-      guard index >= 0, let member = try album.member(at: index) else {
-        throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
-      }
-      return member
-    }
-    let leaving = Set(replaced.map(\.asset))
-    for (asset, name) in zip(assets, names) where !leaving.contains(asset) {
-      if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
-    }
-    for member in replaced { try album.remove(member.asset) }
-    let statement = try db.cachedStatement(
-      sql: """
-        INSERT INTO member (collection, position, asset, creationDate, listing)
-        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
-        """)
-    for (member, asset) in zip(replaced, assets) {
-      try statement.execute(arguments: [album.row, member.position, asset])
-    }
-    try clearKeyAsset(album, leaving.subtracting(assets))
-  }
-
-  /// Removes the key asset if it left the album, because a key asset must be a member.
-  private func clearKeyAsset(_ album: AlbumOrder, _ assets: some Sequence<Int64>) throws {
-    let statement = try db.cachedStatement(sql: "UPDATE collection SET keyAsset = NULL WHERE id = ? AND keyAsset = ?")
-    for asset in assets { try statement.execute(arguments: [album.row, asset]) }
-  }
-
-  private func check(_ album: AlbumOrder, _ newcomers: Int) throws {
-    guard try album.count() + newcomers <= limits.members else {
-      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "assets")
-    }
   }
 
   func run(_ sql: String, _ arguments: StatementArguments) throws {

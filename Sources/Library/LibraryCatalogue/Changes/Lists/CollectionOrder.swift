@@ -17,7 +17,7 @@ struct CollectionOrder {
   /// The number of collections, without those given by their rows.
   func count(without moved: [Int64] = []) throws -> Int {
     try Int.fetchOne(
-      db.cachedStatement(sql: "SELECT count(*) \(Self.others)"), arguments: [folder, Self.list(moved)]) ?? 0
+      db.cachedStatement(sql: "SELECT count(*) \(Self.others)"), arguments: [folder, RowNumbers.json(moved)]) ?? 0
   }
 
   /// The rows of `count` collections from an index on; fewer at the end.
@@ -58,13 +58,10 @@ struct CollectionOrder {
     WHERE parent IS ?1 AND type <> 'smartAlbum' AND id NOT IN (SELECT value FROM json_each(?2))
     """
 
-  /// Row numbers as JSON, for `json_each`.
-  private static func list(_ rows: [Int64]) -> String { "[\(rows.map(String.init).joined(separator: ","))]" }
-
   private func slots(from index: Int, count: Int, without moved: [Int64]) throws -> [Slot] {
     try Row.fetchAll(
       db.cachedStatement(sql: "SELECT id, position \(Self.others) ORDER BY position, id LIMIT ?3 OFFSET ?4"),
-      arguments: [folder, Self.list(moved), count, index]
+      arguments: [folder, RowNumbers.json(moved), count, index]
     ).map { Slot(row: $0[0], position: $0[1]) }
   }
 

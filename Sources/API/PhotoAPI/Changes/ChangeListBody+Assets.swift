@@ -1,0 +1,141 @@
+import FoundationEssentials
+import HTTPCore
+import LibraryCatalogue
+import PhotoModel
+import Primitives
+
+/// Entries about assets.
+extension ChangeListBody.EntryReader {
+  mutating func assetUpdate(_ principal: Principal) throws(Problem) -> AssetUpdate {
+    var update = AssetUpdate()
+    update.isFavorite = try optionalFlag("isFavorite")
+    update.isHidden = try optionalFlag("isHidden")
+    if entry.isNull("creationDate") { throw QueryReader.invalid("creationDate", "must be a date") }
+    if let text = try entry.text("creationDate") {
+      do throws(MalformedRFC3339) {
+        let date = try RFC3339.dateTime(text)
+        (update.creationDate, update.utcOffset) = (Timestamp(milliseconds: date.milliseconds), date.offsetMinutes)
+      } catch {
+        throw QueryReader.invalid("creationDate", "must be a date such as 2024-05-01T12:30:00Z")
+      }
+    }
+    if entry.has("location") {
+      guard principal.may(.location) else { throw .insufficientScope([.location]) }
+      update.location = .some(try location())
+    }
+    update.isUserPick = try userPick()
+    update.title = try description("title", limits.titleBytes)
+    update.caption = try description("caption", limits.captionBytes, mayHaveLines: true)
+    update.keywords = try keywords()
+    if entry.has("rating") {
+      update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
+    }
+    guard update != AssetUpdate() else {
+      throw QueryReader.invalid(
+        "type",
+        "updateAsset needs at least one of isFavorite, isHidden, creationDate, location, burstSelectionTypes, title, "
+          + "caption, keywords, rating")
+    }
+    return update
+  }
+
+  /// The one selection type that a user sets; the others follow from the burst.
+  private mutating func userPick() throws(Problem) -> Bool? {
+    let name = "burstSelectionTypes"
+    guard entry.has(name) else { return nil }
+    let types = try entry.texts(name, atMost: 1)
+    guard let types, types.allSatisfy(BurstSelectionTypes.userPick.names.contains) else {
+      throw QueryReader.invalid(name, "must be [\"userPick\"], or [] to remove it")
+    }
+    return !types.isEmpty
+  }
+
+  /// A text, or null; the empty text is none.
+  private mutating func description(
+    _ name: String, _ limit: Int, mayHaveLines: Bool = false
+  ) throws(Problem) -> String?? {
+    guard entry.has(name) else { return nil }
+    guard let text = try entry.text(name), !text.isEmpty else { return .some(nil) }
+    let isPlain = text.unicodeScalars.allSatisfy { scalar in
+      scalar.properties.generalCategory != .control || mayHaveLines && (scalar == "\n" || scalar == "\t")
+    }
+    guard text.utf8.count <= limit, isPlain else {
+      throw QueryReader.invalid(
+        name,
+        "must be null or have at most \(limit) bytes and no control characters"
+          + (mayHaveLines ? " except line feeds and tabs" : ""))
+    }
+    return .some(text)
+  }
+
+  private mutating func keywords() throws(Problem) -> [String]? {
+    let name = "keywords"
+    guard entry.has(name) else { return nil }
+    guard let words = try entry.texts(name, atMost: limits.keywords) else {
+      throw QueryReader.invalid(name, "must be a list of at most \(limits.keywords) strings, [] to remove all")
+    }
+    var seen: Set<String> = []
+    var keywords: [String] = []
+    for word in words where seen.insert(word).inserted {
+      guard (1...limits.keywordBytes).contains(word.utf8.count),
+        !word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      else {
+        throw QueryReader.invalid(
+          name, "must be strings of 1 to \(limits.keywordBytes) bytes without control characters")
+      }
+      // Everybody who sees the asset sees its keywords, also without the scope location.
+      guard !word.lowercased().hasPrefix("geo:") else {
+        throw QueryReader.invalid(name, "must not be coordinates; set location instead of geo: keywords")
+      }
+      keywords.append(word)
+    }
+    return keywords
+  }
+
+  private mutating func location() throws(Problem) -> Location? {
+    if entry.isNull("location") { return nil }
+    guard case .object(let members) = entry.value("location") else {
+      throw QueryReader.invalid("location", "must be an object with latitude and longitude, or null")
+    }
+    var place = JSONObjectReader(members)
+    func number(_ name: String, _ most: Double) throws(Problem) -> Double? {
+      let number: Double
+      switch place.value(name) {
+      case nil: return nil
+      case .integer(let value): number = Double(value)
+      case .number(let value): number = value
+      default: throw QueryReader.invalid("location", "must contain only numbers")
+      }
+      guard number.magnitude <= most else {
+        throw QueryReader.invalid("location", "must have a \(name) from \(Int(-most)) to \(Int(most))")
+      }
+      return number
+    }
+    let (latitude, longitude) = (try number("latitude", 90), try number("longitude", 180))
+    let altitude = try number("altitude", ChangeListBody.maximumAltitude)
+    do throws(Problem) { try place.finish() } catch {
+      throw QueryReader.invalid("location", "must have no members except latitude, longitude and altitude")
+    }
+    guard let latitude, let longitude else {
+      throw QueryReader.invalid("location", "must have a latitude and a longitude")
+    }
+    return Location(latitude: latitude, longitude: longitude, altitude: altitude)
+  }
+
+  mutating func createAsset() throws(Problem) -> ChangeRequest.Action {
+    let path = try entry.text("path")
+    let upload = try entry.text("upload")
+    guard (path == nil) != (upload == nil) else {
+      throw QueryReader.invalid("path", "must name a file in the library; or give upload instead")
+    }
+    if let staged = upload.flatMap(UploadIdentifier.init) { return .createAssetFromStagedUpload(staged) }
+    if let upload { return .createAssetFromUpload(try LocalIdentifier(parameter: upload, "upload")) }
+    let bytes = Array((path ?? "").utf8)
+    guard (1...ChangeListBody.pathBytes).contains(bytes.count), bytes.first != UInt8(ascii: "/"), !bytes.contains(0)
+    else {
+      throw QueryReader.invalid(
+        "path", "must be relative to the library folder and have at most \(ChangeListBody.pathBytes) bytes")
+    }
+    return .createAsset(path: bytes)
+  }
+}

@@ -1,0 +1,104 @@
+import GRDB
+import PhotoModel
+import Primitives
+
+/// Entries that create, rename and move albums and folders.
+extension ChangeListWriter {
+  func create(_ new: NewCollection) throws -> LocalIdentifier {
+    let parent = try folder(new.parent)
+    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if new.isFolder { try checkDepth(of: parent, and: 1) }
+    let identifier = Base64URL.randomIdentifier()
+    try run(
+      """
+      INSERT INTO collection (localIdentifier, type, subtype, title, parent, position, revision)
+      VALUES (?1, ?2, ?3, ?4, ?5, (\(Self.nextPosition)), ?6)
+      """,
+      [
+        identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
+        new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
+      ])
+    return LocalIdentifier(identifier)
+  }
+
+  /// The position after the last collection in the folder `?5`, or at the top level.
+  private static let nextPosition =
+    "SELECT coalesce(max(position), 0) + \(AlbumOrder.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
+
+  func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
+    if let title = update.title {
+      try run("UPDATE collection SET title = ?1 WHERE id = ?2 AND title IS NOT ?1", [title, collection.row])
+    }
+    if let keyAsset = update.keyAsset {
+      guard collection.type == .album else { throw ChangeListError(.notAnAlbum("it"), parameter: "keyAsset") }
+      let row = try keyAsset.map { try asset($0, "keyAsset") }
+      if let row, try !AlbumOrder(db: db, row: collection.row).contains(row) {
+        throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
+      }
+      try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
+    }
+    if let parent = update.parent { try move(collection, to: try folder(parent)) }
+  }
+
+  private func move(_ collection: ChangeTargetResolver.Collection, to parent: Int64?) throws {
+    if parent == collection.parent { return }
+    if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    if collection.type == .folder {
+      if try path(of: parent).contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "parent") }
+      try checkDepth(of: parent, and: try height(of: collection.row))
+    }
+    try run(
+      "UPDATE collection SET parent = ?5, position = (\(Self.nextPosition)) WHERE id = ?1",
+      [collection.row, nil, nil, nil, parent])
+  }
+
+  /// A folder with room for one more collection.
+  private func folder(_ target: ChangeTarget?) throws -> Int64? {
+    guard let folder = try folderRow(target) else { return nil }
+    try checkRoom(CollectionOrder(db: db, folder: folder), 1)
+    return folder
+  }
+
+  func folderRow(_ target: ChangeTarget?) throws -> Int64? {
+    guard let target else { return nil }
+    let folder = try collection(target, "parent")
+    guard folder.type == .folder else { throw ChangeListError(.notAFolder(target.description), parameter: "parent") }
+    return folder.row
+  }
+
+  func checkRoom(_ level: CollectionOrder, _ newcomers: Int) throws {
+    guard try level.count() + newcomers <= limits.members else {
+      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
+    }
+  }
+
+  /// A folder and its ancestors.
+  func path(of folder: Int64?) throws -> [Int64] {
+    try Int64.fetchAll(
+      db.cachedStatement(
+        sql: """
+          WITH RECURSIVE above (id) AS (
+            SELECT ? UNION SELECT parent FROM above JOIN collection USING (id) WHERE parent IS NOT NULL)
+          SELECT id FROM above WHERE id IS NOT NULL
+          """), arguments: [folder])
+  }
+
+  /// The height of the folder's tree, itself included.
+  func height(of folder: Int64) throws -> Int {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          WITH RECURSIVE below (id, height) AS (
+            SELECT ?, 1
+            UNION ALL SELECT collection.id, height + 1 FROM below JOIN collection ON parent = below.id
+              WHERE type = 'folder')
+          SELECT max(height) FROM below
+          """), arguments: [folder]) ?? 1
+  }
+
+  private func checkDepth(of parent: Int64?, and height: Int) throws {
+    guard try path(of: parent).count + height <= limits.folderDepth else {
+      throw ChangeListError(.foldersTooDeep(limit: limits.folderDepth), parameter: "parent")
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import GRDB
+import PhotoModel
+import Primitives
+
+/// Entries that change the members of albums.
+extension ChangeListWriter {
+  func put(_ assets: [Int64], into album: AlbumOrder, at index: Int) throws {
+    for asset in assets { try album.remove(asset) }
+    let count = try album.count()
+    guard (0...count).contains(index) else {
+      throw ChangeListError(.indexOutOfRange(most: count), parameter: "index")
+    }
+    try check(album, assets.count)
+    try album.insert(assets, at: index)
+  }
+
+  func replace(
+    _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
+  ) throws {
+    let count = try album.count()
+    guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
+      throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
+    }
+    // Resolve all indexes before the first replacement.
+    let replaced = try indexes.map { index in
+      guard index >= 0, let member = try album.member(at: index) else {
+        throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
+      }
+      return member
+    }
+    let leaving = Set(replaced.map(\.asset))
+    for (asset, name) in zip(assets, names) where !leaving.contains(asset) {
+      if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
+    }
+    for member in replaced { try album.remove(member.asset) }
+    let statement = try db.cachedStatement(
+      sql: """
+        INSERT INTO member (collection, position, asset, creationDate, listing)
+        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
+        """)
+    for (member, asset) in zip(replaced, assets) {
+      try statement.execute(arguments: [album.row, member.position, asset])
+    }
+    try clearKeyAsset(album, leaving.subtracting(assets))
+  }
+
+  /// Removes the key asset if it left the album, because a key asset must be a member.
+  func clearKeyAsset(_ album: AlbumOrder, _ assets: some Sequence<Int64>) throws {
+    let statement = try db.cachedStatement(sql: "UPDATE collection SET keyAsset = NULL WHERE id = ? AND keyAsset = ?")
+    for asset in assets { try statement.execute(arguments: [album.row, asset]) }
+  }
+
+  func check(_ album: AlbumOrder, _ newcomers: Int) throws {
+    guard try album.count() + newcomers <= limits.members else {
+      throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "assets")
+    }
+  }
+}

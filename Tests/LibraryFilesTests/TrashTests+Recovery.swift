@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import ImageCodec
+import LibraryFixtures
+import Logging
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What a start does after a process ended during a deletion, a restoration or a purge.
+extension TrashTests {
+  /// The state of the files when a process ends between two steps: none moved, some moved, or all moved.
+  enum Halt: CaseIterable { case beforeMoving, between, behindMoving }
+
+  /// A library of three assets of which two are being deleted or restored, as an ended process leaves it.
+  private static func halted(
+    _ halt: Halt, restoring isRestoring: Bool
+  ) throws -> (TemporaryLibrary, Catalogue, [LocalIdentifier], Set<[String: DatabaseValue]>) {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg", "c.jpg"] { try library.put(smallJPEG, "x/\(name)") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let everything = try catalogue.everything()
+    let moving = ["x/a.jpg", "x/b.jpg"].map { everything[$0]!.localIdentifier }
+    try Self.album(catalogue, [(moving[0], 5), (moving[1], 6)], key: moving[1])
+    let kept = try Self.lasting(catalogue, "asset").union(Self.lasting(catalogue, "member"))
+    let files = try library.files(catalogue)
+    if isRestoring { try files.perform(moving.map { .delete($0) }) }
+    let prepared = try files.prepare(moving.map { isRestoring ? .restore($0) : .delete($0) }, for: .local)
+    prepared.end()
+    // Moves the files to where they are at that step.
+    let places = try catalogue.pool.read { db in
+      try Row.fetchAll(db, sql: "SELECT path, trashPath FROM trashFile ORDER BY trash").map { row in
+        (String(decoding: row[0] as Data, as: UTF8.self), String(decoding: row[1] as Data, as: UTF8.self))
+      }
+    }
+    for (path, trashPath) in places.prefix(halt == .beforeMoving ? 2 : halt == .between ? 1 : 0) {
+      let (from, to) = isRestoring ? (path, trashPath) : (trashPath, path)
+      try FileManager.default.createDirectory(
+        atPath: ((library.root + "/" + to) as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      #expect(rename(library.root + "/" + from, library.root + "/" + to) == 0)
+    }
+    return (library, catalogue, moving, kept)
+  }
+
+  @Test("an interrupted deletion is reverted at the next start", arguments: Halt.allCases, [false, true])
+  func recoveredDeletion(_ halt: Halt, _ isScannedBefore: Bool) throws {
+    let (library, catalogue, _, kept) = try Self.halted(halt, restoring: false)
+    // As `photod scan` does before the daemon is started again.
+    if isScannedBefore { try library.scan(catalogue) }
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(library.allFiles == ["x/a.jpg", "x/b.jpg", "x/c.jpg"])
+    #expect(try Self.lasting(catalogue, "asset").union(Self.lasting(catalogue, "member")) == kept)
+    #expect(try Self.rows(catalogue, "trash").isEmpty)
+    #expect(try library.scan(catalogue).probed == 0)
+    #expect(try catalogue.pool.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+    try files.recover()
+  }
+
+  @Test(
+    "the same change list after an interruption recovers without a restart", arguments: Halt.allCases,
+    [false, true])
+  func sameAgain(_ halt: Halt, isRestoring: Bool) throws {
+    let (library, catalogue, moving, _) = try Self.halted(halt, restoring: isRestoring)
+    let files = try library.files(catalogue)
+    try files.perform(moving.map { isRestoring ? .restore($0) : .delete($0) })
+    let inLibrary = Set(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") })
+    #expect(
+      inLibrary == (isRestoring ? ["x/a.jpg", "x/b.jpg", "x/c.jpg"] : ["x/c.jpg"]) && library.allFiles.count == 3)
+    let states = try Self.rows(catalogue, "trash").map { $0["state"] }
+    #expect(states == Array(repeating: "trashed".databaseValue, count: isRestoring ? 0 : 2))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test(
+    "an interrupted restoration is reverted at the next start, and can be repeated", arguments: Halt.allCases)
+  func recoveredRestoration(_ halt: Halt) throws {
+    let (library, catalogue, moving, kept) = try Self.halted(halt, restoring: true)
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(
+      Set(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") }) == ["x/c.jpg"] && library.allFiles.count == 3)
+    #expect(
+      try Self.rows(catalogue, "trash").map { $0["state"] } == ["trashed".databaseValue, "trashed".databaseValue])
+    try library.scan(catalogue)
+    try files.perform(moving.map { .restore($0) })
+    #expect(try Self.lasting(catalogue, "asset").union(Self.lasting(catalogue, "member")) == kept)
+  }
+
+  @Test("an interrupted purge is completed at the next start")
+  func recoveredPurge() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    try files.perform(try catalogue.everything().values.map { .delete($0.localIdentifier) })
+    try catalogue.pool.write { db in
+      try db.execute(sql: "UPDATE trash SET state = 'purging' WHERE id = (SELECT min(id) FROM trash)")
+    }
+    try files.recover()
+    #expect(library.allFiles.count == 1)
+    #expect(try Self.rows(catalogue, "trash").count == 1)
+  }
+}
