@@ -20,6 +20,7 @@ struct Composition: Sendable {
   private let proxies: PeerSet
   private let libraryPath: String
   private let dataFolder: String
+  private let logLevel: LogLevel
 
   /// Validates addresses, proxies and paths in the settings. Throws ``CommandFailure`` with what to change.
   init(_ settings: Settings) throws {
@@ -37,8 +38,9 @@ struct Composition: Sendable {
     }
     libraryPath = try settings.libraryPath()
     dataFolder = try settings.dataFolder()
-    let level = settings.logLevel
-    LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: level) }
+    let logLevel = LogLevel(settings.logLevel)
+    self.logLevel = logLevel
+    LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: logLevel) }
   }
 
   func scanner() throws -> LibraryScanner {
@@ -49,7 +51,8 @@ struct Composition: Sendable {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
   }
 
-  func daemon() throws -> Daemon {
+  /// - Parameter load: reads the settings again, on SIGHUP.
+  func daemon(reloading load: @escaping @Sendable () throws -> Settings) throws -> Daemon {
     let inherited = Systemd.inheritedSockets()
     let listenAddresses: [ListenAddress]
     do {
@@ -109,10 +112,15 @@ struct Composition: Sendable {
       streams: streams,
       // One change list at a time; scan transactions run in between.
       queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changes.queueLength, qos: .userInitiated))
+    let stop = StopFlag()
+    let scans = ScanScheduler(
+      scanner: try scanner(catalogue), files: files, background: images.background, stop: stop)
+    if settings.watch.isEnabled { scans.watch(settings.watch.options) }
+    let origins = OriginRules(
+      allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
     let api = PhotoAPI(
-      library: catalogue, changeServices: changeServices, access: access, results: results, originals: originals,
-      images: images.manager,
-      caching: caching, lookups: lookups, fetches: fetches,
+      library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
+      originals: originals, images: images.manager, caching: caching, lookups: lookups, fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       frameResponses: frameResponses, metrics: metrics,
       // Serial, with a higher priority than renders. A longer queue of scrapes would be useless.
@@ -122,9 +130,9 @@ struct Composition: Sendable {
       uploads: WorkQueue(
         label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores),
         limit: settings.uploads.limits.concurrent, qos: .userInitiated),
+      requestScan: { scans.requestScan() },
       options: PhotoAPI.Options(
-        allowedHosts: settings.allowedHosts, proxies: proxies, corsOrigins: settings.corsOrigins,
-        corsWriteOrigins: settings.corsWriteOrigins, maximumRanges: settings.http.maximumRanges,
+        proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching,
         codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits),
       logger: Logger(label: "api"))
@@ -134,19 +142,28 @@ struct Composition: Sendable {
       accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes) : nil,
       logger: Logger(label: "http"))
     MetricsSetup.register(server, limits: settings.http.server, in: metrics)
-    let stop = StopFlag()
-    let scans = ScanScheduler(
-      scanner: try scanner(catalogue), files: files, background: images.background,
-      intervalSeconds: settings.scan.intervalSeconds, stop: stop)
-    if settings.watch.isEnabled { scans.watch(settings.watch.options) }
     MetricsSetup.register(watching: { [weak scans] in scans?.watchStatistics }, in: metrics)
+    scans.scan(every: settings.scan.intervalSeconds)
     return Daemon(
       server: server, sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listenAddresses),
-      drainTimeout: settings.drainTimeout, libraryPath: libraryPath, scans: scans,
+      libraryPath: libraryPath, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
         caching: caching, history: settings.changes.history, files: files, stop: stop),
-      images: images, streams: streams, stop: stop)
+      images: images, streams: streams,
+      reloader: reloader(of: scans, origins, load), stop: stop)
+  }
+
+  /// Applies the settings whose rows in the table are reloadable. The time for draining is read when it is needed.
+  private func reloader(
+    of scans: ScanScheduler, _ origins: OriginRules, _ load: @escaping @Sendable () throws -> Settings
+  ) -> SettingsReloader {
+    SettingsReloader(settings, logger: Logger(label: "photod"), load: load) { [logLevel] settings in
+      logLevel.level = settings.logLevel
+      origins.replace(
+        allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
+      scans.scan(every: settings.scan.intervalSeconds)
+    }
   }
 
   /// The database of tokens and keys.

@@ -1,4 +1,5 @@
-// The life cycle of the daemon: start, serve, and drain on SIGTERM or SIGINT. SIGHUP starts a scan.
+// The life cycle of the daemon: start, serve, and drain on SIGTERM or SIGINT. SIGHUP reads the settings
+// again.
 
 import HTTPServer
 import Logging
@@ -18,12 +19,12 @@ struct Daemon: Sendable {
 
   let server: Server
   let sockets: Sockets
-  let drainTimeout: Duration
   let libraryPath: String
   let scans: ScanScheduler
   let maintenance: Maintenance
   let images: ImageServices
   let streams: ChangeStreams
+  let reloader: SettingsReloader
   /// Stops scans and maintenance.
   let stop: StopFlag
   private let logger = Logger(label: "photod")
@@ -34,7 +35,7 @@ struct Daemon: Sendable {
     Self.raiseDescriptorLimit()
     // Before READY is announced: an early signal must not run the default action.
     let endings = endingSignals()
-    signals.onSignal(SIGHUP) { [scans] in scans.requestScan() }
+    signals.onSignal(SIGHUP) { [reloader] in reloader.reload() }
     let bound: [ListenAddress]
     do {
       switch sockets {
@@ -61,7 +62,7 @@ struct Daemon: Sendable {
     images.background.cancel()
     streams.end()
     await withCheckedContinuation { continuation in
-      server.drain(deadline: drainTimeout) { continuation.resume() }
+      server.drain(deadline: reloader.current.drainTimeout) { continuation.resume() }
     }
     await scans.finish()
     await images.close()

@@ -16,6 +16,12 @@ final class DispatchSources: Sendable {
 
   private let sources = Mutex<[Source]>([])
 
+  deinit {
+    sources.withLock { sources in
+      for source in sources { source.source.cancel() }
+    }
+  }
+
   /// Calls the handler on `queue`, first after `delay` and then at each interval, in seconds.
   func repeatEvery(
     _ interval: Int, after delay: Int, leeway: DispatchTimeInterval, on queue: DispatchQueue,

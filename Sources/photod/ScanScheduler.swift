@@ -16,26 +16,26 @@ final class ScanScheduler: Sendable {
   private let scanner: LibraryScanner
   private let files: LibraryFiles
   private let background: BackgroundRunner
-  private let intervalSeconds: Int
   private let stop: StopFlag
   private let logger = Logger(label: "photod")
   private let queue = DispatchQueue(label: "photod.scan", qos: .utility)
-  private let timers = DispatchSources()
+  /// The seconds between full scans, 0 for none, and the timer.
+  private let interval = Mutex<(seconds: Int, timer: DispatchSources?)>((0, nil))
   /// `nil`: the library is not watched, only scanned.
   private let watcher = Mutex<LibraryWatcher?>(nil)
   private let hasScanned = Atomic<Bool>(false)
+  /// A requested scan has not begun.
+  private let isScanWaiting = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - background: is started after scans.
-  ///   - intervalSeconds: between full scans; 0 for none after the first one.
   ///   - stop: stops a running scan; no scan starts after it is raised.
   init(
-    scanner: LibraryScanner, files: LibraryFiles, background: BackgroundRunner, intervalSeconds: Int, stop: StopFlag
+    scanner: LibraryScanner, files: LibraryFiles, background: BackgroundRunner, stop: StopFlag
   ) {
     self.scanner = scanner
     self.files = files
     self.background = background
-    self.intervalSeconds = intervalSeconds
     self.stop = stop
   }
 
@@ -56,19 +56,43 @@ final class ScanScheduler: Sendable {
     }
   }
 
-  /// Starts the first scan, and the scans at intervals.
+  /// Starts the first scan.
   func start() {
     queue.async { [self] in
       // Before the first scan: a file in the middle of a move to or from the trash would look deleted or new.
       recover()
       scan()
     }
-    guard intervalSeconds > 0 else { return }
-    timers.repeatEvery(intervalSeconds, after: intervalSeconds, leeway: .seconds(1), on: queue) { [self] in scan() }
   }
 
-  /// Starts a full scan as soon as the running one ends.
-  func requestScan() { queue.async { [self] in scan() } }
+  /// Starts a full scan at intervals, the first one an interval from now. Does nothing if the interval is in
+  /// force. Not called by two threads at a time.
+  ///
+  /// - Parameter seconds: 0 for no scans at intervals.
+  func scan(every seconds: Int) {
+    guard interval.withLock({ $0.seconds }) != seconds else { return }
+    var timer: DispatchSources?
+    if seconds > 0 {
+      let sources = DispatchSources()
+      sources.repeatEvery(seconds, after: seconds, leeway: .seconds(1), on: queue) { [weak self] in self?.scan() }
+      timer = sources
+    }
+    // The previous timer is released after the lock.
+    let previous = interval.withLock { interval in
+      defer { interval = (seconds, timer) }
+      return interval.timer
+    }
+    withExtendedLifetime(previous) {}
+  }
+
+  /// Starts a full scan as soon as the running one ends. Requests before that start only one.
+  func requestScan() {
+    guard !isScanWaiting.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    queue.async { [self] in
+      isScanWaiting.store(false, ordering: .releasing)
+      scan()
+    }
+  }
 
   /// Ends watching, and waits until a running scan has finished its writes. Raise `stop` first.
   func finish() async {

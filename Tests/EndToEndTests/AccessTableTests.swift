@@ -46,8 +46,10 @@ struct AccessTableTests {
     /// URLs or sign in; pages of other origins may send safe requests, whose responses their browsers keep from them.
     func maySend(_ method: String, _ path: String) -> Bool {
       let needsWritingOrigin =
-        ["/v1/uploads", "/v1/uploads/{upload}", "/v1/changes", "/v1/signedURLs", "/v1/session", "/v1/assets"]
-        .contains(path)
+        [
+          "/v1/uploads", "/v1/uploads/{upload}", "/v1/changes", "/v1/signedURLs", "/v1/session", "/v1/assets",
+          "/v1/scan",
+        ].contains(path)
       return switch self {
       case .none, .own, .writing: true
       case .reading: method == "GET" || !needsWritingOrigin
@@ -169,6 +171,17 @@ struct AccessTableTests {
     }
   }
 
+  /// Needs the scope `admin`; callers who have it get this response.
+  private static func administering(_ status: Int) -> (CallerKind) -> Int {
+    { who in
+      switch who {
+      case .local, .admin: status
+      case .forwarded, .read, .limited, .location, .add, .writeAlone, .readWrite, .signedImage, .signedAlbum: 403
+      case .anonymous, .expired, .revoked: 401
+      }
+    }
+  }
+
   private static func rows(of resource: Resource, in world: AccessFixture) -> [Row] {
     func get(_ target: String, _ answers: @escaping (CallerKind) -> Int) -> Row {
       Row(method: "GET", target: target, answers: answers)
@@ -194,17 +207,8 @@ struct AccessTableTests {
           }
         }
       ]
-    case "/metrics":
-      return [
-        get("/metrics") { who in
-          switch who {
-          case .local, .admin: 200
-          case .forwarded, .read, .limited, .location, .add, .writeAlone, .readWrite, .signedImage, .signedAlbum:
-            403
-          case .anonymous, .expired, .revoked: 401
-          }
-        }
-      ]
+    case "/v1/scan": return [Row(method: "POST", target: "/v1/scan", answers: administering(202))]
+    case "/metrics": return [get("/metrics", administering(200))]
     case "/v1/signedURLs":
       return [
         Row(

@@ -153,7 +153,7 @@ struct CachedFrameTests {
     #expect(before[2].result("source") == "memory")
     try TestDaemon.Files(root: daemon.library).put(Self.picture(2), "a.jpg")
     if byDaemon {
-      daemon.signal(SIGHUP)
+      try daemon.requestScan()
     } else {
       #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
     }

@@ -155,7 +155,7 @@ extension CachingTests {
     #expect(put.status == 200)
     #expect(try Self.settled("default", daemon)["ready"] as? Int == 10)
     for name in ["p02.jpg", "p12.jpg"] { try FileManager.default.removeItem(atPath: daemon.library + "/" + name) }
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     try daemon.until("the deleted asset is released") { try Self.settled("default", daemon)["ready"] as? Int == 9 }
     let state = try Self.settled("default", daemon)
     let window = try #require(state["window"] as? [String: Any])
@@ -178,7 +178,7 @@ extension CachingTests {
     try TestDaemon.Files(root: daemon.library).put(
       JPEGFile { _ in }.encoded(Scene(seed: 99).pixels(width: 96, height: 72)), "p01.jpg")
     try FileManager.default.removeItem(atPath: daemon.library + "/p02.jpg")
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     try daemon.until("the changed picture is prepared and the deleted one is released") {
       let state = try Self.settled("default", daemon)
       return state["prepared"] as? Int == 11 && state["ready"] as? Int == 9

@@ -94,6 +94,33 @@ struct EndpointTableTests {
     #expect(components.count > 50)
   }
 
+  @Test("every link of the OpenAPI document leads to an operation that has the link's parameter")
+  func links() throws {
+    let document = try Self.shared.get("/openapi.json").json
+    let operations = try #require(document["paths"] as? [String: [String: Object]])
+    var parameters: [String: Set<String>] = [:]
+    for operation in operations.values.flatMap(\.values) {
+      let list = operation["parameters"] as? [Object] ?? []
+      parameters[operation["operationId"] as? String ?? ""] = Set(list.compactMap { $0["name"] as? String })
+    }
+    var linked: Set<String> = []
+    for operation in operations.values.flatMap(\.values) {
+      for response in (operation["responses"] as? [String: Object] ?? [:]).values {
+        for link in (response["links"] as? [String: Object] ?? [:]).values {
+          let target = try #require(link["operationId"] as? String)
+          let names = try #require(link["parameters"] as? [String: String])
+          #expect(Set(names.keys).isSubset(of: parameters[target] ?? []), "\(target)")
+          for (name, value) in names {
+            #expect(value.hasPrefix("$response.body#/"), "\(target)")
+            linked.insert(name)
+          }
+        }
+      }
+    }
+    // Every identifier in a path can be taken from a response.
+    #expect(linked == Set(Resource.all.flatMap(\.path.parameters)).union(["since"]))
+  }
+
   @Test("every endpoint that the guides and the README name exists")
   func guides() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

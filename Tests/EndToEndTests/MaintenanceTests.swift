@@ -232,7 +232,7 @@ struct MaintenanceTests {
     let lines = LineReader(descriptor)
     let filler = try fill(disk)
     for i in 20..<900 { try TestDaemon.Files(root: daemon.library).put(picture + [UInt8(i & 255), 1], "\(i).jpg") }
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     #expect(lines.wait(for: "scan failed"))
     #expect(lines.last.contains("the disk is full") && lines.last.contains(disk), "\(lines.last)")
     let known = try daemon.get("/v1/assets?limit=1000")
@@ -240,7 +240,7 @@ struct MaintenanceTests {
     let identifier = try daemon.identifier("7.jpg")
     #expect(try daemon.get("/v1/assets/\(identifier)/image?targetSize=16x16").status == 200)
     unlink(filler)
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     #expect(lines.wait(for: "scanned"))
     #expect((try daemon.get("/v1/assets?limit=1000").json["assets"] as? [Any])?.count == 900)
     #expect(try daemon.identifier("7.jpg") == identifier)

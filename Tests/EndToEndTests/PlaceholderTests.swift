@@ -94,7 +94,7 @@ struct PlaceholderTests {
     let version = try #require(answer.json["contentVersion"] as? String)
     let before = try Self.hash(answer.json)
     try TestDaemon.Files(root: daemon.library).put(picture([30, 30, 200]), "a.jpg")
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     try daemon.until("the changed asset has a placeholder") {
       answer = try daemon.get(target)
       return answer.json["contentVersion"] as? String != version && !(answer.json["placeholder"] is NSNull)

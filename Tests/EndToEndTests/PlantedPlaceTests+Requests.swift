@@ -91,6 +91,7 @@ extension PlantedPlaceTests {
     case "/readyz": try get("/readyz")
     case "/openapi.json": try get("/openapi.json")
     case "/metrics": try get("/metrics")
+    case "/v1/scan": try ask("POST", "/v1/scan")
     case "/v1/authorization": try get("/v1/authorization")
     case "/v1/session":
       try ask("POST", "/v1/session", body: #"{"token": "\#(world.secrets[.read] ?? "none")"}"#)

@@ -108,7 +108,7 @@ struct RestoreTests {
     }
 
     block.end()
-    daemon.signal(SIGHUP)
+    try daemon.requestScan()
     try daemon.until("the first scan is complete") {
       let scan = try #require(try daemon.get("/readyz").json["firstScan"] as? [String: Any])
       return scan["complete"] as? Bool == true

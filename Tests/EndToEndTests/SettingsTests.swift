@@ -48,11 +48,12 @@ struct SettingsTests {
   ) throws -> [Setting] {
     let run = try TestDaemon.run(["settings"] + arguments, environment: environment, isBare: true)
     try #require(run.status == 0, "\(run.error)")
-    let entries = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: String]]
+    let entries = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]]
     return try #require(entries).map { entry in
-      Setting(
-        key: entry["key"] ?? "", environment: entry["environment"] ?? "", standard: entry["default"] ?? "",
-        value: entry["value"] ?? "", origin: entry["origin"] ?? "")
+      func text(_ name: String) throws -> String { try #require(entry[name] as? String) }
+      return Setting(
+        key: try text("key"), environment: try text("environment"), standard: try text("default"),
+        value: try text("value"), origin: try text("origin"))
     }
   }
 

@@ -105,6 +105,9 @@ final class TestDaemon: @unchecked Sendable {
   var library: String { folders.library }
   var data: String { folders.data }
 
+  /// Starts a full scan, as the local administrator.
+  func requestScan() throws { #expect(try post("/v1/scan", "").status == 202) }
+
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Waits until it has ended; whether SIGKILL ended it.

@@ -18,10 +18,12 @@ import PhotoModel
 
 extension PhotoAPI: HTTPHandler {
   package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
+    blockedImages.note(request.head, accessPolicy.origins)
     guard let access = accessPolicy.accessClass(request.head) else { return nil }
+    let rules = accessPolicy.origins.state
     return responseCache.answer(
-      to: request.head, access: access, variesByOrigin: accessPolicy.cors.isConfigured,
-      generation: queries.library.generation)
+      to: request.head, access: access, variesByOrigin: rules.variesByOrigin,
+      generation: .init(library: queries.library.generation, rules: rules.number))
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
@@ -48,7 +50,9 @@ extension PhotoAPI: HTTPHandler {
 
   private func handle(_ request: HTTPRequest, _ body: StreamedBody?, from peer: Peer, _ responder: Responder) {
     let (head, target) = (request.head, request.target)
-    let reply = Reply(responder: responder, commonFields: accessPolicy.cors.fields(for: head) + accessPolicy.varyFields)
+    let rules = accessPolicy.origins.current
+    let reply = Reply(
+      responder: responder, rules: rules, commonFields: rules.cors.fields(for: head) + accessPolicy.varyFields)
     do throws(Problem) {
       let route = Route(target.segments)
       let reach = try accessPolicy.checkHostAndOrigin(head, target, route, from: peer)
@@ -77,8 +81,9 @@ extension PhotoAPI: HTTPHandler {
   }
 
   private func sendOptions(of resource: Resource, to head: RequestHead, _ responder: Responder) {
-    let fields = accessPolicy.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
-    Reply(responder: responder, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
+    let rules = accessPolicy.origins.current
+    let fields = rules.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
+    Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.

@@ -13,6 +13,7 @@ import Telemetry
 package final class PhotoAPI: Sendable {
   let accessPolicy: AccessPolicy
   let responseCache: ResponseCache
+  let blockedImages: BlockedImageLog
   let queries: QueryService
   /// Serial queue that executes change lists.
   let changeQueue: WorkQueue
@@ -34,9 +35,12 @@ package final class PhotoAPI: Sendable {
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
   let caching: CachingRoutes
+  /// Starts a full scan of the library, or one more after the running one.
+  let requestScan: @Sendable () -> Void
 
   /// - Parameters:
   ///   - access: tokens, sessions and signed URLs.
+  ///   - origins: the host names and origins that are accepted.
   ///   - originals: opens the files that metadata is read from.
   ///   - lookups: queue for catalogue lookups and for reading metadata.
   ///   - fetches: queue for work that may scan every asset, so that lookups do not wait for it.
@@ -47,24 +51,25 @@ package final class PhotoAPI: Sendable {
   ///   - scrapes: queue that builds the `/metrics` response.
   ///   - files: stores uploaded files.
   ///   - uploads: queue that writes uploaded files.
+  ///   - requestScan: starts a full scan of the library, or one more after the running one.
   package init(
-    library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, results: FetchResultStore,
-    originals: OriginalStore,
-    images: ImageManager, caching managers: CachingManagerRegistry, lookups: WorkQueue, fetches: WorkQueue,
+    library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
+    results: FetchResultStore, originals: OriginalStore, images: ImageManager, caching managers: CachingManagerRegistry,
+    lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
-    metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue, options: Options,
-    logger: Logger
+    metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
+    requestScan: @escaping @Sendable () -> Void, options: Options, logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
-      allowedHosts: options.allowedHosts, proxies: options.proxies,
-      cors: CORSPolicy(reading: options.corsOrigins, writing: options.corsWriteOrigins),
-      access: access, failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger))
+      proxies: options.proxies, origins: origins, access: access,
+      failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger))
     let queries = QueryService(
       library: library, tokens: changeServices.catalogue.tokens, results: results, timeLimit: options.fetchDeadline,
       lookups: lookups, fetches: fetches, logger: logger)
     self.accessPolicy = accessPolicy
     self.queries = queries
     responseCache = frameResponses.cache
+    blockedImages = BlockedImageLog(logger: logger)
     changeQueue = changeServices.queue
     health = HealthRoutes(queries: queries)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
@@ -75,7 +80,7 @@ package final class PhotoAPI: Sendable {
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
-      queries: queries, images: images, responseCache: frameResponses.cache, cors: accessPolicy.cors,
+      queries: queries, images: images, responseCache: frameResponses.cache,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     batch = BatchRoute(queries: queries, images: images, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)
@@ -87,5 +92,6 @@ package final class PhotoAPI: Sendable {
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
       logger: logger)
     caching = CachingRoutes(managers: managers, queries: queries)
+    self.requestScan = requestScan
   }
 }

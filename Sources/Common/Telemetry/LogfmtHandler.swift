@@ -11,13 +11,20 @@ import Synchronization
 ///     time=2026-11-21T10:00:00.123Z level=info label=library msg="scan complete" assets=12
 package struct LogfmtHandler: LogHandler {
   private let label: String
-  package var logLevel: Logger.Level
+  private let shared: LogLevel
+  /// The level of this logger only.
+  private var own: Logger.Level?
   package var metadata: Logger.Metadata = [:]
   package var metadataProvider: Logger.MetadataProvider?
 
-  package init(label: String, level: Logger.Level) {
+  package init(label: String, level: LogLevel) {
     self.label = label
-    self.logLevel = level
+    shared = level
+  }
+
+  package var logLevel: Logger.Level {
+    get { own ?? shared.level }
+    set { own = newValue }
   }
 
   package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -32,6 +32,8 @@ final class DaemonUnderTest {
     url = process.firstLine[start.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  func requestScan() throws { try Command(["curl", "-fsS", "-X", "POST", url + "/v1/scan"]).run() }
+
   /// The identifier of the only asset.
   func onlyAsset() throws -> String {
     guard let asset = try identifiersByPath().first?.value else {

@@ -26,12 +26,17 @@ struct CommonOptions: ParsableArguments {
 
   /// The settings, with these options and `more` overriding all other sources.
   func settings(_ more: [String: String?] = [:]) throws -> Settings {
-    let flags = try flags(more)
     do {
-      return try Settings.load(file: config, flags: flags)
+      return try loader(more)()
     } catch let error as SettingsError {
       throw ValidationError(error.description)
     }
+  }
+
+  /// Reads the same settings again at each call, from a file that may have changed. Throws ``SettingsError``.
+  func loader(_ more: [String: String?] = [:]) throws -> @Sendable () throws -> Settings {
+    let (file, flags) = (config, try flags(more))
+    return { try Settings.load(file: file, flags: flags) }
   }
 
   private func flags(_ more: [String: String?]) throws -> [String: String] {

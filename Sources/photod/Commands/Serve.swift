@@ -6,7 +6,7 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve the library over HTTP.",
     discussion: "Scans in the background and serves all files indexed so far. SIGTERM finishes active requests "
-      + "and exits; SIGHUP starts a scan.")
+      + "and exits; SIGHUP reads the settings again.")
 
   @OptionGroup var common: CommonOptions
 
@@ -33,12 +33,13 @@ struct Serve: AsyncParsableCommand {
   var withoutPreheatRule: [PreheatWindow.Rule] = []
 
   func run() async throws {
-    var settings = try common.settings([
+    let options: [String: String?] = [
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
-    ])
+    ]
+    var settings = try common.settings(options)
     settings.caching.rules.disabled = Set(withoutPreheatRule)
-    let daemon = try Composition(settings).daemon()
+    let daemon = try Composition(settings).daemon(reloading: common.loader(options))
     try await daemon.run()
   }
 }

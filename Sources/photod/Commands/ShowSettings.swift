@@ -16,7 +16,7 @@ struct ShowSettings: AsyncParsableCommand {
   @Option(
     help:
       """
-      values: each setting's key, environment variable, default, value and the value's origin, as JSON. file: a \
+      values: each setting's key, environment variable, default, value, the value's origin, and whether SIGHUP applies a change, as JSON. file: a \
       settings file with each default and its description (config/photod.json). page: the reference page (Settings.md).
       """
   )
@@ -38,12 +38,14 @@ struct ShowSettings: AsyncParsableCommand {
       /// The effective value from all sources.
       let value: String
       let origin: SettingOrigin
+      let isReloadable: Bool
     }
     let settings = try common.settings()
     let entries = Settings.table.map { setting in
       Entry(
         key: setting.key, environment: setting.environmentVariable, default: setting.defaultValue.text,
-        value: settings.value(of: setting).text, origin: settings.origin(of: setting))
+        value: settings.value(of: setting).text, origin: settings.origin(of: setting),
+        isReloadable: setting.isReloadable)
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

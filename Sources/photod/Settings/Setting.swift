@@ -25,17 +25,20 @@ struct Setting: Sendable {
   let summary: String
   /// When to change it.
   let advice: String
+  /// Whether SIGHUP applies a new value to the running daemon. A change of the others needs a restart.
+  let isReloadable: Bool
   /// Checks the value beside the other settings, and sets what is derived from it. Runs when all values are set.
   let validate: (@Sendable (inout Settings) throws -> Void)?
 
   init(
-    _ key: String, _ field: Field, _ summary: String, advice: String,
+    _ key: String, _ field: Field, _ summary: String, advice: String, isReloadable: Bool = false,
     validate: (@Sendable (inout Settings) throws -> Void)? = nil
   ) {
     self.key = key
     self.field = field
     self.summary = summary
     self.advice = advice
+    self.isReloadable = isReloadable
     self.validate = validate
   }
 

@@ -41,7 +41,7 @@ extension Settings {
       Host names under which browsers may reach the daemon, in addition to localhost and IP addresses, for example \
       photos.example. Requests with any other name in Host are refused (421), which prevents DNS rebinding.
       """,
-      advice: "Add the public name when a proxy forwards it."),
+      advice: "Add the public name when a proxy forwards it.", isReloadable: true),
     Setting(
       "trustedProxies", .list(\.trustedProxies),
       """
@@ -61,7 +61,7 @@ extension Settings {
       results, image batches, transient collections and caching managers. Pages load pictures with fetch, or with an \
       img element that has the attribute crossorigin.
       """,
-      advice: "Add the origin of each other site whose pages show photographs."),
+      advice: "Add the origin of each other site whose pages show photographs.", isReloadable: true),
     Setting(
       "corsWriteOrigins", .list(\.corsWriteOrigins),
       """
@@ -69,7 +69,7 @@ extension Settings {
       that they send. As long as there are no tokens, a page of such an origin has all rights of the local \
       administrator. Same format as corsOrigins.
       """,
-      advice: "Add the origin of a web application that manages the library, and of no other page."),
+      advice: "Add the origin of a web application that manages the library, and of no other page.", isReloadable: true),
     Setting(
       "readOnly", .flag(\.files.isReadOnly),
       """
@@ -88,7 +88,7 @@ extension Settings {
     Setting(
       "logLevel", .choice(\.logLevel.word, Logger.Level.allCases.map(\.rawValue)),
       "Lowest level that is logged. The log goes to standard error.",
-      advice: "Set it to debug to investigate a problem."),
+      advice: "Set it to debug to investigate a problem.", isReloadable: true),
     Setting(
       "accessLog", .flag(\.accessLog),
       """
@@ -107,7 +107,7 @@ extension Settings {
     Setting(
       "drainTimeoutSeconds", .number(\.drainTimeout.wholeSeconds, 0...86_400, .seconds),
       "Time for responses in progress to finish after SIGTERM; connections that are still open then are closed.",
-      advice: "Keep it below TimeoutStopSec of the systemd unit."),
+      advice: "Keep it below TimeoutStopSec of the systemd unit.", isReloadable: true),
   ]
 }
 

@@ -10,7 +10,7 @@ struct UploadSettings: Sendable {
 
 /// `scan.*`
 struct ScanSettings: Sendable {
-  /// 0: scan only at start and on SIGHUP.
+  /// 0: scan only at start and on request.
   var intervalSeconds = 60
   var maximumRemovalPercent = 50
   var settleTime = Duration.seconds(2)
@@ -85,9 +85,9 @@ extension Settings {
       "scan.intervalSeconds", .number(\.scan.intervalSeconds, 0...31_536_000, .seconds),
       """
       Interval between scans of the whole library. A scan of an unchanged library opens no file. 0: scan only at start \
-      and on SIGHUP.
+      and when asked to: POST /v1/scan, `photod scan`.
       """,
-      advice: "Shorten it if watch.enabled is false or other machines write to the library."),
+      advice: "Shorten it if watch.enabled is false or other machines write to the library.", isReloadable: true),
     Setting(
       "scan.maximumRemovalPercent", .number(\.scan.maximumRemovalPercent, 0...100, .percent),
       """

@@ -93,7 +93,7 @@ struct Settings: Sendable {
 
   func origin(of setting: Setting) -> SettingOrigin { origins[setting.key] ?? .standard }
 
-  private mutating func set(_ setting: Setting, to value: SettingValue) throws(SettingsError) {
+  mutating func set(_ setting: Setting, to value: SettingValue) throws(SettingsError) {
     switch (setting.field, value) {
     case (.flag(let path), .flag(let flag)): write(flag, to: path)
     case (.text(let path), .text(let text)): write(text, to: path)

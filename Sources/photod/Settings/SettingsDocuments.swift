@@ -17,7 +17,9 @@ enum SettingsDocuments {
   static var page: String {
     let sections = groups.map { group -> String in
       let rows = group.settings.map { setting -> String in
-        let values = [setting.validValues, setting.unitName.map { "in \($0)" }].compactMap(\.self)
+        let values = [
+          setting.validValues, setting.unitName.map { "in \($0)" }, setting.isReloadable ? "reloadable" : nil,
+        ].compactMap(\.self)
         return "| `\(setting.key)` | \(setting.summary) \(setting.advice) | \(values.joined(separator: ", ")) | "
           + "\(setting.defaultText) |"
       }
@@ -49,7 +51,9 @@ enum SettingsDocuments {
       commas. An unknown setting in the file or on the command line, and a value that is not valid, are errors: photod
       names the setting and does not start.
 
-      photod reads the settings when it starts. Restart it after a change; SIGHUP starts a scan only.
+      photod reads the settings when it starts, and again on SIGHUP. A SIGHUP applies changes of the settings that are
+      marked as reloadable, logs each of them, and logs the others, which need a restart. If the settings are not valid,
+      it changes nothing and logs the error.
 
       `photod settings` prints each setting with its environment variable, its default, the value in force and the
       origin of the value. `photod settings --format file` prints a settings file with all defaults and descriptions:
@@ -63,8 +67,8 @@ enum SettingsDocuments {
     Settings of photod. This file lists every setting with its default; a key that begins with // describes the key \
     after it. Copy the file and change what you need; settings that are absent keep their default. Each one can also \
     be set by an environment variable (scan.intervalSeconds is PHOTOD_SCAN_INTERVAL_SECONDS) and on the command line \
-    (--set KEY=VALUE). The command line overrides the environment, and the environment overrides this file. Restart \
-    photod after a change. `photod settings` prints each setting with its variable, its default, its value and where \
+    (--set KEY=VALUE). The command line overrides the environment, and the environment overrides this file. SIGHUP \
+    applies changes of reloadable settings; restart photod after other changes. `photod settings` prints each setting with its variable, its default, its value and where \
     the value comes from; `photod settings --format file` prints this file.
     """
 
@@ -82,7 +86,7 @@ enum SettingsDocuments {
     let label = if case .choice = setting.field { "Values" } else { "Range" }
     let facts = [
       setting.unitName.map { "Unit: \($0)." }, setting.validValues.map { "\(label): \($0)." },
-      "Default: \(setting.defaultText).",
+      "Default: \(setting.defaultText).", setting.isReloadable ? "Reloadable." : nil,
     ].compactMap(\.self)
     let comment = "\(setting.summary) \(setting.advice) \(facts.joined(separator: " "))"
     return """

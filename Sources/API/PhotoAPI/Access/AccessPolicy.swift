@@ -11,25 +11,21 @@ struct AccessPolicy: Sendable {
   static let forwardedFields = HeaderNames(
     .forwarded, .xForwardedFor, .xForwardedHost, .xForwardedProto, .xRealIP, .via)
 
-  let cors: CORSPolicy
+  let origins: OriginRules
   let access: AccessRegistry
   let failedAttempts: FailedAttemptThrottle
   let proxies: PeerSet
-  private let allowedHosts: Set<String>
 
   /// - Parameters:
-  ///   - allowedHosts: host names that are accepted in addition to loopback names and IP addresses.
   ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets local-admin rights any
   ///     more.
   init(
-    allowedHosts: [String], proxies: PeerSet, cors: CORSPolicy, access: AccessRegistry,
-    failedAttempts: FailedAttemptThrottle
+    proxies: PeerSet, origins: OriginRules, access: AccessRegistry, failedAttempts: FailedAttemptThrottle
   ) {
     self.access = access
     self.failedAttempts = failedAttempts
     self.proxies = proxies
-    self.cors = cors
-    self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
+    self.origins = origins
   }
 
   /// Whether the request comes directly from this machine: a loopback peer, no configured proxy, no forwarding
@@ -64,12 +60,13 @@ struct AccessPolicy: Sendable {
     _ head: RequestHead, _ target: RequestTarget, _ route: Route?, from peer: Peer
   ) throws(Problem) -> CORSPolicy.Reach {
     let authority = authority(head, target, from: peer)
-    guard allowsHost(authority) else {
+    let rules = origins.current
+    guard Self.allowsHost(authority, rules.allowedHosts) else {
       throw Problem(
         421, "host-not-allowed", "Host not allowed",
         detail: "Use localhost, an IP address, or a host name that is listed in the setting allowedHosts.")
     }
-    let reach = reach(of: head, authority)
+    let reach = Self.reach(of: head, authority, rules.cors)
     guard reach.allows(head.method, on: route?.resource) else {
       throw Problem(
         403, "cross-site-request", "Cross-site request",
@@ -90,19 +87,19 @@ struct AccessPolicy: Sendable {
 
   /// Rejects unknown names in `Host`: with DNS rebinding, a page reaches the daemon under its own host name. Addresses
   /// can't be rebound.
-  private func allowsHost(_ authority: String?) -> Bool {
+  private static func allowsHost(_ authority: String?, _ allowedHosts: Set<String>) -> Bool {
     guard let authority else { return true }
-    let host = Self.hostName(authority)
-    return host == "localhost" || host.hasSuffix(".localhost") || Self.isAddress(host) || allowedHosts.contains(host)
+    let host = hostName(authority)
+    return host == "localhost" || host.hasSuffix(".localhost") || isAddress(host) || allowedHosts.contains(host)
       || allowedHosts.contains(authority)
   }
 
   /// What a request may do because of its origin. Requests from the daemon's own pages, or from no page, may do
   /// everything.
-  private func reach(of head: RequestHead, _ authority: String?) -> CORSPolicy.Reach {
+  private static func reach(of head: RequestHead, _ authority: String?, _ cors: CORSPolicy) -> CORSPolicy.Reach {
     let isCrossSite = head.value(of: .secFetchSite)?.lowercased() == "cross-site"
     guard let origin = head.value(of: .origin) else { return isCrossSite ? .none : .everything }
-    if !isCrossSite, let authority, Self.originMatchesHost(origin, authority) { return .everything }
+    if !isCrossSite, let authority, originMatchesHost(origin, authority) { return .everything }
     return cors.reach(of: origin)
   }
 

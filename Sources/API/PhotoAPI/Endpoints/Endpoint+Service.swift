@@ -32,6 +32,18 @@ extension Endpoint {
       }),
 
     Endpoint(
+      .post, "/v1/scan", "requestScan", needs: .scope([.admin]), isReading: false,
+      APIOperation(
+        "Start a full scan of the library.",
+        description: """
+          The scan runs in the background. If one is running, another one follows it: files that change during a scan \
+          are found. `GET /v1/changes` and its stream show what it finds. The body is optional.
+          """,
+        body: "RequestedScan",
+        responses: [APIResponse(202, "The scan runs, or waits for the running one.")]),
+      handler: .immediate { api, exchange throws(Problem) in try api.health.scan(exchange.request, api.requestScan) }),
+
+    Endpoint(
       .get, "/openapi.json", "getOpenAPI", needs: .authenticated,
       APIOperation(
         "This document.", responses: .validated("The document.", .media([JSONBody.mediaType]))),

@@ -69,6 +69,7 @@ struct APIResponse: Sendable {
       for header in headers + [.vary] { fields[header.rawValue] = .reference("headers", header.rawValue) }
       object["headers"] = .object(fields)
       object["content"] = content.json
+      if case .json(let schemas) = content { object["links"] = APILink.json(schemas) }
       return .object(object)
     }
   }

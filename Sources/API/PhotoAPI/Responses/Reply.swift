@@ -4,6 +4,8 @@ import HTTPServer
 /// A responder that adds the fields common to all responses: CORS and `Vary`.
 struct Reply: Sendable {
   let responder: Responder
+  /// The rules from which the common fields were made.
+  let rules: OriginRules.Version
   let commonFields: [(name: String, value: String)]
 
   var requestID: String { responder.requestID.description }

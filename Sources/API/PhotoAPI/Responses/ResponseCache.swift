@@ -4,7 +4,8 @@
 //
 //     request -> key (access class, target, Host, Accept, Origin) -> entry -> is it still valid? -> 200 or 304
 //
-// An entry is valid while the library's generation is unchanged since its asset was looked up and its frame is cached.
+// An entry is valid while its generation (of the library, and of the rules about origins) is unchanged since its asset
+// was looked up, and its frame is cached.
 // It is sent only to callers of the access class of the caller that it was made for; they see the same part of the
 // library. A request with any field that the entry does not account for takes the normal path, with the same result.
 
@@ -20,7 +21,7 @@ final class ResponseCache: Sendable {
     let hash: Int
     /// The index in `State.slots`.
     let slot: Int
-    let generation: UInt64
+    let generation: Generation
     /// When the entry expires, in seconds since 1970: the end of a signed URL. `nil`: never.
     let expires: Int64?
     let frame: CachedFrame
@@ -33,7 +34,7 @@ final class ResponseCache: Sendable {
     var byteCount: Int { key.count + tag.count + whole.headBytes + notModified.headBytes + 512 }
 
     init(
-      key: [UInt8], hash: Int, slot: Int, generation: UInt64, expires: Int64?, frame: CachedFrame, tag: [UInt8],
+      key: [UInt8], hash: Int, slot: Int, generation: Generation, expires: Int64?, frame: CachedFrame, tag: [UInt8],
       whole: PreparedResponse, notModified: PreparedResponse
     ) {
       self.key = key
@@ -84,12 +85,19 @@ final class ResponseCache: Sendable {
   /// the daemon reads could change the response.
   private static let allowedFields: HeaderNames = [
     HeaderNames(.host, .accept, .origin, .ifNoneMatch, .ifModifiedSince, .connection, .cacheControl, .acceptEncoding),
-    HeaderNames(.authorization, .cookie, .other, .secFetchSite, .contentType, .ifRange, .priority),
+    HeaderNames(.authorization, .cookie, .other, .secFetchDest, .secFetchMode, .secFetchSite),
+    HeaderNames(.contentType, .ifRange, .priority),
     AccessPolicy.forwardedFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
   private static let maximumRequestKeyBytes = 1024
   /// Maximum number of entries for one frame. When there are more, the oldest is removed.
   private static let entriesPerFrame = 8
+
+  /// The state in which a response was made: the generation of the library, and the number of the rules about origins.
+  struct Generation: Sendable, Hashable {
+    let library: UInt64
+    let rules: UInt64
+  }
 
   /// Maximum number of entries. Each holds a few response heads: 1 KB to 3 KB.
   private let capacity: Int
@@ -103,7 +111,7 @@ final class ResponseCache: Sendable {
   ///
   /// - Parameter access: the caller's access class.
   func answer(
-    to head: RequestHead, access: AccessClass, variesByOrigin: Bool, generation: UInt64
+    to head: RequestHead, access: AccessClass, variesByOrigin: Bool, generation: Generation
   ) -> PreparedResponse? {
     guard head.method == .get || head.method == .head, head.names.isSubset(of: Self.allowedFields) else { return nil }
     // A date without an entity tag is compared on the normal path. Beside an entity tag it is ignored (RFC 9110
@@ -136,11 +144,11 @@ final class ResponseCache: Sendable {
   /// - Parameters:
   ///   - access: the access class of the caller that was allowed to see the asset.
   ///   - expires: when the request's signed URL expires, in seconds since 1970; `nil` for other requests.
-  ///   - generation: the library's generation, read before the asset was looked up.
+  ///   - generation: the state in which the response was made, read before the asset was looked up.
   ///   - whole: the complete response, with ``PreparedResponse/requestIDPlaceholder`` for the request's identifier.
   func store(
     _ whole: HTTPResponse, notModified: HTTPResponse, entityTag: String, frame: CachedFrame, for head: RequestHead,
-    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: UInt64
+    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation
   ) {
     guard capacity > 0, head.names.isSubset(of: Self.allowedFields),
       let whole = PreparedResponse(whole, makeMemoryOwner: { [frame] in frame.hold() }),

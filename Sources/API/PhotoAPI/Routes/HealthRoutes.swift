@@ -1,7 +1,7 @@
 import HTTPCore
 import PhotoModel
 
-/// `/healthz`, `/readyz` and `/openapi.json`.
+/// `/healthz`, `/readyz`, `/openapi.json` and `/v1/scan`.
 struct HealthRoutes: Sendable {
   let queries: QueryService
 
@@ -36,6 +36,14 @@ struct HealthRoutes: Sendable {
       queries.log(error)
       return .json(Payload(ready: false, reason: "the catalogue can't be read"), status: 503)
     }
+  }
+
+  /// Requests a full scan. The body is empty, or an empty JSON object.
+  func scan(_ request: HTTPRequest, _ requestScan: @Sendable () -> Void) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
+    if !request.body.isEmpty { try JSONObjectReader(request).finish() }
+    requestScan()
+    return HTTPResponse(202)
   }
 
   func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {

@@ -14,7 +14,6 @@ struct ImageRoute: Sendable {
   let queries: QueryService
   let images: ImageManager
   let responseCache: ResponseCache
-  let cors: CORSPolicy
   /// Whether shared caches may store responses that need no credential.
   let allowsPublicCaching: Bool
   let maximumRanges: Int
@@ -34,7 +33,7 @@ struct ImageRoute: Sendable {
     _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
-    let generation = queries.library.generation
+    let generation = ResponseCache.Generation(library: queries.library.generation, rules: reply.rules.number)
     let principal = caller.principal
     let asset = try queries.asset(identifier, principal)
     if let version = query.version, version != asset.contentVersion {
@@ -90,10 +89,11 @@ struct ImageRoute: Sendable {
   /// Stores a prepared response for later equal requests.
   private func storeResponse(
     _ frame: CachedFrame, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead, _ caller: Caller,
-    generation: UInt64
+    generation: ResponseCache.Generation
   ) {
     guard head.method == .get, let access = caller.accessClass else { return }
     // A response for a page that may not read it must not replace another response.
+    let cors = reply.rules.cors
     if cors.isConfigured, let origin = head.value(of: .origin), cors.reach(of: origin) == .none {
       return
     }

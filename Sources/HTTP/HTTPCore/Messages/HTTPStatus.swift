@@ -19,6 +19,7 @@ package struct HTTPStatus: Sendable, Hashable, ExpressibleByIntegerLiteral {
     case 100: "Continue"
     case 200: "OK"
     case 201: "Created"
+    case 202: "Accepted"
     case 204: "No Content"
     case 206: "Partial Content"
     case 301: "Moved Permanently"

@@ -6,7 +6,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, lastEventID, origin, priority, range
   case transferEncoding, via, cookie, contentDisposition
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
-  case secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
+  case secFetchDest, secFetchMode, secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
   case uploadComplete, uploadLength, uploadOffset
 
   /// The name in lower case.
@@ -39,6 +39,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .accessControlRequestHeaders: "access-control-request-headers"
     case .accessControlRequestMethod: "access-control-request-method"
     case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
+    case .secFetchDest: "sec-fetch-dest"
+    case .secFetchMode: "sec-fetch-mode"
     case .secFetchSite: "sec-fetch-site"
     case .xForwardedFor: "x-forwarded-for"
     case .xForwardedHost: "x-forwarded-host"
@@ -85,7 +87,13 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       case UInt8(ascii: "u"): self = named(.uploadOffset, .uploadLength)
       default: self = one(.authorization)
       }
-    case 14: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "s") ? one(.secFetchSite) : one(.contentLength)
+    case 14:
+      switch bytes[range.upperBound - 2] | 0x20 {
+      case UInt8(ascii: "s"): self = one(.secFetchDest)
+      case UInt8(ascii: "d"): self = one(.secFetchMode)
+      case UInt8(ascii: "t"): self = named(.secFetchSite, .contentLength)
+      default: self = .other
+      }
     case 15:
       switch bytes[range.lowerBound] | 0x20 {
       case UInt8(ascii: "x"): self = one(.xForwardedFor)

@@ -202,7 +202,7 @@ struct WatchBench: ParsableCommand {
           settings: ["accessLog=false", "watch.enabled=\(isWatched)"])
         try daemon.waitUntilIdle()
         let scan = try daemon.cpuSeconds {
-          kill(daemon.identifier, SIGHUP)
+          try daemon.requestScan()
           usleep(1_000_000)
           try daemon.waitUntilIdle()
         }
