@@ -41,10 +41,7 @@ extension Problem {
 
   private static func problem(_ reason: ChangeListError.Reason) -> Problem {
     switch reason {
-    case .noSuchAsset(let name):
-      return Problem(
-        404, "asset-not-found", "No such asset",
-        detail: "There is no asset with the localIdentifier \(name.prefix(64)).")
+    case .noSuchAsset(let name): return assetNotFound(named: name)
     case .noSuchCollection(let name):
       return Problem(
         404, "collection-not-found", "No such collection",
@@ -60,13 +57,9 @@ extension Problem {
       return Problem(
         409, "not-a-folder", "Not a folder", detail: "\(name.prefix(64)) is an album; only folders hold collections.")
     case .noSuchPlaceholder(let name):
-      return Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "No earlier entry creates \(name.prefix(64)), or it creates an object of another kind.")
+      return invalidParameter("No earlier entry creates \(name.prefix(64)), or it creates an object of another kind.")
     case .placeholderInUse(let name):
-      return Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "An earlier entry already uses the placeholder \(name.prefix(64)).")
+      return invalidParameter("An earlier entry already uses the placeholder \(name.prefix(64)).")
     case .revisionMismatch(let name):
       return Problem(
         412, "precondition-failed", "Precondition failed",
@@ -79,13 +72,10 @@ extension Problem {
         409, "not-of-a-burst", "Not of a burst",
         detail: "The asset \(name.prefix(64)) is not part of a burst; only pictures of a burst can be picked.")
     case .namedTwice(let name):
-      return Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "The album or folder would contain \(name.prefix(64)) twice.")
+      return invalidParameter("The album or folder would contain \(name.prefix(64)) twice.")
     case .indexOutOfRange(let most):
-      return Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "Indexes must be from 0 to \(most). They count all members, also hidden ones, except the moved ones.")
+      return invalidParameter(
+        "Indexes must be from 0 to \(most). They count all members, also hidden ones, except the moved ones.")
     case .folderCycle:
       return Problem(
         409, "folder-cycle", "Folder cycle", detail: "A folder can't contain itself or a folder that contains it.")

@@ -10,6 +10,17 @@ extension Problem {
     404, "asset-not-found", "No such asset",
     detail: "There is no asset with that localIdentifier. GET /v1/assets lists all assets.")
 
+  /// - Parameter name: the localIdentifier that the client sent, of any length.
+  static func assetNotFound(named name: String) -> Problem {
+    Problem(
+      404, "asset-not-found", "No such asset",
+      detail: "There is no asset with the localIdentifier \(name.prefix(64)).")
+  }
+
+  private static func tooManyHandles(_ detail: String) -> Problem {
+    Problem(429, "too-many-handles", "Too many handles", detail: detail, fields: ["Retry-After": "60"])
+  }
+
   static let collectionNotFound = Problem(
     404, "collection-not-found", "No such collection",
     detail: "No collection has that localIdentifier, or it is of the wrong type. GET /v1/collections lists them.")
@@ -38,9 +49,7 @@ extension Problem {
   init(_ error: AssetSourceError) {
     switch error {
     case .malformedCursor:
-      self.init(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "This daemon did not issue that cursor. Start again without it.", parameter: "cursor")
+      self = .invalidParameter("This daemon did not issue that cursor. Start again without it.", parameter: "cursor")
     case .noSuchCollection: self = .collectionNotFound
     case .queryTooExpensive:
       self.init(
@@ -51,17 +60,12 @@ extension Problem {
         fields: ["Retry-After": "5"])
     case .tooManyAssets:
       // The free space is not reported: it would reveal how many assets other callers hold.
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail:
-          "There is no room for so many assets in fetch results. Delete handles that you no longer need, or fetch "
-          + "less, as with fetchLimit.",
-        fields: ["Retry-After": "60"])
+      self = .tooManyHandles(
+        "There is no room for so many assets in fetch results. Delete handles that you no longer need, or fetch "
+          + "less, as with fetchLimit.")
     case .noSuchAsset(let identifier):
-      self.init(
-        404, "asset-not-found", "No such asset",
-        detail: "There is no asset with the localIdentifier \(identifier.rawValue.prefix(64)).",
-        parameter: "assets")
+      self = .assetNotFound(named: identifier.rawValue)
+      parameter = "assets"
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",
@@ -70,32 +74,26 @@ extension Problem {
   }
 
   init(_ error: PredicateError, parameter: String) {
-    self.init(400, "invalid-parameter", "Invalid parameter", detail: error.description, parameter: parameter)
+    self = .invalidParameter(error.description, parameter: parameter)
   }
 
   init<Value>(_ refusal: LeaseTable<Value>.Refusal) {
     switch refusal {
     case .tooMany(let limit):
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail: "The limit of \(limit) is reached. Delete handles that you no longer need, or let their leases end.",
-        fields: ["Retry-After": "60"])
+      self = .tooManyHandles(
+        "The limit of \(limit) is reached. Delete handles that you no longer need, or let their leases end.")
     case .tooLarge(let bytes):
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail: "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.",
-        fields: ["Retry-After": "60"])
+      self = .tooManyHandles(
+        "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.")
     }
   }
 
   init(_ error: CachingManagerRegistry.CachingError) {
     switch error {
     case .tooManyManagers(let limit):
-      self.init(
-        429, "too-many-handles", "Too many handles",
-        detail: "The limit of \(limit) caching managers is reached. Delete some that you no longer need, or "
-          + "wait until their leases end.",
-        fields: ["Retry-After": "60"])
+      self = .tooManyHandles(
+        "The limit of \(limit) caching managers is reached. Delete some that you no longer need, or wait until "
+          + "their leases end.")
     case .library(let error): self.init(error)
     }
   }

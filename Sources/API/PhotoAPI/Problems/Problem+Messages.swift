@@ -14,6 +14,11 @@ extension Problem {
       fields: ["Allow": allow])
   }
 
+  /// - Parameter detail: the rule that the parameter breaks, as a sentence.
+  static func invalidParameter(_ detail: String, parameter: String? = nil) -> Problem {
+    Problem(400, "invalid-parameter", "Invalid parameter", detail: detail, parameter: parameter)
+  }
+
   static let missingUpload = Problem(
     400, "malformed-request", "Bad Request",
     detail: "The request has no body. Send the image itself as the body.")

@@ -6,8 +6,8 @@ import PhotoModel
 extension Problem {
   static let uploadNotFound = Problem(
     404, "upload-not-found", "No such upload",
-    detail: "You have no such staged upload. It may have been used, ended, or removed because it received nothing for "
-      + "upload.stagedSeconds. POST /v1/uploads makes one.")
+    detail: "You have no such staged upload. It may have been used, deleted, or removed because it received nothing "
+      + "for upload.stagedSeconds. POST /v1/uploads creates one.")
 
   /// - Parameter error: one of the cases about staged uploads.
   static func stagedUpload(_ error: LibraryFilesError) -> Problem {
@@ -20,7 +20,7 @@ extension Problem {
     case .uploadComplete(let offset):
       return Problem(
         409, "upload-complete", "The upload is complete",
-        detail: "The staged upload is complete and takes no more bytes. Make an asset of it, or delete it.",
+        detail: "The staged upload is complete and takes no more bytes. Create an asset from it, or delete it.",
         fields: uploadOffset(offset).merging(["Upload-Complete": "?1"]) { $1 })
     case .uploadOffsetMismatch(let offset):
       return Problem(
@@ -38,9 +38,7 @@ extension Problem {
         409, "upload-superseded", "Another request continues the upload",
         detail: "A newer request for the same staged upload has ended this one. Its bytes so far are kept.")
     case .uploadNamedTwice(let identifier):
-      return Problem(
-        400, "invalid-parameter", "Invalid parameter",
-        detail: "The staged upload \(identifier) is named twice. Name each staged upload once.")
+      return invalidParameter("The staged upload \(identifier) is named twice. Name each staged upload once.")
     case .tooManyUploads(let limit):
       return Problem(
         429, "too-many-uploads", "Too many staged uploads",

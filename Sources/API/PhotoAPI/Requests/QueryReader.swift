@@ -105,7 +105,7 @@ struct QueryReader {
   }
 
   static func invalid(_ name: String, _ rule: String) -> Problem {
-    Problem(400, "invalid-parameter", "Invalid parameter", detail: "\(name) \(rule).", parameter: name)
+    .invalidParameter("\(name) \(rule).", parameter: name)
   }
 }
 

@@ -70,7 +70,7 @@ struct AssetRoutes: Sendable {
         changeToken: queries.tokens.text(of: page.changeToken),
         assets: page.assets.map { AssetJSON($0, queries.tokens, fields: query.fields) }, next: next,
         count: try count(query, principal)))
-    return answer(body, next: next, request)
+    return QueryService.response(body, next: next, to: request)
   }
 
   private func columns(
@@ -82,7 +82,7 @@ struct AssetRoutes: Sendable {
     let next = columns.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let body = AssetColumnsJSON.body(
       columns, query.columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
-    return answer(body, next: next, request)
+    return QueryService.response(body, next: next, to: request)
   }
 
   private func buckets(
@@ -104,7 +104,7 @@ struct AssetRoutes: Sendable {
       Payload(
         by: query.unit.rawValue, buckets: buckets.map { Payload.Bucket(date: $0.name, count: $0.count) },
         count: buckets.reduce(0) { $0 + $1.count }))
-    return answer(body, next: nil, request)
+    return QueryService.response(body, to: request)
   }
 
   private func count(_ query: AssetListQuery, _ principal: Principal) throws(Problem) -> Int? {
@@ -112,13 +112,6 @@ struct AssetRoutes: Sendable {
     return try queries.run { library throws(AssetSourceError) in
       try library.count(query.fetch, deadline: query.page.deadline, for: principal)
     }
-  }
-
-  private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
-    JSONResponse(
-      body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl,
-      link: next.map { "<\($0)>; rel=\"next\"" }
-    ).response(to: request.head)
   }
 
   func get(

@@ -1,5 +1,4 @@
 import HTTPCore
-import ImageService
 import LibraryCatalogue
 import PhotoModel
 
@@ -57,7 +56,8 @@ struct CollectionRoutes: Sendable {
     }
     let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
-    return answer(JSONBody.encode(Payload(collections: collections, next: next)), next: next, request)
+    return QueryService.response(
+      JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: request)
   }
 
   func get(
@@ -70,20 +70,13 @@ struct CollectionRoutes: Sendable {
     try query.finish()
     let wanted = asked
     if let transient = queries.transientCollection(identifier, principal) {
-      return answer(JSONBody.encode(CollectionJSON(transient, identifier)), next: nil, request)
+      return QueryService.response(JSONBody.encode(CollectionJSON(transient, identifier)), to: request)
     }
     let collection = try queries.run { library throws(AssetSourceError) in
       try library.collection(identifier, wanted, for: principal)
     }
     guard let collection else { throw .collectionNotFound }
-    return answer(JSONBody.encode(CollectionJSON(collection, queries.tokens)), next: nil, request)
-  }
-
-  private func answer(_ body: [UInt8], next: String?, _ request: HTTPRequest) -> HTTPResponse {
-    JSONResponse(
-      body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl,
-      link: next.map { "<\($0)>; rel=\"next\"" }
-    ).response(to: request.head)
+    return QueryService.response(JSONBody.encode(CollectionJSON(collection, queries.tokens)), to: request)
   }
 }
 

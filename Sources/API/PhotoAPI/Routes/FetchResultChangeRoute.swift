@@ -42,9 +42,7 @@ struct FetchResultChangeRoute: Sendable {
     } catch {
       throw Problem(error)
     }
-    let body = JSONBody.encode(changes)
-    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
-      .response(to: request.head)
+    return QueryService.response(JSONBody.encode(changes), to: request)
   }
 
   /// Computes the changes of a fetch result and the list after them. The new list is not stored here.

@@ -1,5 +1,4 @@
 import HTTPCore
-import ImageService
 import LibraryCatalogue
 import PhotoModel
 
@@ -48,26 +47,20 @@ struct FetchResultRoutes: Sendable {
     struct Payload: Encodable {
       let fetchResults: [FetchResultJSON]
     }
-    try QueryReader(request.target).finish()
-    results.expire()
-    let found = results.handles.values(of: principal.seesAllOwners ? nil : principal)
-      .filter { principal.may(.location) || !$0.value.needsLocationScope }.sorted { $0.name < $1.name }
-    return answer(
-      JSONBody.encode(Payload(fetchResults: found.map { FetchResultJSON($0.name, $0.value, queries) })), request)
+    let found = try queries.handles(in: results.handles, request, principal)
+      .filter { principal.may(.location) || !$0.value.needsLocationScope }
+    return QueryService.response(
+      JSONBody.encode(Payload(fetchResults: found.map { FetchResultJSON($0.name, $0.value, queries) })), to: request)
   }
 
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    return answer(
-      JSONBody.encode(FetchResultJSON(id, try queries.anyFetchResult(id, principal), queries)), request)
+    return QueryService.response(
+      JSONBody.encode(FetchResultJSON(id, try queries.anyFetchResult(id, principal), queries)), to: request)
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
-    guard results.handles.end(id, owner: principal, includingOtherOwners: principal.seesAllOwners) else {
-      throw .fetchResultNotFound
-    }
-    return HTTPResponse(204)
+    try queries.deleteHandle(id, in: results.handles, orThrow: .fetchResultNotFound, request, principal)
   }
 
   /// A range of members, or the index of one member.
@@ -89,7 +82,7 @@ struct FetchResultRoutes: Sendable {
   ) throws(Problem) -> HTTPResponse {
     let row = try queries.run { library throws(AssetSourceError) in try library.row(of: identifier, for: principal)
     }
-    return answer(JSONBody.encode(IndexJSON(index: row.flatMap(handle.index(ofRow:)))), request)
+    return QueryService.response(JSONBody.encode(IndexJSON(index: row.flatMap(handle.index(ofRow:)))), to: request)
   }
 
   private func members(
@@ -102,11 +95,11 @@ struct FetchResultRoutes: Sendable {
     let range = try Self.range(text, count: handle.count)
     let rows = handle.rows(in: range)
     let members = try queries.run { library throws(AssetSourceError) in try library.members(rows, for: principal) }
-    return answer(
+    return QueryService.response(
       JSONBody.encode(
         Payload(
           range: Self.ends(of: range),
-          assets: members.map { MemberJSON($0, queries.tokens, fields) })), request)
+          assets: members.map { MemberJSON($0, queries.tokens, fields) })), to: request)
   }
 
   /// A range of the members of a fetch result over collections, or the index of one member.
@@ -122,18 +115,18 @@ struct FetchResultRoutes: Sendable {
     let handle = try queries.collectionFetchResult(id, principal)
     if let wanted {
       if text != nil { throw QueryReader.invalid("range", "can't be combined with indexOf") }
-      return answer(JSONBody.encode(IndexJSON(index: handle.index(of: wanted))), request)
+      return QueryService.response(JSONBody.encode(IndexJSON(index: handle.index(of: wanted))), to: request)
     }
     let range = try Self.range(text ?? "0-99", count: handle.count)
     let identifiers = handle.members[range].map(\.identifier)
     let found = try queries.run { library throws(AssetSourceError) in
       try library.collections(named: identifiers, handle.fetch.query, deadline: queries.deadline, for: principal)
     }
-    return answer(
+    return QueryService.response(
       JSONBody.encode(
         Payload(
           range: Self.ends(of: range),
-          collections: zip(identifiers, found).map { CollectionMemberJSON($0, $1, queries.tokens) })), request)
+          collections: zip(identifiers, found).map { CollectionMemberJSON($0, $1, queries.tokens) })), to: request)
   }
 
   /// The positions that a `range` parameter asks for, without those past the end: a window may be larger than the list.
@@ -151,11 +144,6 @@ struct FetchResultRoutes: Sendable {
   /// The first and the last position; empty for an empty range.
   private static func ends(of range: Range<Int>) -> [Int] {
     range.isEmpty ? [] : [range.lowerBound, range.upperBound - 1]
-  }
-
-  private func answer(_ body: [UInt8], _ request: HTTPRequest) -> HTTPResponse {
-    JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl).response(
-      to: request.head)
   }
 }
 

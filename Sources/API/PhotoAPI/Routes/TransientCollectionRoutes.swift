@@ -1,5 +1,4 @@
 import HTTPCore
-import ImageService
 import LibraryCatalogue
 import PhotoModel
 
@@ -29,9 +28,7 @@ struct TransientCollectionRoutes: Sendable {
       throw QueryReader.invalid("title", "must have at most \(Self.titleBytes) bytes")
     }
     guard [assets != nil, handles != nil, collections != nil].filter({ $0 }).count == 1 else {
-      throw Problem(
-        400, "invalid-parameter", "Invalid parameter", detail: "Give one of assets, fetchResults and collections.",
-        parameter: "assets")
+      throw .invalidParameter("Give one of assets, fetchResults and collections.", parameter: "assets")
     }
     let transient: FetchResultStore.TransientCollection
     if let collections {
@@ -57,23 +54,16 @@ struct TransientCollectionRoutes: Sendable {
     struct Payload: Encodable {
       let collections: [TransientCollectionJSON]
     }
-    try QueryReader(request.target).finish()
-    results.expire()
-    let found = results.transientCollections.values(of: principal.seesAllOwners ? nil : principal)
-      .sorted { $0.name < $1.name }
-    let body = JSONBody.encode(
-      Payload(collections: found.map { TransientCollectionJSON(LocalIdentifier($0.name), $0.value, results) }))
-    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
-      .response(to: request.head)
+    let found = try queries.handles(in: results.transientCollections, request, principal)
+    return QueryService.response(
+      JSONBody.encode(
+        Payload(collections: found.map { TransientCollectionJSON(LocalIdentifier($0.name), $0.value, results) })),
+      to: request)
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
-    let isAnyOwners = principal.seesAllOwners
-    guard results.transientCollections.end(id, owner: principal, includingOtherOwners: isAnyOwners) else {
-      throw .transientCollectionNotFound
-    }
-    return HTTPResponse(204)
+    try queries.deleteHandle(
+      id, in: results.transientCollections, orThrow: .transientCollectionNotFound, request, principal)
   }
 
   /// The row numbers of assets, or of the assets of fetch results, each at its first position.
