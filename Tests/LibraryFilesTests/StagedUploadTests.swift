@@ -156,9 +156,9 @@ struct StagedUploadTests {
     #expect(throws: LibraryFilesError.stagedStorageFull(limit: 100)) {
       try next.append(to: growing.upload.identifier, at: 40, bytes: 1, for: .local)
     }
-    try next.removeStaged(announced, for: .local)
+    try next.deleteStaged(announced, for: .local)
     #expect(try next.continued(growing.upload.identifier, [7], at: 40).offset == 41)
-    try next.removeStaged(growing.upload.identifier, for: .local)
+    try next.deleteStaged(growing.upload.identifier, for: .local)
     #expect(library.allFiles.isEmpty)
     _ = try next.stage(named: nil, length: 100, for: .local)
   }
@@ -173,7 +173,7 @@ struct StagedUploadTests {
       try files.stage(named: nil, length: nil, for: .local)
     }
     try files.staged([3], for: Self.other)
-    try files.removeStaged(second, for: .local)
+    try files.deleteStaged(second, for: .local)
     try files.staged([4])
   }
 
@@ -208,12 +208,12 @@ struct StagedUploadTests {
       #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.progress(of: own, for: principal) }
       #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.append(to: own, at: 2, for: principal) }
       #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.addStaged(own, for: principal) }
-      #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.removeStaged(own, for: principal) }
+      #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.deleteStaged(own, for: principal) }
     }
     // `local` is an administrator.
     #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.append(to: own, at: 2, for: .local) }
     #expect(try files.progress(of: own, for: .local).offset == 2)
-    try files.removeStaged(own, for: .local)
+    try files.deleteStaged(own, for: .local)
     #expect(throws: LibraryFilesError.noSuchUpload(own)) { try files.progress(of: own, for: Self.other) }
   }
 

@@ -46,8 +46,8 @@ extension Endpoint {
     Endpoint(
       .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read, .admin]),
       APIOperation(
-        "Ends the manager and releases all its frames. The default manager starts again empty.",
-        query: [ClientName.parameter], responses: [APIResponse(204, "Ended.")], problems: [404]),
+        "Deletes the manager and releases all its frames. The default manager starts again empty.",
+        query: [ClientName.parameter], responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.caching.delete(exchange.route["cachingManager"], exchange.request, exchange.principal)
       }),

@@ -74,8 +74,8 @@ extension Endpoint {
       .delete, "/v1/transientCollections/{transientCollection}", "deleteTransientCollection",
       needs: .scope([.read, .admin]),
       APIOperation(
-        "Ends a transient collection or list. Its members stay in the library.",
-        responses: [APIResponse(204, "Ended.")], problems: [404]),
+        "Deletes a transient collection or list. Its members stay in the library.",
+        responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.transientCollections.delete(
           exchange.route["transientCollection"], exchange.request, exchange.principal)

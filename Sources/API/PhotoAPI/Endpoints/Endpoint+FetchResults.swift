@@ -35,7 +35,7 @@ extension Endpoint {
 
     Endpoint(
       .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read, .admin]),
-      APIOperation("Ends a fetch result.", responses: [APIResponse(204, "Ended.")], problems: [404]),
+      APIOperation("Deletes a fetch result.", responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.fetchResults.delete(exchange.route["fetchResult"], exchange.request, exchange.principal)
       }),
@@ -89,8 +89,8 @@ extension Endpoint {
       .get, "/v1/fetchResults/{fetchResult}/changes", "getFetchResultChanges", needs: .scope([.read]),
       APIOperation(
         """
-        The changes of a fetch result since it was made, as in PHFetchResultChangeDetails, and a handle for the list \
-        after them.
+        The changes of a fetch result since it was created, as in PHFetchResultChangeDetails, and a handle for the \
+        list after them.
         """,
         description: """
           The given fetch result does not change until its lease ends. If nothing changed, the handle after the \

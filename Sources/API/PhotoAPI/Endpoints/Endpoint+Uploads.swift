@@ -50,9 +50,9 @@ extension Endpoint {
     Endpoint(
       .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.add, .admin]), isReading: false,
       APIOperation(
-        "Ends a staged upload and removes its bytes. An administrator may end those of all callers.",
-        responses: [APIResponse(204, "Ended.", .none, [.cacheControl])], problems: [404, 409, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.uploads.end(exchange) }),
+        "Deletes a staged upload with its bytes. An administrator may delete those of all callers.",
+        responses: [APIResponse(204, "Deleted.", .none, [.cacheControl])], problems: [404, 409, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.uploads.delete(exchange) }),
   ]
 
   private static func progress(_ description: String) -> APIResponse {

@@ -21,7 +21,7 @@ final class StagedUploadReceiver: Sendable {
   private let hasEnded = Atomic<Bool>(false)
 
   /// - Parameters:
-  ///   - isNew: the request makes the staged upload.
+  ///   - isNew: the request creates the staged upload.
   ///   - isEnd: the file ends with this body.
   init(_ route: UploadRoute, _ body: StreamedBody?, isNew: Bool, isEnd: Bool, _ reply: Reply) {
     self.route = route
@@ -38,7 +38,7 @@ final class StagedUploadReceiver: Sendable {
     if !hasEnded.exchange(true, ordering: .relaxed) { route.uploadEnded() }
   }
 
-  /// - Parameter open: makes or finds the staged upload, on the upload queue.
+  /// - Parameter open: creates or finds the staged upload, on the upload queue.
   func begin(_ open: @escaping @Sendable () throws(LibraryFilesError) -> StagedAppend) {
     step { [self] () throws(Problem) in
       let opened = try route.mappingErrors(open)

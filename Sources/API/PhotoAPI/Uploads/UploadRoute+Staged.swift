@@ -1,4 +1,4 @@
-// Staged uploads, and assets made of them.
+// Staged uploads, and assets created from them.
 //
 //     POST /v1/uploads           201 and the identifier; the body, if any, has the first bytes
 //     GET, HEAD /v1/uploads/ID   204 with the offset
@@ -16,7 +16,7 @@ extension UploadRoute {
   /// Maximum size of the JSON body that names a staged upload.
   static let jsonBytes = 4096
 
-  /// Makes a staged upload.
+  /// Creates a staged upload.
   func create(_ body: StreamedBody?, _ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
     let head = exchange.request.head
@@ -79,18 +79,18 @@ extension UploadRoute {
     }
   }
 
-  /// Ends a staged upload.
-  func end(_ exchange: Exchange) throws(Problem) {
+  /// Deletes a staged upload.
+  func delete(_ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
     try QueryReader(exchange.target).finish()
     let identifier = try Self.identifier(exchange)
     try exchange.respond(on: queue) { [self] () throws(Problem) in
-      try mappingErrors { () throws(LibraryFilesError) in try files.removeStaged(identifier, for: principal) }
+      try mappingErrors { () throws(LibraryFilesError) in try files.deleteStaged(identifier, for: principal) }
       return HTTPResponse(204, [("Cache-Control", "no-store")])
     }
   }
 
-  /// Makes an asset of a staged upload, which a JSON body names.
+  /// Creates an asset from a staged upload, which a JSON body names.
   func makeAsset(of request: HTTPRequest, for principal: Principal) throws(Problem) -> HTTPResponse {
     var body = try JSONObjectReader(request)
     let text = try body.text("upload")

@@ -1,8 +1,9 @@
 // The registry of all metrics, by name, for Prometheus. Code that counts uses swift-metrics and is given this registry
 // as the backend; no global registry is installed.
 //
-// Writing is lock-free (`MetricCells`) and independent of readers. Reading calls the closures of externally kept
-// metrics, never with the lock held.
+// Writing is lock-free (`MetricCells`) and independent of readers: the image manager and libraries write to atomic
+// cells, each event loop to its own counters. Values are read when `/metrics` is requested. Reading calls the closures
+// of externally kept metrics, such as those of caches, budgets and `/proc`, never with the lock held.
 
 import CoreMetrics
 import Synchronization

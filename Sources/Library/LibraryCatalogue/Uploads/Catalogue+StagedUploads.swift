@@ -12,10 +12,10 @@ extension Catalogue {
     try read { try StagedUpload.find(identifier, $0) }
   }
 
-  /// All of them. Their number is limited when they are made.
+  /// All of them. Their number is limited when they are created.
   package func stagedUploads() throws(AssetSourceError) -> [StagedUpload] { try stagedUploads(where: "1") }
 
-  /// Those that a process left while it made an asset of them, or that a running process is working on.
+  /// Those that a process left while it created assets from them, or that a running process is working on.
   package func unfinishedStagedUploads() throws(AssetSourceError) -> [StagedUpload] {
     try stagedUploads(where: "path IS NOT NULL")
   }
@@ -90,7 +90,7 @@ extension Catalogue {
     do { try pool.write(body) } catch { throw Self.translated(error) }
   }
 
-  /// Makes the asset of a prepared staged upload, in a transaction of its own.
+  /// Creates the asset of a prepared staged upload, in a transaction of its own.
   ///
   /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
   package func commitUpload(

@@ -28,7 +28,7 @@ package struct StagedUpload: Sendable, Hashable {
   package let length: Int64?
   /// Whether all bytes were received and synced.
   package let isComplete: Bool
-  /// When it was made or last received bytes.
+  /// When it was created or last received bytes.
   package let usedDate: Timestamp
   /// `nil`: no change is under way.
   package let placement: Placement?
@@ -106,7 +106,7 @@ package struct StagedUploadChange: Sendable {
     self.principal = principal
   }
 
-  /// Makes the asset, and deletes the record.
+  /// Creates the asset, and deletes the record.
   func commit(_ writer: inout AssetWriter) throws -> (row: Int64?, identifier: LocalIdentifier) {
     try upload.delete(writer.db)
     switch content {

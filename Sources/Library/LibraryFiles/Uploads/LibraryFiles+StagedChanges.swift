@@ -1,8 +1,8 @@
-// Makes assets of staged uploads, in change lists or one at a time. The order of the steps is that of the trash:
+// Creates assets from staged uploads, in change lists or one at a time. The order of the steps is that of the trash:
 //
 //     intent: path and inode of the file     the next start moves the file back, and the staged upload is as before
 //     file moved, folders synced             the same
-//     committed: asset made, record gone     complete
+//     committed: asset created, record gone  complete
 //
 // If the path is on another disk, the file is copied there, and the staged file stays until the commit.
 
@@ -19,7 +19,7 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// Makes an asset of a staged upload, with the same rules as ``add(_:named:for:)``.
+  /// Creates an asset from a staged upload, with the same rules as ``add(_:named:for:)``.
   package func addStaged(
     _ identifier: UploadIdentifier, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset {

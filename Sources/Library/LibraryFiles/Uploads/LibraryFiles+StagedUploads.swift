@@ -1,9 +1,9 @@
-// Staged uploads: files that clients send in several requests, and of which assets are made later.
+// Staged uploads: files that clients send in several requests, and from which assets are created later.
 //
-//     create     the file .photod-staged/ID is made, then its record in the catalogue
+//     create     the file .photod-staged/ID, then its record in the catalogue
 //     append     bytes are written to the file; before the response they are synced
 //     complete   the bytes are synced, then the record says so
-//     remove     the record goes, then the file
+//     delete     the record goes, then the file
 //
 // The offset is the size of the file, so a process that is killed loses no byte that it has written. A client gets an
 // offset only after the file was synced. A file without a record is removed at start and with the expired ones.
@@ -40,7 +40,7 @@ extension LibraryFiles {
 
   // MARK: Creating and appending
 
-  /// Makes a staged upload without bytes.
+  /// Creates a staged upload without bytes.
   ///
   /// - Parameters:
   ///   - name: the filename that the sender gave.
@@ -51,7 +51,7 @@ extension LibraryFiles {
     if isReadOnly { throw .readOnly }
     let upload = StagedUpload(
       identifier: UploadIdentifier(), owner: principal.name, filename: name, length: length, usedDate: now)
-    // Before the file is made: the removal of files without a record spares those in the table.
+    // Before the file is created: the removal of files without a record spares those in the table.
     try staged.add(upload.identifier, owner: principal.name, bytes: length ?? 0)
     do throws(LibraryFilesError) {
       let file = try inFileSystem { () throws(SystemError) in
@@ -139,17 +139,17 @@ extension LibraryFiles {
     return StagedUploadProgress(offset: file.size, length: upload.length, isComplete: upload.isComplete)
   }
 
-  /// Removes a staged upload.
+  /// Deletes a staged upload.
   ///
   /// - Parameter principal: its owner, or an administrator who sees the whole library.
-  package func removeStaged(
+  package func deleteStaged(
     _ identifier: UploadIdentifier, for principal: Principal
   ) throws(LibraryFilesError) {
     if isReadOnly { throw .readOnly }
     let lock = try acquireLock()
     defer { lock.unlock() }
     try recoverUnfinished()
-    try removeStaged([try stagedUpload(identifier, for: principal, isAdministered: true)])
+    try deleteStaged([try stagedUpload(identifier, for: principal, isAdministered: true)])
   }
 
   /// Removes staged uploads that have received nothing for `stagedSeconds`, and files without a record.
@@ -170,14 +170,14 @@ extension LibraryFiles {
       let modified = (try? root.open(Self.stagedPath(upload.identifier)))?.identity.modified
       return staged.isAppending(to: upload.identifier) || (modified ?? 0) / 1_000_000 >= limit.milliseconds
     }
-    try removeStaged(expired)
+    try deleteStaged(expired)
     removeUnrecordedFiles()
     if !expired.isEmpty { logger.info("expired staged uploads removed", metadata: ["uploads": "\(expired.count)"]) }
     return expired.count
   }
 
   /// Call with the lock held and no intent of these left.
-  private func removeStaged(_ uploads: [StagedUpload]) throws(LibraryFilesError) {
+  private func deleteStaged(_ uploads: [StagedUpload]) throws(LibraryFilesError) {
     if uploads.isEmpty { return }
     for upload in uploads { staged.setAppend(nil, to: upload.identifier) }
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(uploads) }
