@@ -176,7 +176,7 @@ struct FetchResultStreamTests {
       ["read", "--limit-to", "album-1", "--limit-to", "album-2"]
     ),
     (
-      "the first five, read anew",
+      "the first five, read again",
       #"{"sortDescriptors": "-fileSize", "predicate": "pixelHeight > 1", "fetchLimit": 5}"#, ["read"]
     ),
     ("places", #"{"sortDescriptors": "originalFilename", "predicate": "latitude > 4"}"#, ["read,location"]),

@@ -149,7 +149,8 @@ struct UploadTests {
     let three = TestDaemon.form((1...3).map { ("\($0).jpg", Self.picture($0)) })
     let many = try daemon.upload(three, type: "multipart/form-data; boundary=xyz")
     #expect(
-      many.status == 413 && (many.json["results"] as? [Any])?.count == 2, "those before it are there, and told of")
+      many.status == 413 && (many.json["results"] as? [Any])?.count == 2,
+      "the files before it are in the library and in the results")
     // Other resources treat bodies as before.
     #expect(
       try daemon.exchange("POST /v1/assets/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n", []).status

@@ -146,7 +146,7 @@ struct PreheatWindowTests {
     #expect(window.plan(at: now).range == 960..<1080)
   }
 
-  @Test("positions ahead and behind are told apart by the last movement, also at rest", arguments: [1, -1])
+  @Test("the last movement decides which positions are ahead and which behind, also at rest", arguments: [1, -1])
   func sides(heading: Int) {
     var window = PreheatWindow()
     let now = ContinuousClock.now

@@ -35,7 +35,7 @@ struct FetchResultChangesTests {
     var dice = Dice(seed + 9000)
     let library = try ChangingLibrary(40 + dice.below(80), &dice)
     let rules = try library.synthetic.rules()
-    var told = 0
+    var changes = 0
     var held: [Held] = []
     for _ in 0..<Self.handles { held.append(try hold(library, rules, &dice)) }
     for round in 0..<Self.rounds {
@@ -53,7 +53,7 @@ struct FetchResultChangesTests {
         let details = try #require(delta.details, "a delta this small always has details")
         #expect(one.members.applying(details, toBecome: members) == members, "\(comment): \(details)")
         #expect((delta.after === one.result) == (one.members == members), "\(comment): \(details) \(one.principal)")
-        if !details.isEmpty { told += 1 }
+        if !details.isEmpty { changes += 1 }
         let again = try library.catalogue.changes(
           of: delta.after, mayReadAll: true, atMost: 1000, deadline: nil, for: one.principal)
         #expect(again?.details?.isEmpty == true && again?.after === delta.after, "\(comment)")
@@ -64,7 +64,7 @@ struct FetchResultChangesTests {
         }
       }
     }
-    #expect(told > Self.rounds * Self.handles / 5, "something changed")
+    #expect(changes > Self.rounds * Self.handles / 5, "something changed")
   }
 
   private func hold(
@@ -199,12 +199,12 @@ struct FetchResultChangesTests {
     }
     #expect(try touched(10) == .rows([2, 3, 4, 9]))
     #expect(try touched(4) == .rows([2, 3, 4, 9]) && touched(3) == .tooMany)
-    #expect(try touched(10, Self.placeless) == .rows([2, 3, 9]), "a place is nothing to who may not know it")
+    #expect(try touched(10, Self.placeless) == .rows([2, 3, 9]), "a change of place is hidden without location")
     #expect(try library.catalogue.touched(since: try library.token(), atMost: 10, for: .local) == .rows([]))
     // The same by identifier, also for a deleted asset.
-    let told = try library.catalogue.touchedAssets(since: state, for: .local)
-    #expect(told.identifiers == Set(names))
-    #expect(try library.catalogue.touchedAssets(since: told.changeToken, for: .local).identifiers == [])
+    let assets = try library.catalogue.touchedAssets(since: state, for: .local)
+    #expect(assets.identifiers == Set(names))
+    #expect(try library.catalogue.touchedAssets(since: assets.changeToken, for: .local).identifiers == [])
     #expect(
       try library.catalogue.touchedAssets(since: state, for: Self.placeless).identifiers
         == Set([names[0], names[1], names[3]]))
