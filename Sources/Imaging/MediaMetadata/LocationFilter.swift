@@ -41,7 +41,7 @@ enum LocationFilter {
   /// `nil` if the value is a coordinate.
   private static func filtered(_ value: MetadataValue) -> MetadataValue? {
     switch value {
-    case .text(let text): return text.lowercased().hasPrefix("geo:") ? nil : value
+    case .text(let text): return isLocation(text: text) ? nil : value
     case .array(let items): return .array(items.compactMap(filtered))
     case .object(let fields): return .object(filtered(fields))
     default: return value
@@ -51,7 +51,12 @@ enum LocationFilter {
   /// Whether a word of a key, without its prefix, means a place.
   static func isLocationKey(_ key: String) -> Bool {
     guard let prefixEnd = key.firstIndex(of: ":") else { return isLocationKey(local: Substring(key)) }
-    return prefixes.contains(String(key[..<prefixEnd])) || isLocationKey(local: key[key.index(after: prefixEnd)...])
+    // A number distinguishes two namespaces for which a file uses one prefix.
+    var prefix = key[..<prefixEnd]
+    while prefix.last?.isNumber == true { prefix.removeLast() }
+    if settings.contains(String(key[..<prefixEnd])) || otherKeys.contains(key) { return false }
+    return prefixes.contains(String(prefix)) || keys.contains(key)
+      || isLocationKey(local: key[key.index(after: prefixEnd)...])
   }
 
   private static func isLocationKey(local name: Substring) -> Bool {
@@ -81,8 +86,28 @@ enum LocationFilter {
     return words
   }
 
-  /// Namespaces that contain only places, and the one for cells of telephone networks.
-  private static let prefixes: Set<String> = ["geo", "georss", "dwc", "cell"]
+  /// Whether a text is a coordinate.
+  static func isLocation(text: some StringProtocol) -> Bool { text.lowercased().hasPrefix("geo:") }
+
+  /// IPTC datasets of places: their record and number.
+  static func isLocation(dataset number: Int, of record: Int) -> Bool {
+    iptcPlaces.contains(IPTCDataset(record: record, number: number).name)
+  }
+
+  /// Namespaces that contain only places, the one for cells of telephone networks, and those of drones, whose pose and
+  /// path are places too.
+  private static let prefixes: Set<String> = ["geo", "georss", "dwc", "dwciri", "cell", "drone-dji", "drone-parrot"]
+
+  /// Namespaces of Camera Raw's settings, in which "state" means another thing.
+  private static let settings: Set<String> = ["crs", "crss", "crd"]
+
+  /// Properties whose name has a word for a place: a position in the picture, and margins of a sensitivity.
+  private static let otherKeys: Set<String> = [
+    "exif:SubjectLocation", "exifEX:ISOSpeedLatitudeyyy", "exifEX:ISOSpeedLatitudezzz",
+  ]
+
+  /// Properties whose name has no word for a place. A panorama's heading is a compass direction.
+  private static let keys: Set<String> = ["GPano:PoseHeadingDegrees"]
 
   private static let fragments = [
     "gps", "latitude", "longitude", "altitude", "location", "geotag", "geocode", "geohash",
@@ -91,6 +116,7 @@ enum LocationFilter {
   private static let words: Set<String> = [
     "geo", "lat", "lon", "lng", "city", "cities", "town", "village", "province", "state", "country", "countries",
     "county", "municipality", "district", "locality", "place", "places", "venue", "landmark", "address", "adr",
-    "coordinate", "coordinates", "world", "continent", "island", "street", "postcode", "postal", "zip",
+    "coordinate", "coordinates", "compass", "bearing", "yaw", "world", "continent", "island", "street", "postcode",
+    "postal", "zip",
   ]
 }

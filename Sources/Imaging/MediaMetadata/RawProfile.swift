@@ -52,7 +52,8 @@ package enum RawProfile {
     }
   }
 
-  private static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
+  /// The bytes that hexadecimal digits stand for, white space between them; `nil` for any other text.
+  static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?
     for digit in digits where digit > 0x20 {

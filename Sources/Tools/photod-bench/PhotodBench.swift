@@ -10,6 +10,7 @@ struct PhotodBench: ParsableCommand {
       PlaceholderBench.self, CancelBench.self, ServeBench.self, AccessBench.self, IdleBench.self, SlowBench.self,
       DiskBench.self, ManagerBench.self, StormBench.self, ScanBench.self, WatchBench.self, LibraryBench.self,
       LibraryReads.self, SearchBench.self, DeltaBench.self, ChangesBench.self, CachingBench.self, BatchClient.self,
+      BlankFile.self,
     ])
 
   static func main() {

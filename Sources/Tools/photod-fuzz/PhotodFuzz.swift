@@ -40,6 +40,8 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "iptc") { run($0, $1, MetadataTarget.iptc) },
     FuzzTarget(name: "mpf") { run($0, $1, MetadataTarget.multiPicture) },
     FuzzTarget(name: "container") { run($0, $1, ContainerTarget.check) },
+    FuzzTarget(name: "location") { run($0, $1, LocationTarget.check) },
+    FuzzTarget(name: "locationblock") { run($0, $1, LocationTarget.checkBlock) },
     FuzzTarget(name: "http") { run($0, $1, HTTPTarget.check) },
     FuzzTarget(name: "multipart") { run($0, $1, MultipartTarget.check) },
     FuzzTarget(name: "predicate") { run($0, $1, PredicateTarget.check) },

@@ -12,7 +12,8 @@ enum Seeds {
   static func write(to folder: String) throws {
     for (target, seeds) in [
       ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("xmp", packets), ("iptc", resources), ("mpf", multiPictures),
-      ("container", containers),
+      ("container", containers), ("location", jpegs + pngs + containers + located),
+      ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
       ("predicate", predicates),
@@ -162,6 +163,26 @@ enum Seeds {
         return file.index(pictureBytes: picture.count, firstOffset: index.count + picture.count - 2)
       }
     }
+  }
+
+  /// Files with places in every kind of block.
+  private static var located: [[UInt8]] {
+    let exif = EXIFBlock {
+      $0.make = "Panasonic"
+      ($0.latitude, $0.longitude, $0.thumbnail) = (48.2, 16.3, thumbnail)
+    }
+    let jpeg = JPEGFile {
+      $0.exif = exif
+      $0.segments = packets.map { JPEGSegment.xmp(String(decoding: $0, as: UTF8.self)) }
+      $0.segments += resources.prefix(2).map { JPEGSegment(marker: 0xED, content: Array("Photoshop 3.0\0".utf8) + $0) }
+      $0.segments.append(JPEGSegment(marker: 0xE1, content: Array("FLIR\0".utf8) + [1, 0, 0] + Array("FFF\0".utf8)))
+    }.encoded(scene)
+    let text = PNGChunks.chunk("tEXt", Array("exif:GPSLatitude\0".utf8) + Array("48".utf8))
+    let png = storedPNG(depth: 8, colorType: 2, rowBytes: 24, exif: Array(exif.bytes.dropFirst(6)))
+    return [
+      jpeg, MultiPictureFile(previews: [(type: 0x01_0001, bytes: jpeg)]).encoded(jpeg),
+      png.prefix(33) + text + png[33...],
+    ]
   }
 
   private static var requests: [[UInt8]] {

@@ -27,12 +27,14 @@ struct JPEGSegments {
 
   private let limits: CodecLimits
   /// The first byte after what was read.
-  private var position: Int64 = 2
+  private var position: Int64
   private var count = 0
   private var skippedBytes = 0
 
-  init(limits: CodecLimits) {
+  /// - Parameter start: the position of SOI in the file.
+  init(limits: CodecLimits, at start: Int64 = 0) {
     self.limits = limits
+    position = start + 2
   }
 
   /// The next segment. Nothing may be read after SOS.

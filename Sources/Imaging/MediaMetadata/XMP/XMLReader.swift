@@ -22,10 +22,16 @@ struct XMLName {
 
 /// Receives the parts of a document. Returning `false` ends the reading.
 protocol XMLHandler: AnyObject {
+  /// The position in the document of the tag whose `begin` or `end` follows. The end of `<a/>` is empty, after the tag.
+  func position(_ tag: Range<Int>)
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool
   /// Text, in pieces.
   func text(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool
   func end() -> Bool
+}
+
+extension XMLHandler {
+  func position(_ tag: Range<Int>) {}
 }
 
 /// An element's attributes. Valid only during the handler's call.
@@ -72,11 +78,14 @@ final class XMLReader {
       { context, name, attributes in
         let reader = XMLReader.at(context)
         guard let name, !reader.isEnded else { return }
+        reader.handler.position(reader.tag)
         reader.stop(unless: reader.handler.begin(XMLReader.name(name), XMLAttributes(pointer: attributes)))
       },
       { context, _ in
         let reader = XMLReader.at(context)
-        if !reader.isEnded { reader.stop(unless: reader.handler.end()) }
+        guard !reader.isEnded else { return }
+        reader.handler.position(reader.tag)
+        reader.stop(unless: reader.handler.end())
       })
     XML_SetCharacterDataHandler(parser) { context, text, length in
       let reader = XMLReader.at(context)
@@ -109,6 +118,11 @@ final class XMLReader {
     if status == XML_STATUS_OK { return .complete }
     let message = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "no well-formed XML"
     return .malformed(message, offset: Int(XML_GetCurrentByteIndex(parser)))
+  }
+
+  private var tag: Range<Int> {
+    let start = Int(XML_GetCurrentByteIndex(parser))
+    return start..<start + Int(XML_GetCurrentByteCount(parser))
   }
 
   private func stop(unless continues: Bool) {

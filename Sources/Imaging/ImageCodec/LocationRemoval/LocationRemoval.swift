@@ -1,0 +1,43 @@
+// Removes places from a file without changing its length: the result is an overlay of bytes, and the file stays as it
+// is. This file detects the format; a file `LocationRemoval+FORMAT.swift` walks the structure of each container and
+// gives its metadata blocks to `LocationRemovalContext`. Only structure and metadata are read, never pictures or
+// samples. A structure that can't be understood is an error: such a file can't be served without places.
+
+import MediaMetadata
+import PhotoModel
+
+package enum LocationRemoval {
+  /// Changes when the same file gets another overlay, so that stored entity tags become invalid.
+  package static let epoch = 1
+
+  /// The patches that remove every place from a file; empty if there are none. A name of the file does not matter.
+  package static func overlay(
+    of source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
+  ) throws(LocationRemovalError) -> ByteOverlay {
+    var context = LocationRemovalContext(source, limits: limits)
+    try remove(from: 0..<source.size, &context)
+    return try context.overlay()
+  }
+
+  /// Removes the places of a file, or of a file inside of another one.
+  ///
+  /// - Parameter range: the whole of the inner file.
+  static func remove(
+    from range: Range<Int64>, _ context: inout LocationRemovalContext
+  ) throws(LocationRemovalError) {
+    let start = try context.head(of: range, count: FileType.bytes)
+    guard let format = MediaFormat(firstBytes: start) else {
+      throw .unsupported("a file of a kind that is not known")
+    }
+    try context.nested { context throws(LocationRemovalError) in
+      switch format {
+      case .jpeg: try jpeg(range, &context)
+      case .png: try png(range, &context)
+      case .tiff, .dng, .cr2, .nef, .arw: try tiff(range, &context)
+      case .gif: try gif(range, &context)
+      case .webp: try webp(range, &context)
+      case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4: try boxFile(range, &context)
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// Removes places from metadata blocks in memory: nothing here reads a file. `LocationRemoval` in ImageCodec finds the
+// blocks of a file, and turns these patches into an overlay of the file. Patches keep a block's length and structure.
+
+/// Finds the places in metadata blocks. Which entries are places is `LocationFilter`'s rule.
+package enum LocationBlocks {
+  /// What has to change in a TIFF structure, and what else has to be examined.
+  package struct Directories: Sendable, Hashable {
+    package var patches: [BlockPatch] = []
+    /// The positions of embedded pictures that start like a JPEG: thumbnails and previews. They may hold metadata.
+    package var pictures: [Range<Int>] = []
+  }
+
+  /// - Parameters:
+  ///   - block: a TIFF structure from its header: EXIF, or one of the directories that Canon stores separately. A block
+  ///     without that header, which nothing can read, becomes zeros.
+  ///   - root: what its first directory is.
+  package static func exif(
+    _ block: ArraySlice<UInt8>, from root: DirectoryLocations<DirectoryBlock>.Root = .picture
+  ) throws(LocationRemovalError) -> Directories {
+    guard TIFFBlock(block) != nil else {
+      return Directories(
+        patches: BlockPatch.differences(from: block, to: [UInt8](repeating: 0, count: block.count)))
+    }
+    return try DirectoryLocations.find(in: DirectoryBlock(block), from: root)
+  }
+
+  /// - Parameter packet: an XMP packet, or a whole extended packet. One that can't be edited becomes spaces as a whole.
+  package static func xmp(_ packet: ArraySlice<UInt8>) throws(LocationRemovalError) -> [BlockPatch] {
+    XMPLocations.patches(packet)
+  }
+
+  /// - Parameter datasets: IPTC-IIM datasets without their container, possibly followed by padding.
+  package static func iptc(_ datasets: ArraySlice<UInt8>) throws(LocationRemovalError) -> [BlockPatch] {
+    IPTCLocations.patches(datasets)
+  }
+
+  /// - Parameter resources: Photoshop's image resources without the signature of a JPEG's segment.
+  package static func imageResources(
+    _ resources: ArraySlice<UInt8>
+  ) throws(LocationRemovalError) -> Directories {
+    try ImageResourceLocations.find(in: resources)
+  }
+}

@@ -1,0 +1,170 @@
+import CZlib
+
+/// Finds the places of a PNG's metadata chunks (PNG third edition §11.3.3 and §11.3.5.4).
+package enum PNGLocations {
+  /// What has to change in a chunk. Its checksum changes too.
+  package enum Change: Sendable, Hashable {
+    case nothing
+    /// Patches of its content; embedded pictures are in `pictures`.
+    case patches(LocationBlocks.Directories)
+    /// It holds a place and is compressed, so it can't be edited in place: it becomes ``privateType``, filled with zeros.
+    case removal
+  }
+
+  /// The type that takes the place of a removed chunk: ancillary, private, safe to copy (§5.4).
+  package static let privateType: [UInt8] = Array("plZz".utf8)
+
+  /// The chunk types that ``change(of:_:)`` examines.
+  package static let types: Set<String> = ["eXIf", "tEXt", "zTXt", "iTXt"]
+
+  /// The checksum of a chunk (§5.5).
+  package static func checksum(type: [UInt8], _ content: [UInt8]) -> [UInt8] {
+    let sum = crc32(crc32(0, type, uInt(type.count)), content, uInt(content.count))
+    return (0..<4).map { UInt8(truncatingIfNeeded: sum >> (24 - 8 * UInt($0))) }
+  }
+
+  /// - Parameters:
+  ///   - type: one of ``types``.
+  ///   - content: the chunk's whole content.
+  package static func change(
+    of type: String, _ content: ArraySlice<UInt8>
+  ) throws(LocationRemovalError) -> Change {
+    if type == "eXIf" { return Change(try exif(content)) }
+    guard let end = content.firstIndex(of: 0) else { return .nothing }
+    let keyword = String(decoding: content[..<end], as: UTF8.self)
+    var rest = content[(end + 1)...]
+    var isDeflated = type == "zTXt"
+    if type == "zTXt" { rest = rest.dropFirst() }
+    if type == "iTXt" {
+      isDeflated = rest.first == 1
+      // The flag and the method; then the language and the translated keyword, each up to a NUL.
+      rest = rest.dropFirst(2)
+      for _ in 0..<2 {
+        guard let end = rest.firstIndex(of: 0) else { return .nothing }
+        rest = rest[(end + 1)...]
+      }
+    }
+    if isDeflated { return try deflated(keyword, rest) }
+    var found = try text(keyword, rest)
+    let start = rest.startIndex - content.startIndex
+    found.patches = found.patches.map { BlockPatch(offset: $0.offset + start, bytes: $0.bytes) }
+    found.pictures = found.pictures.map { $0.lowerBound + start..<$0.upperBound + start }
+    return Change(found)
+  }
+
+  private static func deflated(_ keyword: String, _ stream: ArraySlice<UInt8>) throws(LocationRemovalError) -> Change {
+    guard isMetadata(keyword) || LocationFilter.isLocationKey(keyword) else {
+      // Free text, unless it is a coordinate.
+      let text = RawProfile.inflated(stream, limit: MetadataLimits.textBytes)
+      return text.map { isCoordinate($0[...]) } == true ? .removal : .nothing
+    }
+    // What can't be inflated can't be examined.
+    guard let text = RawProfile.inflated(stream, limit: MetadataLimits.packetBytes) else { return .removal }
+    let found = try self.text(keyword, text[...])
+    return found.patches.isEmpty && found.pictures.isEmpty ? .nothing : .removal
+  }
+
+  /// The changes of a text, relative to its first byte.
+  private static func text(
+    _ keyword: String, _ text: ArraySlice<UInt8>
+  ) throws(LocationRemovalError) -> LocationBlocks.Directories {
+    var found = LocationBlocks.Directories()
+    if keyword == XMPPacket.keyword {
+      found.patches = XMPLocations.patches(text)
+    } else if isMetadata(keyword) {
+      found.patches = try profile(text)
+    } else if LocationFilter.isLocationKey(keyword) || isCoordinate(text) {
+      found.patches = spaces(text)
+    }
+    return found
+  }
+
+  private static func isMetadata(_ keyword: String) -> Bool {
+    keyword == XMPPacket.keyword || keyword.utf8.starts(with: RawProfile.keyword)
+  }
+
+  private static func isCoordinate(_ text: ArraySlice<UInt8>) -> Bool {
+    LocationFilter.isLocation(text: String(decoding: text.drop { $0 <= 0x20 }.prefix(8), as: UTF8.self))
+  }
+
+  private static func spaces(_ text: ArraySlice<UInt8>) -> [BlockPatch] {
+    BlockPatch.differences(from: text, to: [UInt8](repeating: UInt8(ascii: " "), count: text.count))
+  }
+
+  /// Edits the hexadecimal digits of a block that ImageMagick or ExifTool wrote as text: see ``RawProfile``. One that
+  /// should hold metadata but can't be read becomes spaces.
+  private static func profile(_ text: ArraySlice<UInt8>) throws(LocationRemovalError) -> [BlockPatch] {
+    let lines = text.split(maxSplits: 2) { $0 == 0x0A }
+    let name = String(decoding: (lines.first ?? []).prefix { $0 > 0x20 }, as: UTF8.self).lowercased()
+    guard ["exif", "app1", "xmp", "iptc", "8bim"].contains(name) else { return [] }
+    guard lines.count == 3, let block = RawProfile.bytes(lines[2]),
+      let found = try profile(name, block)
+    else { return spaces(text) }
+    let digits = lines[2].indices.filter { text[$0] > 0x20 }
+    var edited = Array(text)
+    for patch in found.patches {
+      for (i, byte) in patch.bytes.enumerated() {
+        let position = (patch.offset + i) * 2
+        edited[digits[position] - text.startIndex] = digit(byte >> 4)
+        edited[digits[position + 1] - text.startIndex] = digit(byte & 15)
+      }
+    }
+    try checkPictures(found.pictures, of: block)
+    return BlockPatch.differences(from: text, to: edited)
+  }
+
+  /// What has to change in a profile; `nil` if it is of no known kind.
+  private static func profile(
+    _ name: String, _ block: [UInt8]
+  ) throws(LocationRemovalError) -> LocationBlocks.Directories? {
+    var found = LocationBlocks.Directories()
+    if block.starts(with: XMPPacket.signature) {
+      let start = XMPPacket.signature.count
+      found.patches = XMPLocations.patches(block[start...]).map {
+        BlockPatch(offset: $0.offset + start, bytes: $0.bytes)
+      }
+    } else if name == "xmp" {
+      found.patches = XMPLocations.patches(block[...])
+    } else if name == "iptc" || name == "8bim" {
+      guard block.first == 0x1C || block.starts(with: "8BIM".utf8) else { return nil }
+      if block.first != 0x1C { return try ImageResourceLocations.find(in: block[...]) }
+      found.patches = IPTCLocations.patches(block[...])
+    } else {
+      guard TIFFBlock(block.starts(with: EXIFSummary.signature) ? block.dropFirst(6) : block[...]) != nil else {
+        return nil
+      }
+      return try exif(block[...])
+    }
+    return found
+  }
+
+  /// A thumbnail in hexadecimal digits can't be examined as a file; one with metadata is refused.
+  private static func checkPictures(
+    _ pictures: [Range<Int>], of block: [UInt8]
+  ) throws(LocationRemovalError) {
+    for picture in pictures {
+      let bytes = block[picture]
+      let hasMetadata = zip(bytes, bytes.dropFirst()).contains { $0 == 0xFF && ($1 == 0xE1 || $1 == 0xED) }
+      if hasMetadata { throw .unsupported("a thumbnail with metadata in a PNG's text") }
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+
+  private static func exif(_ content: ArraySlice<UInt8>) throws(LocationRemovalError) -> LocationBlocks.Directories {
+    // Some writers keep the signature of a JPEG's segment.
+    let skipped = content.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
+    var found = try LocationBlocks.exif(content.dropFirst(skipped))
+    found.patches = found.patches.map { BlockPatch(offset: $0.offset + skipped, bytes: $0.bytes) }
+    found.pictures = found.pictures.map { $0.lowerBound + skipped..<$0.upperBound + skipped }
+    return found
+  }
+}
+
+extension PNGLocations.Change {
+  fileprivate init(_ found: LocationBlocks.Directories) {
+    self = found.patches.isEmpty && found.pictures.isEmpty ? .nothing : .patches(found)
+  }
+}
