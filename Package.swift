@@ -124,7 +124,7 @@ let package = Package(
       "PhotoAPI",
       [
         "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
-        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", logging,
+        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", collections, logging,
       ],
       resources: [.embedInCode("Resources/components.json")]),
 

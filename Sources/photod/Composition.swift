@@ -130,6 +130,8 @@ struct Composition: Sendable {
       uploads: WorkQueue(
         label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores),
         limit: settings.uploads.limits.concurrent, qos: .userInitiated),
+      // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy.
+      fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
       requestScan: { scans.requestScan() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,

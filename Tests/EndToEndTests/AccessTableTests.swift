@@ -239,6 +239,24 @@ struct AccessTableTests {
     case "/v1/trash": return [get("/v1/trash", writing(200))]
     case "/v1/assets/{localIdentifier}":
       return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]
+    case "/v1/assets/{localIdentifier}/data", "/v1/assets/{localIdentifier}/resources",
+      "/v1/assets/{localIdentifier}/resources/{type}/data":
+      let path = resource.path.text.replacing("/v1/assets/{localIdentifier}", with: "").replacing(
+        "{type}", with: "photo")
+      var rows = [
+        get(inside + path, reading(200, album: 200)), get(outside + path, reading(200, limited: 404, album: 404)),
+      ]
+      if path != "/resources" {
+        rows.append(
+          get(inside + path + "?includeLocation=true") { who in
+            switch who {
+            case .local, .location: 200
+            case .anonymous, .expired, .revoked: 401
+            case .forwarded, .read, .limited, .add, .writeAlone, .readWrite, .admin, .signedImage, .signedAlbum: 403
+            }
+          })
+      }
+      return rows
     case "/v1/assets/{localIdentifier}/metadata":
       return [
         get(inside + "/metadata", reading(200, album: 200)),

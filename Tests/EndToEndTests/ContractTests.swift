@@ -50,7 +50,7 @@ struct ContractTests {
         )
         .replacingOccurrences(of: "{collection}", with: year)
         .replacingOccurrences(of: "{cachingManager}", with: "default")
-        .replacingOccurrences(of: "{upload}", with: upload)
+        .replacingOccurrences(of: "{upload}", with: upload).replacingOccurrences(of: "{type}", with: "photo")
       func url(_ query: String) -> String {
         let needed = path == "/v1/changes" && !query.hasPrefix("since=") ? "since=\(token)&" : ""
         return "\(target)?\(needed)\(query)"
@@ -202,6 +202,7 @@ struct ContractTests {
     "Request/stage": RequestStage.allCases.map(\.rawValue),
     "Request/priority": ImagePriority.allCases.filter(\.isInteractive).map { "\($0)" },
     "Request/frames/items/source": ImageResult.Source.allCases.map(\.rawValue),
+    "ResourceList/resources/items/type": AssetResourceType.allCases.map(\.rawValue),
     "Window/quality": PreheatWindow.Quality.allCases.map(\.rawValue),
     "Authorization/status": AuthorizationStatus.allCases.map(\.rawValue),
     "Authorization/scopes/items": Scope.allCases.map(\.rawValue),

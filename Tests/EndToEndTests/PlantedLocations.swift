@@ -61,6 +61,9 @@ enum PlantedLocations {
     return files
   }
 
+  /// What is planted in comments, unknown entries and unknown segments.
+  static var unstructured: [UInt8] { Array(free.utf8) + packed + Array("Venueville".utf8) }
+
   private static func jpeg(_ isBigEndian: Bool, _ date: String = "2024:05:06 08:00:00") -> [UInt8] {
     JPEGFile {
       $0.leadingSegments = [

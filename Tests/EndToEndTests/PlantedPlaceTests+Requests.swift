@@ -108,6 +108,18 @@ extension PlantedPlaceTests {
         try get("/v1/collections/\(moment)/assets")
       }
     case "/v1/assets/{localIdentifier}": for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)") }
+    case "/v1/assets/{localIdentifier}/data":
+      for asset in world.assets + ["none"] {
+        try get("/v1/assets/\(asset)/data")
+        try get("/v1/assets/\(asset)/data?version=original&download=true")
+        try get("/v1/assets/\(asset)/data?includeLocation=true")
+      }
+    case "/v1/assets/{localIdentifier}/resources":
+      for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/resources") }
+    case "/v1/assets/{localIdentifier}/resources/{type}/data":
+      for asset in world.assets + ["none"] {
+        for type in ["photo", "video", "none"] { try get("/v1/assets/\(asset)/resources/\(type)/data") }
+      }
     case "/v1/assets/{localIdentifier}/metadata":
       for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }
     case "/v1/assets/{localIdentifier}/image":

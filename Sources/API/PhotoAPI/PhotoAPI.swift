@@ -25,6 +25,7 @@ package final class PhotoAPI: Sendable {
   let assets: AssetRoutes
   let uploads: UploadRoute
   let metadata: MetadataRoute
+  let data: DataRoute
   let trash: TrashRoute
   let image: ImageRoute
   let batch: BatchRoute
@@ -51,6 +52,8 @@ package final class PhotoAPI: Sendable {
   ///   - scrapes: queue that builds the `/metrics` response.
   ///   - files: stores uploaded files.
   ///   - uploads: queue that writes uploaded files.
+  ///   - fileReads: queue that reads originals while they are sent. Needs no length limit, because each connection has at
+  ///     most one step in it.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
@@ -58,7 +61,7 @@ package final class PhotoAPI: Sendable {
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
-    requestScan: @escaping @Sendable () -> Void, options: Options, logger: Logger
+    fileReads: WorkQueue, requestScan: @escaping @Sendable () -> Void, options: Options, logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
@@ -78,6 +81,9 @@ package final class PhotoAPI: Sendable {
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
+    data = DataRoute(
+      queries: queries, originals: originals, overlays: OverlayCache(), files: fileReads,
+      maximumRanges: options.maximumRanges, logger: logger)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
       queries: queries, images: images, responseCache: frameResponses.cache,

@@ -14,9 +14,11 @@
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -231,4 +233,22 @@ int photod_has_writers(int descriptor) {
   if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? 1 : -1;
   fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return 0;
+}
+
+int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t length) {
+  off_t from = offset;
+  return sendfile(socket, descriptor, &from, (size_t)length);
+}
+
+int photod_load_range(int descriptor, int64_t offset, int64_t length) {
+  char byte;
+  struct iovec last = {.iov_base = &byte, .iov_len = 1};
+  // The kernel reads ahead in order, so a range whose last page is there is nearly always there as a whole.
+  if (preadv2(descriptor, &last, 1, offset + length - 1, RWF_NOWAIT) >= 0) return 0;
+  // Not there, or a file system that can't tell.
+  (void)readahead(descriptor, offset, (size_t)length);
+  ssize_t count;
+  do count = pread(descriptor, &byte, 1, offset + length - 1);
+  while (count < 0 && errno == EINTR);
+  return count < 0 ? -1 : 0;
 }

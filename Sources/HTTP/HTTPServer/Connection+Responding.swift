@@ -50,6 +50,27 @@ extension Connection {
     flush()
   }
 
+  /// Begins a response whose body has a known length and comes in segments.
+  func startResponse(_ head: ResponseHead, length: Int, isHead: Bool, for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    begin(head, framing: .length(length))
+    // The head goes out with the first segment, unless there is none.
+    if isHead || length == 0 { flush() }
+  }
+
+  func write(_ segment: BodySegment, whenWritable: @escaping @Sendable () -> Void, for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    sender.appendSegment(segment)
+    sender.whenWritable(whenWritable)
+    flush()
+  }
+
+  /// The rest of the body of a response can't be sent.
+  func abort(for responder: Responder) {
+    guard isCurrent(responder) else { return }
+    close()
+  }
+
   func write(
     _ pieces: [[UInt8]], owner: (any MemoryOwner)?, whenWritable: (@Sendable () -> Void)?, for responder: Responder
   ) {

@@ -47,8 +47,8 @@ final class EventLoop: @unchecked Sendable {
   private var dateSecond: Int64 = -1
   private var headSuffixes: (open: [UInt8], closing: [UInt8], open10: [UInt8]) = ([], [], [])
   private var identifiers = RequestIdentifier.Generator()
-  /// Owners of sent bytes, to be released after the current events.
-  private var ownersToRelease: [any MemoryOwner] = []
+  /// Owners and files of sent bytes, to be released after the current events.
+  private var ownersToRelease: [any AnyObject & Sendable] = []
   var accessLogBatch = AccessLogBatch()
   /// The clocks at the start of this batch of events.
   private(set) var now: UInt64
@@ -139,7 +139,7 @@ final class EventLoop: @unchecked Sendable {
   }
 
   /// Releases the owners after the current events are processed.
-  func releaseLater(_ owners: [any MemoryOwner]) {
+  func releaseLater(_ owners: [any AnyObject & Sendable]) {
     dispatchPrecondition(condition: .onQueue(queue))
     if ownersToRelease.isEmpty { queue.async { [self] in releaseOwners() } }
     ownersToRelease += owners
@@ -147,7 +147,7 @@ final class EventLoop: @unchecked Sendable {
 
   private func releaseOwners() {
     // Take them out of the field first: a deinit may run arbitrary code and add more owners.
-    var owners: [any MemoryOwner] = []
+    var owners: [any AnyObject & Sendable] = []
     swap(&owners, &ownersToRelease)
   }
 

@@ -8,10 +8,22 @@ import Primitives
 #endif
 
 /// Bytes of one connection that wait to be sent: shared arrays that are never copied, with the owners that account for
-/// their memory.
+/// their memory, and ranges of files, which the kernel sends without copying them into this process.
 struct OutputQueue {
+  private enum Content {
+    case memory([UInt8])
+    case file(any SendableFile, Range<Int64>)
+
+    var count: Int {
+      switch self {
+      case .memory(let bytes): bytes.count
+      case .file(_, let range): range.count
+      }
+    }
+  }
+
   private struct Piece {
-    let bytes: [UInt8]
+    let content: Content
     /// Released when this piece, and so everything before it, is sent.
     var owner: (any MemoryOwner)?
     /// The budget reservation of the bytes. Nothing observes this budget, so its deinit runs no foreign
@@ -22,9 +34,9 @@ struct OutputQueue {
   private static let maximumVectorsPerSend = 16
 
   private var pieces: Deque<Piece> = []
-  /// Owners whose bytes are sent. Their deinit may run arbitrary code that uses this queue, so the caller releases
-  /// them.
-  private var sentOwners: [any MemoryOwner] = []
+  /// Owners and files whose bytes are sent. Their deinit may run arbitrary code that uses this queue, or close a
+  /// descriptor, so the caller releases them.
+  private var sentOwners: [any AnyObject & Sendable] = []
   /// Bytes of the first piece that are already sent.
   private var sentOfFirst = 0
   private(set) var byteCount = 0
@@ -37,8 +49,15 @@ struct OutputQueue {
       precondition(pieces.isEmpty, "only the first piece can be partly sent")
       sentOfFirst = offset
     }
-    pieces.append(Piece(bytes: piece, reservation: reservation))
+    pieces.append(Piece(content: .memory(piece), reservation: reservation))
     byteCount += piece.count - offset
+  }
+
+  /// Queues a range of a file, which must not be empty. The file is held until the range is sent.
+  mutating func append(_ file: any SendableFile, _ range: Range<Int64>) {
+    precondition(!range.isEmpty)
+    pieces.append(Piece(content: .file(file, range)))
+    byteCount += range.count
   }
 
   /// Holds an owner until everything that is queued now is sent. Does nothing if the queue is empty.
@@ -49,7 +68,7 @@ struct OutputQueue {
   }
 
   /// Returns the owners whose bytes were sent since the last call. The caller releases them.
-  mutating func takeSentOwners() -> [any MemoryOwner] {
+  mutating func takeSentOwners() -> [any AnyObject & Sendable] {
     guard !sentOwners.isEmpty else { return [] }
     defer { sentOwners = [] }
     return sentOwners
@@ -57,7 +76,7 @@ struct OutputQueue {
 
   /// Discards all queued bytes. Their owners become available through `takeSentOwners`.
   mutating func removeAll() {
-    sentOwners += pieces.compactMap(\.owner)
+    for piece in pieces { release(piece) }
     pieces = []
     sentOfFirst = 0
     byteCount = 0
@@ -81,20 +100,53 @@ struct OutputQueue {
     return sent
   }
 
-  private static func send(_ vectors: UnsafeMutableBufferPointer<iovec>, count: Int, to descriptor: Int32) -> Int {
+  /// - Parameter hasMore: more bytes follow at once, so the kernel may wait for them to fill a packet.
+  private static func send(
+    _ vectors: UnsafeMutableBufferPointer<iovec>, count: Int, to descriptor: Int32, hasMore: Bool = false
+  ) -> Int {
     var message = msghdr()
     message.msg_iov = vectors.baseAddress
     message.msg_iovlen = count
-    return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+    return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0))
   }
 
-  /// Sends the first pieces with one gathered send. Returns the number of bytes sent, or -1 with `errno` set.
+  /// Sends the first pieces: arrays with one gathered send, or a range of a file. Returns the number of bytes sent, or -1
+  /// with `errno` set.
   mutating func send(to descriptor: Int32) -> Int {
-    let count = min(pieces.count, Self.maximumVectorsPerSend)
-    let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.maximumVectorsPerSend) { vectors in
+    let sent: Int
+    if case .file(let file, let range) = pieces.first?.content {
+      sent = Self.send(file, range.lowerBound + Int64(sentOfFirst)..<range.upperBound, to: descriptor)
+    } else {
+      sent = sendArrays(to: descriptor)
+    }
+    if sent > 0 { consume(sent) }
+    return sent
+  }
+
+  private static func send(_ file: any SendableFile, _ range: Range<Int64>, to descriptor: Int32) -> Int {
+    let sent = photod_send_file(descriptor, file.descriptor, range.lowerBound, Int64(range.count))
+    guard sent == 0 else { return Int(sent) }
+    // The file is shorter than it was, so its bytes can't be sent any more.
+    errno = EIO
+    return -1
+  }
+
+  private func sendArrays(to descriptor: Int32) -> Int {
+    var count = 0
+    var hasMore = false
+    for piece in pieces.prefix(Self.maximumVectorsPerSend) {
+      guard case .memory = piece.content else {
+        hasMore = true
+        break
+      }
+      count += 1
+    }
+    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.maximumVectorsPerSend) { vectors in
       func gather(_ index: Int) -> Int {
-        if index == count { return Self.send(vectors, count: count, to: descriptor) }
-        return pieces[index].bytes.withUnsafeBytes { bytes in
+        guard index < count, case .memory(let bytes) = pieces[index].content else {
+          return Self.send(vectors, count: count, to: descriptor, hasMore: hasMore)
+        }
+        return bytes.withUnsafeBytes { bytes in
           let skipped = index == 0 ? sentOfFirst : 0
           vectors.initializeElement(
             at: index,
@@ -106,22 +158,25 @@ struct OutputQueue {
       }
       return gather(0)
     }
-    if sent > 0 { consume(sent) }
-    return sent
   }
 
   private mutating func consume(_ count: Int) {
     byteCount -= count
     var left = count
     while left > 0, let first = pieces.first {
-      let rest = first.bytes.count - sentOfFirst
+      let rest = first.content.count - sentOfFirst
       if left < rest {
         sentOfFirst += left
         return
       }
       left -= rest
       sentOfFirst = 0
-      if let owner = pieces.removeFirst().owner { sentOwners.append(owner) }
+      release(pieces.removeFirst())
     }
+  }
+
+  private mutating func release(_ piece: Piece) {
+    if let owner = piece.owner { sentOwners.append(owner) }
+    if case .file(let file, _) = piece.content { sentOwners.append(file) }
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Sends the response to one request. Usable from any thread, but the calls for one response must come from one thread
 /// at a time.
 ///
-/// Use either `send`, or `start`, then any number of `write`, then `finish`. Calls on the connection's own queue take
+/// Use either one `send`, or `start`, then any number of `write`, then `finish`. Calls on the connection's own queue take
 /// effect at once, calls from elsewhere asynchronously.
 package final class Responder: Sendable {
   private struct State {
@@ -35,6 +35,40 @@ package final class Responder: Sendable {
   package func send(_ response: HTTPResponse) {
     guard begin() else { return }
     loop.run { [self] in connection.respond(response, isHead: isHead, for: self) }
+  }
+
+  /// Sends a response whose body is produced while it is sent. Its head gets the Content-Length of the source, and
+  /// nothing is read for HEAD.
+  ///
+  /// - Parameter submit: submits work to the queue that calls the source and waits for the disk. If it returns `false`,
+  ///   the work is not accepted and the connection closes.
+  package func send(
+    _ head: ResponseHead, body source: any BodySource,
+    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
+  ) {
+    guard begin() else { return }
+    let sender = isHead || source.length == 0 ? nil : BodySender(source, to: self, submit: submit)
+    let length = Int(source.length)
+    loop.run { [self] in
+      connection.startResponse(head, length: length, isHead: isHead, for: self)
+      if let sender { sender.start() } else { connection.finish(for: self) }
+    }
+  }
+
+  /// Queues the next segment of a body, and calls `next` when there is room for more; `nil` ends the response.
+  func deliver(_ segment: BodySegment?, next: @escaping @Sendable () -> Void) {
+    loop.run { [self] in
+      if let segment {
+        connection.write(segment, whenWritable: next, for: self)
+      } else {
+        connection.finish(for: self)
+      }
+    }
+  }
+
+  /// Closes the connection, because the rest of the body can't be sent.
+  func abort() {
+    loop.run { [self] in connection.abort(for: self) }
   }
 
   /// Sends the head of a response whose body is streamed: chunked, or ended by closing the connection for HTTP/1.0.

@@ -10,7 +10,7 @@ import Primitives
 /// accepted, notifies producers when there is room for more, and writes the access log entry.
 ///
 /// A prepared response is sent with one gathered send from its own arrays. Every other response goes through the queue,
-/// from which `flush` sends up to 16 arrays at a time.
+/// from which `flush` sends up to 16 arrays, or a range of a file, at a time.
 ///
 /// A value inside `Connection`, used only on the loop's queue. It decides nothing: `Connection` passes results on to
 /// `ConnectionMachine`. Its methods call no handler and release no object of a handler, because such a call could
@@ -82,6 +82,16 @@ struct ResponseSender {
   mutating func appendBody(_ body: [UInt8], reservedBy reservation: ByteBudget.Reservation? = nil) {
     logEntry?.bodyBytes += body.count
     output.append(body, reservedBy: reservation)
+  }
+
+  /// Queues a segment of a body of known length.
+  mutating func appendSegment(_ segment: BodySegment) {
+    switch segment {
+    case .bytes(let bytes): appendBody(bytes)
+    case .file(let file, let range):
+      logEntry?.bodyBytes += range.count
+      output.append(file, range)
+    }
   }
 
   /// Queues arrays as one piece of a streamed body, framed as a chunk if the body is chunked. Returns `false` if all

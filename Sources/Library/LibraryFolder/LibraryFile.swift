@@ -6,7 +6,7 @@ import PhotoModel
 #endif
 
 /// An open file or folder of the library. Owns its descriptor. Reads are positional, so it has no other state.
-package final class LibraryFile: ByteSource {
+package final class LibraryFile: FileByteSource {
   package let descriptor: Int32
   /// The identity of the file when it was opened.
   package let identity: FileIdentity

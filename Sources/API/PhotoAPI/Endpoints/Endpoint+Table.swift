@@ -3,7 +3,7 @@
 extension Endpoint {
   /// All endpoints of the daemon.
   package static let all: [Endpoint] = Array(
-    [service, access, assets, uploads, images, collections, fetchResults, changes, cachingManagers].joined())
+    [service, access, assets, originals, uploads, images, collections, fetchResults, changes, cachingManagers].joined())
 }
 
 /// Query parameters that several endpoints have.

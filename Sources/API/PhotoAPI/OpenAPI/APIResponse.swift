@@ -4,6 +4,7 @@ struct APIResponse: Sendable {
   enum Header: String, Sendable {
     case acceptRanges = "Accept-Ranges"
     case cacheControl = "Cache-Control"
+    case contentDisposition = "Content-Disposition"
     case contentEncoding = "Content-Encoding"
     case contentRange = "Content-Range"
     case entityTag = "ETag"

@@ -12,6 +12,16 @@ struct Reply: Sendable {
 
   func send(_ response: HTTPResponse) { responder.send(addingCommonFields(to: response)) }
 
+  /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:)``.
+  func send(
+    _ head: ResponseHead, body: any BodySource,
+    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
+  ) {
+    var head = head
+    head.fields += commonFields
+    responder.send(head, body: body, submit: submit)
+  }
+
   func start(_ head: ResponseHead) {
     var head = head
     head.fields += commonFields

@@ -54,6 +54,12 @@ int photod_create_file(int directory, const char *name);
 // A directory in a directory, and no link to one.
 int photod_open_subdirectory(int directory, const char *name);
 
+// Sends bytes of a file to a socket (sendfile(2)) and returns how many the socket took: 0 at the end of the file.
+int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t length);
+// Returns when a range of a file is in the page cache, or as good as: reads from the disk if it was not. Then sending it
+// does not wait for the disk. -1 with errno if a read failed.
+int photod_load_range(int descriptor, int64_t offset, int64_t length);
+
 typedef struct {
   // Of what this user may write.
   int64_t available_bytes;

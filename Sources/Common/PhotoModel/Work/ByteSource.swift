@@ -51,6 +51,12 @@ extension ByteSource {
   }
 }
 
+/// A source that is an open file.
+package protocol FileByteSource: ByteSource {
+  /// Valid as long as this object.
+  var descriptor: Int32 { get }
+}
+
 /// A part of a source as its own source, such as a preview inside a photograph.
 package final class ByteSourceSlice: ByteSource {
   private let source: any ByteSource

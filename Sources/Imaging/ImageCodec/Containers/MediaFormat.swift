@@ -56,6 +56,28 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// The media type (RFC 6838).
+  package var internetMediaType: String {
+    switch self {
+    case .jpeg: "image/jpeg"
+    case .png: "image/png"
+    case .heic: "image/heic"
+    case .heif: "image/heif"
+    case .avif: "image/avif"
+    case .webp: "image/webp"
+    case .gif: "image/gif"
+    case .tiff: "image/tiff"
+    // None of these is registered; file managers of desktops use these names.
+    case .dng: "image/x-adobe-dng"
+    case .cr2: "image/x-canon-cr2"
+    case .cr3: "image/x-canon-cr3"
+    case .nef: "image/x-nikon-nef"
+    case .arw: "image/x-sony-arw"
+    case .quickTime: "video/quicktime"
+    case .mpeg4: "video/mp4"
+    }
+  }
+
   /// `nil` if no format has this identifier.
   package init?(uniformTypeIdentifier: String) {
     guard let format = Self.byIdentifier[uniformTypeIdentifier] else { return nil }

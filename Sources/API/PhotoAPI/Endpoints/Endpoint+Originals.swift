@@ -1,0 +1,62 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  static let originals: [Endpoint] = [
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}/data", "getData", needs: .scope([.read]), signedAccess: .albumAsset,
+      APIOperation(
+        "The file of an asset, or ranges of it.",
+        description: """
+          The bytes as they are, except for places, which are overwritten: the length, all offsets and the pixels stay \
+          the same. A file whose places can't be removed gets 403. The version original of a photograph with a RAW \
+          file is the RAW file; there are no adjustments yet, so the other versions are the same.
+          """,
+        query: [
+          .word("version", ImageVersion.self, default: .current, "The version of the asset.")
+        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.data.send(.version, of: exchange.identifier("localIdentifier"), exchange)
+      }),
+
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}/resources", "listResources", needs: .scope([.read]),
+      signedAccess: .albumAsset,
+      APIOperation(
+        "Lists the files of an asset, the primary one first.",
+        responses: .validated("The files.", .json(["ResourceList"])), problems: [404, 500]),
+      handler: .lookup { api, exchange throws(Problem) in
+        try api.data.list(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .get, "/v1/assets/{localIdentifier}/resources/{type}/data", "getResourceData", needs: .scope([.read]),
+      signedAccess: .albumAsset,
+      APIOperation(
+        "A file of an asset by its type, or ranges of it.",
+        description: "As /v1/assets/{localIdentifier}/data. Of several files of a type it is the first.",
+        query: dataQuery, responses: dataResponses, problems: [404, 416, 500]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
+      }),
+  ]
+
+  private static let dataQuery: [QueryParameter] = [
+    .flag("includeLocation", "Leave the places in the file. Needs the scope location."),
+    .flag("download", "Ask the browser to save the file instead of showing it."),
+    .text(
+      "v", "The asset's contentVersion. The response can then be cached forever; a version that is gone gets 404."),
+  ]
+
+  private static let dataResponses: [APIResponse] =
+    .validated(
+      "The whole file.", .media(["*/*"]),
+      [.acceptRanges, .lastModified, .contentDisposition, .imageResult])
+    + [
+      APIResponse(
+        206, "The ranges.", .media(["*/*", "multipart/byteranges"]),
+        [
+          .entityTag, .cacheControl, .acceptRanges, .contentRange, .lastModified, .contentDisposition, .imageResult,
+        ])
+    ]
+}

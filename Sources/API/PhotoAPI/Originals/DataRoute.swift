@@ -1,0 +1,237 @@
+import FoundationEssentials
+import HTTPCore
+import ImageCodec
+import ImageService
+import Logging
+import MediaMetadata
+import PhotoModel
+
+/// `GET /v1/assets/{localIdentifier}/data`, `…/resources` and `…/resources/{type}/data`: the files of an asset as they
+/// are, except for the places in them.
+///
+///     asset and its files -> the file that is asked for                404, 403 without the scope
+///     validators -> conditions                                        304, 412
+///     open, and check that it is the file that the catalogue knows    404, 503
+///     the overlay that removes places                                 403
+///     ranges -> OriginalBody                                          416
+struct DataRoute: Sendable {
+  private static let lifetime = "max-age=31536000, immutable"
+
+  let queries: QueryService
+  let originals: OriginalStore
+  let overlays: OverlayCache
+  /// Calls the sources of bodies, and waits for the disk.
+  let files: WorkQueue
+  let maximumRanges: Int
+  let logger: Logger
+
+  // MARK: The list
+
+  /// Lists the files of an asset. Runs on the lookup queue.
+  func list(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
+    -> HTTPResponse
+  {
+    struct Payload: Encodable {
+      struct Resource: Encodable {
+        let type: String
+        let uti: String?
+        let filename: String
+        let size: Int64
+        let isLocal: Bool
+      }
+      let resources: [Resource]
+    }
+    try QueryReader(request.target).finish()
+    let resources = try resources(of: identifier, principal).map { resource in
+      Payload.Resource(
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.file.displayName,
+        size: resource.file.identity.size, isLocal: true)
+    }
+    let body = JSONBody.encode(Payload(resources: resources))
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
+      .response(to: request.head)
+  }
+
+  private func resources(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> [AssetResource] {
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.resources(of: identifier, for: principal)
+    }
+    guard let found else { throw .assetNotFound }
+    return found
+  }
+
+  // MARK: The bytes
+
+  /// Which file of the asset.
+  enum Choice: Sendable {
+    /// The file of a version of the asset.
+    case version
+    /// The first file of a type.
+    case resource(String)
+  }
+
+  /// Rejects a malformed query at once; the rest runs on the lookup queue.
+  func send(_ choice: Choice, of identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    var query = try QueryReader(exchange.target)
+    let version =
+      if case .version = choice { try query.word("version", default: ImageVersion.current) } else {
+        ImageVersion.current
+      }
+    let includesLocation = try query.flag("includeLocation")
+    let isDownload = try query.flag("download")
+    let contentVersion = query.text("v").map(ContentVersion.init)
+    try query.finish()
+    guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      let asset = try queries.asset(identifier, principal)
+      if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
+      let resource = try Self.resource(choice, version, of: try resources(of: identifier, principal))
+      try send(
+        resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
+        isVersioned: contentVersion != nil, exchange.request.head, exchange.reply)
+    }
+  }
+
+  private static func resource(
+    _ choice: Choice, _ version: ImageVersion, of resources: [AssetResource]
+  ) throws(Problem) -> AssetResource {
+    let found: AssetResource? =
+      switch (choice, version) {
+      case (.resource(let type), _): resources.first { $0.type.rawValue == type }
+      // The original of a RAW file with a JPEG is the RAW file.
+      case (.version, .original):
+        resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
+      case (.version, .current), (.version, .unadjusted): resources.first(where: \.isPrimary)
+      }
+    guard let found else { throw .resourceNotFound }
+    return found
+  }
+
+  private func send(
+    _ resource: AssetResource, of asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool,
+    _ head: RequestHead, _ reply: Reply
+  ) throws(Problem) {
+    let identity = resource.file.identity
+    let validators = Validators(
+      entityTag: Self.entityTag(of: resource, asset, includesLocation: includesLocation),
+      lastModified: identity.modified / 1_000_000_000)
+    var fields = Self.validatorFields(validators, isVersioned: isVersioned)
+    switch Preconditions.evaluate(head, validators) {
+    case .proceed: break
+    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
+    case .failed: throw .preconditionFailed
+    }
+    let (source, overlay) = try open(resource, includesLocation: includesLocation)
+    let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
+    let type = format?.internetMediaType ?? "application/octet-stream"
+    fields += [
+      ("Accept-Ranges", "bytes"),
+      (
+        "Content-Disposition",
+        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.file.displayName)
+      ), ("Image-Result", Self.imageResult(resource, asset)), ("X-Content-Type-Options", "nosniff"),
+      // A file of a user is never a page of this origin.
+      ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
+    ]
+    let size = Int(identity.size)
+    switch ByteRanges(head, size: size, validators: validators, limit: maximumRanges) {
+    case .whole:
+      send(200, fields + [("Content-Type", type)], [.original(0..<identity.size)], source, overlay, reply)
+    case .unsatisfiable:
+      var problem = Problem.rangeNotSatisfiable(size: size)
+      problem.fields["Content-Range"] = "bytes */\(size)"
+      throw problem
+    case .parts(let ranges):
+      let (field, parts) = Self.parts(ranges, of: size, type: type)
+      send(206, fields + field, parts, source, overlay, reply)
+    }
+  }
+
+  private func send(
+    _ status: HTTPStatus, _ fields: [(name: String, value: String)], _ parts: [OriginalBody.Part],
+    _ source: any FileByteSource, _ overlay: ByteOverlay, _ reply: Reply
+  ) {
+    reply.send(ResponseHead(status, fields), body: OriginalBody(source, overlay, parts)) { [files] in
+      files.submit($0)
+    }
+  }
+
+  /// The fields and parts of a 206 response (RFC 9110 §15.3.7).
+  private static func parts(
+    _ ranges: [Range<Int>], of size: Int, type: String
+  ) -> (fields: [(name: String, value: String)], parts: [OriginalBody.Part]) {
+    func contentRange(_ range: Range<Int>) -> String { "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)" }
+    func part(_ range: Range<Int>) -> OriginalBody.Part {
+      .original(Int64(range.lowerBound)..<Int64(range.upperBound))
+    }
+    if ranges.count == 1 {
+      return ([("Content-Type", type), ("Content-Range", contentRange(ranges[0]))], [part(ranges[0])])
+    }
+    let writer = MultipartWriter(boundary: Boundary.make())
+    var parts: [OriginalBody.Part] = []
+    for (index, range) in ranges.enumerated() {
+      let head = writer.partHead([("Content-Type", type), ("Content-Range", contentRange(range))])
+      parts += [.bytes((index == 0 ? writer.opening : writer.delimiter) + head), part(range)]
+    }
+    parts.append(.bytes(writer.closing))
+    return ([("Content-Type", "multipart/byteranges; boundary=\(writer.boundary)")], parts)
+  }
+
+  // MARK: The file
+
+  /// Opens the file that the catalogue knows, and finds the places in it.
+  private func open(
+    _ resource: AssetResource, includesLocation: Bool
+  ) throws(Problem) -> (any FileByteSource, ByteOverlay) {
+    let opened: any ByteSource
+    do throws(OriginalStoreError) {
+      opened = try originals.open(resource.file)
+    } catch {
+      throw Problem(ImageServiceError(error))
+    }
+    guard let source = opened as? any FileByteSource else {
+      preconditionFailure("originals of the library are files")
+    }
+    if includesLocation { return (source, ByteOverlay()) }
+    do throws(LocationRemovalError) {
+      let overlay = try overlays.overlay(of: resource.file.identity) { () throws(LocationRemovalError) in
+        try LocationRemoval.overlay(of: source)
+      }
+      return (source, overlay)
+    } catch {
+      logger.notice(
+        "original refused because its places can't be removed",
+        metadata: ["path": "\(resource.file.displayPath)", "reason": "\(error)"])
+      throw Problem(error)
+    }
+  }
+
+  /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
+  private static func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
+    let identity = resource.file.identity
+    let form = includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)"
+    return EntityTag.strong(
+      over: Array(
+        "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue) \(identity.inode) \(identity.size) \(identity.modified) \(form)"
+          .utf8))
+  }
+
+  private static func validatorFields(
+    _ validators: Validators, isVersioned: Bool
+  ) -> [(name: String, value: String)] {
+    [
+      ("ETag", validators.entityTag ?? ""),
+      ("Last-Modified", HTTPDate.string(secondsSince1970: validators.lastModified ?? 0)),
+      ("Cache-Control", isVersioned ? "private, \(lifetime)" : QueryService.cacheControl),
+    ]
+  }
+
+  /// What requestImageDataAndOrientation tells of the data. Only the primary file has a known orientation.
+  private static func imageResult(_ resource: AssetResource, _ asset: Asset) -> String {
+    var members: [String] = []
+    if resource.isPrimary { members.append("orientation=\(asset.orientation.rawValue)") }
+    if let type = resource.uniformTypeIdentifier { members.append("uti=\"\(type)\"") }
+    return members.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,114 @@
+import HTTPCore
+import PhotoModel
+import Synchronization
+
+/// The bytes of an original, or some ranges of them, with an overlay that removes places.
+///
+/// It sends ranges of the open file and, between them, the overlay's bytes. The file must stay as it was when it was
+/// opened: it is checked before each segment, and the last bytes are read into memory and checked before they are sent.
+/// So a client that gets a complete response has the bytes of one file. A file that is replaced by another one under its
+/// name stays open and unchanged, and is sent to its end.
+final class OriginalBody: BodySource {
+  /// A part of the body.
+  enum Part: Sendable, Hashable {
+    /// Bytes between ranges: the delimiters of multipart/byteranges.
+    case bytes([UInt8])
+    /// A range of the original.
+    case original(Range<Int64>)
+
+    var length: Int64 {
+      switch self {
+      case .bytes(let bytes): Int64(bytes.count)
+      case .original(let range): Int64(range.count)
+      }
+    }
+  }
+
+  /// Maximum length of a segment: after it, other connections have their turn.
+  static let segmentBytes: Int64 = 1 << 20
+  /// The last bytes of the body, which are read into memory.
+  static let tailBytes: Int64 = 16 << 10
+
+  private let file: SendableSource
+  private let overlay: ByteOverlay
+  private let parts: [Part]
+  let length: Int64
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The next part.
+    var part = 0
+    /// What is left of the current part.
+    var pieces: ArraySlice<ByteOverlay.Piece> = []
+    var sent: Int64 = 0
+  }
+
+  init(_ source: any FileByteSource, _ overlay: ByteOverlay, _ parts: [Part]) {
+    file = SendableSource(source)
+    self.overlay = overlay
+    self.parts = parts
+    length = parts.reduce(0) { $0 + $1.length }
+  }
+
+  func next() throws(BodySourceError) -> BodySegment? {
+    guard file.source.isUnchanged else { throw .fileChanged }
+    guard let segment = takeSegment() else { return nil }
+    switch segment {
+    case .bytes: break
+    case .file(_, let range) where isAtEnd:
+      // Not the kernel's to send: it would read these bytes after the check.
+      let bytes: [UInt8]
+      do throws(ByteSourceError) {
+        bytes = try file.source.bytes(at: range.lowerBound, count: range.count)
+      } catch {
+        switch error {
+        case .readFailed(let code): throw .readFailed(code: code)
+        }
+      }
+      guard bytes.count == range.count, file.source.isUnchanged else { throw .fileChanged }
+      return .bytes(bytes)
+    case .file: break
+    }
+    return segment
+  }
+
+  /// Whether the segment that was just taken is the last one.
+  private var isAtEnd: Bool { state.withLock { $0.sent == length } }
+
+  private func takeSegment() -> BodySegment? {
+    state.withLock { state in
+      while state.pieces.isEmpty {
+        guard state.part < parts.count else { return nil }
+        defer { state.part += 1 }
+        switch parts[state.part] {
+        case .bytes(let bytes) where bytes.isEmpty: continue
+        case .bytes(let bytes):
+          state.sent += Int64(bytes.count)
+          return .bytes(bytes)
+        case .original(let range): state.pieces = overlay.pieces(in: range)[...]
+        }
+      }
+      switch state.pieces.removeFirst() {
+      case .bytes(let bytes):
+        state.sent += Int64(bytes.count)
+        return .bytes(Array(bytes))
+      case .file(let range):
+        var end = min(range.upperBound, range.lowerBound + Self.segmentBytes)
+        let isEnd = state.sent + Int64(range.count) == length
+        if isEnd, end == range.upperBound, range.count > Self.tailBytes { end -= Self.tailBytes }
+        if end < range.upperBound { state.pieces = [.file(end..<range.upperBound)] + state.pieces }
+        state.sent += end - range.lowerBound
+        return .file(file, range.lowerBound..<end)
+      }
+    }
+  }
+}
+
+/// An open original as a file that the server can send.
+final class SendableSource: SendableFile {
+  let source: any FileByteSource
+
+  init(_ source: any FileByteSource) { self.source = source }
+
+  var descriptor: Int32 { source.descriptor }
+}

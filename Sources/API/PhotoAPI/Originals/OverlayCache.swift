@@ -1,0 +1,45 @@
+import Collections
+import PhotoModel
+import Synchronization
+
+/// The overlays of files that were served lately: a video player sends a request for each part of a video, and making an
+/// overlay reads all metadata of the file.
+final class OverlayCache: Sendable {
+  /// Maximum number of overlays.
+  static let capacity = 1024
+  /// Maximum bytes of all patches together.
+  static let maximumBytes = 16 << 20
+
+  private struct State {
+    /// The least recently used first.
+    var overlays: OrderedDictionary<FileIdentity, ByteOverlay> = [:]
+    var bytes = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// The overlay of a file, made by `make` if it is not known.
+  ///
+  /// - Parameter identity: of the open file.
+  func overlay<Failure>(
+    of identity: FileIdentity, _ make: () throws(Failure) -> ByteOverlay
+  ) throws(Failure) -> ByteOverlay {
+    let known = state.withLock { state -> ByteOverlay? in
+      guard let overlay = state.overlays.removeValue(forKey: identity) else { return nil }
+      state.overlays[identity] = overlay
+      return overlay
+    }
+    if let known { return known }
+    let overlay = try make()
+    let size = overlay.byteCount
+    guard size <= Self.maximumBytes / 4 else { return overlay }
+    state.withLock { state in
+      guard state.overlays.updateValue(overlay, forKey: identity) == nil else { return }
+      state.bytes += size
+      while state.overlays.count > Self.capacity || state.bytes > Self.maximumBytes {
+        state.bytes -= state.overlays.removeFirst().value.byteCount
+      }
+    }
+    return overlay
+  }
+}

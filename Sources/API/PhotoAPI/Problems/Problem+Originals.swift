@@ -1,0 +1,20 @@
+import MediaMetadata
+
+extension Problem {
+  static let resourceNotFound = Problem(
+    404, "resource-not-found", "The asset has no such file",
+    detail: "GET /v1/assets/{localIdentifier}/resources lists the asset's files by type.")
+
+  /// The error's own text goes to the log: it describes the file's structure.
+  init(_ error: LocationRemovalError) {
+    switch error {
+    case .unsupported, .malformed, .overlap, .limitExceeded:
+      self.init(
+        403, "location-scope-needed", "The places in this file can't be removed",
+        detail: "It is served only whole: with includeLocation=true, which needs the scope location.")
+    case .readFailed:
+      self.init(
+        500, "original-unreadable", "The original can't be read", detail: "The log names the file and the error.")
+    }
+  }
+}
