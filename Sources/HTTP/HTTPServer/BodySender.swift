@@ -6,13 +6,24 @@ import Synchronization
   import Glibc
 #endif
 
-/// Carries a body from its source to a connection: it asks for a segment on a work queue, hands it to the connection on
-/// the loop's queue, and asks for the next one when little is left to send.
+/// Carries a body from its source to a connection: it asks for segments on a work queue, hands them to the connection on
+/// the loop's queue, and asks for the next ones when little is left to send.
 ///
 ///     pull (work queue) -> source.next -> load the range -> deliver (loop) -> ... few bytes left -> pull
 ///
-/// At most one step is under way, so the source is never called by two threads at a time.
+/// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
+/// about a megabyte, so a short body takes one step: changing the queue costs more than the rest of it.
 final class BodySender: Sendable {
+  /// What one step found.
+  struct Batch: Sendable {
+    var segments: [BodySegment] = []
+    /// The body ends after these segments.
+    var isLast = false
+  }
+
+  /// A step ends when its segments have at least this many bytes.
+  private static let batchBytes: Int64 = 1 << 20
+
   private let source: any BodySource
   private let responder: Responder
   /// Submits work to the queue that reads files.
@@ -29,23 +40,36 @@ final class BodySender: Sendable {
     self.submit = submit
   }
 
-  func start() {
-    responder.onClose { [self] in isCancelled.store(true, ordering: .relaxed) }
-    pull()
-  }
+  /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
+  func first() throws(BodySourceError) -> Batch { try next() }
 
-  private func pull() {
+  func cancel() { isCancelled.store(true, ordering: .relaxed) }
+
+  func pull() {
     let isAccepted = submit { [self] in
       guard !isCancelled.load(ordering: .relaxed) else { return }
       do throws(BodySourceError) {
-        let segment = try source.next()
-        if case .file(let file, let range) = segment { try Self.load(range, of: file) }
-        responder.deliver(segment) { [self] in pull() }
+        responder.deliver(try next(), from: self)
       } catch {
         responder.abort()
       }
     }
     if !isAccepted { responder.abort() }
+  }
+
+  private func next() throws(BodySourceError) -> Batch {
+    var batch = Batch()
+    var bytes: Int64 = 0
+    while bytes < Self.batchBytes {
+      guard let segment = try source.next() else {
+        batch.isLast = true
+        break
+      }
+      if case .file(let file, let range) = segment { try Self.load(range, of: file) }
+      bytes += segment.length
+      batch.segments.append(segment)
+    }
+    return batch
   }
 
   /// Waits for the disk here, so that the loop does not.

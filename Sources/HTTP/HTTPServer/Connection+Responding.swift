@@ -50,18 +50,18 @@ extension Connection {
     flush()
   }
 
-  /// Begins a response whose body has a known length and comes in segments.
-  func startResponse(_ head: ResponseHead, length: Int, isHead: Bool, for responder: Responder) {
+  /// Queues the head of a response whose body has a known length. It is sent with the first bytes of the body.
+  func startResponse(_ head: ResponseHead, length: Int, for responder: Responder) {
     guard isCurrent(responder) else { return }
     begin(head, framing: .length(length))
-    // The head goes out with the first segment, unless there is none.
-    if isHead || length == 0 { flush() }
   }
 
-  func write(_ segment: BodySegment, whenWritable: @escaping @Sendable () -> Void, for responder: Responder) {
+  /// Queues segments of a body. When they are nearly sent, `source` makes the next ones.
+  func write(_ batch: BodySender.Batch, from source: BodySender, for responder: Responder) {
     guard isCurrent(responder) else { return }
-    sender.appendSegment(segment)
-    sender.whenWritable(whenWritable)
+    for segment in batch.segments { sender.appendSegment(segment) }
+    if batch.isLast { return complete() }
+    sender.whenWritable { source.pull() }
     flush()
   }
 

@@ -38,32 +38,36 @@ package final class Responder: Sendable {
   }
 
   /// Sends a response whose body is produced while it is sent. Its head gets the Content-Length of the source, and
-  /// nothing is read for HEAD.
+  /// nothing is read for HEAD. Call it on a work queue: the calling thread reads the first segments.
   ///
-  /// - Parameter submit: submits work to the queue that calls the source and waits for the disk. If it returns `false`,
-  ///   the work is not accepted and the connection closes.
+  /// - Parameter submit: submits work to the queue that reads the further segments and waits for the disk. If it returns
+  ///   `false`, the work is not accepted and the connection closes.
+  /// - Throws: if the first segments can't be read. Nothing is sent then, so another response can follow.
   package func send(
     _ head: ResponseHead, body source: any BodySource,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
-  ) {
-    guard begin() else { return }
-    let sender = isHead || source.length == 0 ? nil : BodySender(source, to: self, submit: submit)
+  ) throws(BodySourceError) {
     let length = Int(source.length)
-    loop.run { [self] in
-      connection.startResponse(head, length: length, isHead: isHead, for: self)
-      if let sender { sender.start() } else { connection.finish(for: self) }
-    }
-  }
-
-  /// Queues the next segment of a body, and calls `next` when there is room for more; `nil` ends the response.
-  func deliver(_ segment: BodySegment?, next: @escaping @Sendable () -> Void) {
-    loop.run { [self] in
-      if let segment {
-        connection.write(segment, whenWritable: next, for: self)
-      } else {
+    guard !isHead, length > 0 else {
+      guard begin() else { return }
+      return loop.run { [self] in
+        connection.startResponse(head, length: length, for: self)
         connection.finish(for: self)
       }
     }
+    let sender = BodySender(source, to: self, submit: submit)
+    let batch = try sender.first()
+    guard begin() else { return }
+    onClose { sender.cancel() }
+    loop.run { [self] in
+      connection.startResponse(head, length: length, for: self)
+      connection.write(batch, from: sender, for: self)
+    }
+  }
+
+  /// Queues the next segments of a body.
+  func deliver(_ batch: BodySender.Batch, from sender: BodySender) {
+    loop.run { [self] in connection.write(batch, from: sender, for: self) }
   }
 
   /// Closes the connection, because the rest of the body can't be sent.

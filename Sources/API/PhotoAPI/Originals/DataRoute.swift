@@ -137,23 +137,27 @@ struct DataRoute: Sendable {
     let size = Int(identity.size)
     switch ByteRanges(head, size: size, validators: validators, limit: maximumRanges) {
     case .whole:
-      send(200, fields + [("Content-Type", type)], [.original(0..<identity.size)], source, overlay, reply)
+      try send(200, fields + [("Content-Type", type)], [.original(0..<identity.size)], source, overlay, reply)
     case .unsatisfiable:
       var problem = Problem.rangeNotSatisfiable(size: size)
       problem.fields["Content-Range"] = "bytes */\(size)"
       throw problem
     case .parts(let ranges):
       let (field, parts) = Self.parts(ranges, of: size, type: type)
-      send(206, fields + field, parts, source, overlay, reply)
+      try send(206, fields + field, parts, source, overlay, reply)
     }
   }
 
   private func send(
     _ status: HTTPStatus, _ fields: [(name: String, value: String)], _ parts: [OriginalBody.Part],
     _ source: any FileByteSource, _ overlay: ByteOverlay, _ reply: Reply
-  ) {
-    reply.send(ResponseHead(status, fields), body: OriginalBody(source, overlay, parts)) { [files] in
-      files.submit($0)
+  ) throws(Problem) {
+    do throws(BodySourceError) {
+      try reply.send(ResponseHead(status, fields), body: OriginalBody(source, overlay, parts)) { [files] in
+        files.submit($0)
+      }
+    } catch {
+      throw Problem(error)
     }
   }
 

@@ -1,9 +1,18 @@
+import HTTPCore
+import ImageService
 import MediaMetadata
 
 extension Problem {
   static let resourceNotFound = Problem(
     404, "resource-not-found", "The asset has no such file",
     detail: "GET /v1/assets/{localIdentifier}/resources lists the asset's files by type.")
+
+  init(_ error: BodySourceError) {
+    switch error {
+    case .fileChanged: self.init(ImageServiceError.originalChanged)
+    case .readFailed(let code): self.init(ImageServiceError.failed("the original can't be read (error \(code))"))
+    }
+  }
 
   /// The error's own text goes to the log: it describes the file's structure.
   init(_ error: LocationRemovalError) {

@@ -16,10 +16,10 @@ struct Reply: Sendable {
   func send(
     _ head: ResponseHead, body: any BodySource,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
-  ) {
+  ) throws(BodySourceError) {
     var head = head
     head.fields += commonFields
-    responder.send(head, body: body, submit: submit)
+    try responder.send(head, body: body, submit: submit)
   }
 
   func start(_ head: ResponseHead) {

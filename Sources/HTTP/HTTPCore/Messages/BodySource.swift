@@ -19,6 +19,13 @@ package enum BodySegment: Sendable {
   case bytes([UInt8])
   /// A range of an open file, in bytes. The server holds the file until the range is sent.
   case file(any SendableFile, Range<Int64>)
+
+  package var length: Int64 {
+    switch self {
+    case .bytes(let bytes): Int64(bytes.count)
+    case .file(_, let range): Int64(range.count)
+    }
+  }
 }
 
 /// An open file whose bytes can be sent. Its owner closes the descriptor when the last reference is released.
