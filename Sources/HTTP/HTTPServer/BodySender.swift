@@ -12,7 +12,7 @@ import Synchronization
 ///     pull (work queue) -> source.next -> load the range -> deliver (loop) -> ... few bytes left -> pull
 ///
 /// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
-/// about a megabyte, so a short body takes one step: changing the queue costs more than the rest of it.
+/// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
 final class BodySender: Sendable {
   /// What one step found.
   struct Batch: Sendable {
@@ -22,7 +22,7 @@ final class BodySender: Sendable {
   }
 
   /// A step ends when its segments have at least this many bytes.
-  private static let batchBytes: Int64 = 1 << 20
+  private static let batchBytes: Int64 = 4 << 20
 
   private let source: any BodySource
   private let responder: Responder
