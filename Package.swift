@@ -112,6 +112,7 @@ let package = Package(
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
+    Wing.service.module("ZipFormat", ["CZlib"]),
     Wing.service.module(
       "ImageService",
       [
@@ -124,7 +125,8 @@ let package = Package(
       "PhotoAPI",
       [
         "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
-        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", collections, logging,
+        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat", collections,
+        logging,
       ],
       resources: [.embedInCode("Resources/components.json")]),
 
@@ -214,6 +216,7 @@ let package = Package(
         "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel", "Primitives",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
+    tests("ZipFormatTests", ["ZipFormat", "CZlib"]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
     tests(
       "EndToEndTests",

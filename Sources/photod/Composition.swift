@@ -132,6 +132,8 @@ struct Composition: Sendable {
         limit: settings.uploads.limits.concurrent, qos: .userInitiated),
       // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy.
       fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
+      // Opens up to 100,000 files for a plan; one plan at a time leaves the disk to others.
+      archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: 8, qos: .utility),
       requestScan: { scans.requestScan() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,

@@ -257,6 +257,24 @@ struct AccessTableTests {
           })
       }
       return rows
+    case "/v1/archive":
+      let (inAlbum, inOther) = (
+        album.replacing("/v1/collections/", with: ""), other.replacing("/v1/collections/", with: "")
+      )
+      return [
+        get("/v1/archive?assets=\(world.inside)", reading(200)),
+        get("/v1/archive?assets=\(world.outside)", reading(200, limited: 404)),
+        get("/v1/archive?collection=\(inAlbum)", reading(200)),
+        get("/v1/archive?collection=\(inOther)", reading(200, limited: 404)),
+        get("/v1/archive?fetchResult=none", reading(404)),
+        get("/v1/archive?assets=\(world.inside)&includeLocation=true") { who in
+          switch who {
+          case .local, .location: 200
+          case .anonymous, .expired, .revoked: 401
+          case .forwarded, .read, .limited, .add, .writeAlone, .readWrite, .admin, .signedImage, .signedAlbum: 403
+          }
+        },
+      ]
     case "/v1/assets/{localIdentifier}/metadata":
       return [
         get(inside + "/metadata", reading(200, album: 200)),

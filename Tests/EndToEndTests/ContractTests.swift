@@ -52,7 +52,12 @@ struct ContractTests {
         .replacingOccurrences(of: "{cachingManager}", with: "default")
         .replacingOccurrences(of: "{upload}", with: upload).replacingOccurrences(of: "{type}", with: "photo")
       func url(_ query: String) -> String {
-        let needed = path == "/v1/changes" && !query.hasPrefix("since=") ? "since=\(token)&" : ""
+        let needed =
+          switch path {
+          case "/v1/changes" where !query.hasPrefix("since="): "since=\(token)&"
+          case "/v1/archive" where !query.contains(#/^(assets|collection|fetchResult)=/#): "assets=\(identifier)&"
+          default: ""
+          }
         return "\(target)?\(needed)\(query)"
       }
       let plain = try daemon.get(url(""))
@@ -83,7 +88,7 @@ struct ContractTests {
       #expect(names.allSatisfy { detail.contains($0) }, "the parameters it lists are those documented")
       #expect(detail.filter { $0 == "," }.count == max(0, names.count - 1), "\(detail)")
       if responses["412"] != nil {
-        #expect(try daemon.get(target, ["If-Match: \"another\""]).status == 412, "\(path)")
+        #expect(try daemon.get(url(""), ["If-Match: \"another\""]).status == 412, "\(path)")
       }
     }
     let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
@@ -179,7 +184,7 @@ struct ContractTests {
       let albums = try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [Object]
       return [try #require(albums?.first?["localIdentifier"] as? String)]
     }
-    if ["asset", "containing"].contains(parameter["name"] as? String) { return [identifier] }
+    if ["asset", "assets", "containing"].contains(parameter["name"] as? String) { return [identifier] }
     if let example = parameter["example"] as? String { return [example] }
     if parameter["name"] as? String == "v" {
       return [try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)]

@@ -68,6 +68,9 @@ struct LimitedCallerTests {
         ] {
           try ask(method, "/v1/collections/\(collection)\(path)")
         }
+        for query in ["assets=\(asset)", "assets=\(world.inside),\(asset)", "collection=\(collection)"] {
+          try ask(method, "/v1/archive?\(query)")
+        }
         for filter in ["localIdentifier%20%3D%3D%20'\(asset)'", "localIdentifier%20IN%20%7B'\(asset)'%7D"] {
           for rest in ["", "&count=true", "&layout=columns", "&layout=buckets", "&includeHiddenAssets=true"] {
             try ask(method, "/v1/assets?predicate=\(filter)\(rest)")

@@ -114,6 +114,14 @@ extension PlantedPlaceTests {
         try get("/v1/assets/\(asset)/data?version=original&download=true")
         try get("/v1/assets/\(asset)/data?includeLocation=true")
       }
+    case "/v1/archive":
+      for asset in world.assets + ["none"] {
+        try get("/v1/archive?assets=\(asset)")
+        try get("/v1/archive?assets=\(asset)&includeLocation=true")
+      }
+      try get("/v1/archive?assets=\(world.assets.joined(separator: ","))&resources=all")
+      try get("/v1/archive?collection=\(LocationFixture.album)&resources=all")
+      try get("/v1/archive?fetchResult=none")
     case "/v1/assets/{localIdentifier}/resources":
       for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/resources") }
     case "/v1/assets/{localIdentifier}/resources/{type}/data":

@@ -26,6 +26,7 @@ package final class PhotoAPI: Sendable {
   let uploads: UploadRoute
   let metadata: MetadataRoute
   let data: DataRoute
+  let archive: ArchiveRoute
   let trash: TrashRoute
   let image: ImageRoute
   let batch: BatchRoute
@@ -54,6 +55,7 @@ package final class PhotoAPI: Sendable {
   ///   - uploads: queue that writes uploaded files.
   ///   - fileReads: queue that reads originals while they are sent. Needs no length limit, because each connection has at
   ///     most one step in it.
+  ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
@@ -61,7 +63,8 @@ package final class PhotoAPI: Sendable {
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
-    fileReads: WorkQueue, requestScan: @escaping @Sendable () -> Void, options: Options, logger: Logger
+    fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void, options: Options,
+    logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
@@ -81,9 +84,14 @@ package final class PhotoAPI: Sendable {
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
+    let overlays = OverlayCache()
     data = DataRoute(
-      queries: queries, originals: originals, overlays: OverlayCache(), files: fileReads,
+      queries: queries, originals: originals, overlays: overlays, files: fileReads,
       maximumRanges: options.maximumRanges, logger: logger)
+    let archiveFiles = ArchiveFiles(originals: originals, overlays: overlays, logger: logger)
+    archive = ArchiveRoute(
+      queries: queries, planner: ArchivePlanner(queries: queries, files: archiveFiles), planning: archivePlans,
+      files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
       queries: queries, images: images, responseCache: frameResponses.cache,

@@ -21,8 +21,9 @@ final class BodySender: Sendable {
     var isLast = false
   }
 
-  /// A step ends when its segments have at least this many bytes.
+  /// A step ends when its segments have at least this many bytes, or this many in memory.
   private static let batchBytes: Int64 = 4 << 20
+  private static let batchMemoryBytes: Int64 = 256 << 10
 
   private let source: any BodySource
   private let responder: Responder
@@ -60,12 +61,16 @@ final class BodySender: Sendable {
   private func next() throws(BodySourceError) -> Batch {
     var batch = Batch()
     var bytes: Int64 = 0
-    while bytes < Self.batchBytes {
+    var memoryBytes: Int64 = 0
+    while bytes < Self.batchBytes, memoryBytes < Self.batchMemoryBytes {
       guard let segment = try source.next() else {
         batch.isLast = true
         break
       }
-      if case .file(let file, let range) = segment { try Self.load(range, of: file) }
+      switch segment {
+      case .bytes: memoryBytes += segment.length
+      case .file(let file, let range): try Self.load(range, of: file)
+      }
       bytes += segment.length
       batch.segments.append(segment)
     }

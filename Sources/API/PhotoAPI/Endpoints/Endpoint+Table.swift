@@ -3,7 +3,10 @@
 extension Endpoint {
   /// All endpoints of the daemon.
   package static let all: [Endpoint] = Array(
-    [service, access, assets, originals, uploads, images, collections, fetchResults, changes, cachingManagers].joined())
+    [
+      service, access, assets, originals, archives, uploads, images, collections, fetchResults, changes,
+      cachingManagers,
+    ].joined())
 }
 
 /// Query parameters that several endpoints have.

@@ -1,0 +1,172 @@
+import HTTPCore
+import PhotoModel
+import Synchronization
+import ZipFormat
+
+/// The bytes of an archive, or a range of them, produced while they are sent.
+///
+/// Files are read in pieces, changed by their overlays, and added to the CRC on the way. Each file is checked after each
+/// read: one that changed ends the transfer, and its plan is dropped, so the next request gets another entity tag.
+final class ArchiveBody: BodySource {
+  /// Maximum length of a piece that is read from a file.
+  static let pieceBytes: Int64 = 256 << 10
+  /// Records of the central directory are sent in segments of about this length.
+  private static let recordBytes = 16 << 10
+
+  private let plan: ArchivePlan
+  private let range: Range<Int64>
+  private let files: ArchiveFiles
+  private let memo: ChecksumMemo
+  private let plans: ArchivePlans
+  /// Counts as a running archive while the body lives.
+  private let slot: ArchiveSlots.Slot
+  /// Used by one call of ``next()`` at a time, which copies it: the lock is not held while files are read.
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    /// The next byte of the archive.
+    var position: Int64
+    var file: (index: Int, opened: ArchiveFiles.Opened)?
+    /// Of the first `hashed` bytes of the file.
+    var crc = CRC32()
+    var hashed: Int64 = 0
+  }
+
+  /// - Parameter range: within the archive.
+  init(
+    _ plan: ArchivePlan, _ range: Range<Int64>, files: ArchiveFiles, memo: ChecksumMemo, plans: ArchivePlans,
+    slot: ArchiveSlots.Slot
+  ) {
+    self.plan = plan
+    self.range = range
+    self.files = files
+    self.memo = memo
+    self.plans = plans
+    self.slot = slot
+    state = Mutex(State(position: range.lowerBound))
+  }
+
+  var length: Int64 { Int64(range.count) }
+
+  func next() throws(BodySourceError) -> BodySegment? {
+    var current = state.withLock { $0 }
+    guard current.position < range.upperBound else { return nil }
+    let bytes: [UInt8]
+    do throws(BodySourceError) {
+      bytes = try segment(&current)
+    } catch {
+      plans.drop(plan)
+      throw error
+    }
+    current.position += Int64(bytes.count)
+    state.withLock { [current] in $0 = current }
+    return .bytes(bytes)
+  }
+
+  /// The bytes from the position: never empty.
+  private func segment(_ state: inout State) throws(BodySourceError) -> [UInt8] {
+    let (part, place) = plan.layout.part(at: state.position)
+    let first = state.position - place.lowerBound
+    let end = min(place.upperBound, range.upperBound)
+    func slice(_ bytes: [UInt8]) -> [UInt8] {
+      Array(bytes[Int(first)..<Int(end - place.lowerBound)])
+    }
+    switch part {
+    case .localHeader(let index): return slice(plan.layout.localHeader(index))
+    case .content(let index): return try content(index, first..<end - place.lowerBound, &state)
+    case .descriptor(let index):
+      let crc = try checksum(index, &state)
+      state.file = nil
+      return slice(plan.layout.descriptor(index, crc: crc))
+    case .record: return try records(&state)
+    case .end: return slice(plan.layout.end)
+    }
+  }
+
+  private func isErrors(_ index: Int) -> Bool { index == plan.files.count }
+
+  private func content(_ index: Int, _ range: Range<Int64>, _ state: inout State) throws(BodySourceError) -> [UInt8] {
+    if isErrors(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    if state.file?.index != index {
+      state.file = (index, try open(index))
+      state.crc = CRC32()
+      state.hashed = 0
+    }
+    guard let opened = state.file?.opened else { throw .fileChanged }
+    let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
+    let bytes = try Self.read(opened, range.lowerBound..<end)
+    if state.hashed == range.lowerBound {
+      state.crc.update(bytes)
+      state.hashed = end
+    }
+    return bytes
+  }
+
+  private func open(_ index: Int) throws(BodySourceError) -> ArchiveFiles.Opened {
+    do throws(ArchiveFiles.Failure) {
+      return try files.open(plan.files.file(index), includesLocation: plan.includesLocation)
+    } catch {
+      throw .fileChanged
+    }
+  }
+
+  private static func read(
+    _ opened: ArchiveFiles.Opened, _ range: Range<Int64>
+  ) throws(BodySourceError) -> [UInt8] {
+    var bytes: [UInt8]
+    do throws(ByteSourceError) {
+      bytes = try opened.source.bytes(at: range.lowerBound, count: range.count)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+    guard bytes.count == range.count, opened.source.isUnchanged else { throw .fileChanged }
+    opened.overlay.apply(to: &bytes, at: range.lowerBound)
+    return bytes
+  }
+
+  // MARK: Checksums
+
+  /// The CRC of an entry: of what was just sent, or from the memo, or by reading the file.
+  private func checksum(_ index: Int, _ state: inout State) throws(BodySourceError) -> UInt32 {
+    if isErrors(index) { return CRC32(plan.errors).value }
+    let size = plan.layout.size(index)
+    let key = ChecksumMemo.Key(
+      identity: plan.files.file(index).identity, includesLocation: plan.includesLocation)
+    if state.file?.index == index, state.hashed == size {
+      memo.keep(state.crc.value, key)
+      return state.crc.value
+    }
+    if let known = memo.value(key) { return known }
+    let opened = try open(index)
+    var crc = CRC32()
+    var position: Int64 = 0
+    while position < size {
+      let end = min(size, position + Self.pieceBytes)
+      crc.update(try Self.read(opened, position..<end))
+      position = end
+    }
+    memo.keep(crc.value, key)
+    return crc.value
+  }
+
+  /// Records of the central directory. Ends the segment after a record whose file had to be read.
+  private func records(_ state: inout State) throws(BodySourceError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var position = state.position
+    while position < range.upperBound, bytes.count < Self.recordBytes {
+      guard case (.record(let index), let place) = plan.layout.part(at: position) else { break }
+      let isKnown =
+        isErrors(index)
+        || memo.value(
+          ChecksumMemo.Key(identity: plan.files.file(index).identity, includesLocation: plan.includesLocation)) != nil
+      if !isKnown, !bytes.isEmpty { break }
+      let record = plan.layout.record(index, crc: try checksum(index, &state))
+      let end = min(place.upperBound, range.upperBound)
+      bytes += record[Int(position - place.lowerBound)..<Int(end - place.lowerBound)]
+      position = end
+    }
+    return bytes
+  }
+}

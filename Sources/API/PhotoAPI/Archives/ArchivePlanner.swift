@@ -1,0 +1,163 @@
+import ImageCodec
+import LibraryCatalogue
+import PhotoModel
+import ZipFormat
+
+/// Makes the plans of archives, in two steps: a listing from the catalogue, and a check of each file.
+struct ArchivePlanner: Sendable {
+  /// Maximum number of files in an archive.
+  static let maximumEntries = 100_000
+  /// Assets that are read from the catalogue at a time.
+  private static let chunk = 500
+
+  /// The assets of an archive.
+  enum Source: Sendable {
+    case assets([LocalIdentifier])
+    case collection(LocalIdentifier)
+    case fetchResult(String)
+  }
+
+  /// Which files of an asset.
+  enum Resources: String, CaseIterable, Sendable {
+    case primary, all
+  }
+
+  let queries: QueryService
+  let files: ArchiveFiles
+
+  // MARK: The listing
+
+  /// The files of the assets that the principal sees, as the catalogue knows them, and a digest of them.
+  ///
+  /// - Parameter end: the deadline of the fetch.
+  func listing(
+    _ source: Source, _ resources: Resources, includesLocation: Bool, until end: ContinuousClock.Instant,
+    _ principal: Principal
+  ) throws(Problem) -> (listing: ArchiveListing, key: String) {
+    var listing = ArchiveListing()
+    var digest = ArchiveDigest()
+    digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
+    func add(_ asset: Asset) throws(Problem) {
+      var found = [asset.original]
+      if resources == .all {
+        let all = try queries.run { library throws(AssetSourceError) in
+          try library.resources(of: asset.localIdentifier, for: principal)
+        }
+        if let all { found = all.map(\.file) }
+      }
+      guard listing.count + found.count <= Self.maximumEntries else { throw Self.tooManyFiles }
+      for file in found {
+        listing.append(file, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
+        let identity = file.identity
+        digest.add(
+          "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(asset.utcOffset ?? 0)")
+        digest.add("\(identity.inode) \(identity.size) \(identity.modified)")
+        digest.add(file.path)
+      }
+    }
+    func add(_ rows: ArraySlice<UInt32>) throws(Problem) {
+      guard rows.count <= Self.maximumEntries else { throw Self.tooManyFiles }
+      var first = rows.startIndex
+      while first < rows.endIndex {
+        if ContinuousClock.now >= end { throw Problem(AssetSourceError.queryTooExpensive) }
+        let next = min(rows.endIndex, first + Self.chunk)
+        let members = try queries.run { library throws(AssetSourceError) in
+          try library.members(rows[first..<next], for: principal)
+        }
+        for case .asset(let asset) in members { try add(asset) }
+        first = next
+      }
+    }
+    switch source {
+    case .assets(let identifiers):
+      let assets = try queries.run { library throws(AssetSourceError) in
+        try library.assets(named: identifiers, for: principal)
+      }
+      for (asset, identifier) in zip(assets, identifiers) {
+        guard let asset else { throw Problem(AssetSourceError.noSuchAsset(identifier)) }
+        try add(asset)
+      }
+    case .collection(let identifier):
+      var fetch = AssetFetch()
+      fetch.scope = try Self.naming("collection") { () throws(Problem) in
+        try queries.scope(of: identifier, principal)
+      }
+      fetch.isLimited = principal.visibility != .everything
+      let scoped = fetch
+      let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
+        do throws(AssetSourceError) {
+          return try library.rows(scoped, atMost: Self.maximumEntries, deadline: end, for: principal).rows
+        } catch {
+          // Its own problem is about the room for fetch results.
+          guard case .tooManyAssets = error else { throw error }
+          return nil
+        }
+      }
+      guard let rows else { throw Self.tooManyFiles }
+      try add(rows[...])
+    case .fetchResult(let id):
+      let result = try Self.naming("fetchResult") { () throws(Problem) in try queries.fetchResult(id, principal) }
+      try add(result.rows(in: 0..<result.count))
+    }
+    return (listing, digest.entityTag)
+  }
+
+  /// Names the parameter at fault in the problem.
+  private static func naming<Value>(
+    _ parameter: String, _ work: () throws(Problem) -> Value
+  ) throws(Problem) -> Value {
+    do throws(Problem) {
+      return try work()
+    } catch {
+      var problem = error
+      problem.parameter = parameter
+      throw problem
+    }
+  }
+
+  static let tooManyFiles = Problem(
+    400, "archive-too-large", "Too many files for an archive",
+    detail: "An archive has at most \(maximumEntries) files. Ask for several archives.")
+
+  // MARK: The plan
+
+  /// Opens each file of a listing, and lays out those that can be sent.
+  ///
+  /// - Parameter isCancelled: the client has gone, and the plan is not needed.
+  /// - Returns: `nil` if it was cancelled.
+  func plan(
+    _ listing: ArchiveListing, key: String, includesLocation: Bool, isCancelled: () -> Bool
+  ) -> ArchivePlan? {
+    var names = ZipNames()
+    // So that no file gets the name of the list of errors.
+    let errorsName = names.unique(ArchivePlan.errorsName)
+    var sent = ArchiveListing()
+    var entries: [ZipLayout.Entry] = []
+    var errors = ""
+    var digest = ArchiveDigest()
+    digest.add(key)
+    for index in 0..<listing.count {
+      if isCancelled() { return nil }
+      let file = listing.file(index)
+      do throws(ArchiveFiles.Failure) {
+        _ = try files.open(file, includesLocation: includesLocation)
+      } catch {
+        errors += "\(ZipNames.safe(file.displayName)): \(error.text)\n"
+        digest.add("\(index) \(error)")
+        continue
+      }
+      let date = listing.date(index)
+      sent.append(file, date: date, utcOffset: listing.utcOffset(index))
+      entries.append(
+        ZipLayout.Entry(
+          name: names.unique(file.displayName), size: file.identity.size,
+          date: Int64((Double(date.milliseconds) / 1000).rounded(.down)), utcOffset: listing.utcOffset(index)))
+    }
+    if !errors.isEmpty {
+      entries.append(ZipLayout.Entry(name: errorsName, size: Int64(errors.utf8.count), date: 0))
+    }
+    return ArchivePlan(
+      ZipLayout(entries), sent, errors: Array(errors.utf8), includesLocation: includesLocation,
+      entityTag: digest.entityTag, key: key)
+  }
+}

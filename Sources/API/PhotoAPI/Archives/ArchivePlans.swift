@@ -1,0 +1,51 @@
+import Collections
+import Synchronization
+
+/// The plans of recent archives, so that a resumed download does not check all files again.
+final class ArchivePlans: Sendable {
+  /// Maximum number of plans.
+  static let capacity = 8
+  /// Maximum bytes of all plans together.
+  static let maximumBytes = 64 << 20
+  /// A plan is made again after this time.
+  static let lifetime = Duration.seconds(300)
+
+  private struct State {
+    /// The oldest first.
+    var plans: OrderedDictionary<String, (plan: ArchivePlan, end: ContinuousClock.Instant)> = [:]
+    var bytes = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// The plan of a listing, if it is kept.
+  func plan(_ key: String) -> ArchivePlan? {
+    state.withLock { state in
+      guard let (plan, end) = state.plans[key], ContinuousClock.now < end else { return nil }
+      return plan
+    }
+  }
+
+  /// Keeps a plan, and drops the oldest plans beyond the limits.
+  func keep(_ plan: ArchivePlan) {
+    guard plan.bytes <= Self.maximumBytes / 2 else { return }
+    let end = ContinuousClock.now + Self.lifetime
+    state.withLock { state in
+      if let old = state.plans.removeValue(forKey: plan.key) { state.bytes -= old.plan.bytes }
+      state.plans[plan.key] = (plan, end)
+      state.bytes += plan.bytes
+      while state.plans.count > Self.capacity || state.bytes > Self.maximumBytes {
+        state.bytes -= state.plans.removeFirst().value.plan.bytes
+      }
+    }
+  }
+
+  /// Drops a plan whose files have changed.
+  func drop(_ plan: ArchivePlan) {
+    state.withLock { state in
+      guard state.plans[plan.key]?.plan === plan else { return }
+      state.plans[plan.key] = nil
+      state.bytes -= plan.bytes
+    }
+  }
+}

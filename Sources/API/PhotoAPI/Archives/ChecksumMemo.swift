@@ -1,0 +1,33 @@
+import Collections
+import PhotoModel
+import Synchronization
+
+/// The CRCs of files that were sent lately: an archive ends with the CRCs of all its files, and a resumed download does
+/// not read the earlier files again to know them.
+final class ChecksumMemo: Sendable {
+  /// Maximum number of CRCs: more than an archive has entries.
+  static let capacity = 131_072
+
+  struct Key: Sendable, Hashable {
+    let identity: FileIdentity
+    let includesLocation: Bool
+  }
+
+  private struct State {
+    var values: [Key: UInt32] = [:]
+    /// The keys, the oldest first.
+    var order: Deque<Key> = []
+  }
+
+  private let state = Mutex(State())
+
+  func value(_ key: Key) -> UInt32? { state.withLock { $0.values[key] } }
+
+  func keep(_ value: UInt32, _ key: Key) {
+    state.withLock { state in
+      guard state.values.updateValue(value, forKey: key) == nil else { return }
+      state.order.append(key)
+      if state.order.count > Self.capacity { state.values[state.order.removeFirst()] = nil }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Testing
+import ZipFormat
+
+/// The names of entries.
+@Suite("ZIP names")
+struct ZipNamesTests {
+  @Test("equal names are numbered without regard to case, also where a numbered name is taken")
+  func unique() {
+    var names = ZipNames()
+    let given = ["IMG_1.jpg", "img_1.JPG", "IMG_1 (2).jpg", "IMG_1.jpg", "a", "A", ".x", ".x"]
+    #expect(
+      given.map { names.unique($0) } == [
+        "IMG_1.jpg", "img_1 (2).JPG", "IMG_1 (2) (2).jpg", "IMG_1 (3).jpg", "a", "A (2)", ".x", ".x (2)",
+      ])
+  }
+
+  @Test("10,000 equal names stay different")
+  func manyEqual() {
+    var names = ZipNames()
+    let all = (0..<10_000).map { _ in names.unique("a.jpg").lowercased() }
+    #expect(Set(all).count == 10_000 && all.last == "a (10000).jpg")
+  }
+
+  @Test(
+    "names are safe to extract on every system",
+    arguments: [
+      ("../../etc/passwd", ".._.._etc_passwd"), ("..", "file"), ("", "file"), ("a\\b", "a_b"), ("C:x.jpg", "C_x.jpg"),
+      ("a\u{0}b\n.jpg", "a_b_.jpg"), ("a\u{202E}gpj.exe", "a_gpj.exe"), ("con.jpg", "_con.jpg"), ("LPT1", "_LPT1"),
+      ("a?*<>|\".jpg", "a______.jpg"), ("end. . ", "end"), ("console.jpg", "console.jpg"),
+      (String(repeating: "é", count: 300) + ".jpeg", String(repeating: "é", count: 97) + ".jpeg"),
+      (String(repeating: "a", count: 300), String(repeating: "a", count: 200)),
+    ])
+  func safe(_ name: String, _ expected: String) {
+    #expect(ZipNames.safe(name) == expected)
+  }
+}
