@@ -135,7 +135,7 @@ let package = Package(
       dependencies: [
         "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
         "LibraryFiles", "LibraryFolder", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec",
-        "ImageRender", argumentParser, configuration, crypto, logging,
+        "ImageRender", "MediaMetadata", "PhotoPredicate", argumentParser, configuration, crypto, logging,
       ],
       swiftSettings: strict),
 

@@ -9,7 +9,8 @@ struct Photod: AsyncParsableCommand {
     abstract: "Serves a folder of photographs over HTTP, upright and at any requested size.",
     version: version,
     subcommands: [
-      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, ExportMetadata.self, Render.self, Health.self,
+      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, ExportMetadata.self, List.self, Get.self,
+      Render.self, Health.self,
       TokenCommand.self, ShowSettings.self,
     ])
 }
