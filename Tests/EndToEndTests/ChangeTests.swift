@@ -74,7 +74,7 @@ struct ChangeTests {
     let start = try #require(stream?.begin())
     let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 60, height: 40))
     func scanned() throws {
-      #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
+      try TestDaemon.succeed(["scan", "--library", daemon.library, "--data", daemon.data])
     }
     try Data(picture).write(to: URL(filePath: daemon.library + "/new.jpg"))
     try scanned()

@@ -93,7 +93,7 @@ struct ContractTests {
     }
     let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
     let asset = try daemon.get("/v1/assets/\(identifier)").json
-    #expect(Set(asset.keys).isSubset(of: try #require(schemas["Asset"]?["properties"] as? Object).keys))
+    #expect(Set(asset.keys).isSubset(of: try #require(schemas["AssetFields"]?["properties"] as? Object).keys))
     #expect(Set(asset.keys) == Set(try #require(schemas["Asset"]?["required"] as? [String])))
     for (name, target) in [
       ("AssetPage", "/v1/assets?count=true"), ("AssetColumns", "/v1/assets?layout=columns"),
@@ -196,9 +196,9 @@ struct ContractTests {
 
   /// The values of each enumeration that responses contain, by its place in the document's schemas.
   private static let sentWords: [String: [String]] = [
-    "Asset/mediaType": MediaType.allCases.map(\.rawValue),
+    "AssetFields/mediaType": MediaType.allCases.map(\.rawValue),
     "AssetColumns/columns/mediaType/items": MediaType.allCases.map(\.rawValue),
-    "Asset/creationDateSource": DateSource.allCases.map(\.rawValue),
+    "AssetFields/creationDateSource": DateSource.allCases.map(\.rawValue),
     "TrashPage/assets/items/mediaType": MediaType.allCases.map(\.rawValue),
     "Collection/type": CollectionType.allCases.map(\.rawValue),
     "TransientCollection/type": ["album", "folder"],
@@ -245,7 +245,7 @@ struct ContractTests {
     let change = #"{"type": "updateAsset", "asset": "\#(asset)", "creationDate": "2001-02-03T04:05:06Z"}"#
     #expect(try daemon.post("/v1/changes", "{\"changes\": [\(change)]}").status == 200)
     let source = try #require(try daemon.get("/v1/assets/\(asset)").json["creationDateSource"] as? String)
-    #expect(source == "user" && documented["Asset/creationDateSource"]?.contains(source) == true)
+    #expect(source == "user" && documented["AssetFields/creationDateSource"]?.contains(source) == true)
   }
 
   @Test("the document lists exactly the enum values that parameters may have")

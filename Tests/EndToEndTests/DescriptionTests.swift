@@ -89,7 +89,7 @@ struct DescriptionTests {
     // A scan with changed files keeps what the user set.
     try Data(Self.picture("<dc:title>Later</dc:title><dc:description>x</dc:description>"))
       .write(to: URL(filePath: daemon.library + "/sea.jpg"))
-    #expect(try TestDaemon.run(["scan", "--library", daemon.library, "--data", daemon.data]).status == 0)
+    try TestDaemon.succeed(["scan", "--library", daemon.library, "--data", daemon.data])
     let scanned = try daemon.get("/v1/assets/\(sea)").json
     #expect(scanned["title"] is NSNull && scanned["caption"] as? String == "Two\nlines")
     #expect(scanned["contentVersion"] as? String != file["contentVersion"] as? String)

@@ -67,10 +67,10 @@ struct MaintenanceTests {
     let options = ["--library", daemon.library, "--data", daemon.data]
     let identifier = try daemon.identifier("3.jpg")
     let copy = daemon.data + "/../copy.sqlite"
-    #expect(try TestDaemon.run(["backup", copy] + options).status == 0)
+    try TestDaemon.succeed(["backup", copy] + options)
     let again = try TestDaemon.run(["backup", copy] + options)
     #expect(again.status == 1 && again.error.contains("already exists"), "\(again)")
-    #expect(try TestDaemon.run(["backup", copy, "--replace"] + options).status == 0)
+    try TestDaemon.succeed(["backup", copy, "--replace"] + options)
     let refused = try TestDaemon.run(["restore", copy] + options)
     #expect(refused.status == 1 && refused.error.contains("the data folder \(daemon.data) is in use"), "\(refused)")
     #expect(try daemon.get("/healthz").status == 200)
@@ -82,10 +82,10 @@ struct MaintenanceTests {
     #expect(check.status == 0, "\(check)")
     // Also in the default data folder, which follows from the library.
     let home = ["XDG_DATA_HOME": daemon.data + "/home"]
-    #expect(try TestDaemon.run(["restore", copy, "--library", daemon.library], environment: home).status == 0)
-    #expect(try TestDaemon.run(["check", "--library", daemon.library], environment: home).status == 0)
+    try TestDaemon.succeed(["restore", copy, "--library", daemon.library], environment: home)
+    try TestDaemon.succeed(["check", "--library", daemon.library], environment: home)
     let second = daemon.data + "/../second.sqlite"
-    #expect(try TestDaemon.run(["backup", second, "--library", daemon.library], environment: home).status == 0)
+    try TestDaemon.succeed(["backup", second, "--library", daemon.library], environment: home)
     let bytes = try Data(contentsOf: URL(filePath: second))
     #expect(bytes.firstRange(of: Data(identifier.utf8)) != nil)
   }
@@ -182,8 +182,8 @@ struct MaintenanceTests {
     #expect(
       lines.count == 1 && lines[0].hasPrefix("Error: the data folder \(folders.data): the disk is full;"), "\(scan)")
     try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT), "size=16m") == 0)
-    #expect(try TestDaemon.run(["scan"] + folders.options).status == 0)
-    #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
+    try TestDaemon.succeed(["scan"] + folders.options)
+    try TestDaemon.succeed(["check"] + folders.options)
     try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0)
     let readOnly = try TestDaemon.run(["scan"] + folders.options)
     #expect(readOnly.status == 1 && readOnly.error.hasPrefix("Error: the data folder \(folders.data): "), "\(readOnly)")
@@ -206,8 +206,8 @@ struct MaintenanceTests {
     #expect(process.terminationReason == .exit && process.terminationStatus == 1)
     #expect(
       complaint.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(complaint)")
-    #expect(try TestDaemon.run(["scan"] + folders.options).status == 0)
-    #expect(try TestDaemon.run(["check"] + folders.options).status == 0)
+    try TestDaemon.succeed(["scan"] + folders.options)
+    try TestDaemon.succeed(["check"] + folders.options)
   }
 
   @Test("a daemon with a full disk serves its catalogue, and scans again once there is space", .enabled(if: canMount))

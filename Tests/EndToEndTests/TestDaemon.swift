@@ -135,6 +135,16 @@ final class TestDaemon: @unchecked Sendable {
     "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
   ]) { $1 }
 
+  /// Runs a command that must succeed; a failure names the command and repeats its messages.
+  static func succeed(
+    _ arguments: [String], environment: [String: String] = [:],
+    at location: SourceLocation = #_sourceLocation
+  ) throws {
+    let run = try run(arguments, environment: environment)
+    let message = "photod \(arguments.joined(separator: " ")): \(run.status), \(run.error)"
+    #expect(run.status == 0, Comment(rawValue: message), sourceLocation: location)
+  }
+
   /// - Parameter isBare: without the settings that tests have in the environment.
   static func run(_ arguments: [String], environment: [String: String] = [:], isBare: Bool = false) throws -> (
     status: Int32, output: String, error: String

@@ -104,7 +104,7 @@ struct WatchedDaemonTests {
     }
     for _ in 0..<100 { try add() }
     try FileManager.default.createDirectory(atPath: base + "/gone", withIntermediateDirectories: true)
-    #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
+    try TestDaemon.succeed(["scan", "--library", library, "--data", data])
     var seen: [Int64: String] = [:]
     var halves = 0
     for round in 0..<kills {
@@ -135,7 +135,7 @@ struct WatchedDaemonTests {
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }
     }
     print("killed \(kills) watching daemons, \(halves) of them while they recorded changes")
-    #expect(try TestDaemon.run(["scan", "--library", library, "--data", data]).status == 0)
+    try TestDaemon.succeed(["scan", "--library", library, "--data", data])
     let last = try CatalogueIntegrity(data, "at the end, \(Sampling.note)")
     #expect(last.paths == Set(names), "\(Sampling.note)")
     for name in names {
