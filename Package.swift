@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 
+import Foundation
 import PackageDescription
 
 // Sources/photod/photod.docc/Architecture.md has the table of modules; scripts/check-statements checks it.
@@ -46,6 +47,23 @@ enum Wing: String {
   }
 }
 
+/// Decoder programs of codecs whose library is installed, by its header. A build without a library has no such program,
+/// and says so in `photod --version`.
+let decoders: [(name: String, library: String, header: String)] = [
+  ("photod-decoder-webp", "webp", "webp/decode.h"),
+  ("photod-decoder-hevc", "de265", "libde265/de265.h"),
+].filter { decoder in
+  (["/usr/include", "/usr/local/include", "/opt/homebrew/include"]).contains {
+    FileManager.default.fileExists(atPath: "\($0)/\(decoder.header)")
+  }
+}
+
+/// A program in C, without Swift's runtime.
+func decoderProgram(_ name: String, _ path: String, _ linked: [String] = []) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["CDecoderWorker"], path: path, linkerSettings: linked.map { .linkedLibrary($0) })
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -88,6 +106,10 @@ let package = Package(
     Wing.imaging.c("CPhotodJPEG", ["jpeg"], settings: optimizedC),
     Wing.imaging.c("CPhotodPNG", ["png", "z", "isal"], settings: optimizedC),
     Wing.imaging.c("CPhotodKernels", settings: optimizedC),
+    // Codecs in processes of their own: the daemon's side, and the programs' side.
+    Wing.imaging.c("CPhotodDecoder"),
+    Wing.imaging.c("CDecoderWorker", settings: optimizedC),
+    Wing.imaging.module("DecoderWorkers", ["PhotoModel", "CPhotodDecoder", logging]),
     Wing.imaging.system("CLibExif", "libexif", "libexif-dev"),
     Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
     Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
@@ -135,7 +157,8 @@ let package = Package(
       dependencies: [
         "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
         "LibraryFiles", "LibraryFolder", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec",
-        "ImageRender", "MediaMetadata", "PhotoPredicate", argumentParser, configuration, crypto, logging,
+        "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", argumentParser, configuration, crypto,
+        logging,
       ],
       swiftSettings: strict),
 
@@ -216,6 +239,10 @@ let package = Package(
         "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel", "Primitives",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
+    // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
+    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", logging]),
+    // A codec that does what its tests say.
+    decoderProgram("photod-decoder-test", "Tests/DecoderTestWorker"),
     tests("ZipFormatTests", ["ZipFormat", "CZlib"]),
     tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
     tests(
@@ -224,6 +251,6 @@ let package = Package(
         "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
         "photod", grdb, logging,
       ]),
-  ],
+  ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), [$0.library]) },
   swiftLanguageModes: [.v6]
 )

@@ -84,6 +84,10 @@ struct Composition: Sendable {
       onEvict: frameResponses.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
+    // Before any socket is opened, and while this process is small.
+    let decoders = Decoders(settings)
+    decoders.start()
+    decoders.register(in: metrics)
     let originals = OriginalStore(folder: folder)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,

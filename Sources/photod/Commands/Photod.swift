@@ -7,10 +7,10 @@ struct Photod: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photod",
     abstract: "Serves a folder of photographs over HTTP, upright and at any requested size.",
-    version: version,
+    version: "\(version)\n\(ShowDecoders.installed)",
     subcommands: [
       Serve.self, Scan.self, Check.self, Backup.self, Restore.self, ExportMetadata.self, List.self, Get.self,
       Render.self, Health.self,
-      TokenCommand.self, ShowSettings.self,
+      TokenCommand.self, ShowSettings.self, ShowDecoders.self,
     ])
 }

@@ -29,6 +29,7 @@ struct Settings: Sendable {
   var cache = CacheSettings()
   var access = AccessLimits()
   var render = RenderSettings()
+  var decoders = DecoderSettings()
   var fetch = FetchSettings()
   var caching = CachingLimits()
   var changes = ChangeSettings()
@@ -46,7 +47,8 @@ struct Settings: Sendable {
   /// All settings, in the order of config/photod.json. The keys of one group (`cache.*`) are adjacent.
   static let table: [Setting] = Array(
     [
-      generalTable, cacheTable, accessTable, renderTable, fetchTable, cachingTable, changesTable, limitsTable,
+      generalTable, cacheTable, accessTable, renderTable, decodersTable, fetchTable, cachingTable, changesTable,
+      limitsTable,
       uploadTable, scanTable, httpTable,
     ].joined())
 

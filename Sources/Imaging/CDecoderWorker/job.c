@@ -1,0 +1,90 @@
+// One child's work: reading the payload and sending rows.
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decoder_worker.h"
+
+uint64_t decoder_extent_bytes(const decoder_job *job, uint32_t first, uint32_t count) {
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (job->extents[first + i].length > (uint64_t)1 << 40) return UINT64_MAX;
+    total += job->extents[first + i].length;
+  }
+  return total;
+}
+
+int decoder_read_extents(const decoder_job *job, uint32_t first, uint32_t count, uint8_t *memory) {
+  for (uint32_t i = 0; i < count; i++) {
+    const decoder_extent extent = job->extents[first + i];
+    for (uint64_t got = 0; got < extent.length;) {
+      const ssize_t read = pread(DECODER_CHILD_PAYLOAD, memory, extent.length - got, (off_t)(extent.offset + got));
+      if (read > 0) {
+        got += (uint64_t)read;
+        memory += read;
+      } else if (read == 0 || errno != EINTR) {
+        return DECODER_REASON_INPUT;
+      }
+    }
+  }
+  return 0;
+}
+
+void decoder_send(const decoder_message *message) {
+  ssize_t sent;
+  do sent = write(DECODER_CHILD_PROGRESS, message, sizeof *message);
+  while (sent < 0 && errno == EINTR);
+  if (sent != (ssize_t)sizeof *message) _exit(1);
+}
+
+unsigned decoder_wait_for_slot(decoder_job *job) {
+  const unsigned slot = job->next_slot;
+  job->next_slot = (slot + 1) % DECODER_SLOTS;
+  while (!job->is_slot_free[slot]) {
+    decoder_release release;
+    const ssize_t count = read(DECODER_CHILD_PROGRESS, &release, sizeof release);
+    if (count < 0 && errno == EINTR) continue;
+    // The daemon has what it needs, or has ended.
+    if (count != (ssize_t)sizeof release || release.slot >= DECODER_SLOTS) _exit(1);
+    job->is_slot_free[release.slot] = true;
+  }
+  return slot;
+}
+
+unsigned decoder_sample_bytes(const decoder_request *request) {
+  if (request->format == DECODER_RGB) return 3;
+  if (request->format == DECODER_RGBA) return 4;
+  return request->bit_depth > 8 ? 2 : 1;
+}
+
+uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows) {
+  const bool is_chroma = request->format == DECODER_PLANAR && (plane == 1 || plane == 2) &&
+                         request->chroma != DECODER_CHROMA_NONE;
+  return is_chroma && request->chroma == DECODER_CHROMA_420 ? (rows + 1) / 2 : rows;
+}
+
+void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]) {
+  const decoder_request *const request = &job->request;
+  const unsigned sample_bytes = decoder_sample_bytes(request);
+  for (uint32_t first = 0; first < request->height; first += request->band_rows) {
+    const uint32_t left = request->height - first;
+    const uint32_t rows = left < request->band_rows ? left : request->band_rows;
+    const unsigned slot = decoder_wait_for_slot(job);
+    for (unsigned p = 0; p < request->plane_count; p++) {
+      const decoder_plane plane = request->planes[p];
+      const uint8_t *from = planes[p] + (ptrdiff_t)decoder_plane_rows(request, p, first) * strides[p];
+      uint8_t *to = job->slots[slot] + plane.offset;
+      for (uint32_t row = decoder_plane_rows(request, p, rows); row > 0; row--) {
+        memcpy(to, from, (size_t)plane.width * sample_bytes);
+        from += strides[p];
+        to += plane.stride;
+      }
+    }
+    job->is_slot_free[slot] = false;
+    decoder_send(&(decoder_message){
+        .kind = DECODER_ROWS, .slot = slot, .tile = tile, .first_row = first, .row_count = rows});
+  }
+}

@@ -1,0 +1,61 @@
+// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4 and libde265 1.0.11 as the smallest limit
+// under which a decode succeeds, and rounded up. A worker that needs more fails.
+
+import PhotoModel
+
+enum DecodePrice {
+  /// What a worker allocates besides its picture: tables and the codec's context.
+  private static let fixedBytes = 4 << 20
+
+  /// The decoder's picture, its reference, and metadata for each block; the payload is there twice.
+  static func hevc(_ tile: PixelSize, _ samples: DecodeRequest.Samples, largestTile: Int) -> Int {
+    let picture = tile.width.multipliedClamped(by: tile.height)
+    // Up to 12 bytes a pixel for 4:4:4 with 16 bits.
+    let bytesPerPixel = 2 * samples.bytesPerPixelTimesTwo / 2 + 2
+    return fixedBytes.addedClamped(picture.multipliedClamped(by: bytesPerPixel))
+      .addedClamped(largestTile.multipliedClamped(by: 3))
+  }
+
+  /// libwebp keeps the whole output. It decodes losslessly coded planes at full size, with 4 bytes a pixel.
+  static func webP(
+    _ coded: PixelSize, _ size: PixelSize, _ samples: DecodeRequest.Samples, isLossless: Bool, hasAlpha: Bool,
+    payload: Int
+  ) -> Int {
+    let codedPixels = coded.width.multipliedClamped(by: coded.height)
+    let output = size.width.multipliedClamped(by: size.height).multipliedClamped(by: samples.bytesPerPixelTimesTwo) / 2
+    let planes = isLossless ? codedPixels.multipliedClamped(by: 5) : hasAlpha ? codedPixels.multipliedClamped(by: 6) : 0
+    // Rows of blocks and of the scaler.
+    let rows = coded.width.multipliedClamped(by: 256)
+    return fixedBytes.addedClamped(output).addedClamped(planes).addedClamped(rows)
+      .addedClamped(payload.addedClamped(1 << 16))
+  }
+
+  /// Ten times what a slow core needs for an ordinary picture.
+  static func cpuSeconds(pixels: Int) -> Int { 2 + min(pixels / 1_000_000, 3600) }
+}
+
+extension DecodeRequest.Samples {
+  /// Twice the bytes of a pixel on average, because chroma may take half a byte; rounded up.
+  fileprivate var bytesPerPixelTimesTwo: Int {
+    switch self {
+    case .rgb: 6
+    case .rgba: 8
+    case .planar(let chroma, let bitDepth, let hasAlpha):
+      (bitDepth > 8 ? 2 : 1)
+        * ((hasAlpha ? 4 : 2) + (chroma == .none ? 0 : 4 / (chroma.horizontal * chroma.vertical)))
+    }
+  }
+}
+
+extension Int {
+  /// For prices: a product or sum that does not fit is `Int.max`. Both sides are at least 0.
+  func multipliedClamped(by other: Int) -> Int {
+    let (result, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? .max : result
+  }
+
+  func addedClamped(_ other: Int) -> Int {
+    let (result, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : result
+  }
+}

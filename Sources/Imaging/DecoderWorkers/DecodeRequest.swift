@@ -1,0 +1,122 @@
+// What a worker is asked to decode: where the codec's data is in the payload, and the rows that are expected.
+
+import PhotoModel
+
+/// One decode. Made from a container's header, which photod parses itself: the worker's picture is compared with it.
+package struct DecodeRequest: Sendable, Hashable {
+  /// The samples of the rows.
+  package enum Samples: Sendable, Hashable {
+    /// 3 bytes a pixel.
+    case rgb
+    /// 4 bytes a pixel; alpha is not multiplied.
+    case rgba
+    /// Luma, then two planes of chroma, then alpha. 1 byte a sample, or 2 in native order with more than 8 bits.
+    case planar(Chroma, bitDepth: Int, hasAlpha: Bool)
+  }
+
+  /// The subsampling of chroma planes. The raw values are those of chroma_format_idc (ISO/IEC 23008-2).
+  package enum Chroma: Int, Sendable, Hashable {
+    case none, half, halfWidth, full
+
+    /// 1 or 2: luma columns and rows for one of chroma.
+    package var horizontal: Int { self == .half || self == .halfWidth ? 2 : 1 }
+    package var vertical: Int { self == .half ? 2 : 1 }
+  }
+
+  /// A part that is coded as a picture of its own, such as a tile of a grid. The ranges are of the payload, in order.
+  package struct Tile: Sendable, Hashable {
+    package var picture: [ByteRange]
+    /// WebP: the data of the chunk ALPH.
+    package var alpha: [ByteRange]
+
+    package init(picture: [ByteRange], alpha: [ByteRange] = []) {
+      self.picture = picture
+      self.alpha = alpha
+    }
+  }
+
+  package let codec: DecoderCodec
+  package let samples: Samples
+  /// The size of each coded tile, and of the rows that are made of it; smaller only with WebP, which scales.
+  package let codedSize: PixelSize
+  package let size: PixelSize
+  package let tiles: [Tile]
+  /// HEVC: the parameter sets, each after its length in four bytes, most significant first.
+  package let parameters: [UInt8]
+  /// HEVC: the bytes of a NAL unit's length in the payload.
+  package let nalLengthBytes: Int
+  /// What the worker may allocate.
+  package let priceBytes: Int
+  /// The CPU time that it may use.
+  package let cpuSeconds: Int
+
+  package init(
+    codec: DecoderCodec, samples: Samples, codedSize: PixelSize, size: PixelSize, tiles: [Tile],
+    parameters: [UInt8] = [], nalLengthBytes: Int = 4, priceBytes: Int, cpuSeconds: Int
+  ) {
+    self.codec = codec
+    self.samples = samples
+    self.codedSize = codedSize
+    self.size = size
+    self.tiles = tiles
+    self.parameters = parameters
+    self.nalLengthBytes = nalLengthBytes
+    self.priceBytes = priceBytes
+    self.cpuSeconds = cpuSeconds
+  }
+
+  /// The tiles of a HEIC picture that have the size `tileSize`, decoded in turn by one worker. Decoding parts of the
+  /// tiles in several requests at the same time uses several cores.
+  ///
+  /// - Parameters:
+  ///   - parameterSets: NAL units of the item's `hvcC`, without lengths.
+  ///   - nalLengthBytes: its lengthSizeMinusOne + 1.
+  package static func hevc(
+    parameterSets: [[UInt8]], nalLengthBytes: Int, tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]
+  ) -> DecodeRequest {
+    var parameters: [UInt8] = []
+    for set in parameterSets {
+      withUnsafeBytes(of: UInt32(truncatingIfNeeded: set.count).bigEndian) { parameters += $0 }
+      parameters += set
+    }
+    let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
+    return DecodeRequest(
+      codec: .hevc, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: parameters,
+      nalLengthBytes: nalLengthBytes,
+      priceBytes: DecodePrice.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
+  }
+
+  /// A WebP picture, or one frame of an animation.
+  ///
+  /// - Parameters:
+  ///   - picture: the data of the chunk `VP8 ` or `VP8L`, without its head.
+  ///   - alpha: the data of the chunk `ALPH`; empty if there is none.
+  ///   - isLossless: whether the chunk is `VP8L`.
+  ///   - size: the rows that are wanted; at most `codedSize`.
+  package static func webP(
+    picture: [ByteRange], alpha: [ByteRange], isLossless: Bool, codedSize: PixelSize, size: PixelSize,
+    samples: Samples
+  ) -> DecodeRequest {
+    let tile = Tile(picture: picture, alpha: alpha)
+    return DecodeRequest(
+      codec: .webp, samples: samples, codedSize: codedSize, size: size, tiles: [tile],
+      priceBytes: DecodePrice.webP(
+        codedSize, size, samples, isLossless: isLossless, hasAlpha: !alpha.isEmpty, payload: tile.byteCount),
+      cpuSeconds: DecodePrice.cpuSeconds(pixels: codedSize.pixelCount))
+  }
+}
+
+extension DecodeRequest.Tile {
+  /// The bytes of all ranges; `Int.max` if there are more.
+  package var byteCount: Int {
+    (picture + alpha).reduce(0) { sum, range in
+      let (result, overflow) = sum.addingReportingOverflow(max(0, range.length))
+      return overflow ? .max : result
+    }
+  }
+}
+
+extension PixelSize {
+  fileprivate var pixelCount: Int { width.multipliedClamped(by: height) }
+}

@@ -1,0 +1,24 @@
+// A codec that runs in a process of its own: `photod-decoder-NAME`, a C program beside the daemon's.
+
+/// One codec, and the program that contains it.
+package struct DecoderCodec: Sendable, Hashable {
+  /// In the program's name, in metrics and in logs: `webp`.
+  package let name: String
+  /// The package of Debian that has the codec's library, for messages.
+  package let libraryPackage: String
+
+  package init(name: String, libraryPackage: String) {
+    self.name = name
+    self.libraryPackage = libraryPackage
+  }
+
+  /// WebP pictures, by libwebp.
+  package static let webp = DecoderCodec(name: "webp", libraryPackage: "libwebp7")
+  /// The tiles of HEIC pictures, by libde265.
+  package static let hevc = DecoderCodec(name: "hevc", libraryPackage: "libde265-0")
+
+  /// Every codec that photod can be built with.
+  package static let all = [webp, hevc]
+
+  package var programName: String { "photod-decoder-\(name)" }
+}

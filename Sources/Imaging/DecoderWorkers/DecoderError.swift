@@ -1,0 +1,53 @@
+/// Why a decode produced no picture. Each case has one answer for clients.
+package enum DecoderError: Error, Sendable, Hashable {
+  /// The codec can't be used on this machine: 415, naming ``DecoderCodec/libraryPackage``.
+  case unavailable(DecoderCodec, DecoderUnavailability)
+  /// The picture can't be decoded: 422. The same file would fail again.
+  case failed(DecoderCodec, DecoderFailure)
+  /// The payload ended before its extents: the original was changed or truncated since its header was read.
+  case inputChanged
+  /// The worker ended for a reason outside of the picture, such as a killed process or a machine without memory: 503.
+  case interrupted(DecoderCodec)
+  /// The request has more of something than the protocol carries: 422.
+  case requestTooLarge(DecodeLimit, limit: Int, found: Int)
+  case cancelled
+}
+
+/// What a request may have only so much of.
+package enum DecodeLimit: String, Sendable, Hashable {
+  case tiles, extents, parameterBytes, side, rowBytes
+}
+
+/// Why a codec can't be used.
+package enum DecoderUnavailability: Error, Sendable, Hashable {
+  /// There is no such program in the folder of decoders.
+  case notInstalled
+  /// The program ended before it was ready; most likely the codec's library is missing.
+  case notStarting
+  /// The program is of another version of photod.
+  case otherVersion
+  /// The kernel lacks parts of the sandbox that `decoders.sandbox` requires.
+  case sandboxIncomplete(missing: SandboxParts)
+  /// Its process ended several times; it is started again after a pause.
+  case restarting
+}
+
+/// Why a picture failed. The raw values are those of the metric's label.
+package enum DecoderFailure: String, Sendable, Hashable, CaseIterable {
+  /// The codec found damage.
+  case malformed
+  /// The codec does not support a feature of the picture.
+  case unsupported
+  /// Size, depth or chroma differ from the container's.
+  case mismatch
+  /// The decode needed more memory than its price.
+  case memory
+  /// The decode used more CPU time than its limit, or made no progress.
+  case time
+  /// The process crashed.
+  case crashed
+  /// The process made a forbidden system call.
+  case sandbox
+  /// The process sent messages that contradict the request.
+  case protocolViolation = "protocol"
+}

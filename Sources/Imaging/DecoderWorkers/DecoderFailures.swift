@@ -1,0 +1,87 @@
+import Logging
+import PhotoModel
+import Synchronization
+
+/// A file whose pictures are decoded, as the memory of failures knows it: a changed file, and a file under a newer
+/// renderer, are others.
+package struct DecodedFile: Sendable, Hashable {
+  package let identity: FileIdentity
+  /// The epoch of the renderer: a new one may have repaired what failed.
+  package let epoch: Int
+
+  package init(identity: FileIdentity, epoch: Int) {
+    self.identity = identity
+    self.epoch = epoch
+  }
+}
+
+/// Remembers which files can't be decoded, so that they are not tried again whenever they scroll into view. Counts
+/// failures, and logs each file once.
+package final class DecoderFailures: Sendable {
+  /// A counter of the metric.
+  package struct Kind: Sendable, Hashable {
+    package let codec: DecoderCodec
+    package let reason: DecoderFailure
+  }
+
+  private struct Entry {
+    let failure: DecoderFailure
+    var lastUse: UInt64
+  }
+
+  private struct State {
+    var entries: [DecodedFile: Entry] = [:]
+    var uses: UInt64 = 0
+    var counts: [Kind: Int] = [:]
+  }
+
+  private let limit: Int
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  /// - Parameter limit: how many files are remembered. The least recently used half is forgotten beyond that.
+  package init(limit: Int, logger: Logger) {
+    self.limit = limit
+    self.logger = logger
+  }
+
+  /// Why this file failed, if that is remembered.
+  package func failure(of file: DecodedFile) -> DecoderFailure? {
+    state.withLock { state in
+      state.uses += 1
+      guard let failure = state.entries[file]?.failure else { return nil }
+      state.entries[file]?.lastUse = state.uses
+      return failure
+    }
+  }
+
+  /// How often workers of this codec failed for this reason. Remembered failures are not counted again.
+  package func count(_ codec: DecoderCodec, _ reason: DecoderFailure) -> Int {
+    state.withLock { $0.counts[Kind(codec: codec, reason: reason)] ?? 0 }
+  }
+
+  /// - Parameter file: `nil` if the payload is no file; then it is counted, and not remembered.
+  func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ file: DecodedFile?) {
+    let isNew = state.withLock { state in
+      state.counts[Kind(codec: codec, reason: failure), default: 0] += 1
+      guard let file, limit > 0 else { return file == nil }
+      state.uses += 1
+      let isNew = state.entries.updateValue(Entry(failure: failure, lastUse: state.uses), forKey: file) == nil
+      if state.entries.count > limit { Self.forget(&state.entries, keeping: limit / 2) }
+      return isNew
+    }
+    guard isNew else { return }
+    logger.notice(
+      "picture not decoded",
+      metadata: [
+        "codec": "\(codec.name)", "reason": "\(failure.rawValue)", "inode": "\(file?.identity.inode ?? 0)",
+      ])
+  }
+
+  private static func forget(_ entries: inout [DecodedFile: Entry], keeping count: Int) {
+    let uses = entries.values.map(\.lastUse).sorted(by: >)
+    // Uses are unique, so this keeps exactly `count`; at least the newest.
+    let oldest = uses[max(0, count - 1)]
+    entries = entries.filter { $0.value.lastUse >= oldest }
+  }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import DecoderWorkers
+import Foundation
+
+/// Starts each decoder program as the daemon does, and prints what it reports.
+struct ShowDecoders: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "decoders",
+    abstract: "List the decoders of other formats, with their libraries and sandboxes.",
+    discussion: """
+      A line has the codec, and the version of its library with the parts of the sandbox that this kernel lacks, or the \
+      reason why it can't be used. The exit status is 1 if a decoder is missing.
+      """)
+
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    let decoders = Decoders(try common.settings())
+    let reports = decoders.pool.start()
+    for report in reports { print("\(report.codec.name)\t\(report.summary)") }
+    decoders.pool.end()
+    let areReady = reports.allSatisfy { if case .ready = $0.state { true } else { false } }
+    if !areReady { throw ExitCode.failure }
+  }
+
+  /// The lines of `photod --version`: the programs that are installed, without starting them.
+  static var installed: String {
+    DecoderCodec.all.map { codec in
+      let path = "\(Decoders.programFolder)/\(codec.programName)"
+      return FileManager.default.isExecutableFile(atPath: path)
+        ? "decoder \(codec.name)" : "decoder \(codec.name) missing: \(codec.programName) was not built or installed"
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,67 @@
+// Composes the decoder workers: programs beside photod that decode formats other than JPEG and PNG.
+
+import DecoderWorkers
+import Foundation
+import Logging
+import Telemetry
+
+struct Decoders: Sendable {
+  let pool: DecoderPool
+  private let logger = Logger(label: "decoders")
+
+  init(_ settings: Settings) {
+    var limits = settings.decoders.limits
+    limits.workers =
+      settings.decoders.workers == 0 ? ProcessInfo.processInfo.activeProcessorCount : settings.decoders.workers
+    pool = DecoderPool(
+      folder: Self.folder(settings), sandbox: settings.decoders.sandbox, limits: limits, logger: logger)
+  }
+
+  /// The folder of the decoder programs.
+  static func folder(_ settings: Settings) -> String {
+    settings.decoders.folder.isEmpty ? programFolder : settings.decoders.folder
+  }
+
+  /// The folder of the running program; symbolic links to it are resolved.
+  static var programFolder: String {
+    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+  }
+
+  /// Starts the programs, which must happen before sockets are opened, and logs what is missing.
+  func start() {
+    for report in pool.start() {
+      switch report.state {
+      case .ready(_, let sandbox) where sandbox == .all:
+        logger.info("decoder ready", metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
+      case .ready:
+        logger.warning(
+          "decoder ready, sandbox incomplete",
+          metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
+      case .unavailable(.notInstalled):
+        logger.info("decoder not installed", metadata: ["codec": "\(report.codec.name)"])
+      case .unavailable:
+        logger.warning(
+          "decoder unavailable", metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
+      }
+    }
+  }
+
+  func register(in registry: MetricsRegistry) {
+    registry.gauge(
+      "photod_decoder_workers", "Decoder processes that are decoding.", read: { [pool] in Double(pool.workerCount) })
+    for codec in DecoderCodec.all {
+      for reason in DecoderFailure.allCases {
+        registry.counter(
+          "photod_decoder_failures_total", "Pictures that a decoder process could not decode, by codec and reason.",
+          ["codec": codec.name, "reason": reason.rawValue],
+          read: { [pool] in Double(pool.failures.count(codec, reason)) })
+      }
+      for (part, name) in SandboxParts.names {
+        registry.gauge(
+          "photod_decoder_sandbox", "1 if the decoder's sandbox has this part; 0 if not, or if it does not run.",
+          ["codec": codec.name, "part": name],
+          read: { [pool] in pool.sandbox(of: codec).contains(part) ? 1 : 0 })
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import DecoderWorkers
+
+/// `decoders.*`
+struct DecoderSettings: Sendable {
+  /// Empty: the folder of the photod program.
+  var folder = ""
+  /// 0: one for each core.
+  var workers = 0
+  var sandbox = SandboxRequirement.filter
+  var limits = DecoderPool.Limits(workers: 1)
+}
+
+extension Settings {
+  static let decodersTable: [Setting] = [
+    Setting(
+      "decoders.folder", .text(\.decoders.folder),
+      """
+      Folder of the decoder programs (photod-decoder-NAME), which decode formats other than JPEG and PNG in processes \
+      of their own. Default: the folder of the photod program.
+      """,
+      advice: "Set it if the decoder programs are installed elsewhere, such as in /usr/libexec/photod."),
+    Setting(
+      "decoders.workers", .number(\.decoders.workers, 0...DecoderPool.Limits.maximumWorkers),
+      """
+      Maximum number of decoder processes that decode at the same time. 0: one for each core that the process may use. \
+      Each one may use the memory that its picture's price allows, and shares three times decoders.slotBytes with photod.
+      """,
+      advice: "Lower it to leave CPU and memory to other services."),
+    Setting(
+      "decoders.sandbox", .choice(\.decoders.sandboxWord, SandboxRequirement.allCases.map(\.rawValue)),
+      """
+      How much of the sandbox a decoder needs. full: every part. filter: every part except Landlock, which many \
+      containers lack; the system call filter denies all that Landlock does. optional: whatever the kernel has. A \
+      decoder without the required parts is not used, and its formats get 415.
+      """,
+      advice: "Set it to full if `photod decoders` says that this kernel has every part."),
+    Setting(
+      "decoders.slotBytes",
+      .number(\.decoders.limits.slotBytes, (64 << 10)...DecoderPool.Limits.maximumSlotBytes, .bytes),
+      """
+      Size of the shared memory through which a decoder process hands over rows; each one has two. It must hold two \
+      rows of the widest picture.
+      """,
+      advice: "Raise it if very wide pictures are refused for their rows."),
+    Setting(
+      "decoders.stallSeconds", .number(\.decoders.limits.stall.wholeSeconds, 1...3600, .seconds),
+      """
+      Longest time for which a decoder process may send nothing, or four times the CPU time that its picture may use \
+      if that is longer; then it is ended and the picture gets 422.
+      """,
+      advice: "Raise it on machines that are heavily overloaded."),
+    Setting(
+      "decoders.rememberedFailures", .number(\.decoders.limits.rememberedFailures, 0...1_000_000),
+      """
+      Number of files that could not be decoded of which photod remembers the reason, so that they are not tried again \
+      whenever they scroll into view. A changed file is tried again.
+      """,
+      advice: "Raise it if a library has many damaged files."),
+  ]
+}
+
+extension DecoderSettings {
+  fileprivate var sandboxWord: String {
+    get { sandbox.rawValue }
+    set { if let requirement = SandboxRequirement(rawValue: newValue) { sandbox = requirement } }
+  }
+}

@@ -1,0 +1,113 @@
+import DecoderWorkers
+import Foundation
+import PhotoModel
+import Testing
+
+/// The programs with real codecs, on pictures that were made for these tests.
+@Suite("Decoder workers: codecs")
+struct CodecTests {
+  static func isBuilt(_ codec: DecoderCodec) -> Bool {
+    FileManager.default.isExecutableFile(atPath: "\(TestDecoders.folder)/\(codec.programName)")
+  }
+
+  @Test("HEVC tiles with 4:2:0 and 8 bits are decoded exactly", .enabled(if: isBuilt(.hevc)))
+  func hevc8() throws {
+    try expect(
+      CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
+      sets: CodedPictures.sets420)
+  }
+
+  @Test("an HEVC picture with 4:2:2 and 10 bits is decoded exactly", .enabled(if: isBuilt(.hevc)))
+  func hevc10() throws {
+    try expect(
+      CodedPictures.tiles422, size: PixelSize(width: 32, height: 16), .halfWidth, bitDepth: 10,
+      sets: CodedPictures.sets422)
+  }
+
+  private func expect(
+    _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int, sets: [[UInt8]]
+  ) throws {
+    let pool = TestDecoders.pool([.hevc])
+    let (request, payload) = Self.request(tiles, size: size, chroma, bitDepth: bitDepth, sets: sets)
+    let collected = try pool.rows(request, of: .bytes(payload))
+    for tile in tiles.indices {
+      for plane in 0..<3 {
+        let width = plane == 0 ? size.width : size.width / chroma.horizontal
+        let height = plane == 0 ? size.height : size.height / chroma.vertical
+        let expected = CodedPictures.plane(width, height, tile: tile, plane: plane, bitDepth: bitDepth)
+        let isEqual = collected.tiles[tile][plane] == expected
+        #expect(isEqual, "tile \(tile), plane \(plane)")
+      }
+    }
+  }
+
+  private static func request(
+    _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int, sets: [[UInt8]]
+  ) -> (DecodeRequest, payload: [UInt8]) {
+    // The payload begins with bytes that belong to no tile.
+    var payload: [UInt8] = [1, 2, 3]
+    let ranges = tiles.map { tile in
+      let start = payload.count
+      payload += withUnsafeBytes(of: UInt32(tile.count).bigEndian) { Array($0) } + tile
+      return DecodeRequest.Tile(picture: [ByteRange(offset: Int64(start), length: tile.count + 4)])
+    }
+    let request = DecodeRequest.hevc(
+      parameterSets: sets, nalLengthBytes: 4, tileSize: size, chroma: chroma, bitDepth: bitDepth, tiles: ranges)
+    return (request, payload)
+  }
+
+  @Test("an HEVC picture of another size than its container says is refused", .enabled(if: isBuilt(.hevc)))
+  func mismatch() {
+    let (request, payload) = Self.request(
+      CodedPictures.tiles420, size: PixelSize(width: 48, height: 24), .half, bitDepth: 8,
+      sets: CodedPictures.sets420)
+    #expect(TestDecoders.pool([.hevc]).error(request, of: .bytes(payload)) == .failed(.hevc, .mismatch))
+  }
+
+  @Test("a damaged HEVC picture fails alone or gives other rows, never anything else", .enabled(if: isBuilt(.hevc)))
+  func damaged() {
+    let pool = TestDecoders.pool([.hevc])
+    let (request, payload) = Self.request(
+      CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
+      sets: CodedPictures.sets420)
+    for index in stride(from: 3, to: payload.count, by: 37) {
+      var damaged = payload
+      damaged[index] ^= 0xFF
+      switch pool.error(request, of: .bytes(damaged)) {
+      case nil, .failed(.hevc, _): break
+      case let error: Issue.record("byte \(index): \(String(describing: error))")
+      }
+    }
+    #expect(pool.error(request, of: .bytes(payload)) == nil)
+  }
+
+  @Test("a lossless WebP with alpha is decoded exactly", .enabled(if: isBuilt(.webp)))
+  func losslessWebP() throws {
+    let size = PixelSize(width: 20, height: 15)
+    let file = CodedPictures.losslessWebP
+    let request = DecodeRequest.webP(
+      picture: [ByteRange(offset: 20, length: Int(file[16]))], alpha: [], isLossless: true, codedSize: size,
+      size: size, samples: .rgba)
+    let collected = try TestDecoders.pool([.webp]).rows(request, of: .bytes(file))
+    let isEqual = collected.tiles == [[CodedPictures.webPPixels]]
+    #expect(isEqual)
+  }
+
+  @Test("a lossy WebP with alpha is decoded, also scaled", .enabled(if: isBuilt(.webp)), arguments: [1, 2])
+  func lossyWebP(scale: Int) throws {
+    let file = CodedPictures.lossyWebP
+    let size = PixelSize(width: 20 / scale, height: 15 / scale)
+    let request = DecodeRequest.webP(
+      picture: CodedPictures.chunk("VP8 ", in: file), alpha: CodedPictures.chunk("ALPH", in: file), isLossless: false,
+      codedSize: PixelSize(width: 20, height: 15), size: size, samples: .rgba)
+    let pixels = try TestDecoders.pool([.webp]).rows(request, of: .bytes(file)).tiles[0][0]
+    #expect(pixels.count == size.width * size.height * 4)
+    // Alpha is lossless, and 255 - 5 * x.
+    for y in 0..<size.height {
+      for x in 0..<size.width {
+        let expected = 255 - 5 * (scale == 1 ? x : 2 * x)
+        #expect(abs(Int(pixels[(y * size.width + x) * 4 + 3]) - expected) <= (scale == 1 ? 0 : 12))
+      }
+    }
+  }
+}

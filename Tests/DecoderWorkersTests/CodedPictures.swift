@@ -1,0 +1,93 @@
+import Foundation
+import PhotoModel
+
+/// Small coded pictures, made for these tests from the formulas below. HEVC by an encoder's lossless mode.
+enum CodedPictures {
+  /// 40 x 24, 4:2:0, 8 bits: VPS, SPS, PPS and one NAL unit for each of two tiles.
+  static let sets420 = [
+    bytes("QAEMAf//BAgAAAMAn6gAAAMAAP+6AkA="),
+    bytes("QgEBBAgAAAMAn6gAAAMAAP+gUhlluqvK4BAAAD6AAAA+gIA="),
+    bytes("RAHBcYkS"),
+  ]
+  static let tiles420 = [
+    bytes(
+      """
+      KAGvBbgkmABnf//rONYO0hAtsaxrGsa0wTBMEwTBMEwTe8V//8idr//+nrU3dH6U+V5XleV6HIchyHIchyHGNP/2Qc///d/ufsfQ\
+      8DwPA8DwfB8HwfB8HwfBc7ZJExilAK7L2BNtttttzTTTTTTOgAAGrK+ruwZmarRiFtdQCTQAAbMLsermM3CypVyEzgAGXfHl4Zhk\
+      DnzhsrDrCTS3//0ThR+nO6QHtxEECGAAEB4LTBrq4hNcR7L3IACCak+wHjPou+yl30TgAAAcLLP+MvZxy9vwol/gAVh+QZdBSlNy\
+      0bYnGAAAAwBhpB0Ui8lq1atW3r169evXqFAAuW5BugLnjQLu2EjjlgAAVmesQ8kkkkkvnnnnnneIADdeY1qEkkkkmV111110UgAu\
+      Qos/CCBYCQtZrVlJeY0IADxVojgpJJJJLEkkkkki6gA6kFfzUDgnyUd9r5rd/tTEAWWJrlZJJJJJUkkkkkkbd/mgoA8lTIppJJJJ\
+      JoIIIIIHtxsABfuErpHO4Rs3gTV7fADB5oQBBUw2SKwp0TylIADzHR+o6g2v61xoaFUAJ35iCKeTlXPWZW5amAAAycZK/SnmDE45\
+      AKF+rW/fPGdD2VWUWEmyIADzUwhsgAAAAwAfHHHHHG9gAGisiKHXXRbQhL/vMPurwA==
+      """),
+    bytes(
+      """
+      KAGvBbgkmABnf//dXeS8wDSenp6eqvr6+vr6+vwrxX//yJ2v//1m6teVkSpUqVMFChQoUKEjz/9kHP//s/X8/e+++/BgwYMGDBgc\
+      7ZJExilAK7L2BNtttttzTTTTTTOgAAGrK+ruwZmarRiFtdQCTQAAbMLsermM3CypVyEzgAGXfHl4ZhkDnzhsrDrCTS3//0ThR+nO\
+      6QHtxEECGAAEB4LTBrq4hNcR7L3IACCak+wHjPou+yl30TgAAAcLLP+MvZxy9vwol/gAVh+QZdBSlNy0bYnGAAADABhpB0Ui8lq1\
+      atW3r169evXqFAAuW5BugLnjQLu2EjjlgAAVmesQ8kkkkkvnnnnnneIADdeY1qEkkkkmV111110UgAuQos/CCBYCQtZrVlJeY0IA\
+      DxVojgpJJJJLEkkkkki6gA6kFfzUDgnyUd9r5rd/tTEAWWJrlZJJJJJUkkkkkkbd/mgoA8lTIppJJJJJoIIIIIHtxsABfuErpHO4\
+      Rs3gTV7fADB5oQBBUw2SKwp0TylIADzHR+o6g2v61xoaFUAJ35iCKeTlXPWZW5amAAAycZK/SnmDE45AKF+rW/fPGdD2VWUWEmyI\
+      ADzUwhsgAAADAAfHHHHHG9gAGisiKHXXRbQhL/vMPurw
+      """),
+  ]
+  /// 32 x 16, 4:2:2, 10 bits.
+  static let sets422 = [
+    bytes("QAEMAf//BAgAAAMAnTgAAAMAAP+6AkA="),
+    bytes("QgEBBAgAAAMAnTgAAAMAAP+wQhE2W6q8rgEAAAMD6AAAAwPoCA=="),
+    bytes("RAHBcYkS"),
+  ]
+  static let tiles422 = [
+    bytes(
+      """
+      KAGvBbgkmNnxrf//68y9eA1ceSyyaZ5pnmmeaZ5pz6nPqc+pz6nPqc+pz6nP7xX//yJ2v//+puHUxHUZWnTqRWpFakVqRWpIYkhi\
+      SGJIYkhiSGJIYkYE//ZBz///gH/wB/vn90/ZP2T9k/ZP2X9l/Zf2X9l/Zf2X9lc7bRFZoZXgFfdn7qO3zZJSlKUpSlP0/T9P0/T9\
+      P0/syT6iaAG3VB6kylwPbnOc5znOjyPI8jyPI8jx2QXNBQB50Fefum+iiIQhCEIQi8LwvC8LwvC8Id52FQp8
+      """)
+  ]
+
+  /// A plane of these tiles: steps of 8 rows and 32 columns. With 10 bits, 2 bytes a sample in native order.
+  static func plane(_ width: Int, _ height: Int, tile: Int, plane: Int, bitDepth: Int) -> [UInt8] {
+    (0..<height).flatMap { y in
+      (0..<width).flatMap { x in
+        let value = (40 + y / 8 * 24 + x / 32 * 40 + (tile * 3 + plane) * 11) & 255
+        if bitDepth == 8 { return [UInt8(value)] }
+        let wide = value << 2 | plane
+        return [UInt8(wide & 255), UInt8(wide >> 8)]
+      }
+    }
+  }
+
+  /// 20 x 15 pixels with alpha, as a file with the chunk VP8L, and as one with VP8X, ALPH and VP8.
+  static let losslessWebP = bytes("UklGRjIAAABXRUJQVlA4TCUAAAAvE4ADEM1lRP9jMfyFGPD+xzBASECY4P9iURyGCZj9CQC8VFsAAA==")
+  static let lossyWebP = bytes(
+    """
+    UklGRqwAAABXRUJQVlA4WAoAAAAQAAAAEwAADgAAQUxQSBgAAAABuYzof0Bp2wZM/3950sLCiAmYgKYl3AJWUDggbgAAANAEAJ0B\
+    KhQADwA+MRaJQqIhIRgEACADBLYATplCOBvAPlAfoAsAAJoauAsMShqAAP7/gXpuLjOj9M6qBWqKlJuhbT1e7/DSWXpnl5uDPv8E\
+    LL9OLansFiBsj+V43Ea0z/bcpkAyHu/K3i+hgAAA
+    """)
+
+  /// RGBA.
+  static let webPPixels: [UInt8] = {
+    var pixels: [UInt8] = []
+    for y in 0..<15 {
+      for x in 0..<20 { for value in [x * 12, y * 16, (x + y) * 7, 255 - x * 5] { pixels.append(UInt8(value % 256)) } }
+    }
+    return pixels
+  }()
+
+  /// The range of a chunk's data in a WebP file.
+  static func chunk(_ type: String, in file: [UInt8]) -> [ByteRange] {
+    var position = 12
+    while position + 8 <= file.count {
+      let size = (0..<4).reduce(0) { $0 | Int(file[position + 4 + $1]) << (8 * $1) }
+      if Array(file[position..<position + 4]) == Array(type.utf8) {
+        return [ByteRange(offset: Int64(position + 8), length: size)]
+      }
+      position += 8 + (size + 1) / 2 * 2
+    }
+    return []
+  }
+
+  private static func bytes(_ base64: String) -> [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
+}

@@ -1,0 +1,41 @@
+import DecoderWorkers
+import PhotoModel
+import Testing
+
+@Suite("Decoder workers: remembered failures")
+struct DecoderFailuresTests {
+  private static func file(_ inode: UInt64, modified: Int64 = 1, epoch: Int = 1) -> DecodedFile {
+    DecodedFile(identity: FileIdentity(inode: inode, size: 10, modified: modified), epoch: epoch)
+  }
+
+  @Test("a file that failed is not decoded again until it changes, or a newer renderer tries it")
+  func remembered() {
+    let pool = TestDecoders.pool()
+    let crash = TestDecoders.request("crash")
+    #expect(pool.error(crash, file: Self.file(1)) == .failed(.test, .crashed))
+    #expect(pool.error(TestDecoders.request("rows"), file: Self.file(1)) == .failed(.test, .crashed))
+    #expect(pool.failures.count(.test, .crashed) == 1, "a remembered failure is not counted again")
+    #expect(pool.error(TestDecoders.request("rows"), file: Self.file(1, modified: 2)) == nil)
+    #expect(pool.error(TestDecoders.request("rows"), file: Self.file(1, epoch: 2)) == nil)
+    #expect(pool.error(TestDecoders.request("rows"), file: Self.file(2)) == nil)
+  }
+
+  @Test("no more files are remembered than the limit")
+  func limit() {
+    let pool = TestDecoders.pool(rememberedFailures: 4)
+    for inode in 1...20 as ClosedRange<UInt64> {
+      #expect(pool.error(TestDecoders.request("malformed"), file: Self.file(inode)) == .failed(.test, .malformed))
+    }
+    let remembered = (1...20 as ClosedRange<UInt64>).filter { pool.failures.failure(of: Self.file($0)) != nil }
+    #expect(remembered.count <= 4 && remembered.contains(20), "\(remembered)")
+    #expect(pool.failures.count(.test, .malformed) == 20)
+  }
+
+  @Test("an interrupted or cancelled decode says nothing about the file")
+  func notRemembered() {
+    let pool = TestDecoders.pool()
+    let request = TestDecoders.request("input", payload: [ByteRange(offset: 0, length: 100)])
+    #expect(pool.error(request, of: .bytes([1]), file: Self.file(1)) == .inputChanged)
+    #expect(pool.failures.failure(of: Self.file(1)) == nil)
+  }
+}

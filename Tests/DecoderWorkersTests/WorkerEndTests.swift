@@ -1,0 +1,135 @@
+import DecoderWorkers
+import Foundation
+import PhotoModel
+import Synchronization
+import Testing
+
+@Suite("Decoder workers: ends and restarts")
+struct WorkerEndTests {
+  @Test("a cancelled decode kills its worker", arguments: [false, true])
+  func cancellation(byFlag: Bool) {
+    let pool = TestDecoders.pool()
+    let flag = StopFlag()
+    let cancellation = DecodeCancellation(following: byFlag ? flag : nil)
+    let error = Mutex<DecoderError?>(nil)
+    do throws(DecoderError) {
+      // The codec loops after its first tile.
+      try pool.decode(
+        TestDecoders.request("loop", cpuSeconds: 100), of: .bytes([0]), cancellation: cancellation
+      ) { _, _ in
+        if byFlag { flag.raise() } else { cancellation.cancel() }
+        return .more
+      }
+    } catch let thrown {
+      error.withLock { $0 = thrown }
+    }
+    #expect(error.withLock { $0 } == .cancelled)
+    #expect(pool.workerCount == 0)
+    #expect(DecoderFailure.allCases.allSatisfy { pool.failures.count(.test, $0) == 0 })
+  }
+
+  @Test("a decode that is cancelled before it begins starts no worker")
+  func cancelledBefore() {
+    let pool = TestDecoders.pool()
+    let cancellation = DecodeCancellation()
+    cancellation.cancel()
+    #expect(throws: DecoderError.cancelled) {
+      try pool.rows(TestDecoders.request("rows"), cancellation: cancellation)
+    }
+  }
+
+  @Test("a worker that sends nothing is ended after the stall time")
+  func stall() {
+    let pool = TestDecoders.pool(stall: .milliseconds(200))
+    // The stall time is at least four times the CPU time.
+    #expect(pool.error(TestDecoders.request("wait", cpuSeconds: 1)) == .failed(.test, .time))
+  }
+
+  @Test("a zygote that was killed is started again, and the decode does not notice")
+  func restart() throws {
+    let pool = TestDecoders.pool()
+    _ = try pool.rows(TestDecoders.request("rows"))
+    let first = try #require(pool.processIdentifier(of: .test))
+    kill(first, SIGKILL)
+    _ = try pool.rows(TestDecoders.request("rows"))
+    let second = try #require(pool.processIdentifier(of: .test))
+    #expect(second != first)
+  }
+
+  @Test("a zygote that ends again and again is started after a growing pause")
+  func pause() throws {
+    let clock = ManualInstant()
+    let pool = TestDecoders.pool(now: { clock.now })
+    _ = try pool.rows(TestDecoders.request("rows"))
+    var refusals = 0
+    for _ in 0..<5 {
+      if let process = pool.processIdentifier(of: .test) { kill(process, SIGKILL) }
+      switch pool.error(TestDecoders.request("rows")) {
+      case nil: break
+      case .unavailable(.test, .restarting): refusals += 1
+      case let error: Issue.record("\(String(describing: error))")
+      }
+    }
+    #expect(refusals >= 1)
+    clock.advance(by: .seconds(60))
+    #expect(pool.error(TestDecoders.request("rows")) == nil)
+  }
+
+  @Test("workers end with their zygote")
+  func orphan() throws {
+    let pool = TestDecoders.pool()
+    let zygote = Mutex<Int32?>(nil)
+    do throws(DecoderError) {
+      try pool.decode(TestDecoders.request("loop", cpuSeconds: 100), of: .bytes([0])) { _, _ in
+        if let process = pool.processIdentifier(of: .test) {
+          zygote.withLock { $0 = process }
+          kill(process, SIGKILL)
+        }
+        return .more
+      }
+      Issue.record("the decode succeeded")
+    } catch {
+      #expect(error == .interrupted(.test))
+    }
+    #expect(zygote.withLock { $0 } != nil && pool.workerCount == 0)
+  }
+
+  @Test("a program that is missing, or is no decoder, makes its codec unavailable")
+  func missing() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-decoders-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let pool = TestDecoders.pool(folder: folder.path)
+    #expect(pool.error(TestDecoders.request("rows")) == .unavailable(.test, .notInstalled))
+    let reports = pool.start()
+    #expect(reports.map(\.state) == [.unavailable(.notInstalled)])
+    let program = folder.appending(path: "photod-decoder-test")
+    try Data("#!/bin/sh\nexit 1\n".utf8).write(to: program)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    #expect(pool.error(TestDecoders.request("rows")) == .unavailable(.test, .notStarting))
+  }
+
+  @Test("a started pool names each codec with its library and its sandbox")
+  func reports() throws {
+    let pool = TestDecoders.pool()
+    let report = try #require(pool.start().first)
+    guard case .ready(let library, let sandbox) = report.state else {
+      Issue.record("\(report.summary)")
+      return
+    }
+    #expect(library == "test 1" && sandbox.isSuperset(of: SandboxRequirement.filter.parts))
+    #expect(report.summary.hasPrefix("test 1; sandbox: "))
+    pool.end()
+    #expect(pool.processIdentifier(of: .test) == nil)
+  }
+}
+
+/// A clock that tests move.
+final class ManualInstant: Sendable {
+  private let offset = Mutex(Duration.zero)
+  private let start = ContinuousClock.now
+
+  var now: ContinuousClock.Instant { start + offset.withLock { $0 } }
+
+  func advance(by duration: Duration) { offset.withLock { $0 += duration } }
+}
