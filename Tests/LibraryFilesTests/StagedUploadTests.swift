@@ -229,8 +229,8 @@ struct StagedUploadTests {
     let first = try files.upload(UploadTests.dated, "a.jpg").asset.localIdentifier
     let again = try files.addStaged(try files.staged(UploadTests.dated), for: .local)
     #expect(!again.isNew && again.asset.localIdentifier == first)
-    let writer = Principal(name: "writer", scopes: [.write])
-    let blind = try files.addStaged(try files.staged(UploadTests.dated, for: writer), for: writer)
+    let adder = Principal(name: "adder", scopes: [.add])
+    let blind = try files.addStaged(try files.staged(UploadTests.dated, for: adder), for: adder)
     #expect(blind.isNew && blind.asset.localIdentifier != first)
     #expect(library.allFiles.count == 2)
     #expect(try catalogue.stagedUploads().isEmpty)
