@@ -114,6 +114,26 @@ struct RequestTests {
     }
   }
 
+  @Test("an administrator lists and cancels a request of another caller, which lists only its own")
+  func administered() async throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    // With a forwarding field, the caller is another one and no administrator.
+    let other = ["X-Forwarded-For: 203.0.113.9"]
+    let victim = Answer { try daemon.get("\(image)?targetSize=320x320&requestID=victim", other) }
+    func names(_ fields: [String] = []) throws -> [String] {
+      let listed = try daemon.get("/v1/requests", fields).json["requests"] as? [[String: Any]] ?? []
+      return listed.compactMap { $0["requestID"] as? String }
+    }
+    try until { try names().contains("victim") }
+    #expect(try names(other) == ["victim"])
+    #expect(try daemon.get("/v1/requests/busy-\(Self.busy - 1)", other, method: "DELETE").status == 404)
+    #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
+    #expect(try await victim.value().status == 409)
+    try release(daemon)
+  }
+
   @Test("DELETE of a request for many images cancels all that are not ready, and only for its owner")
   func cancelledBatch() async throws {
     let daemon = try Self.daemon()

@@ -93,6 +93,25 @@ struct StagedUploadTests {
     #expect(try daemon.get(location, method: "HEAD").status == 404)
   }
 
+  @Test("a staged upload takes its name from Content-Disposition, and bodies of unknown length")
+  func chunked() throws {
+    let daemon = try TestDaemon()
+    let name = #"Content-Disposition: attachment; filename="c.jpg""#
+    let made = try daemon.stage([], "", [name])
+    let location = try #require(made["Location"])
+    let picture = UploadTests.picture(1, size: 100_000)
+    let head = [
+      "PATCH \(location) HTTP/1.1", "Host: localhost", "Connection: close", "Transfer-Encoding: chunked",
+      "Content-Type: application/partial-upload", "Upload-Offset: 0", "Upload-Complete: ?1",
+    ]
+    let body = Array("\(String(picture.count, radix: 16))\r\n".utf8) + picture + Array("\r\n0\r\n\r\n".utf8)
+    let sent = try daemon.exchange(head.map { $0 + "\r\n" }.joined() + "\r\n", body)
+    #expect(sent.status == 204 && sent["Upload-Offset"] == "\(picture.count)" && sent["Upload-Complete"] == "?1")
+    #expect(sent["Upload-Length"] == "\(picture.count)", "the length is known at the end")
+    let asset = try daemon.post("/v1/assets", #"{"upload": "\#(made.json["upload"] as? String ?? "")"}"#)
+    #expect(asset.status == 201 && asset.json["relativePath"] as? String == "2021/07/c.jpg", "\(asset.json)")
+  }
+
   @Test("only HEAD from the owner, and from a page that may upload, ends a request that still appends")
   func looks() throws {
     let daemon = try TestDaemon(
