@@ -98,6 +98,8 @@ final class BatchDelivery: Sendable {
   /// Sends the head and the available parts, and requests the rest. Blocks while a few files are read.
   func begin() {
     images.batchBegan(context) { [weak self] in self?.cancel() }
+    // The client may have disconnected before.
+    if state.withLock({ $0.isClosed }) { images.batchEnded(context) }
     reply.start(
       ResponseHead(
         .ok,
@@ -111,7 +113,6 @@ final class BatchDelivery: Sendable {
 
   /// The client has disconnected: requests nothing more, and cancels the tasks.
   func close() {
-    images.batchEnded(context)
     let tasks = state.withLock { state in
       state.isClosed = true
       defer {
@@ -122,6 +123,7 @@ final class BatchDelivery: Sendable {
       }
       return state.tasks.values.compactMap(\.self)
     }
+    images.batchEnded(context)
     for task in tasks { images.cancel(task) }
   }
 
