@@ -80,6 +80,36 @@ struct AddOnlyTests {
     #expect(seen.json["isFavorite"] as? Bool == true)
   }
 
+  @Test("creates assets from its own staged uploads, which do not exist for callers who may write")
+  func stagedUploads() throws {
+    let world = try AddOnlyFixture()
+    let daemon = world.daemon
+    let whole = ["Upload-Complete: ?1", world.writer]
+    for picture in [AddOnlyFixture.picture, UploadTests.picture(2)] {
+      let made = try daemon.stage(picture, "?filename=IMG_1.JPG", whole)
+      let location = try #require(made["Location"])
+      let body = #"{"upload": "\#(made.json["upload"] as? String ?? "")"}"#
+      for method in ["GET", "HEAD", "DELETE"] {
+        #expect(try daemon.get(location, [world.reader], method: method).status == 404, "\(method)")
+      }
+      #expect(try daemon.append([1], to: location, at: picture.count, [world.reader]).status == 404)
+      #expect(try daemon.ask("POST", "/v1/assets", [world.reader], body: body).status == 404)
+      let list = #"{"changes": [{"type": "createAsset", "placeholder": "$a", \#(body.dropFirst())]}"#
+      #expect(try daemon.ask("POST", "/v1/changes", [world.reader], body: list).status == 404)
+      for method in ["GET", "HEAD"] {
+        let progress = try daemon.get(location, [world.writer], method: method)
+        #expect(progress.status == 204 && progress["Upload-Offset"] == "\(picture.count)")
+        #expect(progress["Upload-Complete"] == "?1")
+      }
+      // The first picture exists already. That is not revealed.
+      let asset = try daemon.ask("POST", "/v1/assets", [world.writer], body: body)
+      #expect(asset.status == 201 && Set(asset.json.keys) == ["localIdentifier", "contentVersion"])
+      #expect(asset.json["localIdentifier"] as? String != world.existing)
+      #expect(try daemon.get(location, [world.writer]).status == 404)
+    }
+    #expect(try world.count() == 3)
+  }
+
   @Test("can't perform change lists, and gets the same refusal whatever the list names")
   func changes() throws {
     let world = try AddOnlyFixture()

@@ -121,15 +121,26 @@ struct EndpointTableTests {
     #expect(linked == Set(Resource.all.flatMap(\.path.parameters)).subtracting(["type"]).union(["since"]))
   }
 
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  private static let folder = root.appending(path: "Sources/photod/photod.docc")
+
+  @Test("HTTP.md lists the endpoints that need a writing origin, and no others")
+  func writingOrigins() throws {
+    let text = try String(contentsOf: Self.folder.appending(path: "HTTP.md"), encoding: .utf8)
+    let section = try #require(text.components(separatedBy: "### Pages of other origins\n").last)
+    let row = section.split(separator: "\n").first { $0.hasSuffix("| 403 | yes |") }
+    let documented = try #require(row).matches(of: #/`([A-Z]+ [^`]+)`/#).map { String($0.output.1) }
+    let writing = Endpoint.all.filter { !$0.isReading }.map { "\($0.method.name) \($0.path.text)" }
+    #expect(documented.sorted() == writing.sorted())
+  }
+
   @Test("every endpoint that the guides and the README name exists")
   func guides() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let folder = root.appending(path: "Sources/photod/photod.docc")
-    let guides = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    let guides = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
       .filter { $0.pathExtension == "md" }
     var count = 0
-    for file in guides + [root.appending(path: "README.md")] {
+    for file in guides + [Self.root.appending(path: "README.md")] {
       let text = try String(contentsOf: file, encoding: .utf8)
       for match in text.matches(of: #/(?:\b(GET|HEAD|POST|PUT|DELETE|PATCH) )?(/v1/[A-Za-z0-9\/{}_-]+)/#) {
         // A path whose next segment is a variable of a shell.

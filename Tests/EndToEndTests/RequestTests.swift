@@ -114,6 +114,56 @@ struct RequestTests {
     }
   }
 
+  @Test("an administrator lists and cancels a request of another caller, which lists only its own")
+  func administered() async throws {
+    let daemon = try Self.daemon()
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    // With a forwarding field, the caller is another one and no administrator.
+    let other = ["X-Forwarded-For: 203.0.113.9"]
+    let victim = Answer { try daemon.get("\(image)?targetSize=320x320&requestID=victim", other) }
+    func names(_ fields: [String] = []) throws -> [String] {
+      let listed = try daemon.get("/v1/requests", fields).json["requests"] as? [[String: Any]] ?? []
+      return listed.compactMap { $0["requestID"] as? String }
+    }
+    try until { try names().contains("victim") }
+    #expect(try names(other) == ["victim"])
+    #expect(try daemon.get("/v1/requests/busy-\(Self.busy - 1)", other, method: "DELETE").status == 404)
+    #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
+    #expect(try await victim.value().status == 409)
+    try release(daemon)
+  }
+
+  @Test("DELETE of a request for many images cancels all that are not ready, and only for its owner")
+  func cancelledBatch() async throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("a.jpg")
+    try occupy(daemon, "/v1/assets/\(identifier)/image")
+    // More than are requested at a time.
+    let assets = [String](repeating: "\"\(identifier)\"", count: 20).joined(separator: ", ")
+    let batch = Answer {
+      try daemon.post("/v1/images", "{\"assets\": [\(assets)], \"targetSize\": \"333x333\"}")
+    }
+    var items: [String] = []
+    try until {
+      items = try requests(daemon).filter { ($0["parameters"] as? [String: String])?["targetSize"] == "333x333" }
+        .compactMap { $0["requestID"] as? String }
+      return items.count == 16
+    }
+    let id = try #require(items.first.map { String($0.prefix { $0 != "." }) })
+    // With a forwarding field, the caller is another one and no administrator.
+    let other = ["X-Forwarded-For: 203.0.113.9"]
+    #expect(try daemon.get("/v1/requests/\(id)", other, method: "DELETE").status == 404)
+    #expect(try daemon.get("/v1/requests/\(id)", method: "DELETE").status == 204)
+    let answer = try await batch.value()
+    #expect(answer.status == 200 && answer.result("request-id") == "\"\(id)\"")
+    let parts = try Multipart(answer).parts
+    #expect(parts.count == 20)
+    #expect(parts.allSatisfy { $0.fields["image-result"] == "status=409, cancelled=?1" })
+    #expect(try daemon.get("/v1/requests/\(id)", method: "DELETE").status == 404)
+    try release(daemon)
+  }
+
   @Test("a request identifier is not part of a cache key: a cached frame is answered with the new identifier")
   func named() throws {
     let daemon = try Self.daemon()

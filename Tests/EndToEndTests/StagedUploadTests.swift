@@ -48,11 +48,16 @@ extension TestDaemon {
       if count <= 0 { break }
       rest = rest.dropFirst(count)
     }
+    try waitForStaged(offset + body.count, at: location)
+    end()
+  }
+
+  /// Waits until the file of a staged upload has that many bytes.
+  func waitForStaged(_ count: Int, at location: String) throws {
     let file = library + "/.photod-staged/" + (location.split(separator: "/").last ?? "")
     try until("the bytes are written") {
-      try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == offset + body.count
+      try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == count
     }
-    end()
   }
 }
 
@@ -86,6 +91,60 @@ struct StagedUploadTests {
     #expect(FileManager.default.contents(atPath: daemon.library + "/2021/07/a.jpg") == Data(picture))
     #expect(TestDaemon.files(in: daemon.library) == ["2021/07/a.jpg"])
     #expect(try daemon.get(location, method: "HEAD").status == 404)
+  }
+
+  @Test("a staged upload takes its name from Content-Disposition, and bodies of unknown length")
+  func chunked() throws {
+    let daemon = try TestDaemon()
+    let name = #"Content-Disposition: attachment; filename="c.jpg""#
+    let made = try daemon.stage([], "", [name])
+    let location = try #require(made["Location"])
+    let picture = UploadTests.picture(1, size: 100_000)
+    let head = [
+      "PATCH \(location) HTTP/1.1", "Host: localhost", "Connection: close", "Transfer-Encoding: chunked",
+      "Content-Type: application/partial-upload", "Upload-Offset: 0", "Upload-Complete: ?1",
+    ]
+    let body = Array("\(String(picture.count, radix: 16))\r\n".utf8) + picture + Array("\r\n0\r\n\r\n".utf8)
+    let sent = try daemon.exchange(head.map { $0 + "\r\n" }.joined() + "\r\n", body)
+    #expect(sent.status == 204 && sent["Upload-Offset"] == "\(picture.count)" && sent["Upload-Complete"] == "?1")
+    #expect(sent["Upload-Length"] == "\(picture.count)", "the length is known at the end")
+    let asset = try daemon.post("/v1/assets", #"{"upload": "\#(made.json["upload"] as? String ?? "")"}"#)
+    #expect(asset.status == 201 && asset.json["relativePath"] as? String == "2021/07/c.jpg", "\(asset.json)")
+  }
+
+  @Test("only HEAD from the owner, and from a page that may upload, ends a request that still appends")
+  func looks() throws {
+    let daemon = try TestDaemon(
+      arguments: ["corsOrigins=https://reader.example", "corsWriteOrigins=https://writer.example"]
+        .flatMap { ["--set", $0] })
+    let cases: [(name: String, method: String, fields: [String], endsAppend: Bool)] = [
+      ("HEAD without a page", "HEAD", [], true),
+      ("HEAD of the daemon's own page", "HEAD", ["Sec-Fetch-Site: same-origin"], true),
+      ("HEAD of a writing origin", "HEAD", ["Origin: https://writer.example"], true),
+      ("HEAD of a reading origin", "HEAD", ["Origin: https://reader.example"], false),
+      ("HEAD of another origin", "HEAD", ["Origin: https://evil.example"], false),
+      ("HEAD of another site", "HEAD", ["Sec-Fetch-Site: cross-site"], false),
+      ("GET without a page", "GET", [], false),
+      ("GET of a writing origin", "GET", ["Origin: https://writer.example"], false),
+      ("GET of another site, for example of an image", "GET", ["Sec-Fetch-Site: cross-site"], false),
+    ]
+    for (name, method, fields, endsAppend) in cases {
+      let location = try #require(try daemon.stage([])["Location"])
+      let descriptor = try daemon.connection()
+      defer { close(descriptor) }
+      func write(_ text: String) {
+        #expect(Glibc.send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count)
+      }
+      write(TestDaemon.appendHead(location, 0, ["Upload-Complete: ?1"], 1000) + String(repeating: "x", count: 600))
+      try daemon.waitForStaged(600, at: location)
+      let progress = try daemon.get(location, fields, method: method)
+      #expect(progress.status == 204 && progress["Upload-Offset"] == "600", "\(name)")
+      write(String(repeating: "y", count: 400))
+      let answer = try TestDaemon.parsed(TestDaemon.received(descriptor))
+      #expect(answer.status == (endsAppend ? 409 : 204), "\(name): \(answer.json)")
+      #expect((answer.json["type"] as? String == "/problems/upload-superseded") == endsAppend, "\(name)")
+      #expect(try daemon.offset(location) == (endsAppend ? 600 : 1000), "\(name)")
+    }
   }
 
   @Test("malformed and misplaced requests are refused with the reason, and change nothing")

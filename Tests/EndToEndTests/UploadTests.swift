@@ -22,6 +22,11 @@ extension TestDaemon {
       if count <= 0 { break }
       rest = rest.dropFirst(count)
     }
+    return Self.received(descriptor)
+  }
+
+  /// Reads to the end.
+  static func received(_ descriptor: Int32) -> [UInt8] {
     var answer: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {

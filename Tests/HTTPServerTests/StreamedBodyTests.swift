@@ -13,6 +13,8 @@ struct StreamedBodyTests {
       var allowed = Int.max
       var waiting: [@Sendable () -> Void] = []
       var failures: [BodyFailure] = []
+      var decisions = 0
+      var used: [Int] = []
     }
 
     private let state = Mutex(State())
@@ -31,13 +33,21 @@ struct StreamedBodyTests {
     }
 
     var total: Int { state.withLock { $0.total } }
+    /// The number of decisions to stream a body, and those whose handler was called, in order.
+    var decisions: (count: Int, used: [Int]) { state.withLock { ($0.decisions, $0.used) } }
     var failures: [BodyFailure] { state.withLock { $0.failures } }
 
-    func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool { head.target == "/stream" }
-
-    func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
-      if let length = body.length, length > refusesAbove { return responder.send(HTTPResponse(413)) }
-      next(body, 0, responder)
+    func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
+      guard head.target == "/stream" else { return nil }
+      let decision = state.withLock { state in
+        state.decisions += 1
+        return state.decisions
+      }
+      return { [self] body, responder in
+        state.withLock { $0.used.append(decision) }
+        if let length = body.length, length > refusesAbove { return responder.send(HTTPResponse(413)) }
+        next(body, 0, responder)
+      }
     }
 
     private func next(_ body: StreamedBody, _ sum: Int, _ responder: Responder) {
@@ -104,6 +114,18 @@ struct StreamedBodyTests {
     for _ in 0..<3000 { message += "3\r\nabc\r\n" }
     client.send(message + "0\r\n\r\n" + Self.head("Content-Length: 0"))
     #expect(client.read(until: "whole 0")?.contains("9000 bytes") == true, "a request without a body is not streamed")
+  }
+
+  @Test("how a body is received is decided once for each request, and the handler of that decision receives it")
+  func decidedOnce() throws {
+    let reader = Reader()
+    let server = try TestServer(handler: reader)
+    let client = try TestClient(port: server.port)
+    for count in 1...3 {
+      client.send(Self.head("Content-Length: \(count)") + String(repeating: "x", count: count))
+      #expect(client.read(until: "\(count) bytes") != nil)
+    }
+    #expect(reader.decisions.count == 3 && reader.decisions.used == [1, 2, 3])
   }
 
   @Test("a slow handler stops the client and buffers at most the body window")

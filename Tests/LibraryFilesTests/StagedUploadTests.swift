@@ -94,7 +94,7 @@ struct StagedUploadTests {
     }
   }
 
-  @Test("a newer request, or a look at the offset, ends an older one, whose bytes stay")
+  @Test("a newer request of the owner ends an older one, whose bytes stay; only looking at the offset ends none")
   func superseded() throws {
     let library = try TemporaryLibrary()
     let files = try library.files(try library.catalogue())
@@ -106,9 +106,13 @@ struct StagedUploadTests {
     #expect(throws: LibraryFilesError.uploadSuperseded) { try files.finish(first, isEnd: true) }
     try second.write([3])
     #expect(try files.progress(of: identifier, for: .local).offset == 3)
+    let administrator = Principal(name: "other administrator", scopes: [.admin])
+    #expect(try files.progress(of: identifier, for: administrator, endsAppend: true).offset == 3)
+    try second.write([4])
+    #expect(try files.progress(of: identifier, for: .local, endsAppend: true).offset == 4)
     #expect(throws: LibraryFilesError.uploadSuperseded) { try second.write([9]) }
     let path = library.root + "/.photod-staged/" + identifier.rawValue
-    #expect(FileManager.default.contents(atPath: path) == Data([1, 2, 3]))
+    #expect(FileManager.default.contents(atPath: path) == Data([1, 2, 3, 4]))
   }
 
   @Test("after a restart an upload goes on at its last byte, and the asset has all its bytes")
@@ -225,8 +229,8 @@ struct StagedUploadTests {
     let first = try files.upload(UploadTests.dated, "a.jpg").asset.localIdentifier
     let again = try files.addStaged(try files.staged(UploadTests.dated), for: .local)
     #expect(!again.isNew && again.asset.localIdentifier == first)
-    let writer = Principal(name: "writer", scopes: [.write])
-    let blind = try files.addStaged(try files.staged(UploadTests.dated, for: writer), for: writer)
+    let adder = Principal(name: "adder", scopes: [.add])
+    let blind = try files.addStaged(try files.staged(UploadTests.dated, for: adder), for: adder)
     #expect(blind.isNew && blind.asset.localIdentifier != first)
     #expect(library.allFiles.count == 2)
     #expect(try catalogue.stagedUploads().isEmpty)

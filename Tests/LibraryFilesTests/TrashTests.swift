@@ -212,7 +212,7 @@ struct TrashTests {
     let tokens = catalogue.tokens
     #expect(first.next.flatMap { tokens.trashCursor(of: tokens.text(of: $0)) } == first.next)
     for text in ["", "x", "1", "1.x", "1.2.3"] { #expect(tokens.trashCursor(of: text) == nil, "\(text)") }
-    let some = Principal(name: "some", scopes: [.write], visibility: .collections([LocalIdentifier("album")]))
+    let some = Principal(name: "some", scopes: [.read, .write], visibility: .collections([LocalIdentifier("album")]))
     #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(b))) { try files.prepare([.restore(b)], for: some) }
     #expect(try files.trashed(after: nil, limit: 9, for: some).assets.map(\.identifier) == [a])
     // Folders stand for everything in them.
@@ -228,7 +228,7 @@ struct TrashTests {
           """)
     }
     for (folder, seen) in [("outer", [a]), ("inner", [a]), ("other", [])] {
-      let who = Principal(name: folder, scopes: [.write], visibility: .collections([LocalIdentifier(folder)]))
+      let who = Principal(name: folder, scopes: [.read, .write], visibility: .collections([LocalIdentifier(folder)]))
       #expect(try files.trashed(after: nil, limit: 9, for: who).assets.map(\.identifier) == seen, "\(folder)")
       #expect(throws: FileChangeFailure(index: 0, reason: .notInTrash(b))) {
         try files.prepare([.restore(b)], for: who)
@@ -238,7 +238,7 @@ struct TrashTests {
         try files.prepare([.restore(a)], for: who)
       }
     }
-    let outer = Principal(name: "outer", scopes: [.write], visibility: .collections([LocalIdentifier("outer")]))
+    let outer = Principal(name: "outer", scopes: [.read, .write], visibility: .collections([LocalIdentifier("outer")]))
     #expect(try files.perform([.restore(a)], for: outer) == [a])
   }
 

@@ -142,7 +142,7 @@ struct UploadTests {
     large[large.startIndex + smallJPEG.count + 5000] = 8
     let other = try files.upload(Array(large), "c.jpg")
     #expect(other.isNew && other.asset.localIdentifier != first)
-    let stranger = Principal(name: "s", scopes: [.write], visibility: .collections([LocalIdentifier("none")]))
+    let stranger = Principal(name: "s", scopes: [.read, .write], visibility: .collections([LocalIdentifier("none")]))
     let own = try files.upload(Array(large), "d.jpg", for: stranger)
     #expect(own.isNew && own.asset.localIdentifier != other.asset.localIdentifier)
     #expect(library.allFiles.count == 3)

@@ -15,11 +15,11 @@ import Testing
 struct UploadVisibilityTests {
   /// Senders that can see none of the existing assets.
   enum Sender: String, CaseIterable {
-    case writeOnly, limitedElsewhere
+    case addOnly, limitedElsewhere
 
     var principal: Principal {
       switch self {
-      case .writeOnly: Principal(name: "writer", scopes: [.write])
+      case .addOnly: Principal(name: "adder", scopes: [.add])
       case .limitedElsewhere:
         Principal(name: "limited", scopes: [.read, .write], visibility: .collections([LocalIdentifier("none")]))
       }
@@ -55,7 +55,7 @@ struct UploadVisibilityTests {
     "a companion file joins its picture only for a sender who may see the picture",
     arguments: [("raw data", raw, "IMG.NEF"), ("the video of a live photo", video, "IMG.MOV")])
   func partner(_ kind: String, _ bytes: [UInt8], _ name: String) throws {
-    let senders: [Sender?] = [nil, .writeOnly, .limitedElsewhere]
+    let senders: [Sender?] = [nil, .addOnly, .limitedElsewhere]
     for sender in senders {
       let library = try TemporaryLibrary()
       let catalogue = try library.catalogue()
@@ -85,14 +85,14 @@ struct UploadVisibilityTests {
     #expect(try catalogue.asset(picture.localIdentifier, for: .local) == picture)
   }
 
-  @Test("an upload of a write-only sender does not turn existing pictures into a burst")
+  @Test("an upload of an add-only sender does not turn existing pictures into a burst")
   func burst() throws {
     let library = try TemporaryLibrary()
     let catalogue = try library.catalogue()
     let files = try library.files(catalogue)
     let (first, second) = (Self.jpeg(milliseconds: 300), Self.jpeg(milliseconds: 400))
     let pictures = [try files.upload(first, "1.jpg").asset, try files.upload(second, "2.jpg").asset]
-    _ = try files.upload(Self.jpeg(milliseconds: 200), "3.jpg", for: Sender.writeOnly.principal)
+    _ = try files.upload(Self.jpeg(milliseconds: 200), "3.jpg", for: Sender.addOnly.principal)
     for picture in pictures { #expect(try catalogue.asset(picture.localIdentifier, for: .local) == picture) }
     _ = try files.upload(Self.jpeg(milliseconds: 500), "4.jpg")
     let burst = try catalogue.asset(pictures[1].localIdentifier, for: .local)?.burst
@@ -101,7 +101,7 @@ struct UploadVisibilityTests {
 
   @Test(
     "an upload with the content of an unscanned file uses that file, if the sender may read",
-    arguments: [(Set<Scope>([.read, .write]), "2024/05/IMG.JPG"), (Set<Scope>([.write]), "2024/05/IMG-2.JPG")])
+    arguments: [(Set<Scope>([.read, .write]), "2024/05/IMG.JPG"), (Set<Scope>([.add]), "2024/05/IMG-2.JPG")])
   func stray(_ scopes: Set<Scope>, _ path: String) throws {
     let library = try TemporaryLibrary()
     let files = try library.files(try library.catalogue())

@@ -1,8 +1,7 @@
 // The way of a request:
 //
 //     preparedResponse -> ResponseCache
-//     handle -> AccessPolicy: host and origin          421, 403
-//            -> Route: the resource of the path
+//     handle -> HeadCheck: the resource of the path; host and origin    421, 403
 //            -> AccessPolicy: authentication
 //            -> no resource 404, no endpoint 405, OPTIONS 204
 //            -> AccessPolicy: authorization            401, 403, 429
@@ -27,35 +26,29 @@ extension PhotoAPI: HTTPHandler {
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    handle(request, nil, from: peer, responder)
+    handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, from: peer, responder)
   }
 
-  /// Whether the body is streamed: for uploads, and for requests that host and origin reject, so that the rejection is
-  /// sent before the body is requested.
-  package func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool {
-    let target = head.parsedTarget
-    let route = Route(target.segments)
-    if route?.resource.endpoint(for: head.method)?.streamsBody == true { return true }
-    do throws(Problem) {
-      try accessPolicy.checkHostAndOrigin(head, target, route, from: peer)
-      return false
-    } catch {
-      return true
+  /// Streamed are the bodies of uploads, and of requests that host and origin reject, so that the rejection is sent
+  /// before the body is requested.
+  package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
+    let check = HeadCheck(head, from: peer, accessPolicy)
+    guard check.isRejected || check.route?.resource.endpoint(for: head.method)?.streamsBody == true else { return nil }
+    return { [self] body, responder in
+      handle(HTTPRequest(head: head, body: []), check, body, from: peer, responder)
     }
   }
 
-  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {
-    handle(HTTPRequest(head: head, body: []), body, from: peer, responder)
-  }
-
-  private func handle(_ request: HTTPRequest, _ body: StreamedBody?, from peer: Peer, _ responder: Responder) {
-    let (head, target) = (request.head, request.target)
-    let rules = accessPolicy.origins.current
+  private func handle(
+    _ request: HTTPRequest, _ check: HeadCheck, _ body: StreamedBody?, from peer: Peer, _ responder: Responder
+  ) {
+    let (head, target) = (request.head, check.target)
     let reply = Reply(
-      responder: responder, rules: rules, commonFields: rules.cors.fields(for: head) + accessPolicy.varyFields)
+      responder: responder, rules: check.rules,
+      commonFields: check.rules.cors.fields(for: head) + accessPolicy.varyFields)
     do throws(Problem) {
-      let route = Route(target.segments)
-      let reach = try accessPolicy.checkHostAndOrigin(head, target, route, from: peer)
+      let route = check.route
+      let reach = try check.reach.get()
       // `OPTIONS *` is about the server as a whole (RFC 9110 §9.3.7).
       if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
       let identity = accessPolicy.authenticate(head, target, route, from: peer)
@@ -63,7 +56,7 @@ extension PhotoAPI: HTTPHandler {
         _ = try accessPolicy.authorize(head, identity, .authenticated, from: peer)
         throw .noSuchResource
       }
-      if head.method == .options { return sendOptions(of: route.resource, to: head, responder) }
+      if head.method == .options { return sendOptions(of: route.resource, to: head, check.rules, responder) }
       guard let endpoint = route.resource.endpoint(for: head.method) else {
         throw .methodNotAllowed(allow: route.resource.allow)
       }
@@ -73,22 +66,24 @@ extension PhotoAPI: HTTPHandler {
       try start(
         endpoint,
         Exchange(
-          request: request, target: target, route: route, peer: peer, identity: identity, caller: caller, reply: reply),
+          request: request, target: target, route: route, peer: peer, reach: reach, identity: identity, caller: caller,
+          reply: reply),
         body)
     } catch {
       reply.send(error.response)
     }
   }
 
-  private func sendOptions(of resource: Resource, to head: RequestHead, _ responder: Responder) {
-    let rules = accessPolicy.origins.current
+  private func sendOptions(
+    of resource: Resource, to head: RequestHead, _ rules: OriginRules.Version, _ responder: Responder
+  ) {
     let fields = rules.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
     Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
   private func start(_ endpoint: Endpoint, _ exchange: Exchange, _ body: StreamedBody?) throws(Problem) {
-    precondition(body == nil || endpoint.streamsBody, "every other streamed body is rejected by its head")
+    precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
     guard let condition = exchange.caller?.condition else { return try run(endpoint, exchange, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
     try exchange.run(on: queries.lookups) { [self] () throws(Problem) in

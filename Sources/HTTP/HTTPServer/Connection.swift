@@ -214,9 +214,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
         switch try parser.next() {
         case .needsInput: return
         case .head(let head, let length, let expectsContinue):
-          if handler.streamsBody(head, from: peer) {
+          if let handle = handler.streamHandler(for: head, from: peer) {
             parser.streamBody()
-            try beginStream(head, length: length, expectsContinue: expectsContinue)
+            try beginStream(head, length: length, expectsContinue: expectsContinue, handle)
           } else {
             try parser.bufferBody()
             _ = machine.handle(.bodyAnnounced, now: loop.now)
@@ -268,8 +268,10 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   // MARK: Streamed bodies
 
-  /// Passes the head to the handler. The body is not read until the handler asks for it.
-  private func beginStream(_ head: RequestHead, length: Int?, expectsContinue: Bool) throws(ParseError) {
+  /// Passes the body to its handler. It is not read until the handler asks for it.
+  private func beginStream(
+    _ head: RequestHead, length: Int?, expectsContinue: Bool, _ handle: StreamHandler
+  ) throws(ParseError) {
     guard let reservation = requestBudget.tryReserve(limits.bodyWindowBytes + loop.readBuffer.count) else {
       throw .overloaded
     }
@@ -282,7 +284,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     receiver = BodyReceiver(
       for: body, expectsContinue: expectsContinue, windowBytes: limits.bodyWindowBytes, reservation: reservation,
       queue: loop.queue)
-    handler.handle(head, body, from: peer, responder)
+    handle(body, responder)
   }
 
   /// Calls `reader` with the next piece of `body`, and reads from the client while the window has room.

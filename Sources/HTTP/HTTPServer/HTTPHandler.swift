@@ -1,5 +1,10 @@
 import HTTPCore
 
+/// Handles one request whose body is streamed. Called on the connection's queue, at most once; the rules of
+/// ``HTTPHandler/handle(_:from:_:)`` apply. If the response begins before the body has ended, the connection closes
+/// after it.
+package typealias StreamHandler = (_ body: StreamedBody, _ responder: Responder) -> Void
+
 /// Produces the responses to the requests that the server receives.
 package protocol HTTPHandler: Sendable {
   /// The response to a request that can be served from memory; `nil` for every other request.
@@ -14,17 +19,13 @@ package protocol HTTPHandler: Sendable {
   /// to another queue. The client gets 500 if the responder is released without a response.
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder)
 
-  /// Whether the body of a request is streamed. Otherwise the whole body comes with the request, limited by
-  /// ``ParserLimits/bodyBytes``.
+  /// Decides how the body of a request is received. A stream handler receives it as a stream. `nil`: the whole body
+  /// comes with the request to `handle(_:from:_:)`, limited by ``ParserLimits/bodyBytes``.
   ///
-  /// Called on a connection's queue when the head is complete and announces a body. The decision depends only on the
-  /// head and the peer. A handler that rejects a request by its head returns `true`: then it can respond before any of
-  /// the body is read.
-  func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool
-
-  /// Handles a request whose body is streamed. The rules of `handle(_:from:_:)` apply. If the response begins before
-  /// the body has ended, the connection closes after it.
-  func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder)
+  /// Called once for a request, on a connection's queue, when the head is complete and announces a body. The stream
+  /// handler keeps what was decided, so that no later check can come to another decision. A request that is rejected by
+  /// its head gets a stream handler too: it responds before any of the body is read.
+  func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler?
 
   /// The response to a malformed message. The connection closes after it.
   func response(to error: ParseError) -> HTTPResponse
@@ -39,6 +40,5 @@ package protocol HTTPHandler: Sendable {
 
 extension HTTPHandler {
   package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? { nil }
-  package func streamsBody(_ head: RequestHead, from peer: Peer) -> Bool { false }
-  package func handle(_ head: RequestHead, _ body: StreamedBody, from peer: Peer, _ responder: Responder) {}
+  package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? { nil }
 }

@@ -101,14 +101,31 @@ package final class ImageManager: Sendable {
   @discardableResult
   package func cancel(_ task: ImageTask) -> Bool { end(task, .cancelled) }
 
-  /// Cancels an active request by its ID. Returns false if there is no such request.
+  /// Cancels an active request or batch by its ID. Returns false if there is none.
   ///
-  /// - Parameter includingOtherOwners: if the owner has no request with that ID, cancel another owner's.
+  /// - Parameter includingOtherOwners: if the owner has none with that ID, cancel another owner's.
   package func cancelRequest(_ requestID: String, owner: String, includingOtherOwners: Bool = false) -> Bool {
-    guard let task = requests.task(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners)
+    if let task = requests.task(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners) {
+      cancel(task)
+      return true
+    }
+    guard let cancel = requests.batch(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners)
     else { return false }
-    cancel(task)
+    cancel()
     return true
+  }
+
+  /// Lets ``cancelRequest(_:owner:includingOtherOwners:)`` cancel a request for many pictures, whose tasks have IDs of
+  /// their own. Call ``batchEnded(_:)`` when it ends.
+  ///
+  /// - Parameter cancel: cancels what is left of the batch. Called from any thread, without a lock held.
+  package func batchBegan(_ context: RequestContext, cancel: @escaping @Sendable () -> Void) {
+    requests.insertBatch(owner: context.owner, requestID: context.requestID, cancel: cancel)
+  }
+
+  /// The batch has ended: its ID no longer cancels it.
+  package func batchEnded(_ context: RequestContext) {
+    requests.removeBatch(owner: context.owner, requestID: context.requestID)
   }
 
   /// The active requests of an owner, oldest first; the requests of all owners if `owner` is `nil`.

@@ -55,12 +55,10 @@ struct AccessPolicy: Sendable {
   /// Checks host and origin of a request by its head, before any other processing.
   ///
   /// - Returns: what the requesting origin may do; the request itself is within that.
-  @discardableResult
   func checkHostAndOrigin(
-    _ head: RequestHead, _ target: RequestTarget, _ route: Route?, from peer: Peer
+    _ head: RequestHead, _ target: RequestTarget, _ route: Route?, _ rules: OriginRules.Version, from peer: Peer
   ) throws(Problem) -> CORSPolicy.Reach {
     let authority = authority(head, target, from: peer)
-    let rules = origins.current
     guard Self.allowsHost(authority, rules.allowedHosts) else {
       throw Problem(
         421, "host-not-allowed", "Host not allowed",

@@ -23,9 +23,10 @@ extension Endpoint {
             """
             One part for each asset, with Content-Type, Content-Length, Content-Location (the path of the same frame \
             as a single image), Image-Result with the part's status, and for a final frame its ETag. A failure is a \
-            part of type application/problem+json.
+            part of type application/problem+json. Image-Result of the response has the request-id of the whole \
+            request.
             """,
-            .media(["multipart/mixed"]), [.cacheControl])
+            .media(["multipart/mixed"]), [.cacheControl, .imageResult])
         ],
         problems: [406, 500]),
       handler: .custom { api, exchange throws(Problem) in try api.batch.answer(exchange) }),
@@ -56,8 +57,8 @@ extension Endpoint {
       .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope([.read, .admin]),
       APIOperation(
         """
-        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. Work that no other \
-        request needs stops.
+        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. For a request for \
+        many images, each missing image becomes such a part. Work that no other request needs stops.
         """,
         responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
       handler: .immediate { api, exchange throws(Problem) in

@@ -27,10 +27,11 @@ extension Endpoint {
     Endpoint(
       .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.add, .admin]),
       APIOperation(
-        """
-        How many bytes of a staged upload were received. A request that still appends to it ends, because its \
-        connection may be lost.
-        """,
+        "How many bytes of a staged upload were received.",
+        description: """
+          HEAD from the upload's owner ends a request that still appends to it, because its connection may be lost. GET \
+          changes nothing, nor does HEAD from an administrator or from a page that may not upload.
+          """,
         responses: [progress("The offset to continue at.")], problems: [404, 500]),
       handler: .custom { api, exchange throws(Problem) in try api.uploads.progress(exchange) }),
 

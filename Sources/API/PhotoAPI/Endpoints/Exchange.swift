@@ -11,6 +11,8 @@ struct Exchange: Sendable {
   let target: RequestTarget
   let route: Route
   let peer: Peer
+  /// What the request may do because of the page that sent it.
+  let reach: CORSPolicy.Reach
   let identity: AuthenticationResult
   /// The authorized caller. `nil`: the endpoint is open, and the request has no valid credential.
   let caller: Caller?

@@ -58,6 +58,8 @@ final class BatchDelivery: Sendable {
     /// The state has changed since the pump last checked it.
     var needsPump = false
     var isClosed = false
+    /// No more frames are requested; those that are missing become problem parts.
+    var isCancelled = false
   }
 
   /// Maximum number of active requests and ready frames together.
@@ -95,12 +97,15 @@ final class BatchDelivery: Sendable {
 
   /// Sends the head and the available parts, and requests the rest. Blocks while a few files are read.
   func begin() {
+    images.batchBegan(context) { [weak self] in self?.cancel() }
+    // The client may have disconnected before.
+    if state.withLock({ $0.isClosed }) { images.batchEnded(context) }
     reply.start(
       ResponseHead(
         .ok,
         [
           ("Content-Type", "multipart/mixed; boundary=\(writer.boundary)"), ("Cache-Control", "no-store"),
-          ("X-Content-Type-Options", "nosniff"),
+          ("Image-Result", "request-id=\"\(context.requestID)\""), ("X-Content-Type-Options", "nosniff"),
         ]))
     reply.write([writer.opening])
     pump()
@@ -118,8 +123,23 @@ final class BatchDelivery: Sendable {
       }
       return state.tasks.values.compactMap(\.self)
     }
+    images.batchEnded(context)
     for task in tasks { images.cancel(task) }
   }
+
+  /// Cancels the frames that are not ready. Their parts say so, and the response ends as usual. Called from any thread.
+  private func cancel() {
+    let tasks = state.withLock { state in
+      state.isCancelled = true
+      state.entries += state.waiting.map { .problem(Self.cancellation, location: $0.location) }
+      state.waiting = []
+      return state.tasks.values.compactMap(\.self)
+    }
+    for task in tasks { images.cancel(task) }
+    schedulePump()
+  }
+
+  private static let cancellation = Problem(ImageServiceError.cancelled)
 
   /// Runs the pump after a change. Called from any thread.
   private func schedulePump() {
@@ -162,7 +182,7 @@ final class BatchDelivery: Sendable {
       let isLate = state.withLock { state in
         // The frame may have been delivered already.
         if state.tasks[frame.index] != nil { state.tasks[frame.index] = .some(task) }
-        return state.isClosed
+        return state.isClosed || state.isCancelled
       }
       if isLate { images.cancel(task) }
     }
@@ -213,6 +233,7 @@ final class BatchDelivery: Sendable {
       let bytesOwners = BytesOwners(parts.compactMap(\.bytesOwner))
       guard !isLast else {
         reply.write(pieces, owner: bytesOwners)
+        images.batchEnded(context)
         return reply.finish()
       }
       reply.write(pieces, owner: bytesOwners) { [self] in
@@ -257,7 +278,11 @@ final class BatchDelivery: Sendable {
         }
         // The frame was evicted from memory in the meantime.
         state.withLock { state in
-          state.waiting.append(frame)
+          if state.isCancelled {
+            state.entries.append(.problem(Self.cancellation, location: frame.location))
+          } else {
+            state.waiting.append(frame)
+          }
           state.needsPump = true
         }
       }

@@ -94,6 +94,12 @@ struct QueryService: Sendable {
       identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
   }
 
+  /// Whether the principal may read a transient collection with that name. Renews no lease.
+  func hasTransientCollection(_ identifier: LocalIdentifier, _ principal: Principal) -> Bool {
+    results.transientCollections.contains(
+      identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
+  }
+
   /// The scope of a collection's assets. Throws 404.
   func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
     if let transient = transientCollection(identifier, principal) {

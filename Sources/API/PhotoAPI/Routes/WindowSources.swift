@@ -6,7 +6,7 @@ import LibraryCatalogue
 import PhotoModel
 
 /// A client's fetch result. Its order is fixed, so a window keeps its positions. It lives for the client's lease,
-/// which each move of the window renews.
+/// which each move of its owner's window renews.
 struct FetchResultWindowSource: PreheatSource {
   private let result: FetchResult
   private let id: String
@@ -25,7 +25,9 @@ struct FetchResultWindowSource: PreheatSource {
   var name: String { "fetchResult:\(id)" }
   var version: String { "" }
   var count: Int { result.count }
-  var isAvailable: Bool { queries.results.handles.contains(id, owner: principal) }
+  var isAvailable: Bool {
+    queries.results.handles.contains(id, owner: principal, includingOtherOwners: principal.seesAllOwners)
+  }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
     try queries.assets(at: positions, of: result, for: principal)
@@ -56,7 +58,7 @@ struct CollectionWindowSource: PreheatSource {
     _ collection: LocalIdentifier, _ fetch: AssetFetch, _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) {
     let generation = queries.library.generation
-    let isTransient = queries.results.transientCollections.contains(collection.rawValue, owner: principal)
+    let isTransient = queries.hasTransientCollection(collection, principal)
     let results = queries.results
     results.expire()
     let found = try queries.library.rows(
@@ -87,15 +89,12 @@ struct CollectionWindowSource: PreheatSource {
 
   var name: String { "collection:\(collection.rawValue)" }
   var count: Int { result.count }
-  var isAvailable: Bool {
-    !isTransient || queries.results.transientCollections.contains(collection.rawValue, owner: principal)
-  }
+  var isAvailable: Bool { !isTransient || queries.hasTransientCollection(collection, principal) }
   var isCurrent: Bool { queries.library.generation == generation }
 
-  /// Whether the source is current and available. Renews the lease of a transient collection.
+  /// Whether the source is current and available. Renews the lease of the principal's own transient collection.
   func renewed() -> Bool {
-    isCurrent
-      && (!isTransient || queries.results.transientCollections.value(collection.rawValue, owner: principal) != nil)
+    isCurrent && (!isTransient || queries.transientCollection(collection, principal) != nil)
   }
 
   func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
@@ -129,12 +128,13 @@ struct CollectionWindowSource: PreheatSource {
       source, visible: positions.visible(visible, count: source.count), moved: Dictionary(uniqueKeysWithValues: moved))
   }
 
-  /// The fetch of a collection. Renews the lease of a transient collection. `nil`: no such collection.
+  /// The fetch of a collection. Renews the lease of the principal's own transient collection. `nil`: no such
+  /// collection.
   static func fetch(
     of collection: LocalIdentifier, _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) -> AssetFetch? {
     var fetch = AssetFetch()
-    if let transient = queries.results.transientCollections.value(collection.rawValue, owner: principal) {
+    if let transient = queries.transientCollection(collection, principal) {
       guard transient.collections == nil else { return nil }
       fetch.scope = .rows(transient.rows)
       return fetch

@@ -66,14 +66,16 @@ extension UploadRoute {
     }
   }
 
-  /// The state of a staged upload.
+  /// The state of a staged upload. HEAD ends a request that still appends to it, from callers who may continue it:
+  /// its owner, from no page or from a page that may upload. GET only reads, because any page can send one.
   func progress(_ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
     try QueryReader(exchange.target).finish()
     let identifier = try Self.identifier(exchange)
+    let endsAppend = exchange.request.method == .head && exchange.reach == .everything
     try exchange.respond(on: queue) { [self] () throws(Problem) in
       let progress = try mappingErrors { () throws(LibraryFilesError) in
-        try files.progress(of: identifier, for: principal)
+        try files.progress(of: identifier, for: principal, endsAppend: endsAppend)
       }
       return HTTPResponse(204, fields(of: progress))
     }

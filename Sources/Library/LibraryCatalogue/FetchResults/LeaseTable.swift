@@ -73,10 +73,12 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   }
 
   /// Whether this owner has a value with that name. Does not renew the lease.
-  package func contains(_ name: String, owner: Principal) -> Bool {
+  ///
+  /// - Parameter includingOtherOwners: whether any owner has one.
+  package func contains(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Bool {
     let instant = now()
     return entries.withLock { entries in
-      entries[name].map { $0.owner == owner.name && $0.end > instant } ?? false
+      entries[name].map { (includingOtherOwners || $0.owner == owner.name) && $0.end > instant } ?? false
     }
   }
 

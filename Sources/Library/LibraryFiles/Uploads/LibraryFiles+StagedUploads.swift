@@ -126,14 +126,17 @@ extension LibraryFiles {
 
   // MARK: State and removal
 
-  /// How much of a staged upload was received. A request that still appends to it ends.
+  /// How much of a staged upload was received.
   ///
-  /// - Parameter principal: its owner, or an administrator who sees the whole library.
+  /// - Parameters:
+  ///   - principal: its owner, or an administrator who sees the whole library.
+  ///   - endsAppend: its owner wants to continue: a request that still appends to it ends, so that the offset stays.
+  ///     No effect for an administrator who is not the owner.
   package func progress(
-    of identifier: UploadIdentifier, for principal: Principal
+    of identifier: UploadIdentifier, for principal: Principal, endsAppend: Bool = false
   ) throws(LibraryFilesError) -> StagedUploadProgress {
     let upload = try stagedUpload(identifier, for: principal, isAdministered: true)
-    staged.setAppend(nil, to: identifier)
+    if endsAppend, upload.owner == principal.name { staged.setAppend(nil, to: identifier) }
     let file = try stagedFile(identifier)
     try inFileSystem { () throws(SystemError) in try file.sync() }
     return StagedUploadProgress(offset: file.size, length: upload.length, isComplete: upload.isComplete)

@@ -40,6 +40,8 @@ final class RequestRegistry: Sendable {
 
   private struct State {
     var active: [RequestKey: Entry] = [:]
+    /// Requests for many pictures. Each picture has a task of its own.
+    var batches: [RequestKey: @Sendable () -> Void] = [:]
     var ended: [RequestKey: EndedRequest] = [:]
     /// Ended requests, oldest first. An entry whose ID was used again since is skipped.
     var endOrder: Deque<(key: RequestKey, at: ContinuousClock.Instant)> = []
@@ -65,14 +67,36 @@ final class RequestRegistry: Sendable {
   /// - Parameter maximumRemembered: maximum number of ended requests to remember.
   init(maximumRemembered: Int) { self.maximumRemembered = maximumRemembered }
 
-  /// Registers a task. Returns false if its owner already has an active task with that ID.
+  /// Registers a task. Returns false if its owner already has an active task or batch with that ID.
   func insert(_ task: ImageTask) -> Bool {
     state.withLock { state in
       let key = RequestKey(owner: task.owner, requestID: task.requestID)
-      guard state.active[key] == nil else { return false }
+      guard state.active[key] == nil, state.batches[key] == nil else { return false }
       state.ended[key] = nil
       state.active[key] = Entry(task: task)
       return true
+    }
+  }
+
+  /// Registers a batch until ``removeBatch(owner:requestID:)``. The ID is the server's own, so it is not in use.
+  ///
+  /// - Parameter cancel: cancels what is left of the batch.
+  func insertBatch(owner: String, requestID: String, cancel: @escaping @Sendable () -> Void) {
+    state.withLock { $0.batches[RequestKey(owner: owner, requestID: requestID)] = cancel }
+  }
+
+  func removeBatch(owner: String, requestID: String) {
+    // Released after the lock: its deinit may run arbitrary code.
+    let removed = state.withLock { $0.batches.removeValue(forKey: RequestKey(owner: owner, requestID: requestID)) }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// How to cancel an active batch: the owner's, or, if `includingOtherOwners` is set, any owner's.
+  func batch(owner: String, requestID: String, includingOtherOwners: Bool) -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      if let cancel = state.batches[RequestKey(owner: owner, requestID: requestID)] { return cancel }
+      guard includingOtherOwners else { return nil }
+      return state.batches.first { $0.key.requestID == requestID }?.value
     }
   }
 

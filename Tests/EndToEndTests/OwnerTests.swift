@@ -1,0 +1,113 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// Objects that one caller created, used by others: each is visible to its owner and to administrators who see the
+/// whole library. For all other callers it does not exist.
+@Suite("Objects of other callers", .blocking)
+struct OwnerTests {
+  /// The callers, each with a token.
+  private struct Callers {
+    let owner: [String]
+    /// With `read` and `admin`, and with `admin` only.
+    let administrator: [String]
+    let onlyAdmin: [String]
+    /// Each may read, but is no administrator of the whole library.
+    let others: [(name: String, fields: [String])]
+
+    init(_ daemon: TestDaemon) throws {
+      func fields(_ scopes: String, _ arguments: [String] = []) throws -> [String] {
+        [TestDaemon.bearer(try daemon.makeToken(scopes, arguments))]
+      }
+      owner = try fields("read")
+      administrator = try fields("read,admin")
+      onlyAdmin = try fields("admin")
+      others = [
+        ("reader", try fields("read")), ("writer", try fields("read,write,location")),
+        ("limited administrator", try fields("read,admin", ["--limit-to", "album"])),
+      ]
+    }
+  }
+
+  private static func names(_ answer: TestDaemon.Response, _ key: String, _ member: String) -> [String] {
+    (answer.json[key] as? [[String: Any]] ?? []).compactMap { $0[member] as? String }
+  }
+
+  @Test("a fetch result is listed, read and ended by administrators, and does not exist for other callers")
+  func fetchResults() throws {
+    let (daemon, _, _) = try CredentialTests.daemon()
+    let callers = try Callers(daemon)
+    func list(_ fields: [String]) throws -> [String] {
+      Self.names(try daemon.get("/v1/fetchResults", fields), "fetchResults", "id")
+    }
+    let made = try daemon.ask("POST", "/v1/fetchResults", callers.owner, body: "{}")
+    let id = try #require(made.json["id"] as? String)
+    let path = "/v1/fetchResults/\(id)"
+    // Each use by another caller has the response to an identifier that never existed.
+    let requests: [(method: String, target: String, body: String?)] = [
+      ("GET", "/v1/fetchResults/ID", nil), ("GET", "/v1/fetchResults/ID/assets", nil),
+      ("GET", "/v1/fetchResults/ID/assets?range=0-1", nil), ("GET", "/v1/fetchResults/ID/changes", nil),
+      ("GET", "/v1/changes/stream?fetchResult=ID", nil), ("GET", "/v1/archive?fetchResult=ID", nil),
+      ("POST", "/v1/transientCollections", #"{"fetchResults": ["ID"]}"#),
+      (
+        "PUT", "/v1/cachingManagers/default/window",
+        #"{"fetchResult": "ID", "visible": [0, 1], "targetSize": "20x20"}"#
+      ),
+      ("DELETE", "/v1/fetchResults/ID", nil),
+    ]
+    for (name, fields) in callers.others {
+      #expect(try list(fields).isEmpty, "\(name)")
+      for (method, target, body) in requests {
+        func ask(_ id: String) throws -> TestDaemon.Response {
+          try daemon.ask(
+            method, target.replacing("ID", with: id), fields, body: body?.replacing("ID", with: id))
+        }
+        let (answer, unknown) = (try ask(id), try ask(String(id.reversed())))
+        #expect(answer.status == 404 && unknown.status == 404, "\(method) \(target) by \(name): \(answer.json)")
+        #expect(answer.body == unknown.body, "\(method) \(target) by \(name)")
+      }
+    }
+    #expect(try list(callers.owner) == [id])
+    for fields in [callers.administrator, callers.onlyAdmin] {
+      #expect(try list(fields) == [id])
+      #expect(try daemon.get(path, fields).body == (try daemon.get(path, callers.owner).body))
+    }
+    // `admin` does not include `read`: only the administrator who may read gets the members.
+    #expect(try daemon.get(path + "/assets", callers.onlyAdmin).status == 403)
+    let members = try daemon.get(path + "/assets", callers.administrator)
+    #expect(members.status == 200 && Self.names(members, "assets", "localIdentifier").count == 3)
+    #expect(try daemon.ask("DELETE", path, callers.administrator).status == 204)
+    for fields in [callers.owner, callers.administrator, callers.onlyAdmin] {
+      #expect(try daemon.get(path, fields).status == 404)
+      #expect(try list(fields).isEmpty)
+    }
+  }
+
+  @Test("a window moves over lists of other callers only for administrators, and ends with the list")
+  func windows() throws {
+    let (daemon, inside, outside) = try CredentialTests.daemon()
+    let callers = try Callers(daemon)
+    let transient = try daemon.ask(
+      "POST", "/v1/transientCollections", callers.owner, body: #"{"assets": ["\#(inside)", "\#(outside)"]}"#)
+    let result = try daemon.ask("POST", "/v1/fetchResults", callers.owner, body: "{}")
+    let lists = [
+      (key: "collection", id: try #require(transient.json["localIdentifier"] as? String), count: 2),
+      (key: "fetchResult", id: try #require(result.json["id"] as? String), count: 3),
+    ]
+    for (key, id, count) in lists {
+      func move(_ fields: [String]) throws -> TestDaemon.Response {
+        try daemon.ask(
+          "PUT", "/v1/cachingManagers/default/window?client=\(key)", fields,
+          body: #"{"\#(key)": "\#(id)", "visible": [0, \#(count - 1)], "targetSize": "20x20"}"#)
+      }
+      for (name, fields) in callers.others { #expect(try move(fields).status == 404, "\(key) of \(name)") }
+      for fields in [callers.owner, callers.administrator, callers.administrator] {
+        let answer = try move(fields)
+        #expect(answer.status == 200 && answer.json["end"] as? Int == count - 1, "\(key): \(answer.json)")
+      }
+      let path = key == "collection" ? "/v1/transientCollections/\(id)" : "/v1/fetchResults/\(id)"
+      #expect(try daemon.ask("DELETE", path, callers.administrator).status == 204)
+      for fields in [callers.owner, callers.administrator] { #expect(try move(fields).status == 404, "\(key)") }
+    }
+  }
+}
