@@ -21,6 +21,8 @@ struct SettingsTests {
       case ("corsOrigins", _), ("corsWriteOrigins", _): "https://photos.example"
       case ("timeZone", _): "Europe/Vienna"
       case ("logLevel", _): "debug"
+      case ("decoders.folder", _): "/tmp/elsewhere"
+      case ("decoders.sandbox", _): "optional"
       case ("upload.template", _): "uploads/{name}"
       case ("limits.sourceSide", _): "65000"
       case ("caching.maximumLeaseSeconds", _): "3600"
