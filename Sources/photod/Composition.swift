@@ -138,7 +138,8 @@ struct Composition: Sendable {
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching,
-        codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits),
+        codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits,
+        presets: try ImagePresets(settings.presets)),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.http.server, proxies: proxies,

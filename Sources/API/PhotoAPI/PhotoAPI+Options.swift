@@ -16,10 +16,12 @@ extension PhotoAPI {
     package var fetchDeadline: Duration
     /// Limits for uploads.
     package var uploads: UploadLimits
+    /// The presets of image requests.
+    package var presets: ImagePresets
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
-      uploads: UploadLimits = UploadLimits()
+      uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets()
     ) {
       self.proxies = proxies
       self.maximumRanges = maximumRanges
@@ -27,6 +29,7 @@ extension PhotoAPI {
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads
+      self.presets = presets
     }
   }
 }

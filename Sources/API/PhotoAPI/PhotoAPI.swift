@@ -79,7 +79,8 @@ package final class PhotoAPI: Sendable {
     changeQueue = changeServices.queue
     health = HealthRoutes(queries: queries)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
-    authorization = AuthorizationRoutes(access: access, accessPolicy: accessPolicy, queries: queries)
+    authorization = AuthorizationRoutes(
+      access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
@@ -94,9 +95,10 @@ package final class PhotoAPI: Sendable {
       files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
-      queries: queries, images: images, responseCache: frameResponses.cache,
+      queries: queries, images: images, presets: options.presets, responseCache: frameResponses.cache,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
-    batch = BatchRoute(queries: queries, images: images, queue: batches, logger: logger)
+    batch = BatchRoute(
+      queries: queries, images: images, presets: options.presets, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
     transientCollections = TransientCollectionRoutes(queries: queries)
@@ -105,7 +107,7 @@ package final class PhotoAPI: Sendable {
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
       logger: logger)
-    caching = CachingRoutes(managers: managers, queries: queries)
+    caching = CachingRoutes(managers: managers, queries: queries, presets: options.presets)
     self.requestScan = requestScan
   }
 }

@@ -21,6 +21,8 @@ struct Settings: Sendable {
   var corsOrigins: [String] = []
   var corsWriteOrigins: [String] = []
   var timeZone = "UTC"
+  /// Queries by the names of presets.
+  var presets: [String: String] = [:]
   var logLevel = Logger.Level.info
   var accessLog = true
   /// 0: the smaller of 512 MiB and a quarter of the machine's memory.
@@ -51,6 +53,9 @@ struct Settings: Sendable {
     ].joined())
 
   static let keys = Set(table.map(\.key))
+
+  /// The keys of the settings that are tables: their members have names that the operator chooses.
+  static let tableKeys = Set(table.filter { if case .table = $0.field { true } else { false } }.map(\.key))
 
   /// Reads all sources. An unknown key in the file or in `flags`, a value of the wrong type and a value out of range
   /// are errors that name the key.
@@ -87,6 +92,7 @@ struct Settings: Sendable {
     case .flag(let path): .flag(self[keyPath: path])
     case .text(let path), .choice(let path, _): .text(self[keyPath: path])
     case .list(let path): .list(self[keyPath: path])
+    case .table(let path): .table(self[keyPath: path])
     case .number(let path, _, _): .number(self[keyPath: path])
     }
   }
@@ -98,6 +104,7 @@ struct Settings: Sendable {
     case (.flag(let path), .flag(let flag)): write(flag, to: path)
     case (.text(let path), .text(let text)): write(text, to: path)
     case (.list(let path), .list(let list)): write(list, to: path)
+    case (.table(let path), .table(let table)): write(table, to: path)
     case (.choice(let path, let words), .text(let text)):
       guard words.contains(text) else {
         throw SettingsError(

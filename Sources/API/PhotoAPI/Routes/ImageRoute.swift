@@ -13,6 +13,7 @@ struct ImageRoute: Sendable {
 
   let queries: QueryService
   let images: ImageManager
+  let presets: ImagePresets
   let responseCache: ResponseCache
   /// Whether shared caches may store responses that need no credential.
   let allowsPublicCaching: Bool
@@ -22,7 +23,7 @@ struct ImageRoute: Sendable {
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
   func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
     let caller = try exchange.authorizedCaller
-    let query = try ImageQuery(exchange.target)
+    let query = try ImageQuery(exchange.target, presets: presets)
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try answer(identifier, query, exchange.request, caller, exchange.reply)
     }
