@@ -85,17 +85,16 @@ package final class PhotoAPI: Sendable {
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
-    let overlays = OverlayCache()
-    data = DataRoute(
-      queries: queries, originals: originals, overlays: overlays, files: fileReads,
-      maximumRanges: options.maximumRanges, logger: logger)
-    let archiveFiles = ArchiveFiles(originals: originals, overlays: overlays, logger: logger)
+    let originalFiles = OriginalFiles(originals: originals, overlays: OverlayCache(), logger: logger)
+    let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
+    data = DataRoute(queries: queries, files: originalFiles, sender: sender)
     archive = ArchiveRoute(
-      queries: queries, planner: ArchivePlanner(queries: queries, files: archiveFiles), planning: archivePlans,
+      queries: queries, planner: ArchivePlanner(queries: queries, files: originalFiles), planning: archivePlans,
       files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
       queries: queries, images: images, presets: options.presets, responseCache: frameResponses.cache,
+      fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, queue: batches, logger: logger)

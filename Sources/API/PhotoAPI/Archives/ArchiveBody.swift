@@ -15,7 +15,7 @@ final class ArchiveBody: BodySource {
 
   private let plan: ArchivePlan
   private let range: Range<Int64>
-  private let files: ArchiveFiles
+  private let files: OriginalFiles
   private let memo: ChecksumMemo
   private let plans: ArchivePlans
   /// Counts as a running archive while the body lives.
@@ -26,7 +26,7 @@ final class ArchiveBody: BodySource {
   private struct State: Sendable {
     /// The next byte of the archive.
     var position: Int64
-    var file: (index: Int, opened: ArchiveFiles.Opened)?
+    var file: (index: Int, opened: OpenedOriginal)?
     /// Of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
@@ -34,7 +34,7 @@ final class ArchiveBody: BodySource {
 
   /// - Parameter range: within the archive.
   init(
-    _ plan: ArchivePlan, _ range: Range<Int64>, files: ArchiveFiles, memo: ChecksumMemo, plans: ArchivePlans,
+    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumMemo, plans: ArchivePlans,
     slot: ArchiveSlots.Slot
   ) {
     self.plan = plan
@@ -102,8 +102,8 @@ final class ArchiveBody: BodySource {
     return bytes
   }
 
-  private func open(_ index: Int) throws(BodySourceError) -> ArchiveFiles.Opened {
-    do throws(ArchiveFiles.Failure) {
+  private func open(_ index: Int) throws(BodySourceError) -> OpenedOriginal {
+    do throws(OriginalFiles.Failure) {
       return try files.open(plan.files.file(index), includesLocation: plan.includesLocation)
     } catch {
       throw .fileChanged
@@ -111,7 +111,7 @@ final class ArchiveBody: BodySource {
   }
 
   private static func read(
-    _ opened: ArchiveFiles.Opened, _ range: Range<Int64>
+    _ opened: OpenedOriginal, _ range: Range<Int64>
   ) throws(BodySourceError) -> [UInt8] {
     var bytes: [UInt8]
     do throws(ByteSourceError) {

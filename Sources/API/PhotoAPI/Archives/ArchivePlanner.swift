@@ -23,7 +23,7 @@ struct ArchivePlanner: Sendable {
   }
 
   let queries: QueryService
-  let files: ArchiveFiles
+  let files: OriginalFiles
 
   // MARK: The listing
 
@@ -139,7 +139,7 @@ struct ArchivePlanner: Sendable {
     for index in 0..<listing.count {
       if isCancelled() { return nil }
       let file = listing.file(index)
-      do throws(ArchiveFiles.Failure) {
+      do throws(OriginalFiles.Failure) {
         _ = try files.open(file, includesLocation: includesLocation)
       } catch {
         errors += "\(ZipNames.safe(file.displayName)): \(error.text)\n"

@@ -2,7 +2,6 @@ import FoundationEssentials
 import HTTPCore
 import ImageCodec
 import ImageService
-import Logging
 import MediaMetadata
 import PhotoModel
 
@@ -18,12 +17,8 @@ struct DataRoute: Sendable {
   private static let lifetime = "max-age=31536000, immutable"
 
   let queries: QueryService
-  let originals: OriginalStore
-  let overlays: OverlayCache
-  /// Calls the sources of bodies, and waits for the disk.
-  let files: WorkQueue
-  let maximumRanges: Int
-  let logger: Logger
+  let files: OriginalFiles
+  let sender: OriginalSender
 
   // MARK: The list
 
@@ -122,7 +117,12 @@ struct DataRoute: Sendable {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let (source, overlay) = try open(resource, includesLocation: includesLocation)
+    let opened: OpenedOriginal
+    do throws(OriginalFiles.Failure) {
+      opened = try files.open(resource.file, includesLocation: includesLocation)
+    } catch {
+      throw error.problem
+    }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
     let type = format?.internetMediaType ?? "application/octet-stream"
     fields += [
@@ -134,81 +134,7 @@ struct DataRoute: Sendable {
       // A file of a user is never a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
-    let size = Int(identity.size)
-    switch ByteRanges(head, size: size, validators: validators, limit: maximumRanges) {
-    case .whole:
-      try send(200, fields + [("Content-Type", type)], [.original(0..<identity.size)], source, overlay, reply)
-    case .unsatisfiable:
-      var problem = Problem.rangeNotSatisfiable(size: size)
-      problem.fields["Content-Range"] = "bytes */\(size)"
-      throw problem
-    case .parts(let ranges):
-      let (field, parts) = Self.parts(ranges, of: size, type: type)
-      try send(206, fields + field, parts, source, overlay, reply)
-    }
-  }
-
-  private func send(
-    _ status: HTTPStatus, _ fields: [(name: String, value: String)], _ parts: [OriginalBody.Part],
-    _ source: any FileByteSource, _ overlay: ByteOverlay, _ reply: Reply
-  ) throws(Problem) {
-    do throws(BodySourceError) {
-      try reply.send(ResponseHead(status, fields), body: OriginalBody(source, overlay, parts)) { [files] in
-        files.submit($0)
-      }
-    } catch {
-      throw Problem(error)
-    }
-  }
-
-  /// The fields and parts of a 206 response (RFC 9110 §15.3.7).
-  private static func parts(
-    _ ranges: [Range<Int>], of size: Int, type: String
-  ) -> (fields: [(name: String, value: String)], parts: [OriginalBody.Part]) {
-    func contentRange(_ range: Range<Int>) -> String { "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)" }
-    func part(_ range: Range<Int>) -> OriginalBody.Part {
-      .original(Int64(range.lowerBound)..<Int64(range.upperBound))
-    }
-    if ranges.count == 1 {
-      return ([("Content-Type", type), ("Content-Range", contentRange(ranges[0]))], [part(ranges[0])])
-    }
-    let writer = MultipartWriter(boundary: Boundary.make())
-    var parts: [OriginalBody.Part] = []
-    for (index, range) in ranges.enumerated() {
-      let head = writer.partHead([("Content-Type", type), ("Content-Range", contentRange(range))])
-      parts += [.bytes((index == 0 ? writer.opening : writer.delimiter) + head), part(range)]
-    }
-    parts.append(.bytes(writer.closing))
-    return ([("Content-Type", "multipart/byteranges; boundary=\(writer.boundary)")], parts)
-  }
-
-  // MARK: The file
-
-  /// Opens the file that the catalogue knows, and finds the places in it.
-  private func open(
-    _ resource: AssetResource, includesLocation: Bool
-  ) throws(Problem) -> (any FileByteSource, ByteOverlay) {
-    let opened: any ByteSource
-    do throws(OriginalStoreError) {
-      opened = try originals.open(resource.file)
-    } catch {
-      throw Problem(ImageServiceError(error))
-    }
-    guard let source = opened as? any FileByteSource else {
-      preconditionFailure("originals of the library are files")
-    }
-    if includesLocation { return (source, ByteOverlay()) }
-    do throws(LocationRemovalError) {
-      let overlay = try overlays.overlay(of: resource.file.identity) { () throws(LocationRemovalError) in
-        try LocationRemoval.overlay(of: source)
-      }
-      return (source, overlay)
-    } catch {
-      logger.notice(
-        "original refused because its places can't be removed",
-        metadata: ["path": "\(resource.file.displayPath)", "reason": "\(error)"])
-      throw Problem(error)
-    }
+    try sender.send(opened, 0..<identity.size, type: type, fields, validators, head, reply)
   }
 
   /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
