@@ -45,7 +45,7 @@ struct ArchiveTests {
   private static func target(_ daemon: TestDaemon = shared) throws -> String { try target(files.map(\.path), daemon) }
 
   /// The entries of a small archive by its central directory; checks lengths and CRCs.
-  private static func entries(_ bytes: [UInt8]) throws -> [(name: String, bytes: [UInt8])] {
+  static func entries(_ bytes: [UInt8]) throws -> [(name: String, bytes: [UInt8])] {
     func number(_ offset: Int, _ width: Int) -> Int {
       (0..<width).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
     }

@@ -38,21 +38,25 @@ struct ArchivePlanner: Sendable {
     var digest = ArchiveDigest()
     digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
     func add(_ asset: Asset) throws(Problem) {
-      var found = [asset.original]
+      var found = [
+        AssetResource(
+          type: .photo, isPrimary: true, uniformTypeIdentifier: asset.uniformTypeIdentifier, file: asset.original)
+      ]
       if resources == .all {
         let all = try queries.run { library throws(AssetSourceError) in
           try library.resources(of: asset.localIdentifier, for: principal)
         }
-        if let all { found = all.map(\.file) }
+        if let all { found = all }
       }
       guard listing.count + found.count <= Self.maximumEntries else { throw Self.tooManyFiles }
-      for file in found {
-        listing.append(file, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
-        let identity = file.identity
+      for resource in found {
+        listing.append(resource, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
+        let identity = resource.file.identity
         digest.add(
           "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(asset.utcOffset ?? 0)")
         digest.add("\(identity.inode) \(identity.size) \(identity.modified)")
-        digest.add(file.path)
+        if let slice = resource.slice { digest.add("slice \(slice.offset) \(slice.length)") }
+        digest.add(resource.file.path)
       }
     }
     func add(_ rows: ArraySlice<UInt32>) throws(Problem) {
@@ -138,19 +142,19 @@ struct ArchivePlanner: Sendable {
     digest.add(key)
     for index in 0..<listing.count {
       if isCancelled() { return nil }
-      let file = listing.file(index)
+      let resource = listing.resource(index)
       do throws(OriginalFiles.Failure) {
-        _ = try files.open(file, includesLocation: includesLocation)
+        _ = try files.open(resource.file, includesLocation: includesLocation)
       } catch {
-        errors += "\(ZipNames.safe(file.displayName)): \(error.text)\n"
+        errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
         digest.add("\(index) \(error)")
         continue
       }
       let date = listing.date(index)
-      sent.append(file, date: date, utcOffset: listing.utcOffset(index))
+      sent.append(resource, date: date, utcOffset: listing.utcOffset(index))
       entries.append(
         ZipLayout.Entry(
-          name: names.unique(file.displayName), size: file.identity.size,
+          name: names.unique(resource.filename), size: resource.size,
           date: Int64((Double(date.milliseconds) / 1000).rounded(.down)), utcOffset: listing.utcOffset(index)))
     }
     if !errors.isEmpty {

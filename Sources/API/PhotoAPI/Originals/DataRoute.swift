@@ -39,8 +39,8 @@ struct DataRoute: Sendable {
     try QueryReader(request.target).finish()
     let resources = try resources(of: identifier, principal).map { resource in
       Payload.Resource(
-        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.file.displayName,
-        size: resource.file.identity.size, isLocal: true)
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+        size: resource.size, isLocal: true)
     }
     let body = JSONBody.encode(Payload(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
@@ -129,12 +129,12 @@ struct DataRoute: Sendable {
       ("Accept-Ranges", "bytes"),
       (
         "Content-Disposition",
-        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.file.displayName)
+        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.filename)
       ), ("Image-Result", Self.imageResult(resource, asset)), ("X-Content-Type-Options", "nosniff"),
       // A file of a user is never a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
-    try sender.send(opened, 0..<identity.size, type: type, fields, validators, head, reply)
+    try sender.send(opened, resource.range, type: type, fields, validators, head, reply)
   }
 
   /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
