@@ -154,7 +154,7 @@ struct Composition: Sendable {
       libraryPath: libraryPath, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
-        caching: caching, history: settings.changes.history, files: files, stop: stop),
+        caching: caching, history: settings.changes.history, files: files, api: api, stop: stop),
       images: images, streams: streams,
       reloader: reloader(of: scans, origins, load), stop: stop)
   }

@@ -37,6 +37,7 @@ package final class PhotoAPI: Sendable {
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
   let caching: CachingRoutes
+  private let openFiles: OpenOriginals
   /// Starts a full scan of the library, or one more after the running one.
   let requestScan: @Sendable () -> Void
 
@@ -85,7 +86,10 @@ package final class PhotoAPI: Sendable {
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
-    let originalFiles = OriginalFiles(originals: originals, overlays: OverlayCache(), logger: logger)
+    let openFiles = OpenOriginals()
+    self.openFiles = openFiles
+    let originalFiles = OriginalFiles(
+      originals: originals, overlays: OverlayCache(), openFiles: openFiles, logger: logger)
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
     data = DataRoute(queries: queries, files: originalFiles, sender: sender)
     archive = ArchiveRoute(
@@ -109,4 +113,7 @@ package final class PhotoAPI: Sendable {
     caching = CachingRoutes(managers: managers, queries: queries, presets: options.presets)
     self.requestScan = requestScan
   }
+
+  /// Closes originals that were not asked for lately. Call it about once a second.
+  package func tick() { openFiles.closeIdle(now: .now) }
 }

@@ -105,7 +105,7 @@ final class ArchiveBody: BodySource {
 
   private func open(_ index: Int) throws(BodySourceError) -> OpenedOriginal {
     do throws(OriginalFiles.Failure) {
-      return try files.open(plan.files.resource(index).file, includesLocation: plan.includesLocation)
+      return try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
       throw .fileChanged
     }

@@ -37,17 +37,17 @@ struct ArchivePlanner: Sendable {
     var listing = ArchiveListing()
     var digest = ArchiveDigest()
     digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
-    func add(_ asset: Asset) throws(Problem) {
-      var found = [
-        AssetResource(
-          type: .photo, isPrimary: true, uniformTypeIdentifier: asset.uniformTypeIdentifier, file: asset.original)
-      ]
+    func add(_ assets: [Asset]) throws(Problem) {
+      var all: [[AssetResource]] = []
       if resources == .all {
-        let all = try queries.run { library throws(AssetSourceError) in
-          try library.resources(of: asset.localIdentifier, for: principal)
+        all = try queries.run { library throws(AssetSourceError) in
+          try library.resources(of: assets.map(\.localIdentifier), for: principal)
         }
-        if let all { found = all }
       }
+      for (index, asset) in assets.enumerated() { try add(asset, resources == .all ? all[index] : []) }
+    }
+    func add(_ asset: Asset, _ files: [AssetResource]) throws(Problem) {
+      let found = files.isEmpty ? [AssetResource(primaryOf: asset)] : files
       guard listing.count + found.count <= Self.maximumEntries else { throw Self.tooManyFiles }
       for resource in found {
         listing.append(resource, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
@@ -68,7 +68,7 @@ struct ArchivePlanner: Sendable {
         let members = try queries.run { library throws(AssetSourceError) in
           try library.members(rows[first..<next], for: principal)
         }
-        for case .asset(let asset) in members { try add(asset) }
+        try add(members.compactMap { if case .asset(let asset) = $0 { asset } else { nil } })
         first = next
       }
     }
@@ -77,10 +77,12 @@ struct ArchivePlanner: Sendable {
       let assets = try queries.run { library throws(AssetSourceError) in
         try library.assets(named: identifiers, for: principal)
       }
+      var found: [Asset] = []
       for (asset, identifier) in zip(assets, identifiers) {
         guard let asset else { throw Problem(AssetSourceError.noSuchAsset(identifier)) }
-        try add(asset)
+        found.append(asset)
       }
+      try add(found)
     case .collection(let identifier):
       var fetch = AssetFetch()
       fetch.scope = try Self.naming("collection") { () throws(Problem) in
@@ -144,7 +146,7 @@ struct ArchivePlanner: Sendable {
       if isCancelled() { return nil }
       let resource = listing.resource(index)
       do throws(OriginalFiles.Failure) {
-        _ = try files.open(resource.file, includesLocation: includesLocation)
+        _ = try files.open(resource, includesLocation: includesLocation)
       } catch {
         errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
         digest.add("\(index) \(error)")

@@ -37,7 +37,7 @@ struct DataRoute: Sendable {
       let resources: [Resource]
     }
     try QueryReader(request.target).finish()
-    let resources = try resources(of: identifier, principal).map { resource in
+    let resources = try files(of: identifier, includesSidecars: true, principal).resources.map { resource in
       Payload.Resource(
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
         size: resource.size, isLocal: true)
@@ -47,9 +47,11 @@ struct DataRoute: Sendable {
       .response(to: request.head)
   }
 
-  private func resources(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> [AssetResource] {
+  private func files(
+    of identifier: LocalIdentifier, includesSidecars: Bool, _ principal: Principal
+  ) throws(Problem) -> AssetFiles {
     let found = try queries.run { library throws(AssetSourceError) in
-      try library.resources(of: identifier, for: principal)
+      try library.assetFiles(of: identifier, includesSidecars: includesSidecars, for: principal)
     }
     guard let found else { throw .assetNotFound }
     return found
@@ -63,6 +65,14 @@ struct DataRoute: Sendable {
     case version
     /// The first file of a type.
     case resource(String)
+
+    var mayBeSidecar: Bool {
+      switch self {
+      case .version: false
+      case .resource(let type):
+        [AssetResourceType.sidecar, .adjustmentData].contains { $0.rawValue == type }
+      }
+    }
   }
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
@@ -79,12 +89,14 @@ struct DataRoute: Sendable {
     try query.finish()
     guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
     try exchange.run(on: queries.lookups) { () throws(Problem) in
-      let asset = try queries.asset(identifier, principal)
+      let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
+      let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
-      let resource = try Self.resource(choice, version, of: try resources(of: identifier, principal))
+      let resource = try Self.resource(choice, version, of: found.resources)
       try send(
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-        isVersioned: contentVersion != nil, exchange.request.head, exchange.reply)
+        // A sidecar may change without the pixels, as may the video of a live photo.
+        isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply)
     }
   }
 
@@ -119,12 +131,17 @@ struct DataRoute: Sendable {
     }
     let opened: OpenedOriginal
     do throws(OriginalFiles.Failure) {
-      opened = try files.open(resource.file, includesLocation: includesLocation)
+      opened = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
     } catch {
       throw error.problem
     }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
-    let type = format?.internetMediaType ?? "application/octet-stream"
+    let type: String
+    switch resource.type {
+    case .sidecar: type = "application/rdf+xml"
+    case .adjustmentData: type = "application/xml"
+    default: type = format?.internetMediaType ?? "application/octet-stream"
+    }
     fields += [
       ("Accept-Ranges", "bytes"),
       (

@@ -27,7 +27,7 @@ struct FullResolutionFiles: Sendable {
   func file(for wanted: ResolvedRequest) -> OpenedOriginal? {
     let opened: OpenedOriginal
     do throws(OriginalFiles.Failure) {
-      opened = try files.open(wanted.asset.original, includesLocation: false)
+      opened = try files.open(AssetResource(primaryOf: wanted.asset), includesLocation: false)
     } catch {
       // A render needs no places, and reports a missing file.
       return nil

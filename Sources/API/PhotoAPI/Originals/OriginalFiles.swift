@@ -16,6 +16,7 @@ struct OpenedOriginal: Sendable {
 struct OriginalFiles: Sendable {
   let originals: OriginalStore
   let overlays: OverlayCache
+  let openFiles: OpenOriginals
   let logger: Logger
 
   /// Why a file can't be served.
@@ -33,7 +34,37 @@ struct OriginalFiles: Sendable {
   }
 
   /// Opens the file that the catalogue knows, and finds the places in it.
-  func open(_ file: OriginalFile, includesLocation: Bool) throws(Failure) -> OpenedOriginal {
+  ///
+  /// - Parameter staysOpen: whether the file stays open for a moment, for a client that asks for one range after another.
+  func open(
+    _ resource: AssetResource, includesLocation: Bool, staysOpen: Bool = false
+  ) throws(Failure) -> OpenedOriginal {
+    let file = resource.file
+    let source =
+      if staysOpen {
+        try openFiles.source(of: file, now: .now) { () throws(Failure) in try open(file) }
+      } else {
+        try open(file)
+      }
+    if includesLocation { return OpenedOriginal(source: source, overlay: ByteOverlay()) }
+    do throws(LocationRemovalError) {
+      let overlay = try overlays.overlay(of: file.identity) { () throws(LocationRemovalError) in
+        switch resource.type {
+        case .sidecar: try LocationRemoval.overlay(ofXMP: source)
+        case .adjustmentData: try LocationRemoval.overlay(ofAdjustments: source)
+        default: try LocationRemoval.overlay(of: source)
+        }
+      }
+      return OpenedOriginal(source: source, overlay: overlay)
+    } catch {
+      logger.notice(
+        "original refused because its places can't be removed",
+        metadata: ["path": "\(file.displayPath)", "reason": "\(error)"])
+      throw .placesRemain(error)
+    }
+  }
+
+  private func open(_ file: OriginalFile) throws(Failure) -> any FileByteSource {
     let opened: any ByteSource
     do throws(OriginalStoreError) {
       opened = try originals.open(file)
@@ -44,17 +75,6 @@ struct OriginalFiles: Sendable {
       preconditionFailure("originals of the library are files")
     }
     guard source.size == file.identity.size else { throw .notOpened(.changed) }
-    if includesLocation { return OpenedOriginal(source: source, overlay: ByteOverlay()) }
-    do throws(LocationRemovalError) {
-      let overlay = try overlays.overlay(of: file.identity) { () throws(LocationRemovalError) in
-        try LocationRemoval.overlay(of: source)
-      }
-      return OpenedOriginal(source: source, overlay: overlay)
-    } catch {
-      logger.notice(
-        "original refused because its places can't be removed",
-        metadata: ["path": "\(file.displayPath)", "reason": "\(error)"])
-      throw .placesRemain(error)
-    }
+    return source
   }
 }

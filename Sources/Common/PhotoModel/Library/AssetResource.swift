@@ -32,6 +32,16 @@ package struct AssetResource: Sendable, Hashable {
     self.slice = slice
   }
 
+  /// The primary file of an asset.
+  package init(primaryOf asset: Asset) {
+    self.init(
+      type: asset.mediaType == .video ? .video : .photo, isPrimary: true,
+      uniformTypeIdentifier: asset.uniformTypeIdentifier, file: asset.original)
+  }
+
+  /// Whether the content version of the asset changes with this file.
+  package var hasPixels: Bool { isPrimary || type == .alternatePhoto || slice != nil }
+
   /// The length in bytes.
   package var size: Int64 { Int64(range.count) }
 
@@ -47,5 +57,17 @@ package struct AssetResource: Sendable, Hashable {
     guard slice != nil else { return name }
     let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
     return (stem.isEmpty ? name : String(stem)) + ".mp4"
+  }
+}
+
+/// An asset and its files.
+package struct AssetFiles: Sendable, Hashable {
+  package let asset: Asset
+  /// The primary one first.
+  package let resources: [AssetResource]
+
+  package init(asset: Asset, resources: [AssetResource]) {
+    self.asset = asset
+    self.resources = resources
   }
 }
