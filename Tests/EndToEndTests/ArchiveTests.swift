@@ -219,6 +219,36 @@ struct ArchiveTests {
     #expect(refused.json["type"] as? String == "/problems/overloaded")
   }
 
+  @Test("an archive of more files than archives.maximumFiles is refused for every source, with all resources counted")
+  func tooManyFiles() throws {
+    let daemon = try TestDaemon(
+      { files in
+        try Self.put(files)
+        try files.put(Array("<x/>".utf8), "a/IMG_1.xmp")
+      }, arguments: Self.unwatched + ["--set", "archives.maximumFiles=2"])
+    try daemon.makeAlbum("two", title: "Two", ["c/été: 1.jpg", "a/IMG_1.jpg"])
+    try daemon.makeAlbum("three", title: "Three", Self.files.map(\.path))
+    let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    for (target, status) in [
+      ("collection=two", 200), ("collection=two&resources=all", 400), ("collection=three", 400),
+      ("fetchResult=\(result)", 400),
+    ] {
+      let answer = try daemon.get("/v1/archive?" + target)
+      #expect(answer.status == status, "\(target)")
+      if status == 400 { #expect(answer.json["type"] as? String == "/problems/archive-too-large", "\(target)") }
+    }
+    #expect(try daemon.get(Self.target(daemon)).json["type"] as? String == "/problems/archive-too-large")
+    #expect(try daemon.get(Self.target(["a/IMG_1.jpg", "b/img_1.JPG"], daemon)).status == 200)
+  }
+
+  @Test("an archive whose list of files does not fit into archives.memoryBytes is refused; a smaller one is sent")
+  func tooMuchMemory() throws {
+    let daemon = try TestDaemon(Self.put, arguments: Self.unwatched + ["--set", "archives.memoryBytes=1000"])
+    let refused = try daemon.get(Self.target(daemon))
+    #expect(refused.status == 400 && refused.json["type"] as? String == "/problems/archive-too-large")
+    for _ in 0..<2 { #expect(try daemon.get(Self.target(["a/IMG_1.jpg"], daemon)).status == 200) }
+  }
+
   @Test("places are removed as in the data of each asset, unless includeLocation is set")
   func places() throws {
     let planted = try #require(try PlantedLocations.files().first)

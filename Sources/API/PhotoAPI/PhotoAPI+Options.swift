@@ -18,10 +18,13 @@ extension PhotoAPI {
     package var uploads: UploadLimits
     /// The presets of image requests.
     package var presets: ImagePresets
+    /// Limits for archives.
+    package var archives: ArchiveLimits
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
-      uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets()
+      uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets(),
+      archives: ArchiveLimits = ArchiveLimits()
     ) {
       self.proxies = proxies
       self.maximumRanges = maximumRanges
@@ -30,6 +33,7 @@ extension PhotoAPI {
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads
       self.presets = presets
+      self.archives = archives
     }
   }
 }

@@ -8,6 +8,7 @@ import LibraryCatalogue
 import LibraryFiles
 import Logging
 import PhotoModel
+import Primitives
 import Telemetry
 
 package final class PhotoAPI: Sendable {
@@ -93,7 +94,10 @@ package final class PhotoAPI: Sendable {
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
     data = DataRoute(queries: queries, files: originalFiles, sender: sender)
     archive = ArchiveRoute(
-      queries: queries, planner: ArchivePlanner(queries: queries, files: originalFiles), planning: archivePlans,
+      queries: queries,
+      planner: ArchivePlanner(
+        queries: queries, files: originalFiles, limits: options.archives,
+        budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: archivePlans,
       files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(

@@ -10,6 +10,7 @@ import ImageCodec
 import ImageService
 import LibraryFiles
 import Logging
+import PhotoAPI
 
 struct Settings: Sendable {
   var listen = ["127.0.0.1:8080"]
@@ -37,6 +38,7 @@ struct Settings: Sendable {
   var codec = CodecLimits()
   var uploads = UploadSettings()
   var files = LibraryFiles.Options()
+  var archives = ArchiveLimits()
   var scan = ScanSettings()
   var watch = WatchSettings()
   var http = HTTPSettings()
@@ -49,7 +51,7 @@ struct Settings: Sendable {
   static let table: [Setting] = Array(
     [
       generalTable, cacheTable, accessTable, renderTable, fetchTable, cachingTable, changesTable, limitsTable,
-      uploadTable, scanTable, httpTable,
+      uploadTable, archivesTable, scanTable, httpTable,
     ].joined())
 
   static let keys = Set(table.map(\.key))

@@ -1,4 +1,5 @@
 import PhotoModel
+import Primitives
 
 /// The files of an archive in their order, as the catalogue knows them. A file takes about 130 bytes and its path, so a
 /// listing of a whole library is small.
@@ -16,8 +17,12 @@ struct ArchiveListing: Sendable {
     let utcOffset: Int16
   }
 
+  /// The memory of the listing and of what is made of it, held as long as one of them.
+  let reservation: ByteBudget.Reservation
   private var paths: [UInt8] = []
   private var items: [Item] = []
+
+  init(reservation: ByteBudget.Reservation) { self.reservation = reservation }
 
   var count: Int { items.count }
 

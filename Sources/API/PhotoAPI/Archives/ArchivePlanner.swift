@@ -1,12 +1,12 @@
 import ImageCodec
+import ImageService
 import LibraryCatalogue
 import PhotoModel
+import Primitives
 import ZipFormat
 
 /// Makes the plans of archives, in two steps: a listing from the catalogue, and a check of each file.
 struct ArchivePlanner: Sendable {
-  /// Maximum number of files in an archive.
-  static let maximumEntries = 100_000
   /// Assets that are read from the catalogue at a time.
   private static let chunk = 500
 
@@ -24,6 +24,9 @@ struct ArchivePlanner: Sendable {
 
   let queries: QueryService
   let files: OriginalFiles
+  let limits: ArchiveLimits
+  /// The memory of all plans: ``ArchiveLimits/memoryBytes``.
+  let budget: ByteBudget
 
   // MARK: The listing
 
@@ -34,7 +37,7 @@ struct ArchivePlanner: Sendable {
     _ source: Source, _ resources: Resources, includesLocation: Bool, until end: ContinuousClock.Instant,
     _ principal: Principal
   ) throws(Problem) -> (listing: ArchiveListing, key: String) {
-    var listing = ArchiveListing()
+    var listing = ArchiveListing(reservation: ByteBudget.Reservation(of: budget))
     var digest = ArchiveDigest()
     digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
     func add(_ assets: [Asset]) throws(Problem) {
@@ -45,10 +48,11 @@ struct ArchivePlanner: Sendable {
         }
       }
       for (index, asset) in assets.enumerated() { try add(asset, resources == .all ? all[index] : []) }
+      try reserve(listing)
     }
     func add(_ asset: Asset, _ files: [AssetResource]) throws(Problem) {
       let found = files.isEmpty ? [AssetResource(primaryOf: asset)] : files
-      guard listing.count + found.count <= Self.maximumEntries else { throw Self.tooManyFiles }
+      guard listing.count + found.count <= limits.files else { throw Problem.archiveTooLarge(limits) }
       for resource in found {
         listing.append(resource, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
         let identity = resource.file.identity
@@ -60,7 +64,7 @@ struct ArchivePlanner: Sendable {
       }
     }
     func add(_ rows: ArraySlice<UInt32>) throws(Problem) {
-      guard rows.count <= Self.maximumEntries else { throw Self.tooManyFiles }
+      guard rows.count <= limits.files else { throw Problem.archiveTooLarge(limits) }
       var first = rows.startIndex
       while first < rows.endIndex {
         if ContinuousClock.now >= end { throw Problem(AssetSourceError.queryTooExpensive) }
@@ -92,14 +96,14 @@ struct ArchivePlanner: Sendable {
       let scoped = fetch
       let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
         do throws(AssetSourceError) {
-          return try library.rows(scoped, atMost: Self.maximumEntries, deadline: end, for: principal).rows
+          return try library.rows(scoped, atMost: limits.files, deadline: end, for: principal).rows
         } catch {
           // Its own problem is about the room for fetch results.
           guard case .tooManyAssets = error else { throw error }
           return nil
         }
       }
-      guard let rows else { throw Self.tooManyFiles }
+      guard let rows else { throw Problem.archiveTooLarge(limits) }
       try add(rows[...])
     case .fetchResult(let id):
       let result = try Self.naming("fetchResult") { () throws(Problem) in try queries.fetchResult(id, principal) }
@@ -121,9 +125,12 @@ struct ArchivePlanner: Sendable {
     }
   }
 
-  static let tooManyFiles = Problem(
-    400, "archive-too-large", "Too many files for an archive",
-    detail: "An archive has at most \(maximumEntries) files. Ask for several archives.")
+  /// Reserves the memory of a listing's plan: the listing and its copy, and the layout with its names.
+  private func reserve(_ listing: ArchiveListing) throws(Problem) {
+    let needed = 4 * listing.bytes
+    guard needed <= budget.capacityBytes else { throw Problem.archiveTooLarge(limits) }
+    guard listing.reservation.grow(to: needed) else { throw Problem(ImageServiceError.queueFull) }
+  }
 
   // MARK: The plan
 
@@ -131,19 +138,22 @@ struct ArchivePlanner: Sendable {
   ///
   /// - Parameter isCancelled: the client has gone, and the plan is not needed.
   /// - Returns: `nil` if it was cancelled.
+  /// - Throws: 503 after ``ArchiveLimits/planTime``.
   func plan(
     _ listing: ArchiveListing, key: String, includesLocation: Bool, isCancelled: () -> Bool
-  ) -> ArchivePlan? {
+  ) throws(Problem) -> ArchivePlan? {
+    let end = ContinuousClock.now + limits.planTime
     var names = ZipNames()
     // So that no file gets the name of the list of errors.
     let errorsName = names.unique(ArchivePlan.errorsName)
-    var sent = ArchiveListing()
+    var sent = ArchiveListing(reservation: listing.reservation)
     var entries: [ZipLayout.Entry] = []
     var errors = ""
     var digest = ArchiveDigest()
     digest.add(key)
     for index in 0..<listing.count {
       if isCancelled() { return nil }
+      if ContinuousClock.now >= end { throw .archiveTooSlow }
       let resource = listing.resource(index)
       do throws(OriginalFiles.Failure) {
         _ = try files.open(resource, includesLocation: includesLocation)
