@@ -87,8 +87,7 @@ extension Catalogue {
     var sidecars: [AssetResource] = []
     for resource in resources where resource.slice == nil {
       for (path, type) in resource.file.sidecarPaths where paths.insert(path).inserted {
-        let rows = try Row.fetchCursor(found, arguments: [Data(path)])
-        guard let row = try rows.next() else { continue }
+        guard let row = try Row.fetchOne(found, arguments: [Data(path)]) else { continue }
         sidecars.append(
           AssetResource(
             type: type, isPrimary: false,
