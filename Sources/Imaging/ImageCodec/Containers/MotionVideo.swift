@@ -7,6 +7,8 @@ import PhotoModel
 package enum MotionVideo {
   /// Maximum bytes of the directory of Samsung's trailer.
   private static let maximumDirectoryBytes: Int64 = 1 << 16
+  /// Maximum blocks of that directory that are examined.
+  private static let maximumBlocks = 256
   /// Maximum boxes before the video's in a HEIF.
   private static let maximumBoxes = 64
 
@@ -90,7 +92,7 @@ package enum MotionVideo {
     let count = entries[...].littleEndian(at: 8, bytes: 4)
     guard count <= (entries.count - 12) / 12 else { return nil }
     let name = Array("MotionPhoto_Data".utf8)
-    for i in 0..<count {
+    for i in 0..<min(count, maximumBlocks) {
       let start = directory - Int64(entries[...].littleEndian(at: 16 + 12 * i, bytes: 4))
       let size = Int64(entries[...].littleEndian(at: 20 + 12 * i, bytes: 4))
       let head = Int64(8 + name.count)
