@@ -136,13 +136,14 @@ struct Composition: Sendable {
         limit: settings.uploads.limits.concurrent, qos: .userInitiated),
       // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy.
       fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
-      // Opens up to 100,000 files for a plan; one plan at a time leaves the disk to others.
-      archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: 8, qos: .utility),
+      // Opens all files of an archive; one plan at a time leaves the disk to others.
+      archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: settings.archives.concurrent, qos: .utility),
       requestScan: { scans.requestScan() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching,
-        codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits),
+        codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits,
+        presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))
     let server = Server(
       handler: api, limits: settings.http.server, proxies: proxies,
@@ -157,7 +158,7 @@ struct Composition: Sendable {
       libraryPath: libraryPath, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
-        caching: caching, history: settings.changes.history, files: files, stop: stop),
+        caching: caching, history: settings.changes.history, files: files, api: api, stop: stop),
       images: images, streams: streams,
       reloader: reloader(of: scans, origins, load), stop: stop)
   }

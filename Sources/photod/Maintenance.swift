@@ -17,6 +17,7 @@ struct Maintenance: Sendable {
   let caching: CachingManagerRegistry
   let history: HistoryLimits
   let files: LibraryFiles
+  let api: PhotoAPI
   /// Stops pruning.
   let stop: StopFlag
   private let logger = Logger(label: "photod")
@@ -42,7 +43,7 @@ struct Maintenance: Sendable {
   }
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
-  /// tokens), sends stream heartbeats, and ends expired requests and leases.
+  /// tokens), sends stream heartbeats, ends expired requests and leases, and closes idle originals.
   private func tick() {
     access.refresh()
     catalogue.checkForExternalChanges()
@@ -50,6 +51,7 @@ struct Maintenance: Sendable {
     images.expire()
     results.expire()
     caching.tick()
+    api.tick()
   }
 
   /// Removes history older than the configured retention, in small steps.

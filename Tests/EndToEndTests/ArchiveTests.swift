@@ -45,7 +45,7 @@ struct ArchiveTests {
   private static func target(_ daemon: TestDaemon = shared) throws -> String { try target(files.map(\.path), daemon) }
 
   /// The entries of a small archive by its central directory; checks lengths and CRCs.
-  private static func entries(_ bytes: [UInt8]) throws -> [(name: String, bytes: [UInt8])] {
+  static func entries(_ bytes: [UInt8]) throws -> [(name: String, bytes: [UInt8])] {
     func number(_ offset: Int, _ width: Int) -> Int {
       (0..<width).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
     }
@@ -217,6 +217,36 @@ struct ArchiveTests {
     let refused = try daemon.get(target)
     #expect(refused.status == 503 && refused["Retry-After"] != nil)
     #expect(refused.json["type"] as? String == "/problems/overloaded")
+  }
+
+  @Test("an archive of more files than archives.maximumFiles is refused for every source, with all resources counted")
+  func tooManyFiles() throws {
+    let daemon = try TestDaemon(
+      { files in
+        try Self.put(files)
+        try files.put(Array("<x/>".utf8), "a/IMG_1.xmp")
+      }, arguments: Self.unwatched + ["--set", "archives.maximumFiles=2"])
+    try daemon.makeAlbum("two", title: "Two", ["c/été: 1.jpg", "a/IMG_1.jpg"])
+    try daemon.makeAlbum("three", title: "Three", Self.files.map(\.path))
+    let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
+    for (target, status) in [
+      ("collection=two", 200), ("collection=two&resources=all", 400), ("collection=three", 400),
+      ("fetchResult=\(result)", 400),
+    ] {
+      let answer = try daemon.get("/v1/archive?" + target)
+      #expect(answer.status == status, "\(target)")
+      if status == 400 { #expect(answer.json["type"] as? String == "/problems/archive-too-large", "\(target)") }
+    }
+    #expect(try daemon.get(Self.target(daemon)).json["type"] as? String == "/problems/archive-too-large")
+    #expect(try daemon.get(Self.target(["a/IMG_1.jpg", "b/img_1.JPG"], daemon)).status == 200)
+  }
+
+  @Test("an archive whose list of files does not fit into archives.memoryBytes is refused; a smaller one is sent")
+  func tooMuchMemory() throws {
+    let daemon = try TestDaemon(Self.put, arguments: Self.unwatched + ["--set", "archives.memoryBytes=1000"])
+    let refused = try daemon.get(Self.target(daemon))
+    #expect(refused.status == 400 && refused.json["type"] as? String == "/problems/archive-too-large")
+    for _ in 0..<2 { #expect(try daemon.get(Self.target(["a/IMG_1.jpg"], daemon)).status == 200) }
   }
 
   @Test("places are removed as in the data of each asset, unless includeLocation is set")

@@ -306,7 +306,11 @@ struct ContractTests {
     var found: [String: String] = [:]
     func collect(_ object: Object, _ prefix: String) {
       for (key, value) in object where !key.hasPrefix("//") {
-        if let inner = value as? Object {
+        if let inner = value as? Object, inner.isEmpty {
+          // A table without entries.
+          #expect((object["//" + key] as? String)?.isEmpty == false, "\(prefix + key) is not explained")
+          found[prefix + key] = ""
+        } else if let inner = value as? Object {
           collect(inner, prefix + key + ".")
         } else {
           #expect((object["//" + key] as? String)?.isEmpty == false, "\(prefix + key) is not explained")

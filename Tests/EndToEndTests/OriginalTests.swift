@@ -218,6 +218,52 @@ struct OriginalTests {
     #expect(body.count < length)
   }
 
+  @Test(
+    "a file that is open for the next range is not used when it was removed, replaced, written to or touched",
+    arguments: ["remove", "replace", "write", "touch"])
+  func changedBetweenRanges(_ change: String) throws {
+    let daemon = try TestDaemon(
+      { try $0.put(Self.picture, "a.jpg") },
+      arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"])
+    let target = try Self.target("a.jpg", daemon)
+    for _ in 0..<2 { #expect(try daemon.get(target, ["Range: bytes=0-9"]).status == 206) }
+    #expect(try daemon.openLibraryFiles.contains(daemon.library + "/a.jpg"))
+    let path = daemon.library + "/a.jpg"
+    switch change {
+    case "remove": unlink(path)
+    case "replace":
+      try Data(Self.picture).write(to: URL(filePath: path + ".new"))
+      #expect(rename(path + ".new", path) == 0)
+      // Another time than the first file's.
+      var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+      utimensat(AT_FDCWD, path, &times, 0)
+    case "write":
+      let handle = try #require(FileHandle(forWritingAtPath: path))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data([1]))
+      try handle.close()
+    default:
+      var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+      utimensat(AT_FDCWD, path, &times, 0)
+    }
+    let answer = try daemon.get(target, ["Range: bytes=0-9"])
+    #expect(answer.status == (change == "remove" ? 404 : 503), "\(answer.status)")
+  }
+
+  @Test("at most 64 files stay open for the next range, and only for some seconds")
+  func openFiles() throws {
+    let daemon = try TestDaemon { files in
+      for i in 0..<80 {
+        try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64 + i, height: 48)), "\(i).jpg")
+      }
+    }
+    for i in 0..<80 { #expect(try daemon.get(Self.target("\(i).jpg", daemon), ["Range: bytes=0-9"]).status == 206) }
+    let count = try Set(daemon.openLibraryFiles).count
+    // Work in the background may have a few more open.
+    #expect(count > 0 && count <= 64 + 4)
+    try daemon.until("idle files are closed") { try daemon.openLibraryFiles.isEmpty }
+  }
+
   @Test("a link in the place of the file is refused, wherever it leads")
   func link() throws {
     let daemon = try TestDaemon { try $0.put(Self.picture, "a.jpg") }

@@ -126,7 +126,9 @@ extension PlantedPlaceTests {
       for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/resources") }
     case "/v1/assets/{localIdentifier}/resources/{type}/data":
       for asset in world.assets + ["none"] {
-        for type in ["photo", "video", "none"] { try get("/v1/assets/\(asset)/resources/\(type)/data") }
+        for type in ["photo", "video", "pairedVideo", "sidecar", "adjustmentData", "none"] {
+          try get("/v1/assets/\(asset)/resources/\(type)/data")
+        }
       }
     case "/v1/assets/{localIdentifier}/metadata":
       for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }

@@ -20,6 +20,7 @@ struct SettingsTests {
       case ("trustedProxies", _): "10.0.0.0/8,unix"
       case ("corsOrigins", _), ("corsWriteOrigins", _): "https://photos.example"
       case ("timeZone", _): "Europe/Vienna"
+      case ("presets", _): "card?targetSize=400x300"
       case ("logLevel", _): "debug"
       case ("decoders.folder", _): "/tmp/elsewhere"
       case ("decoders.sandbox", _): "optional"
@@ -38,6 +39,7 @@ struct SettingsTests {
       case "true", "false": other == "true"
       case _ where ["listen", "allowedHosts", "trustedProxies", "corsOrigins", "corsWriteOrigins"].contains(key):
         other.split(separator: ",").map(String.init)
+      case _ where key == "presets": ["card": "targetSize=400x300"]
       default: Int(other) ?? other
       }
     }

@@ -108,6 +108,17 @@ final class TestDaemon: @unchecked Sendable {
   /// Starts a full scan, as the local administrator.
   func requestScan() throws { #expect(try post("/v1/scan", "").status == 202) }
 
+  /// The open files below the library, by their paths.
+  var openLibraryFiles: [String] {
+    get throws {
+      let folder = "/proc/\(process.processIdentifier)/fd"
+      return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
+        // A descriptor may be closed meanwhile.
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+      }.filter { $0.hasPrefix(library + "/") }
+    }
+  }
+
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Waits until it has ended; whether SIGKILL ended it.

@@ -16,10 +16,15 @@ extension PhotoAPI {
     package var fetchDeadline: Duration
     /// Limits for uploads.
     package var uploads: UploadLimits
+    /// The presets of image requests.
+    package var presets: ImagePresets
+    /// Limits for archives.
+    package var archives: ArchiveLimits
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
-      uploads: UploadLimits = UploadLimits()
+      uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets(),
+      archives: ArchiveLimits = ArchiveLimits()
     ) {
       self.proxies = proxies
       self.maximumRanges = maximumRanges
@@ -27,6 +32,8 @@ extension PhotoAPI {
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads
+      self.presets = presets
+      self.archives = archives
     }
   }
 }

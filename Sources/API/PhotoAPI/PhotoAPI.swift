@@ -8,6 +8,7 @@ import LibraryCatalogue
 import LibraryFiles
 import Logging
 import PhotoModel
+import Primitives
 import Telemetry
 
 package final class PhotoAPI: Sendable {
@@ -37,6 +38,7 @@ package final class PhotoAPI: Sendable {
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
   let caching: CachingRoutes
+  private let openFiles: OpenOriginals
   /// Starts a full scan of the library, or one more after the running one.
   let requestScan: @Sendable () -> Void
 
@@ -79,24 +81,31 @@ package final class PhotoAPI: Sendable {
     changeQueue = changeServices.queue
     health = HealthRoutes(queries: queries)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
-    authorization = AuthorizationRoutes(access: access, accessPolicy: accessPolicy, queries: queries)
+    authorization = AuthorizationRoutes(
+      access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
     metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
-    let overlays = OverlayCache()
-    data = DataRoute(
-      queries: queries, originals: originals, overlays: overlays, files: fileReads,
-      maximumRanges: options.maximumRanges, logger: logger)
-    let archiveFiles = ArchiveFiles(originals: originals, overlays: overlays, logger: logger)
+    let openFiles = OpenOriginals()
+    self.openFiles = openFiles
+    let originalFiles = OriginalFiles(
+      originals: originals, overlays: OverlayCache(), openFiles: openFiles, logger: logger)
+    let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
+    data = DataRoute(queries: queries, files: originalFiles, sender: sender)
     archive = ArchiveRoute(
-      queries: queries, planner: ArchivePlanner(queries: queries, files: archiveFiles), planning: archivePlans,
+      queries: queries,
+      planner: ArchivePlanner(
+        queries: queries, files: originalFiles, limits: options.archives,
+        budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: archivePlans,
       files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
     image = ImageRoute(
-      queries: queries, images: images, responseCache: frameResponses.cache,
+      queries: queries, images: images, presets: options.presets, responseCache: frameResponses.cache,
+      fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
-    batch = BatchRoute(queries: queries, images: images, queue: batches, logger: logger)
+    batch = BatchRoute(
+      queries: queries, images: images, presets: options.presets, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
     transientCollections = TransientCollectionRoutes(queries: queries)
@@ -105,7 +114,10 @@ package final class PhotoAPI: Sendable {
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
       logger: logger)
-    caching = CachingRoutes(managers: managers, queries: queries)
+    caching = CachingRoutes(managers: managers, queries: queries, presets: options.presets)
     self.requestScan = requestScan
   }
+
+  /// Closes originals that were not asked for lately. Call it about once a second.
+  package func tick() { openFiles.closeIdle(now: .now) }
 }

@@ -60,6 +60,10 @@ package struct ImageHeader: Sendable, Hashable {
   /// The numerical colour description, for files without a usable profile; `nil` is sRGB.
   package var calibration: ColorCalibration?
 
+  /// Whether common viewers decode the picture: false for a JPEG other than with Huffman coding and 8 bits a sample, in
+  /// one baseline, extended or progressive frame.
+  package var isWidelyDecodable = true
+
   package var orientation: Orientation { metadata.orientation }
 
   /// The size of the upright picture.

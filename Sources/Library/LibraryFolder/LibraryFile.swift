@@ -40,6 +40,12 @@ package final class LibraryFile: FileByteSource {
     return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
   }
 
+  package var isUntouched: Bool {
+    var status = photod_file_status()
+    return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
+      && status.changed == changed
+  }
+
   /// Whether a process has the file open or mapped for writing. `nil` if the kernel can't say: the file belongs to
   /// another user, or its file system does not support leases.
   package var hasWriters: Bool? {

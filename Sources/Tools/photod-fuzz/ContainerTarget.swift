@@ -12,7 +12,9 @@ enum ContainerTarget {
     guard let header else { return }
     precondition(header.storedSize.width > 0 && header.storedSize.height > 0)
     precondition(header.durationSeconds.isFinite && header.durationSeconds >= 0)
-    for range in header.blocks.map(\.range) + [header.thumbnail].compactMap(\.self) {
+    let video = try? MotionVideo.range(in: source, header)
+    precondition(source.reads <= 1536, "\(source.reads) reads with those for a video")
+    for range in header.blocks.map(\.range) + [header.thumbnail, video].compactMap(\.self) {
       precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
     }
     let again = try? MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits().headerOnly)

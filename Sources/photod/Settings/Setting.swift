@@ -12,6 +12,8 @@ struct Setting: Sendable {
     case flag(Path<Bool>)
     case text(Path<String>)
     case list(Path<[String]>)
+    /// Texts by names that the operator chooses.
+    case table(Path<[String: String]>)
     /// One of these words.
     case choice(Path<String>, [String])
     /// A whole number in this range.
@@ -76,7 +78,7 @@ extension Setting {
   /// The valid values, for the documents: "1 s to 1 day". `nil` if any value of the type is valid.
   var validValues: String? {
     switch field {
-    case .flag, .text, .list: nil
+    case .flag, .text, .list, .table: nil
     case .choice(_, let words): words.joined(separator: ", ")
     case .number(_, let range, let unit): "\(unit.text(range.lowerBound)) to \(unit.text(range.upperBound))"
     }
@@ -92,6 +94,7 @@ extension Setting {
     switch (field, defaultValue) {
     case (.number(_, _, let unit), .number(let number)): unit.text(number)
     case (_, .list(let list)) where list.isEmpty: "none"
+    case (_, .table(let table)) where table.isEmpty: "none"
     case (_, .list(let list)): list.joined(separator: ", ")
     case (_, .text("")): "empty"
     case (_, let value): value.text

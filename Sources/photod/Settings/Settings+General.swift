@@ -1,4 +1,5 @@
 import Logging
+import PhotoAPI
 
 extension Settings {
   /// The settings without a group.
@@ -108,6 +109,22 @@ extension Settings {
       "drainTimeoutSeconds", .number(\.drainTimeout.wholeSeconds, 0...86_400, .seconds),
       "Time for responses in progress to finish after SIGTERM; connections that are still open then are closed.",
       advice: "Keep it below TimeoutStopSec of the systemd unit.", isReloadable: true),
+    Setting(
+      "presets", .table(\.presets),
+      """
+      Presets of image requests in addition to the built-in ones (thumbnail, aspectRatioThumbnail, fullScreenImage, \
+      fullResolutionImage): a member for each name with parameters as in a query, such as \
+      {\"card\": \"targetSize=400x300&contentMode=aspectFill\"}. On the command line and in the environment, write \
+      card?targetSize=400x300&contentMode=aspectFill; write a comma inside of a value as %2C. At most 64.
+      """,
+      advice: "Add one for each size that your pages use, so that a size changes in one place.",
+      validate: { settings in
+        do throws(ImagePresets.Failure) {
+          _ = try ImagePresets(settings.presets)
+        } catch {
+          throw SettingsError(description: "presets: \(error)")
+        }
+      }),
   ]
 }
 

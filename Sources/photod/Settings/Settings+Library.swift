@@ -80,6 +80,33 @@ extension Settings {
       advice: "Lower it to free space earlier; raise it to have longer to restore a photograph."),
   ]
 
+  static let archivesTable: [Setting] = [
+    Setting(
+      "archives.maximumFiles", .number(\.archives.files, 1...131_072),
+      "Maximum number of files in one archive (GET /v1/archive); more get 400.",
+      advice: "Raise it if users download larger albums at once."),
+    Setting(
+      "archives.concurrent", .number(\.archives.concurrent, 1...1000),
+      """
+      Maximum number of archives that are prepared or sent at the same time; one more gets 503 with Retry-After.
+      """,
+      advice: "Raise it if many users download archives over slow networks."),
+    Setting(
+      "archives.planSeconds", .number(\.archives.planTime.wholeSeconds, 1...86_400, .seconds),
+      """
+      Longest time for opening the files of an archive before its first byte is sent; then it gets 503.
+      """,
+      advice: "Raise it if large archives are on a slow disk."),
+    Setting(
+      "archives.memoryBytes", .number(\.archives.memoryBytes, 0...(1 << 40), .bytes),
+      """
+      Memory for the lists of files of all archives that are prepared, sent or kept for a resumed download, in \
+      addition to memoryBudgetBytes. A file takes about 700 bytes. An archive that does not fit gets 503, or 400 if it \
+      never could.
+      """,
+      advice: "Raise it, together with archives.concurrent, for many large archives."),
+  ]
+
   static let scanTable: [Setting] = [
     Setting(
       "scan.intervalSeconds", .number(\.scan.intervalSeconds, 0...31_536_000, .seconds),

@@ -10,6 +10,7 @@ import ImageCodec
 import ImageService
 import LibraryFiles
 import Logging
+import PhotoAPI
 
 struct Settings: Sendable {
   var listen = ["127.0.0.1:8080"]
@@ -21,6 +22,8 @@ struct Settings: Sendable {
   var corsOrigins: [String] = []
   var corsWriteOrigins: [String] = []
   var timeZone = "UTC"
+  /// Queries by the names of presets.
+  var presets: [String: String] = [:]
   var logLevel = Logger.Level.info
   var accessLog = true
   /// 0: the smaller of 512 MiB and a quarter of the machine's memory.
@@ -36,6 +39,7 @@ struct Settings: Sendable {
   var codec = CodecLimits()
   var uploads = UploadSettings()
   var files = LibraryFiles.Options()
+  var archives = ArchiveLimits()
   var scan = ScanSettings()
   var watch = WatchSettings()
   var http = HTTPSettings()
@@ -48,11 +52,13 @@ struct Settings: Sendable {
   static let table: [Setting] = Array(
     [
       generalTable, cacheTable, accessTable, renderTable, decodersTable, fetchTable, cachingTable, changesTable,
-      limitsTable,
-      uploadTable, scanTable, httpTable,
+      limitsTable, uploadTable, archivesTable, scanTable, httpTable,
     ].joined())
 
   static let keys = Set(table.map(\.key))
+
+  /// The keys of the settings that are tables: their members have names that the operator chooses.
+  static let tableKeys = Set(table.filter { if case .table = $0.field { true } else { false } }.map(\.key))
 
   /// Reads all sources. An unknown key in the file or in `flags`, a value of the wrong type and a value out of range
   /// are errors that name the key.
@@ -89,6 +95,7 @@ struct Settings: Sendable {
     case .flag(let path): .flag(self[keyPath: path])
     case .text(let path), .choice(let path, _): .text(self[keyPath: path])
     case .list(let path): .list(self[keyPath: path])
+    case .table(let path): .table(self[keyPath: path])
     case .number(let path, _, _): .number(self[keyPath: path])
     }
   }
@@ -100,6 +107,7 @@ struct Settings: Sendable {
     case (.flag(let path), .flag(let flag)): write(flag, to: path)
     case (.text(let path), .text(let text)): write(text, to: path)
     case (.list(let path), .list(let list)): write(list, to: path)
+    case (.table(let path), .table(let table)): write(table, to: path)
     case (.choice(let path, let words), .text(let text)):
       guard words.contains(text) else {
         throw SettingsError(

@@ -15,16 +15,19 @@ enum SettingOrigin: String, Sendable, Encodable {
 /// One place that sets settings: the settings file, the environment or the command line.
 struct SettingsSource: Sendable {
   let origin: SettingOrigin
-  private let lookUp: @Sendable (Setting) throws -> ConfigValue?
+  private let lookUp: @Sendable (Setting) throws -> SettingValue?
 
   /// The value of a setting; `nil` if this source does not set it. Throws if it has another type.
   func value(of setting: Setting) throws(SettingsError) -> SettingValue? {
     do {
-      return try lookUp(setting).flatMap { SettingValue($0.content) }
+      guard let value = try lookUp(setting) else { return nil }
+      guard case (.table, .list(let items)) = (setting.field, value) else { return value }
+      if let table = SettingValue(tableItems: items) { return table }
     } catch {
-      throw SettingsError(
-        description: "\(setting.key) (\(setting.environmentVariable)) is not \(setting.field.typeName)")
+      // Described below, by the setting and not by the library.
     }
+    throw SettingsError(
+      description: "\(setting.key) (\(setting.environmentVariable)) is not \(setting.field.typeName)")
   }
 
   /// Values by the names of environment variables.
@@ -33,6 +36,7 @@ struct SettingsSource: Sendable {
     return SettingsSource(origin: origin) { setting in
       // The provider splits names into words by its own rules, so it is given one word at a time.
       try provider.value(forKey: AbsoluteConfigKey(setting.environmentWords), type: setting.field.type).value
+        .flatMap { SettingValue($0.content) }
     }
   }
 
@@ -54,14 +58,38 @@ struct SettingsSource: Sendable {
     } catch {
       throw SettingsError(description: "the settings file \(path): \(error)")
     }
+    let tables = try tables(in: object, of: path)
     return SettingsSource(origin: .file) { setting in
-      try snapshot.value(forKey: AbsoluteConfigKey(ConfigKey(setting.key)), type: setting.field.type).value
+      if case .table = setting.field { return tables[setting.key].map(SettingValue.table) }
+      return try snapshot.value(forKey: AbsoluteConfigKey(ConfigKey(setting.key)), type: setting.field.type).value
+        .flatMap { SettingValue($0.content) }
     }
+  }
+
+  /// The settings that are tables. They are members of the file's object, without a group.
+  private static func tables(in file: Any, of path: String) throws(SettingsError) -> [String: [String: String]] {
+    var tables: [String: [String: String]] = [:]
+    for setting in Settings.table {
+      guard case .table = setting.field, let value = (file as? [String: Any])?[setting.key] else { continue }
+      guard let members = value as? [String: Any] else {
+        throw SettingsError(description: "\(path): \(setting.key) is not an object of strings")
+      }
+      var table: [String: String] = [:]
+      for (name, text) in members where !name.hasPrefix("//") {
+        guard let text = text as? String else {
+          throw SettingsError(description: "\(path): \(setting.key).\(name) is not a string")
+        }
+        table[name] = text
+      }
+      tables[setting.key] = table
+    }
+    return tables
   }
 
   private static func rejectUnknownKeys(
     in value: Any, of file: String, at key: String = ""
   ) throws(SettingsError) {
+    if Settings.tableKeys.contains(key) { return }
     if let object = value as? [String: Any] {
       // A key that begins with // is a comment on the next key.
       for (name, value) in object where !name.hasPrefix("//") {

@@ -11,8 +11,10 @@ package struct SignedTarget: Sendable {
   /// The album that the signature grants as a whole. `nil`: it grants one image.
   package let collection: String?
 
-  /// - Parameter text: `/v1/assets/ID/image?…`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
-  package init(_ text: String) throws(Problem) {
+  /// - Parameters:
+  ///   - text: `/v1/assets/ID/image?…`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
+  ///   - presets: those that an image's query may name. The signature covers the name, not what it stands for.
+  package init(_ text: String, presets: ImagePresets) throws(Problem) {
     guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let target = RequestTarget(text, method: .get, host: nil), let parameters = target.parameters
     else { throw QueryReader.invalid("path", "must be a path of this daemon, percent-encoded, with its query") }
@@ -20,7 +22,7 @@ package struct SignedTarget: Sendable {
     self.target = target
     switch Route(target.segments)?.resource.signedAccess {
     case .image:
-      _ = try ImageQuery(target)
+      _ = try ImageQuery(target, presets: presets)
       collection = nil
       subject = URLSignature.Subject(segments: target.segments, parameters: parameters)
     case .album:

@@ -15,7 +15,7 @@ final class ArchiveBody: BodySource {
 
   private let plan: ArchivePlan
   private let range: Range<Int64>
-  private let files: ArchiveFiles
+  private let files: OriginalFiles
   private let memo: ChecksumMemo
   private let plans: ArchivePlans
   /// Counts as a running archive while the body lives.
@@ -26,7 +26,7 @@ final class ArchiveBody: BodySource {
   private struct State: Sendable {
     /// The next byte of the archive.
     var position: Int64
-    var file: (index: Int, opened: ArchiveFiles.Opened)?
+    var file: (index: Int, opened: OpenedOriginal)?
     /// Of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
@@ -34,7 +34,7 @@ final class ArchiveBody: BodySource {
 
   /// - Parameter range: within the archive.
   init(
-    _ plan: ArchivePlan, _ range: Range<Int64>, files: ArchiveFiles, memo: ChecksumMemo, plans: ArchivePlans,
+    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumMemo, plans: ArchivePlans,
     slot: ArchiveSlots.Slot
   ) {
     self.plan = plan
@@ -94,7 +94,8 @@ final class ArchiveBody: BodySource {
     }
     guard let opened = state.file?.opened else { throw .fileChanged }
     let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
-    let bytes = try Self.read(opened, range.lowerBound..<end)
+    let start = plan.files.resource(index).range.lowerBound
+    let bytes = try Self.read(opened, start + range.lowerBound..<start + end)
     if state.hashed == range.lowerBound {
       state.crc.update(bytes)
       state.hashed = end
@@ -102,16 +103,16 @@ final class ArchiveBody: BodySource {
     return bytes
   }
 
-  private func open(_ index: Int) throws(BodySourceError) -> ArchiveFiles.Opened {
-    do throws(ArchiveFiles.Failure) {
-      return try files.open(plan.files.file(index), includesLocation: plan.includesLocation)
+  private func open(_ index: Int) throws(BodySourceError) -> OpenedOriginal {
+    do throws(OriginalFiles.Failure) {
+      return try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
       throw .fileChanged
     }
   }
 
   private static func read(
-    _ opened: ArchiveFiles.Opened, _ range: Range<Int64>
+    _ opened: OpenedOriginal, _ range: Range<Int64>
   ) throws(BodySourceError) -> [UInt8] {
     var bytes: [UInt8]
     do throws(ByteSourceError) {
@@ -128,12 +129,17 @@ final class ArchiveBody: BodySource {
 
   // MARK: Checksums
 
+  private func memoKey(_ index: Int) -> ChecksumMemo.Key {
+    let resource = plan.files.resource(index)
+    return ChecksumMemo.Key(
+      identity: resource.file.identity, slice: resource.slice, includesLocation: plan.includesLocation)
+  }
+
   /// The CRC of an entry: of what was just sent, or from the memo, or by reading the file.
   private func checksum(_ index: Int, _ state: inout State) throws(BodySourceError) -> UInt32 {
     if isErrors(index) { return CRC32(plan.errors).value }
     let size = plan.layout.size(index)
-    let key = ChecksumMemo.Key(
-      identity: plan.files.file(index).identity, includesLocation: plan.includesLocation)
+    let key = memoKey(index)
     if state.file?.index == index, state.hashed == size {
       memo.keep(state.crc.value, key)
       return state.crc.value
@@ -141,9 +147,10 @@ final class ArchiveBody: BodySource {
     if let known = memo.value(key) { return known }
     let opened = try open(index)
     var crc = CRC32()
-    var position: Int64 = 0
-    while position < size {
-      let end = min(size, position + Self.pieceBytes)
+    let range = plan.files.resource(index).range
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let end = min(range.upperBound, position + Self.pieceBytes)
       crc.update(try Self.read(opened, position..<end))
       position = end
     }
@@ -158,9 +165,7 @@ final class ArchiveBody: BodySource {
     while position < range.upperBound, bytes.count < Self.recordBytes {
       guard case (.record(let index), let place) = plan.layout.part(at: position) else { break }
       let isKnown =
-        isErrors(index)
-        || memo.value(
-          ChecksumMemo.Key(identity: plan.files.file(index).identity, includesLocation: plan.includesLocation)) != nil
+        isErrors(index) || memo.value(memoKey(index)) != nil
       if !isKnown, !bytes.isEmpty { break }
       let record = plan.layout.record(index, crc: try checksum(index, &state))
       let end = min(place.upperBound, range.upperBound)

@@ -1,10 +1,15 @@
 import PhotoModel
+import Primitives
 
-/// The files of an archive in their order, as the catalogue knows them. A file takes about 100 bytes and its path, so a
+/// The files of an archive in their order, as the catalogue knows them. A file takes about 130 bytes and its path, so a
 /// listing of a whole library is small.
 struct ArchiveListing: Sendable {
   private struct Item: Sendable {
     let pathEnd: Int
+    let type: AssetResourceType
+    /// The part of the file; of the length -1 for all of it.
+    let offset: Int64
+    let length: Int
     let identity: FileIdentity
     let fingerprint: FileFingerprint?
     let date: Timestamp
@@ -12,8 +17,12 @@ struct ArchiveListing: Sendable {
     let utcOffset: Int16
   }
 
+  /// The memory of the listing and of what is made of it, held as long as one of them.
+  let reservation: ByteBudget.Reservation
   private var paths: [UInt8] = []
   private var items: [Item] = []
+
+  init(reservation: ByteBudget.Reservation) { self.reservation = reservation }
 
   var count: Int { items.count }
 
@@ -23,17 +32,23 @@ struct ArchiveListing: Sendable {
   /// - Parameters:
   ///   - date: the creation date of the asset.
   ///   - utcOffset: minutes east of UTC.
-  mutating func append(_ file: OriginalFile, date: Timestamp, utcOffset: Int) {
+  mutating func append(_ resource: AssetResource, date: Timestamp, utcOffset: Int) {
+    let file = resource.file
     paths += file.path
     items.append(
       Item(
-        pathEnd: paths.count, identity: file.identity, fingerprint: file.fingerprint, date: date,
+        pathEnd: paths.count, type: resource.type, offset: resource.slice?.offset ?? 0,
+        length: resource.slice?.length ?? -1, identity: file.identity, fingerprint: file.fingerprint, date: date,
         utcOffset: Int16(clamping: utcOffset)))
   }
 
-  func file(_ index: Int) -> OriginalFile {
-    let path = paths[(index == 0 ? 0 : items[index - 1].pathEnd)..<items[index].pathEnd]
-    return OriginalFile(path: Array(path), identity: items[index].identity, fingerprint: items[index].fingerprint)
+  func resource(_ index: Int) -> AssetResource {
+    let item = items[index]
+    let path = paths[(index == 0 ? 0 : items[index - 1].pathEnd)..<item.pathEnd]
+    return AssetResource(
+      type: item.type, isPrimary: false, uniformTypeIdentifier: nil,
+      file: OriginalFile(path: Array(path), identity: item.identity, fingerprint: item.fingerprint),
+      slice: item.length < 0 ? nil : ByteRange(offset: item.offset, length: item.length))
   }
 
   func date(_ index: Int) -> Timestamp { items[index].date }

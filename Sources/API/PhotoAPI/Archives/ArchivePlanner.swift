@@ -1,12 +1,12 @@
 import ImageCodec
+import ImageService
 import LibraryCatalogue
 import PhotoModel
+import Primitives
 import ZipFormat
 
 /// Makes the plans of archives, in two steps: a listing from the catalogue, and a check of each file.
 struct ArchivePlanner: Sendable {
-  /// Maximum number of files in an archive.
-  static let maximumEntries = 100_000
   /// Assets that are read from the catalogue at a time.
   private static let chunk = 500
 
@@ -23,7 +23,10 @@ struct ArchivePlanner: Sendable {
   }
 
   let queries: QueryService
-  let files: ArchiveFiles
+  let files: OriginalFiles
+  let limits: ArchiveLimits
+  /// The memory of all plans: ``ArchiveLimits/memoryBytes``.
+  let budget: ByteBudget
 
   // MARK: The listing
 
@@ -34,29 +37,34 @@ struct ArchivePlanner: Sendable {
     _ source: Source, _ resources: Resources, includesLocation: Bool, until end: ContinuousClock.Instant,
     _ principal: Principal
   ) throws(Problem) -> (listing: ArchiveListing, key: String) {
-    var listing = ArchiveListing()
+    var listing = ArchiveListing(reservation: ByteBudget.Reservation(of: budget))
     var digest = ArchiveDigest()
     digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
-    func add(_ asset: Asset) throws(Problem) {
-      var found = [asset.original]
+    func add(_ assets: [Asset]) throws(Problem) {
+      var all: [[AssetResource]] = []
       if resources == .all {
-        let all = try queries.run { library throws(AssetSourceError) in
-          try library.resources(of: asset.localIdentifier, for: principal)
+        all = try queries.run { library throws(AssetSourceError) in
+          try library.resources(of: assets.map(\.localIdentifier), for: principal)
         }
-        if let all { found = all.map(\.file) }
       }
-      guard listing.count + found.count <= Self.maximumEntries else { throw Self.tooManyFiles }
-      for file in found {
-        listing.append(file, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
-        let identity = file.identity
+      for (index, asset) in assets.enumerated() { try add(asset, resources == .all ? all[index] : []) }
+      try reserve(listing)
+    }
+    func add(_ asset: Asset, _ files: [AssetResource]) throws(Problem) {
+      let found = files.isEmpty ? [AssetResource(primaryOf: asset)] : files
+      guard listing.count + found.count <= limits.files else { throw Problem.archiveTooLarge(limits) }
+      for resource in found {
+        listing.append(resource, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
+        let identity = resource.file.identity
         digest.add(
           "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(asset.utcOffset ?? 0)")
         digest.add("\(identity.inode) \(identity.size) \(identity.modified)")
-        digest.add(file.path)
+        if let slice = resource.slice { digest.add("slice \(slice.offset) \(slice.length)") }
+        digest.add(resource.file.path)
       }
     }
     func add(_ rows: ArraySlice<UInt32>) throws(Problem) {
-      guard rows.count <= Self.maximumEntries else { throw Self.tooManyFiles }
+      guard rows.count <= limits.files else { throw Problem.archiveTooLarge(limits) }
       var first = rows.startIndex
       while first < rows.endIndex {
         if ContinuousClock.now >= end { throw Problem(AssetSourceError.queryTooExpensive) }
@@ -64,7 +72,7 @@ struct ArchivePlanner: Sendable {
         let members = try queries.run { library throws(AssetSourceError) in
           try library.members(rows[first..<next], for: principal)
         }
-        for case .asset(let asset) in members { try add(asset) }
+        try add(members.compactMap { if case .asset(let asset) = $0 { asset } else { nil } })
         first = next
       }
     }
@@ -73,10 +81,12 @@ struct ArchivePlanner: Sendable {
       let assets = try queries.run { library throws(AssetSourceError) in
         try library.assets(named: identifiers, for: principal)
       }
+      var found: [Asset] = []
       for (asset, identifier) in zip(assets, identifiers) {
         guard let asset else { throw Problem(AssetSourceError.noSuchAsset(identifier)) }
-        try add(asset)
+        found.append(asset)
       }
+      try add(found)
     case .collection(let identifier):
       var fetch = AssetFetch()
       fetch.scope = try Self.naming("collection") { () throws(Problem) in
@@ -86,14 +96,14 @@ struct ArchivePlanner: Sendable {
       let scoped = fetch
       let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
         do throws(AssetSourceError) {
-          return try library.rows(scoped, atMost: Self.maximumEntries, deadline: end, for: principal).rows
+          return try library.rows(scoped, atMost: limits.files, deadline: end, for: principal).rows
         } catch {
           // Its own problem is about the room for fetch results.
           guard case .tooManyAssets = error else { throw error }
           return nil
         }
       }
-      guard let rows else { throw Self.tooManyFiles }
+      guard let rows else { throw Problem.archiveTooLarge(limits) }
       try add(rows[...])
     case .fetchResult(let id):
       let result = try Self.naming("fetchResult") { () throws(Problem) in try queries.fetchResult(id, principal) }
@@ -115,9 +125,12 @@ struct ArchivePlanner: Sendable {
     }
   }
 
-  static let tooManyFiles = Problem(
-    400, "archive-too-large", "Too many files for an archive",
-    detail: "An archive has at most \(maximumEntries) files. Ask for several archives.")
+  /// Reserves the memory of a listing's plan: the listing and its copy, and the layout with its names.
+  private func reserve(_ listing: ArchiveListing) throws(Problem) {
+    let needed = 4 * listing.bytes
+    guard needed <= budget.capacityBytes else { throw Problem.archiveTooLarge(limits) }
+    guard listing.reservation.grow(to: needed) else { throw Problem(ImageServiceError.queueFull) }
+  }
 
   // MARK: The plan
 
@@ -125,32 +138,35 @@ struct ArchivePlanner: Sendable {
   ///
   /// - Parameter isCancelled: the client has gone, and the plan is not needed.
   /// - Returns: `nil` if it was cancelled.
+  /// - Throws: 503 after ``ArchiveLimits/planTime``.
   func plan(
     _ listing: ArchiveListing, key: String, includesLocation: Bool, isCancelled: () -> Bool
-  ) -> ArchivePlan? {
+  ) throws(Problem) -> ArchivePlan? {
+    let end = ContinuousClock.now + limits.planTime
     var names = ZipNames()
     // So that no file gets the name of the list of errors.
     let errorsName = names.unique(ArchivePlan.errorsName)
-    var sent = ArchiveListing()
+    var sent = ArchiveListing(reservation: listing.reservation)
     var entries: [ZipLayout.Entry] = []
     var errors = ""
     var digest = ArchiveDigest()
     digest.add(key)
     for index in 0..<listing.count {
       if isCancelled() { return nil }
-      let file = listing.file(index)
-      do throws(ArchiveFiles.Failure) {
-        _ = try files.open(file, includesLocation: includesLocation)
+      if ContinuousClock.now >= end { throw .archiveTooSlow }
+      let resource = listing.resource(index)
+      do throws(OriginalFiles.Failure) {
+        _ = try files.open(resource, includesLocation: includesLocation)
       } catch {
-        errors += "\(ZipNames.safe(file.displayName)): \(error.text)\n"
+        errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
         digest.add("\(index) \(error)")
         continue
       }
       let date = listing.date(index)
-      sent.append(file, date: date, utcOffset: listing.utcOffset(index))
+      sent.append(resource, date: date, utcOffset: listing.utcOffset(index))
       entries.append(
         ZipLayout.Entry(
-          name: names.unique(file.displayName), size: file.identity.size,
+          name: names.unique(resource.filename), size: resource.size,
           date: Int64((Double(date.milliseconds) / 1000).rounded(.down)), utcOffset: listing.utcOffset(index)))
     }
     if !errors.isEmpty {

@@ -5,8 +5,6 @@ import Synchronization
 final class ArchivePlans: Sendable {
   /// Maximum number of plans.
   static let capacity = 8
-  /// Maximum bytes of all plans together.
-  static let maximumBytes = 64 << 20
   /// A plan is made again after this time.
   static let lifetime = Duration.seconds(300)
 
@@ -16,7 +14,12 @@ final class ArchivePlans: Sendable {
     var bytes = 0
   }
 
+  /// Maximum bytes of all plans together.
+  private let maximumBytes: Int
   private let state = Mutex(State())
+
+  /// Plans reserve twice their bytes, so half of the memory stays free for archives that are not kept.
+  init(_ limits: ArchiveLimits) { maximumBytes = limits.memoryBytes / 4 }
 
   /// The plan of a listing, if it is kept.
   func plan(_ key: String) -> ArchivePlan? {
@@ -28,13 +31,13 @@ final class ArchivePlans: Sendable {
 
   /// Keeps a plan, and drops the oldest plans beyond the limits.
   func keep(_ plan: ArchivePlan) {
-    guard plan.bytes <= Self.maximumBytes / 2 else { return }
+    guard plan.bytes <= maximumBytes / 2 else { return }
     let end = ContinuousClock.now + Self.lifetime
     state.withLock { state in
       if let old = state.plans.removeValue(forKey: plan.key) { state.bytes -= old.plan.bytes }
       state.plans[plan.key] = (plan, end)
       state.bytes += plan.bytes
-      while state.plans.count > Self.capacity || state.bytes > Self.maximumBytes {
+      while state.plans.count > Self.capacity || state.bytes > maximumBytes {
         state.bytes -= state.plans.removeFirst().value.plan.bytes
       }
     }

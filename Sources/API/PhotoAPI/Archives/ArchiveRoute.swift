@@ -16,13 +16,22 @@ struct ArchiveRoute: Sendable {
 
   let queries: QueryService
   let planner: ArchivePlanner
-  let plans = ArchivePlans()
+  let plans: ArchivePlans
   let memo = ChecksumMemo()
-  let slots = ArchiveSlots()
+  let slots: ArchiveSlots
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
   /// Calls the bodies, and waits for the disk.
   let files: WorkQueue
+
+  init(queries: QueryService, planner: ArchivePlanner, planning: WorkQueue, files: WorkQueue) {
+    self.queries = queries
+    self.planner = planner
+    self.planning = planning
+    self.files = files
+    plans = ArchivePlans(planner.limits)
+    slots = ArchiveSlots(planner.limits)
+  }
 
   /// Rejects a malformed query at once; the listing is made on the queue for long fetches.
   func send(_ exchange: Exchange) throws(Problem) {
@@ -47,7 +56,7 @@ struct ArchiveRoute: Sendable {
       }
       if let plan = plans.plan(key) { return try start(plan) }
       try exchange.run(on: planning) { () throws(Problem) in
-        guard let plan = makePlan(listing, key, includesLocation: includesLocation, exchange.reply) else { return }
+        guard let plan = try makePlan(listing, key, includesLocation: includesLocation, exchange.reply) else { return }
         try start(plan)
       }
     }
@@ -81,13 +90,13 @@ struct ArchiveRoute: Sendable {
     return sources[0]
   }
 
-  /// `nil` if the client has gone.
+  /// `nil` if the client has gone. Throws 503 after the time limit.
   private func makePlan(
     _ listing: ArchiveListing, _ key: String, includesLocation: Bool, _ reply: Reply
-  ) -> ArchivePlan? {
+  ) throws(Problem) -> ArchivePlan? {
     let isClosed = ClosedFlag()
     reply.onClose { isClosed.set() }
-    let plan = planner.plan(listing, key: key, includesLocation: includesLocation) { isClosed.isSet }
+    let plan = try planner.plan(listing, key: key, includesLocation: includesLocation) { isClosed.isSet }
     if let plan { plans.keep(plan) }
     return plan
   }

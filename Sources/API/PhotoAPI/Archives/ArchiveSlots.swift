@@ -3,9 +3,10 @@ import Synchronization
 /// Limits the archives that are planned or sent at a time.
 final class ArchiveSlots: Sendable {
   /// Maximum number of archives at a time.
-  static let capacity = 8
-
+  private let capacity: Int
   private let used = Mutex(0)
+
+  init(_ limits: ArchiveLimits) { capacity = limits.concurrent }
 
   /// A place for an archive, free again when it is released.
   final class Slot: Sendable {
@@ -19,7 +20,7 @@ final class ArchiveSlots: Sendable {
   /// `nil` if all are in use.
   func take() -> Slot? {
     let isFree = used.withLock { used in
-      guard used < Self.capacity else { return false }
+      guard used < capacity else { return false }
       used += 1
       return true
     }

@@ -10,6 +10,7 @@ final class ChecksumMemo: Sendable {
 
   struct Key: Sendable, Hashable {
     let identity: FileIdentity
+    let slice: ByteRange?
     let includesLocation: Bool
   }
 

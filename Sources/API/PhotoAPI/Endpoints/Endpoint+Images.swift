@@ -81,6 +81,14 @@ extension Endpoint {
 
   private static let imageQuery: [QueryParameter] = [
     .text(
+      "preset",
+      """
+      Stands for parameters: thumbnail (200x200, aspectFill), aspectRatioThumbnail (360x360), fullScreenImage \
+      (2048x2048), fullResolutionImage (max), or one of the settings. Other parameters may be added; one with another \
+      value than the preset's gives 400.
+      """,
+      pattern: "^[A-Za-z0-9._-]{1,64}$", example: "thumbnail"),
+    .text(
       "targetSize", "max, or WxH in pixels, sides 1...16384.", default: "max", pattern: "^(max|[0-9]+x[0-9]+)$",
       example: "400x400"),
     .word(

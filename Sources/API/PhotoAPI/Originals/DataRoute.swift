@@ -2,7 +2,6 @@ import FoundationEssentials
 import HTTPCore
 import ImageCodec
 import ImageService
-import Logging
 import MediaMetadata
 import PhotoModel
 
@@ -18,12 +17,8 @@ struct DataRoute: Sendable {
   private static let lifetime = "max-age=31536000, immutable"
 
   let queries: QueryService
-  let originals: OriginalStore
-  let overlays: OverlayCache
-  /// Calls the sources of bodies, and waits for the disk.
-  let files: WorkQueue
-  let maximumRanges: Int
-  let logger: Logger
+  let files: OriginalFiles
+  let sender: OriginalSender
 
   // MARK: The list
 
@@ -42,19 +37,21 @@ struct DataRoute: Sendable {
       let resources: [Resource]
     }
     try QueryReader(request.target).finish()
-    let resources = try resources(of: identifier, principal).map { resource in
+    let resources = try files(of: identifier, includesSidecars: true, principal).resources.map { resource in
       Payload.Resource(
-        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.file.displayName,
-        size: resource.file.identity.size, isLocal: true)
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+        size: resource.size, isLocal: true)
     }
     let body = JSONBody.encode(Payload(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
 
-  private func resources(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> [AssetResource] {
+  private func files(
+    of identifier: LocalIdentifier, includesSidecars: Bool, _ principal: Principal
+  ) throws(Problem) -> AssetFiles {
     let found = try queries.run { library throws(AssetSourceError) in
-      try library.resources(of: identifier, for: principal)
+      try library.assetFiles(of: identifier, includesSidecars: includesSidecars, for: principal)
     }
     guard let found else { throw .assetNotFound }
     return found
@@ -68,6 +65,14 @@ struct DataRoute: Sendable {
     case version
     /// The first file of a type.
     case resource(String)
+
+    var mayBeSidecar: Bool {
+      switch self {
+      case .version: false
+      case .resource(let type):
+        [AssetResourceType.sidecar, .adjustmentData].contains { $0.rawValue == type }
+      }
+    }
   }
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
@@ -84,12 +89,14 @@ struct DataRoute: Sendable {
     try query.finish()
     guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
     try exchange.run(on: queries.lookups) { () throws(Problem) in
-      let asset = try queries.asset(identifier, principal)
+      let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
+      let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
-      let resource = try Self.resource(choice, version, of: try resources(of: identifier, principal))
+      let resource = try Self.resource(choice, version, of: found.resources)
       try send(
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-        isVersioned: contentVersion != nil, exchange.request.head, exchange.reply)
+        // A sidecar may change without the pixels, as may the video of a live photo.
+        isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply)
     }
   }
 
@@ -122,93 +129,29 @@ struct DataRoute: Sendable {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let (source, overlay) = try open(resource, includesLocation: includesLocation)
+    let opened: OpenedOriginal
+    do throws(OriginalFiles.Failure) {
+      opened = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
+    } catch {
+      throw error.problem
+    }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
-    let type = format?.internetMediaType ?? "application/octet-stream"
+    let type: String
+    switch resource.type {
+    case .sidecar: type = "application/rdf+xml"
+    case .adjustmentData: type = "application/xml"
+    default: type = format?.internetMediaType ?? "application/octet-stream"
+    }
     fields += [
       ("Accept-Ranges", "bytes"),
       (
         "Content-Disposition",
-        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.file.displayName)
+        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.filename)
       ), ("Image-Result", Self.imageResult(resource, asset)), ("X-Content-Type-Options", "nosniff"),
       // A file of a user is never a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
-    let size = Int(identity.size)
-    switch ByteRanges(head, size: size, validators: validators, limit: maximumRanges) {
-    case .whole:
-      try send(200, fields + [("Content-Type", type)], [.original(0..<identity.size)], source, overlay, reply)
-    case .unsatisfiable:
-      var problem = Problem.rangeNotSatisfiable(size: size)
-      problem.fields["Content-Range"] = "bytes */\(size)"
-      throw problem
-    case .parts(let ranges):
-      let (field, parts) = Self.parts(ranges, of: size, type: type)
-      try send(206, fields + field, parts, source, overlay, reply)
-    }
-  }
-
-  private func send(
-    _ status: HTTPStatus, _ fields: [(name: String, value: String)], _ parts: [OriginalBody.Part],
-    _ source: any FileByteSource, _ overlay: ByteOverlay, _ reply: Reply
-  ) throws(Problem) {
-    do throws(BodySourceError) {
-      try reply.send(ResponseHead(status, fields), body: OriginalBody(source, overlay, parts)) { [files] in
-        files.submit($0)
-      }
-    } catch {
-      throw Problem(error)
-    }
-  }
-
-  /// The fields and parts of a 206 response (RFC 9110 §15.3.7).
-  private static func parts(
-    _ ranges: [Range<Int>], of size: Int, type: String
-  ) -> (fields: [(name: String, value: String)], parts: [OriginalBody.Part]) {
-    func contentRange(_ range: Range<Int>) -> String { "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)" }
-    func part(_ range: Range<Int>) -> OriginalBody.Part {
-      .original(Int64(range.lowerBound)..<Int64(range.upperBound))
-    }
-    if ranges.count == 1 {
-      return ([("Content-Type", type), ("Content-Range", contentRange(ranges[0]))], [part(ranges[0])])
-    }
-    let writer = MultipartWriter(boundary: Boundary.make())
-    var parts: [OriginalBody.Part] = []
-    for (index, range) in ranges.enumerated() {
-      let head = writer.partHead([("Content-Type", type), ("Content-Range", contentRange(range))])
-      parts += [.bytes((index == 0 ? writer.opening : writer.delimiter) + head), part(range)]
-    }
-    parts.append(.bytes(writer.closing))
-    return ([("Content-Type", "multipart/byteranges; boundary=\(writer.boundary)")], parts)
-  }
-
-  // MARK: The file
-
-  /// Opens the file that the catalogue knows, and finds the places in it.
-  private func open(
-    _ resource: AssetResource, includesLocation: Bool
-  ) throws(Problem) -> (any FileByteSource, ByteOverlay) {
-    let opened: any ByteSource
-    do throws(OriginalStoreError) {
-      opened = try originals.open(resource.file)
-    } catch {
-      throw Problem(ImageServiceError(error))
-    }
-    guard let source = opened as? any FileByteSource else {
-      preconditionFailure("originals of the library are files")
-    }
-    if includesLocation { return (source, ByteOverlay()) }
-    do throws(LocationRemovalError) {
-      let overlay = try overlays.overlay(of: resource.file.identity) { () throws(LocationRemovalError) in
-        try LocationRemoval.overlay(of: source)
-      }
-      return (source, overlay)
-    } catch {
-      logger.notice(
-        "original refused because its places can't be removed",
-        metadata: ["path": "\(resource.file.displayPath)", "reason": "\(error)"])
-      throw Problem(error)
-    }
+    try sender.send(opened, resource.range, type: type, fields, validators, head, reply)
   }
 
   /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.

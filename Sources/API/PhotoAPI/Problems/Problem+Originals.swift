@@ -7,6 +7,20 @@ extension Problem {
     404, "resource-not-found", "The asset has no such file",
     detail: "GET /v1/assets/{localIdentifier}/resources lists the asset's files by type.")
 
+  static func archiveTooLarge(_ limits: ArchiveLimits) -> Problem {
+    Problem(
+      400, "archive-too-large", "Too many files for an archive",
+      detail: """
+        An archive has at most \(limits.files) files (archives.maximumFiles), and their names fit into \
+        archives.memoryBytes. Ask for several archives.
+        """)
+  }
+
+  static let archiveTooSlow = Problem(
+    503, "archive-too-slow", "The archive took too long",
+    detail: "Its files could not be opened within archives.planSeconds. Ask for several archives.",
+    fields: ["Retry-After": "60"])
+
   init(_ error: BodySourceError) {
     switch error {
     case .fileChanged: self.init(ImageServiceError.originalChanged)

@@ -16,13 +16,14 @@ struct ImageQuery: Sendable {
   let version: ContentVersion?
   /// The client's own name for the request.
   let requestID: String?
-  /// The parameters as sent.
+  /// The parameters as sent, with those of a preset in its place.
   let parameters: [String: String]
   /// The request without its format.
   private let request: ImageRequest
 
-  init(_ target: RequestTarget) throws(Problem) {
+  init(_ target: RequestTarget, presets: ImagePresets) throws(Problem) {
     var query = try QueryReader(target)
+    try query.replacePreset(presets)
     let targetSize = try Self.targetSize(query.text("targetSize"))
     let contentMode = try query.word("contentMode", default: ContentModeParameter.aspectFit)
     let resizeMode = try query.word("resizeMode", default: ResizeMode.exact)

@@ -37,7 +37,7 @@ indirect enum JSONValue: Decodable, Sendable, Hashable {
 /// Reads the members of a request's JSON object one by one. At the end it rejects members that were not read, as
 /// ``QueryReader`` does.
 struct JSONObjectReader {
-  private let members: [String: JSONValue]
+  private var members: [String: JSONValue]
   private var known: [String] = []
 
   /// Parses the body of a request. Throws 415 if its type is not JSON, 400 if it is not a JSON object.
@@ -108,6 +108,19 @@ struct JSONObjectReader {
     case nil: return JSONObjectReader([:])
     case .object(let members): return JSONObjectReader(members)
     default: throw QueryReader.invalid(name, "must be an object")
+    }
+  }
+
+  /// Adds members that a preset sets. A member that is there already must have the same value; another one is a 400.
+  ///
+  /// - Parameter parameters: as in a query.
+  mutating func add(ofPreset parameters: [String: String]) throws(Problem) {
+    for (name, text) in parameters.sorted(by: { $0.key < $1.key }) {
+      let value: JSONValue = name == "quality" ? Int(text).map(JSONValue.integer) ?? .string(text) : .string(text)
+      guard members[name] == nil || members[name] == .null || members[name] == value else {
+        throw ImagePresets.contradiction(name, preset: text)
+      }
+      members[name] = value
     }
   }
 

@@ -5,7 +5,7 @@ import PhotoModel
 /// Reads a query's parameters one by one. At the end it rejects parameters that were not read: a typing error must not
 /// silently change the response.
 struct QueryReader {
-  /// The parameters as sent.
+  /// The parameters as sent, until `replacePreset` replaces the preset.
   private(set) var values: [String: String] = [:]
   /// The parameters of a signature. Authentication has checked them.
   private(set) var signature: [String: String] = [:]
@@ -31,6 +31,18 @@ struct QueryReader {
   mutating func text(_ name: String) -> String? {
     known.append(name)
     return values[name]
+  }
+
+  /// Replaces the parameter `preset` by the parameters that it stands for. A parameter that the preset sets may be given
+  /// with the same text; another text is a 400.
+  mutating func replacePreset(_ presets: ImagePresets) throws(Problem) {
+    guard let name = text("preset") else { return }
+    values["preset"] = nil
+    for (name, value) in try presets.parameters(of: name).sorted(by: { $0.key < $1.key }) {
+      if let given = values.updateValue(value, forKey: name), given != value {
+        throw ImagePresets.contradiction(name, preset: value)
+      }
+    }
   }
 
   /// One of the raw values of an enumeration.

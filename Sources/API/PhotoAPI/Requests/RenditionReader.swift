@@ -4,13 +4,22 @@ import HTTPCore
 import PhotoModel
 
 struct RenditionReader {
+  private static let sizeNames: Set<String> = ["targetSize", "contentMode"]
+
+  private let presets: ImagePresets
+  /// The parameters of the preset that the body names.
+  private var preset: [String: String] = [:]
   private var request = ImageRequest()
   private var format = ImageQuery.Format.auto
   /// The same options in the form of an image query.
   private var parameters: [String: String] = [:]
 
-  /// `targetSize` and `contentMode`.
+  init(presets: ImagePresets) { self.presets = presets }
+
+  /// `preset`, `targetSize` and `contentMode`.
   mutating func readSize(_ body: inout JSONObjectReader) throws(Problem) {
+    if let name = try body.text("preset") { preset = try presets.parameters(of: name) }
+    try body.add(ofPreset: preset.filter { Self.sizeNames.contains($0.key) })
     let targetSize = try body.text("targetSize")
     request.targetSize = try ImageQuery.targetSize(targetSize)
     parameters["targetSize"] = targetSize
@@ -19,12 +28,13 @@ struct RenditionReader {
     try note("contentMode", &body)
   }
 
-  /// Reads the other options.
+  /// Reads the other options, after `readSize`.
   ///
   /// - Parameter deliveryModes: the delivery modes that are allowed here.
   mutating func readOptions(
     _ body: inout JSONObjectReader, deliveryModes: [DeliveryMode] = DeliveryMode.allCases
   ) throws(Problem) {
+    try body.add(ofPreset: preset.filter { !Self.sizeNames.contains($0.key) })
     request.resizeMode = try body.word("resizeMode", default: .exact)
     request.deliveryMode = try body.word("deliveryMode", default: .highQualityFormat)
     guard deliveryModes.contains(request.deliveryMode) else {

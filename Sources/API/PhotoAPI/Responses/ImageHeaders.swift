@@ -131,6 +131,11 @@ struct ImageHeaders: Sendable {
     return fields + Self.nosniff
   }
 
+  /// The fields of a response that is the original's own bytes, without `Content-Type`.
+  func fileFields(requestID: String) -> [(name: String, value: String)] {
+    headRequestFields(.single, .file, requestID: requestID).filter { $0.name != "Content-Type" }
+  }
+
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
 
   private var noStoreFields: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
@@ -154,7 +159,7 @@ extension Derivation {
   /// What the frame is made from.
   fileprivate var source: ImageResult.Source {
     switch self {
-    case .original, .sharedDecode: .original
+    case .original, .sharedDecode, .file: .original
     case .derivative: .derivative
     }
   }

@@ -10,6 +10,7 @@ struct AuthorizationRoutes: Sendable {
   let access: AccessRegistry
   let accessPolicy: AccessPolicy
   let queries: QueryService
+  let presets: ImagePresets
 
   // MARK: Authorization status
 
@@ -79,7 +80,7 @@ struct AuthorizationRoutes: Sendable {
     guard caller.credential != .signature, caller.principal != .anonymous else {
       throw Problem(403, "forbidden", "Forbidden", detail: "Signing needs a token, or a request from this machine.")
     }
-    let target = try SignedTarget(path)
+    let target = try SignedTarget(path, presets: presets)
     let expires = try Self.expiry(end, limits: access.limits)
     try queries.run { library throws(AssetSourceError) in
       try target.lookUp(of: caller.principal, in: library)

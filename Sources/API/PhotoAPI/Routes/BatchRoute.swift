@@ -13,6 +13,7 @@ struct BatchRoute: Sendable {
 
   let queries: QueryService
   let images: ImageManager
+  let presets: ImagePresets
   /// Queue that assembles responses that wait for images or for the client.
   let queue: WorkQueue
   let logger: Logger
@@ -38,7 +39,7 @@ struct BatchRoute: Sendable {
     try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let wanted = try Self.wanted(&body)
-    var reader = RenditionReader()
+    var reader = RenditionReader(presets: presets)
     try reader.readSize(&body)
     try reader.readOptions(&body, deliveryModes: [.highQualityFormat, .fastFormat])
     try body.finish()

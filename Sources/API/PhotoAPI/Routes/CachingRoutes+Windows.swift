@@ -51,7 +51,7 @@ extension CachingRoutes {
     try client.read(&body)
     let visible = try Self.visible(&body)
     let margin = try body.number("margin", in: 0...Self.maximumMargin)
-    let options = try Self.options(&body)
+    let options = try options(&body)
     let result = try body.text("fetchResult")
     let collection = try body.text("collection").map { text throws(Problem) in
       try LocalIdentifier(parameter: text, "collection")

@@ -7,6 +7,7 @@ import PhotoModel
 struct CachingRoutes: Sendable {
   let managers: CachingManagerRegistry
   let queries: QueryService
+  let presets: ImagePresets
 
   // MARK: Managers
 
@@ -133,7 +134,7 @@ struct CachingRoutes: Sendable {
     var body = try JSONObjectReader(request)
     try client.read(&body)
     let identifiers = try body.identifiers("assets", atMost: managers.limits.assets)
-    let options = try Self.options(&body)
+    let options = try options(&body)
     try body.finish()
     guard let identifiers else {
       throw QueryReader.invalid("assets", "must be a list of at most \(managers.limits.assets) localIdentifiers")
@@ -141,8 +142,8 @@ struct CachingRoutes: Sendable {
     return (client, identifiers, options)
   }
 
-  static func options(_ body: inout JSONObjectReader) throws(Problem) -> PreheatOptions {
-    var reader = RenditionReader()
+  func options(_ body: inout JSONObjectReader) throws(Problem) -> PreheatOptions {
+    var reader = RenditionReader(presets: presets)
     try reader.readSize(&body)
     var options = try body.object("options")
     try reader.readOptions(&options)

@@ -13,7 +13,10 @@ struct ImageRoute: Sendable {
 
   let queries: QueryService
   let images: ImageManager
+  let presets: ImagePresets
   let responseCache: ResponseCache
+  let fullResolution: FullResolutionFiles
+  let sender: OriginalSender
   /// Whether shared caches may store responses that need no credential.
   let allowsPublicCaching: Bool
   let maximumRanges: Int
@@ -22,7 +25,7 @@ struct ImageRoute: Sendable {
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
   func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
     let caller = try exchange.authorizedCaller
-    let query = try ImageQuery(exchange.target)
+    let query = try ImageQuery(exchange.target, presets: presets)
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try answer(identifier, query, exchange.request, caller, exchange.reply)
     }
@@ -53,20 +56,35 @@ struct ImageRoute: Sendable {
       isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
-    if isCacheable, !request.head.names.isDisjoint(with: Self.conditions) {
-      let derivation = headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: wanted)
-      switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
-      case .proceed: break
-      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validatorFields(derivation)))
-      case .failed: throw .preconditionFailed
-      }
-    }
     var context = ImageManager.RequestContext(requestID: query.requestID ?? reply.requestID, owner: principal.name)
     context.parameters = query.parameters
     context.priority = ImagePriority(request.head)
     // Only administrators (including the local one) may bypass the caches, for measurements: it costs a render.
     context.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
     let isFromCaches = isCacheable && !context.bypassesCaches
+
+    let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
+    let matching = isConditional ? headers.conditionalDerivation(request.head) : nil
+    // A request with its own identifier can be watched and cancelled, which a file can't. The issuer of a signed URL
+    // grants a picture, not a file with its metadata.
+    let mayBeFile =
+      isFromCaches && query.requestID == nil && caller.credential != .signature
+      && FullResolutionFiles.mayServe(wanted)
+    var original = mayBeFile && matching == nil ? fullResolution.file(for: wanted) : nil
+    if isConditional {
+      let derivation = matching ?? (original == nil ? images.expectedDerivation(of: wanted) : .file)
+      switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
+      case .proceed: break
+      case .notModified: return reply.send(HTTPResponse(.notModified, headers.validatorFields(derivation)))
+      case .failed: throw .preconditionFailed
+      }
+    }
+    if mayBeFile, matching != nil { original = fullResolution.file(for: wanted) }
+    if let original {
+      return try sender.send(
+        original, 0..<original.source.size, type: headers.mediaType,
+        headers.fileFields(requestID: context.requestID), headers.validators(.file), request.head, reply)
+    }
     if request.method == .head {
       if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {
         return reply.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))

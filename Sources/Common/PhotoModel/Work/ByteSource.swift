@@ -55,6 +55,9 @@ extension ByteSource {
 package protocol FileByteSource: ByteSource {
   /// Valid as long as this object.
   var descriptor: Int32 { get }
+
+  /// Whether nothing about the file changed since it was opened: contents, name, mode. Asks the file system.
+  var isUntouched: Bool { get }
 }
 
 /// A part of a source as its own source, such as a preview inside a photograph.

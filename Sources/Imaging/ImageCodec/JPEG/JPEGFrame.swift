@@ -4,6 +4,8 @@ import PhotoModel
 struct JPEGFrame {
   let size: PixelSize
   let isProgressive: Bool
+  /// SOF0, SOF1 or SOF2 (T.81 table B.1) with 8 bits a sample and all its components.
+  let isWidelyDecodable: Bool
   let sampling: [JPEGComponents.Sampling]
   private let identifiers: [UInt8]
 
@@ -16,6 +18,9 @@ struct JPEGFrame {
     let count = min(bytes.bigEndian(at: 5, bytes: 1), (bytes.count - 6) / 3)
     size = PixelSize(width: bytes.bigEndian(at: 3, bytes: 2), height: bytes.bigEndian(at: 1, bytes: 2))
     isProgressive = marker == 0xC2 || marker == 0xCA
+    isWidelyDecodable =
+      (0xC0...0xC2).contains(marker) && bytes.bigEndian(at: 0, bytes: 1) == 8
+      && count == bytes.bigEndian(at: 5, bytes: 1)
     identifiers = (0..<count).map { UInt8(bytes.bigEndian(at: 6 + $0 * 3, bytes: 1)) }
     sampling = (0..<count).map {
       let factors = bytes.bigEndian(at: 7 + $0 * 3, bytes: 1)

@@ -45,7 +45,7 @@ enum JPEGHeader {
           blocks: blocks + resources.blocks, facts: facts,
           embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
-          calibration: metadata.isAdobeRGB ? .adobeRGB : nil)
+          calibration: metadata.isAdobeRGB ? .adobeRGB : nil, isWidelyDecodable: frame.isWidelyDecodable)
       }
       switch segment.marker {
       case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:

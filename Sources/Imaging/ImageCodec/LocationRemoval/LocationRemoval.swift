@@ -19,6 +19,33 @@ package enum LocationRemoval {
     return try context.overlay()
   }
 
+  /// The patches that remove every place from an XMP sidecar. A file that is no readable XMP becomes white space.
+  package static func overlay(
+    ofXMP source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
+  ) throws(LocationRemovalError) -> ByteOverlay {
+    var context = LocationRemovalContext(source, limits: limits)
+    try context.removeXMP(in: 0..<source.size)
+    return try context.overlay()
+  }
+
+  /// No patches, for Apple's adjustment data (`.aae`), which describe how a picture was edited.
+  ///
+  /// - Throws: `unsupported` for a file that is no property list in XML, or holds metadata.
+  package static func overlay(
+    ofAdjustments source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
+  ) throws(LocationRemovalError) -> ByteOverlay {
+    var context = LocationRemovalContext(source, limits: limits)
+    let bytes = Array(try context.block(0..<source.size))
+    func holds(_ text: String, in bytes: [UInt8]) -> Bool { LocationRemovalContext.find(Array(text.utf8), in: bytes) }
+    let isPropertyList = holds("<plist", in: Array(bytes.prefix(512)))
+    // Base64 holds any four letters by chance, but no longer words.
+    guard isPropertyList, !["atitude", "<x:xmpmeta", "http://ns.adobe.com/"].contains(where: { holds($0, in: bytes) })
+    else {
+      throw .unsupported("adjustment data that hold something else")
+    }
+    return try context.overlay()
+  }
+
   /// Removes the places of a file, or of a file inside of another one.
   ///
   /// - Parameter range: the whole of the inner file.

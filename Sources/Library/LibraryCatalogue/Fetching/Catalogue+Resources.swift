@@ -1,37 +1,114 @@
+// The files of assets. A sidecar belongs to no asset in the catalogue: a scan records it like any file that is no
+// picture, and its name says which files it describes.
+
+import Foundation
 import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The files of an asset, the primary one first. `nil` if the principal may not see the asset.
-  package func resources(
-    of identifier: LocalIdentifier, for principal: Principal
-  ) throws(AssetSourceError) -> [AssetResource]? {
+  /// An asset and its files, by one read. `nil` if the principal may not see the asset.
+  ///
+  /// - Parameter includesSidecars: whether to look for sidecars, which takes some look-ups more.
+  package func assetFiles(
+    of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
+  ) throws(AssetSourceError) -> AssetFiles? {
     try read(for: principal) { db, library in
-      // A path that begins with a NUL is not known: see CatalogueSchema+Assets.
-      let rows = try Row.fetchCursor(
-        db.cachedStatement(
-          sql: """
-            SELECT file.role, file.isPrimary, file.type, file.path, file.inode, file.size, file.modified,
-              file.fingerprint
-            FROM \(LibraryAssetIndex.byIdentifier.source) CROSS JOIN file ON file.asset = libraryAsset.asset
-            WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ? AND substr(file.path, 1, 1) <> x'00'
-            ORDER BY file.isPrimary DESC, file.role, file.path
-            """), arguments: [library.row, identifier.rawValue])
-      var resources: [AssetResource] = []
-      while let row = try rows.next() {
-        guard let role = AssetResourceType(rawValue: row[0] ?? "") else { continue }
-        let path: [UInt8] = try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] }
-        let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 7) { data in
-          data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
-        }
-        let identity = FileIdentity(
-          inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6])
-        resources.append(
-          AssetResource(
-            type: role, isPrimary: row[1], uniformTypeIdentifier: row[2],
-            file: OriginalFile(path: path, identity: identity, fingerprint: fingerprint)))
-      }
-      return resources.isEmpty ? nil : resources
+      let found = try db.cachedStatement(
+        sql: """
+          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+          """)
+      guard let asset = try found.fetchAsset([library.row, identifier.rawValue], for: principal) else { return nil }
+      return AssetFiles(
+        asset: asset,
+        resources: try Self.resources(of: identifier, includesSidecars: includesSidecars, library, db))
     }
+  }
+
+  /// The files of assets with their sidecars, in the same order, by one read; empty for an asset that the principal may
+  /// not see.
+  package func resources(
+    of identifiers: [LocalIdentifier], for principal: Principal
+  ) throws(AssetSourceError) -> [[AssetResource]] {
+    try read(for: principal) { db, library in
+      try identifiers.map { try Self.resources(of: $0, includesSidecars: true, library, db) }
+    }
+  }
+
+  /// The primary file first, then its companions, the video inside of it, and sidecars.
+  private static func resources(
+    of identifier: LocalIdentifier, includesSidecars: Bool, _ library: LibraryID, _ db: Database
+  ) throws -> [AssetResource] {
+    // A path that begins with a NUL is not known: see CatalogueSchema+Assets.
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT file.path, file.inode, file.size, file.modified, file.fingerprint, file.role, file.isPrimary,
+            file.type, file.videoOffset, file.videoLength
+          FROM \(LibraryAssetIndex.byIdentifier.source) CROSS JOIN file ON file.asset = libraryAsset.asset
+          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ? AND substr(file.path, 1, 1) <> x'00'
+          ORDER BY file.isPrimary DESC, file.role, file.path
+          """), arguments: [library.row, identifier.rawValue])
+    var resources: [AssetResource] = []
+    var video: AssetResource?
+    while let row = try rows.next() {
+      guard let role = AssetResourceType(rawValue: row[5] ?? "") else { continue }
+      let file = try file(row)
+      resources.append(AssetResource(type: role, isPrimary: row[6], uniformTypeIdentifier: row[7], file: file))
+      if let offset: Int64 = row[8], let length: Int = row[9], row[6] {
+        video = AssetResource(
+          type: .pairedVideo, isPrimary: false, uniformTypeIdentifier: "public.mpeg-4", file: file,
+          slice: ByteRange(offset: offset, length: length))
+      }
+    }
+    // A video of its own is better than the one in the picture.
+    if let video, !resources.contains(where: { $0.type == .pairedVideo }) { resources.append(video) }
+    if includesSidecars { resources += try sidecars(of: resources, db) }
+    return resources
+  }
+
+  /// The first five columns of a row.
+  private static func file(_ row: Row) throws -> OriginalFile {
+    let path: [UInt8] = try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }
+    let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 4) { data in
+      data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
+    }
+    return OriginalFile(
+      path: path,
+      identity: FileIdentity(inode: UInt64(bitPattern: row[1] as Int64), size: row[2], modified: row[3]),
+      fingerprint: fingerprint)
+  }
+
+  /// The sidecars beside files, by their names: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`.
+  private static func sidecars(of resources: [AssetResource], _ db: Database) throws -> [AssetResource] {
+    let found = try db.cachedStatement(
+      sql: "SELECT path, inode, size, modified, fingerprint FROM file WHERE path = ? AND asset IS NULL")
+    var paths: Set<[UInt8]> = []
+    var sidecars: [AssetResource] = []
+    for resource in resources where resource.slice == nil {
+      for (path, type) in resource.file.sidecarPaths where paths.insert(path).inserted {
+        guard let row = try Row.fetchOne(found, arguments: [Data(path)]) else { continue }
+        sidecars.append(
+          AssetResource(
+            type: type, isPrimary: false,
+            uniformTypeIdentifier: type == .sidecar ? "public.xml" : "com.apple.property-list", file: try file(row)))
+      }
+    }
+    return sidecars
+  }
+}
+
+extension OriginalFile {
+  /// Where the sidecars of this file may be.
+  fileprivate var sidecarPaths: [(path: [UInt8], type: AssetResourceType)] {
+    let name = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    // A dot at the start of a name begins no extension.
+    let dot = path.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > name ? $0 : nil }
+    let stem = Array(path[..<(dot ?? path.count)])
+    let names: [(stem: [UInt8], suffix: String, type: AssetResourceType)] = [
+      (path, ".xmp", .sidecar), (path, ".XMP", .sidecar), (stem, ".xmp", .sidecar), (stem, ".XMP", .sidecar),
+      (stem, ".aae", .adjustmentData), (stem, ".AAE", .adjustmentData),
+    ]
+    return names.map { ($0.stem + Array($0.suffix.utf8), $0.type) }
   }
 }

@@ -19,9 +19,12 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
   func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket]
+  func assetFiles(
+    of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
+  ) throws(AssetSourceError) -> AssetFiles?
   func resources(
-    of identifier: LocalIdentifier, for principal: Principal
-  ) throws(AssetSourceError) -> [AssetResource]?
+    of identifiers: [LocalIdentifier], for principal: Principal
+  ) throws(AssetSourceError) -> [[AssetResource]]
   func scope(of identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> AssetScope?
   func changes(
     of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,

@@ -25,7 +25,7 @@ package struct FileProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  var version: String { "6 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  var version: String { "7 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {
@@ -68,6 +68,8 @@ package struct FileProbe: Sendable {
     // A picture over a limit is still an asset: a request for it gets an error that names the limit.
     let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
     var media = media(header, file.identity, path)
+    media.video = try MotionVideo.range(in: file, header)
+    if media.video != nil { media.mediaSubtypes.insert(.photoLive) }
     do throws(ByteSourceError) {
       media.fingerprint = try FileFingerprint(of: file)
     } catch {

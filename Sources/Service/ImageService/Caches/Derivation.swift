@@ -1,6 +1,7 @@
+import ImageCodec
 import ImageRender
 
-/// How a frame's pixels were made from the original. Two ways to the same size give different bytes, so the derivation
+/// How a frame was made from the original. Two ways to the same size give different bytes, so the derivation
 /// is part of the strong entity tag. It is not part of the request, so it is in no key.
 package enum Derivation: Sendable, Hashable {
   /// From the original, decoded at the scale that this frame needs.
@@ -9,6 +10,8 @@ package enum Derivation: Sendable, Hashable {
   case sharedDecode(eighths: Int)
   /// From a derivative: the rung's side, and the scale in eighths at which the derivative itself was decoded.
   case derivative(side: Int, eighths: Int)
+  /// The original's own bytes, without the places in them. Such a frame is never in a cache.
+  case file
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
@@ -22,6 +25,7 @@ package enum Derivation: Sendable, Hashable {
     case .original: "original"
     case .sharedDecode(let eighths): "original@\(eighths)"
     case .derivative(let side, let eighths): "derivative@\(DerivativeLadder.epoch).\(side).\(eighths)"
+    case .file: "file@\(LocationRemoval.epoch)"
     }
   }
 
@@ -32,6 +36,6 @@ package enum Derivation: Sendable, Hashable {
     return [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
       + DerivativeLadder.standard.rungs.flatMap { rung in
         scales.map { .derivative(side: rung.side, eighths: $0) }
-      }
+      } + [.file]
   }()
 }

@@ -37,9 +37,10 @@ struct TokenSign: AsyncParsableCommand {
       else { throw CommandFailure(description: "\(identifier) is not an active token with the scope read") }
       return token
     }
+    let presets = try ImagePresets(settings.presets)
     let target: SignedTarget
     do throws(Problem) {
-      target = try SignedTarget(path)
+      target = try SignedTarget(path, presets: presets)
       try Self.lookUp(of: token?.principal ?? .local, target, settings).check()
     } catch {
       throw CommandFailure(description: error.detail)

@@ -155,8 +155,12 @@ extension CatalogueSchema {
       isLive INTEGER NOT NULL DEFAULT 0,
       thumbnailOffset INTEGER,
       thumbnailLength INTEGER,
+      -- The position of a live photo's video in the file.
+      videoOffset INTEGER,
+      videoLength INTEGER,
       unreadableReason TEXT,
-      CHECK ((asset IS NULL) = (role IS NULL))
+      CHECK ((asset IS NULL) = (role IS NULL)),
+      CHECK ((videoOffset IS NULL) = (videoLength IS NULL))
     ) STRICT;
     CREATE UNIQUE INDEX primaryFile ON file (asset) WHERE isPrimary = 1;
     CREATE INDEX fileByAsset ON file (asset) WHERE asset IS NOT NULL;

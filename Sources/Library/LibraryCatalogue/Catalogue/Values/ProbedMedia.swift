@@ -24,6 +24,8 @@ package struct ProbedMedia: Sendable {
   package var descriptive = DescriptiveMetadata()
   /// The bytes of the embedded thumbnail in the file.
   package var thumbnail: ByteRange?
+  /// The bytes of the video of a motion photo in the file.
+  package var video: ByteRange?
   package var fingerprint: FileFingerprint?
   /// Apple's content identifier, the same for the picture and the video of a live photo.
   package var contentIdentifier: String?

@@ -172,22 +172,22 @@ struct AssetWriter {
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
       file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
       media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
-      media?.thumbnail?.offset, media?.thumbnail?.length, unreadableReason,
+      media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length, unreadableReason,
     ]
     if let row {
       try run(
         """
         UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
           type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
-          thumbnailLength = ?, unreadableReason = ?
+          thumbnailLength = ?, videoOffset = ?, videoLength = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
     } else {
       try run(
         """
         INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
-          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, unreadableReason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
     }
   }

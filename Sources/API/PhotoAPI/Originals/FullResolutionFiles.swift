@@ -1,0 +1,72 @@
+// Image requests whose answer is the original's own bytes: the picture at its full size in the format that it is stored
+// in. Sending the file costs no decode and loses no quality.
+
+import HTTPCore
+import ImageCodec
+import ImageService
+import PhotoModel
+
+/// Decides whether the file of an asset is the answer to an image request.
+struct FullResolutionFiles: Sendable {
+  let files: OriginalFiles
+  let limits: CodecLimits
+
+  /// Whether the file may be the answer, as far as the catalogue knows: the request asks for the largest size without
+  /// any change of the picture, and the file has the requested format and is upright.
+  static func mayServe(_ wanted: ResolvedRequest) -> Bool {
+    let (request, asset) = (wanted.request, wanted.asset)
+    let isRawAsked = request.version == .original && asset.isRAW
+    let isAdjusted = request.version == .current && asset.hasAdjustments
+    return request.targetSize == .maximum && request.deliveryMode == .highQualityFormat && request.quality == nil
+      && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
+      && asset.orientation == .topLeft && !asset.isAnimated
+      && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
+  }
+
+  /// The open file, without its places; `nil` if the picture has to be rendered. Blocks on the file system.
+  func file(for wanted: ResolvedRequest) -> OpenedOriginal? {
+    let opened: OpenedOriginal
+    do throws(OriginalFiles.Failure) {
+      opened = try files.open(AssetResource(primaryOf: wanted.asset), includesLocation: false)
+    } catch {
+      // A render needs no places, and reports a missing file.
+      return nil
+    }
+    do throws(CodecError) {
+      let header = try ImageHeader.read(from: opened.source, limits: limits)
+      // Without a profile, a client would take calibrated colours for sRGB.
+      let hasOwnColors = header.format == .png || header.calibration == nil || header.embeddedProfile != nil
+      guard header.format == SourceFormat(wanted.request.format), header.orientation == .topLeft,
+        header.uprightSize == wanted.asset.pixelSize, header.isWidelyDecodable, header.colorChannels <= 3, hasOwnColors
+      else { return nil }
+    } catch {
+      return nil
+    }
+    do throws(ByteSourceError) {
+      return try Self.isComplete(opened.source, wanted.request.format) ? opened : nil
+    } catch {
+      return nil
+    }
+  }
+
+  /// Whether the file ends where its picture ends: it is not truncated, and contains no video.
+  private static func isComplete(_ source: any ByteSource, _ format: OutputFormat) throws(ByteSourceError) -> Bool {
+    let end: [UInt8] =
+      switch format {
+      // EOI (T.81 table B.1).
+      case .jpeg: [0xFF, 0xD9]
+      // An empty IEND with its CRC (PNG third edition §11.2.5).
+      case .png: [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
+      }
+    return try source.bytes(at: source.size - Int64(end.count), count: end.count) == end
+  }
+}
+
+extension SourceFormat {
+  fileprivate init(_ format: OutputFormat) {
+    switch format {
+    case .jpeg: self = .jpeg
+    case .png: self = .png
+    }
+  }
+}

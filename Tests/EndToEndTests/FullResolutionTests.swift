@@ -1,0 +1,125 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// Image requests for the full resolution, which the original's own bytes can answer.
+@Suite("Full resolution", .blocking)
+struct FullResolutionTests {
+  private static let scene = Scene(seed: 5, grain: 8).pixels(width: 160, height: 120)
+
+  /// The files, and whether their own bytes are the answer to `/image` with `Accept: image/png, image/jpeg;q=0.9` for a
+  /// PNG, and without `Accept` for a JPEG.
+  private static let files: [(name: String, isServed: Bool, bytes: [UInt8])] = {
+    func jpeg(_ change: (inout JPEGFile) -> Void) -> [UInt8] { JPEGFile(change).encoded(scene) }
+    let plain = jpeg { _ in }
+    let place = EXIFBlock {
+      $0.latitude = 47.5
+      $0.longitude = 11.25
+      $0.make = "Photod"
+    }
+    let adobeRGB = EXIFBlock {
+      $0.colorSpace = 65_535
+      $0.interoperabilityIndex = "R03"
+    }
+    let png = PNGFile(.rgb(depth: 8)).encoded(scene)
+    return [
+      ("plain.jpg", true, plain), ("place.jpg", true, jpeg { $0.exif = place }),
+      ("progressive.jpg", true, jpeg { $0.isProgressive = true }), ("rgb.jpg", true, jpeg { $0.color = .rgb }),
+      ("wide.jpg", true, jpeg { $0.profile = ICCFile.displayP3 }),
+      ("wide-without-profile.jpg", false, jpeg { $0.exif = adobeRGB }),
+      ("turned.jpg", false, jpeg { $0.exif = EXIFBlock { $0.orientation = 6 } }),
+      ("arithmetic.jpg", false, jpeg { $0.isArithmetic = true }), ("inks.jpg", false, jpeg { $0.color = .cmyk }),
+      ("truncated.jpg", false, Array(plain.dropLast(300))), ("trailer.jpg", false, plain + [0, 1, 2]),
+      ("plain.png", true, png), ("trailer.png", false, png + [0]),
+    ]
+  }()
+
+  private static let shared: TestDaemon = {
+    do {
+      return try TestDaemon { daemon in for file in files { try daemon.put(file.bytes, file.name) } }
+    } catch {
+      fatalError("no daemon: \(error)")
+    }
+  }()
+
+  private static func asset(_ name: String) throws -> String { "/v1/assets/\(try shared.identifier(name))" }
+
+  private static func fields(_ name: String) -> [String] {
+    name.hasSuffix("png") ? ["Accept: image/png, image/jpeg;q=0.9"] : []
+  }
+
+  @Test("an upright, complete file in the requested format is the answer, without its places; others are rendered")
+  func fileOrRender() throws {
+    for (name, isServed, bytes) in Self.files {
+      let asset = try Self.asset(name)
+      let image = try Self.shared.get(asset + "/image", Self.fields(name))
+      let data = try Self.shared.get(asset + "/data")
+      let isFile = image.body == data.body
+      #expect(image.status == 200 && isFile == isServed, "\(name)")
+      #expect(image.body.count == bytes.count || !isServed, "\(name)")
+      #expect(image["ETag"] != data["ETag"], "two resources")
+      if isServed {
+        #expect(image.result("source") == "original" && image.result("degraded") == "?0", "\(name)")
+      }
+    }
+    let place = try Self.shared.get(Self.asset("place.jpg") + "/image")
+    let original = try #require(Self.files.first { $0.name == "place.jpg" }?.bytes)
+    let isUnchanged = place.body == original
+    #expect(!isUnchanged, "the place is removed")
+    #expect(place.result("width") == "160" && place.result("height") == "120")
+    #expect(place["Content-Type"] == "image/jpeg" && place["Vary"] == "Accept" && place["Accept-Ranges"] == "bytes")
+  }
+
+  @Test("a request that changes the picture, or can be watched, is rendered")
+  func rendered() throws {
+    let asset = try Self.asset("plain.jpg")
+    let original = try Self.shared.get(asset + "/data").body
+    func isFile(_ query: String, _ fields: [String] = []) throws -> Bool {
+      let answer = try Self.shared.get(asset + "/image" + query, fields)
+      #expect(answer.status == 200, "\(query)")
+      return answer.body == original
+    }
+    for query in [
+      "", "?targetSize=max", "?preset=fullResolutionImage", "?format=jpeg", "?resizeMode=none",
+      "?contentMode=aspectFill",
+      "?version=original", "?colorSpace=preserve",
+    ] { #expect(try isFile(query), "\(query)") }
+    for query in [
+      "?targetSize=160x120", "?quality=82", "?colorSpace=srgb", "?normalizedCropRect=0,0,1,1", "?format=png",
+      "?deliveryMode=fastFormat", "?deliveryMode=opportunistic", "?requestID=watched",
+    ] { #expect(try !isFile(query), "\(query)") }
+    #expect(try !isFile("", ["Cache-Control: no-cache"]), "a measurement renders")
+    let signed = try Self.shared.post("/v1/signedURLs", #"{"path": "\#(asset)/image"}"#).json["url"] as? String
+    let isSignedFile = try Self.shared.get(#require(signed)).body == original
+    #expect(!isSignedFile, "a signed URL grants a picture")
+  }
+
+  @Test("the file has its own entity tag for HEAD, conditions and ranges; that of a render is valid too")
+  func validators() throws {
+    let target = try Self.asset("wide.jpg") + "/image"
+    let whole = try Self.shared.get(target)
+    let tag = try #require(whole["ETag"])
+    let head = try Self.shared.get(target, method: "HEAD")
+    #expect(head.status == 200 && head.body.isEmpty)
+    for field in ["ETag", "Content-Length", "Content-Type", "Last-Modified", "Cache-Control", "Vary"] {
+      #expect(head[field] == whole[field] && head[field] != nil, "\(field)")
+    }
+    let date = try #require(whole["Last-Modified"])
+    for (fields, status) in [
+      (["If-None-Match: \(tag)"], 304), (["If-None-Match: \"x\""], 200), (["If-Match: \"x\""], 412),
+      (["If-Match: \(tag)"], 200), (["If-Modified-Since: \(date)"], 304),
+      (["Range: bytes=10-19"], 206), (["Range: bytes=10-19", "If-Range: \(tag)"], 206),
+      (["Range: bytes=10-19", "If-Range: \"x\""], 200), (["Range: bytes=99999999-"], 416),
+    ] {
+      let answer = try Self.shared.get(target, fields)
+      #expect(answer.status == status, "\(fields)")
+      if status < 400 { #expect(answer["ETag"] == tag, "\(fields)") }
+      if status == 206 { #expect(answer.body == Array(whole.body[10..<20]), "\(fields)") }
+    }
+    let render = try Self.shared.get(target + "?requestID=other")
+    #expect(render["ETag"] != nil && render["ETag"] != tag)
+    #expect(try Self.shared.get(target, ["If-None-Match: \(render["ETag"] ?? "")"]).status == 304)
+    let version = try #require(try Self.shared.get(Self.asset("wide.jpg")).json["contentVersion"] as? String)
+    #expect(try Self.shared.get(target + "?v=\(version)")["Cache-Control"] == "private, max-age=31536000, immutable")
+  }
+}
