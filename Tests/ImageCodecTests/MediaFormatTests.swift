@@ -47,11 +47,11 @@ struct MediaFormatTests {
     }
   }
 
-  @Test("a type identifier gives its format; only JPEG and PNG have a decoder")
+  @Test("a type identifier gives its format; only some have a decoder")
   func identifiers() {
     for format in MediaFormat.allCases {
       #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
-      #expect((format.decoder != nil) == [.jpeg, .png].contains(format))
+      #expect((format.decoder != nil) == [.jpeg, .png, .heic, .webp].contains(format))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }
@@ -121,7 +121,7 @@ struct MediaFormatTests {
 
   @Test(
     "decoding a format without a decoder fails with the name of the format",
-    arguments: ContainerSamples.all.map { $0.format })
+    arguments: ContainerSamples.all.map { $0.format }.filter { $0.decoder == nil })
   func nouns(_ format: MediaFormat) throws {
     let sample = try #require(ContainerSamples.all.first { $0.format == format })
     #expect(throws: CodecError.unsupported(format.noun)) {

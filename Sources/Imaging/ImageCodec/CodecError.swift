@@ -15,6 +15,37 @@ package enum CodecError: Error, Sendable, Hashable {
   case encodingFailed(String)
   /// The stop flag was raised.
   case stopped
+  /// The format's decoder runs in a process of its own, and is not there.
+  case decoderUnavailable(SourceFormat)
+  /// The decoder's process failed for this picture, and would fail again.
+  case decoderFailed(SourceFormat, DecoderFailureReason)
+  /// The decoder's process ended for a reason outside of the picture: a later attempt may succeed.
+  case decoderInterrupted
+}
+
+/// Why a decoder's process failed.
+package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
+  /// The codec found damage.
+  case malformed
+  /// The codec does not support a feature of the picture.
+  case unsupported
+  /// Size, depth or chroma differ from the container's.
+  case mismatch
+  /// It needed more memory than its price, or more time.
+  case memory, time
+  /// It crashed, or did what it may not do.
+  case crashed
+
+  fileprivate var text: String {
+    switch self {
+    case .malformed: "found damaged data"
+    case .unsupported: "does not support the picture"
+    case .mismatch: "found another picture than the container describes"
+    case .memory: "needs more memory than such a picture may take"
+    case .time: "takes longer than such a picture may take"
+    case .crashed: "crashed"
+    }
+  }
 }
 
 extension CodecError: CustomStringConvertible {
@@ -29,6 +60,9 @@ extension CodecError: CustomStringConvertible {
     case .outOfMemory: "out of memory"
     case .encodingFailed(let what): "the output can't be written: \(what)"
     case .stopped: "stopped"
+    case .decoderUnavailable(let format): "there is no decoder for \(format.rawValue)"
+    case .decoderFailed(let format, let reason): "the decoder for \(format.rawValue) \(reason.text)"
+    case .decoderInterrupted: "the decoder was interrupted"
     }
   }
 }

@@ -11,6 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
+    case .heic, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -43,4 +44,43 @@ extension ImageHeader {
     // libpng's rows, before and after filters and palettes; ISA-L's state and zlib's.
     return 384 * 1024 + rowBytes * 6 + (isBuffered ? rowBytes * storedSize.height : 0)
   }
+}
+
+extension CodedPicture {
+  /// Memory of the worker, and of the rows that wait in this process until all tiles beside them are there.
+  fileprivate func decoderBytes(eighths: Int) -> Int {
+    switch self {
+    case .heif(let picture):
+      let (color, tile) = (picture.color, picture.color.tileSize)
+      let bytes = picture.isDeep ? 2 : 1
+      let step = 8 / eighths
+      // Sums of 16 bits in up to three planes, for a row of tiles and what is left of the row above.
+      let pending = color.columns == 1 ? min(64, tile.height) : tile.height
+      let rows = (pending + step - 1) / step + 3
+      let columns = (color.size.width + step - 1) / step + 8
+      let alpha = picture.alpha == nil ? 0 : columns * ((color.size.height + step - 1) / step) * 2
+      return Self.workerBytes + tile.pixelCount * (color.configuration.chroma.doubledSamples * bytes + 2) + 3
+        * color.largestTile + columns * (rows * 6 + 32)
+        + alpha
+    case .webP(let picture):
+      // The worker holds its whole output, and lossless planes at full size.
+      let output = picture.canvas.pixelCount * 4 * eighths * eighths / 64
+      let planes = picture.frame.width * picture.frame.height * (picture.isLossless || picture.hasAlpha ? 6 : 0)
+      return Self.workerBytes + output + planes + picture.frame.width * 256 + picture.picture.length
+        + (picture.alpha?.length ?? 0) + picture.canvas.width * 8
+    }
+  }
+
+  /// What a worker takes whatever the picture's size.
+  private static let workerBytes = 5 << 20
+}
+
+extension ChromaSampling {
+  /// Twice the samples of a pixel on average: the decoder has a picture and a reference.
+  fileprivate var doubledSamples: Int { self == .none ? 2 : 2 + 4 / (horizontal * vertical) }
+}
+
+extension HEVCTiles {
+  /// The bytes of the longest tile's data.
+  package var largestTile: Int { tiles.map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
 }

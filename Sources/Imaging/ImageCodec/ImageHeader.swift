@@ -3,24 +3,26 @@ import PhotoModel
 
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png
+  case jpeg, png, heic, webp
 
   package var uniformTypeIdentifier: String {
     switch self {
     case .jpeg: "public.jpeg"
     case .png: "public.png"
+    case .heic: "public.heic"
+    case .webp: "org.webmproject.webp"
     }
   }
 
-  /// The format according to the first bytes of a file; its name does not matter.
-  package init?(firstBytes bytes: some Collection<UInt8>) {
-    // Usually a third byte of FF follows, but libjpeg skips bytes before the next marker.
-    if bytes.starts(with: [0xFF, 0xD8]) {
-      self = .jpeg
-    } else if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-      self = .png
-    } else {
-      return nil
+  /// Whether the decoder runs in a process of its own, which may be missing.
+  package var needsWorker: Bool { decoderPackage != nil }
+
+  /// The package of Debian with the library of such a decoder, for messages.
+  package var decoderPackage: String? {
+    switch self {
+    case .jpeg, .png: nil
+    case .heic: "libde265-0"
+    case .webp: "libwebp7"
     }
   }
 }
@@ -63,36 +65,54 @@ package struct ImageHeader: Sendable, Hashable {
   /// Whether common viewers decode the picture: false for a JPEG other than with Huffman coding and 8 bits a sample, in
   /// one baseline, extended or progressive frame.
   package var isWidelyDecodable = true
+  /// How the picture is coded, if its decoder runs in a process of its own.
+  package var coded: CodedPicture?
+  /// The orientation that the container defines; then EXIF's does not count.
+  package var containerOrientation: Orientation?
 
-  package var orientation: Orientation { metadata.orientation }
+  package var orientation: Orientation { containerOrientation ?? metadata.orientation }
 
   /// The size of the upright picture.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
+
+  /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
+  package var scalesDecodes: Bool {
+    switch coded {
+    case .heif: true
+    case .webP(let picture): picture.fillsCanvas
+    case nil: format == .jpeg
+    }
+  }
 
   /// Reads a header without reading pixels.
   ///
   /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` if it ends too early.
   package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> ImageHeader {
     var reader = HeaderReader(source: source)
-    let start = try reader.bytes(at: 0, count: 16)
+    let start = try reader.bytes(at: 0, count: FileType.bytes)
     guard !start.isEmpty else { throw .truncated(offset: 0) }
-    guard let format = SourceFormat(firstBytes: start) else {
-      throw .unsupported(MediaHeader.noun(of: source) ?? "neither a JPEG nor a PNG")
+    guard let format = MediaFormat(firstBytes: start) else {
+      throw .unsupported(MediaHeader.noun(of: source) ?? Self.unknown)
     }
-    return try read(&reader, format, limits: limits)
-  }
-
-  static func read(
-    _ reader: inout HeaderReader, _ format: SourceFormat, limits: CodecLimits
-  ) throws(CodecError) -> ImageHeader {
-    let header =
-      switch format {
-      case .jpeg: try JPEGHeader.read(&reader, limits: limits)
-      case .png: try PNGHeader.read(&reader, limits: limits)
-      }
+    let header: ImageHeader
+    switch format {
+    case .jpeg: header = try JPEGHeader.read(&reader, limits: limits)
+    case .png: header = try PNGHeader.read(&reader, limits: limits)
+    case .heic, .heif:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = ImageHeader(try HEIFPictureReader.read(reader, media.format, limits: limits), media)
+    case .webp:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = ImageHeader(try WebPPictureReader.read(reader, limits: limits), media)
+    default: throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
+    }
     try limits.check(header.storedSize)
     return header
   }
+
+  private static let unknown = "no picture of a known format"
 }
 
 /// Reads a header's bytes through a window, so that a walk over many small segments costs a few reads.

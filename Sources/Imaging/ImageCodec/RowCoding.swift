@@ -16,6 +16,17 @@ package struct RowLayout: Sendable, Hashable {
   /// 8, or 16 in native byte order.
   package var bitsPerChannel: Int
 
+  package init(
+    imageSize: PixelSize, firstColumn: Int, width: Int, channels: Int, isCMYK: Bool = false, bitsPerChannel: Int
+  ) {
+    self.imageSize = imageSize
+    self.firstColumn = firstColumn
+    self.width = width
+    self.channels = channels
+    self.isCMYK = isCMYK
+    self.bitsPerChannel = bitsPerChannel
+  }
+
   package var hasAlpha: Bool { channels == 2 || (channels == 4 && !isCMYK) }
   package var rowBytes: Int { width * channels * bitsPerChannel / 8 }
 }
@@ -44,8 +55,15 @@ package protocol PictureDecoder: AnyObject {
   /// Time spent waiting for the source; part of the decode's total time.
   var readTime: Duration { get }
 
+  /// Time spent waiting for a process that decodes; part of the decode's total time.
+  var workerTime: Duration { get }
+
   /// The codec's warnings so far.
   var warnings: CodecWarnings? { get }
+}
+
+extension PictureDecoder {
+  package var workerTime: Duration { .zero }
 }
 
 /// A decoder that delivers interleaved rows.

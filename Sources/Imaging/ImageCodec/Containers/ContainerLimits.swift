@@ -16,6 +16,11 @@ enum ContainerLimits {
   static let derivations = 4
   /// Maximum number of extents of one item.
   static let extents = 64
+  /// Maximum number of tiles of a picture, and bytes of its codec's parameter sets.
+  static let tiles = 2048
+  static let parameterBytes = 16_384
+  /// Maximum number of smaller pictures of a HEIF file that are considered.
+  static let thumbnails = 4
   /// Maximum number of tracks of a movie.
   static let tracks = 64
   /// Maximum number of runs of equally long frames from which a frame rate is computed.

@@ -7,11 +7,11 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// The format according to the first bytes of a file; its name does not matter. Needs sixteen bytes, or more for a
   /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2 can be recognised this early.
   init?(firstBytes bytes: ArraySlice<UInt8>) {
-    if let format = SourceFormat(firstBytes: bytes) {
-      switch format {
-      case .jpeg: self = .jpeg
-      case .png: self = .png
-      }
+    // Usually a third byte of FF follows, but libjpeg skips bytes before the next marker.
+    if bytes.starts(with: [0xFF, 0xD8]) {
+      self = .jpeg
+    } else if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+      self = .png
     } else if GIFHeader.signatures.contains(where: { bytes.starts(with: $0) }) {
       self = .gif
     } else if bytes.starts(with: WebPHeader.signature), bytes.dropFirst(8).starts(with: WebPHeader.form) {
@@ -107,12 +107,21 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .jpeg: .jpeg
     case .png: .png
+    case .heic: .heic
+    case .webp: .webp
     default: nil
     }
   }
 
-  /// The uniform type identifiers of all formats with a decoder: files of other types are indexed but can't be shown.
-  package static let renderableTypes = Set(allCases.filter { $0.decoder != nil }.map(\.uniformTypeIdentifier))
+  /// The uniform type identifiers of all formats that can be decoded: files of other types are indexed but can't be
+  /// shown.
+  ///
+  /// - Parameter workers: the formats whose decoders run in processes of their own and are there.
+  package static func renderableTypes(with workers: Set<SourceFormat>) -> Set<String> {
+    Set(
+      allCases.filter { format in format.decoder.map { !$0.needsWorker || workers.contains($0) } ?? false }
+        .map(\.uniformTypeIdentifier))
+  }
 
   /// A noun for messages: "a HEIC picture".
   package var noun: String {
@@ -137,6 +146,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Asset {
-  /// Whether a decoder exists for the asset's own file.
-  package var hasDecoder: Bool { MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier)?.decoder != nil }
+  /// Whether a decoder exists for the asset's own file. Those that run in processes of their own may be missing; then
+  /// the catalogue has the asset as one that can't be rendered.
+  package var hasDecoder: Bool {
+    guard let decoder = MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier)?.decoder else { return false }
+    return !decoder.needsWorker || isRenderable
+  }
 }

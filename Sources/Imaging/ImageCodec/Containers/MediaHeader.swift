@@ -58,20 +58,32 @@ package struct MediaHeader: Sendable, Hashable {
     let start = try reader.bytes(at: 0, count: FileType.bytes)
     guard !start.isEmpty else { throw .truncated(offset: 0) }
     guard let format = MediaFormat(firstBytes: start) else { throw .unsupported(unknown) }
-    if let format = format.decoder { return MediaHeader(try ImageHeader.read(&reader, format, limits: limits)) }
-    reader.windowBytes = ContainerLimits.windowBytes
     let header: MediaHeader
     switch format {
-    case .jpeg, .png: preconditionFailure("read above: these have a decoder")
-    case .gif: header = try GIFHeader.read(&reader)
-    case .webp: header = try WebPHeader.read(&reader)
-    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader, selection)
-    case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
-      guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
-      header = try BMFFHeader.read(reader, type, selection)
+    case .jpeg: header = MediaHeader(try JPEGHeader.read(&reader, limits: limits), format)
+    case .png: header = MediaHeader(try PNGHeader.read(&reader, limits: limits), format)
+    default:
+      reader.windowBytes = ContainerLimits.windowBytes
+      header = try contained(&reader, format, start, selection)
     }
     try limits.check(header.storedSize)
     return header
+  }
+
+  private static func contained(
+    _ reader: inout HeaderReader, _ format: MediaFormat, _ start: ArraySlice<UInt8>,
+    _ selection: TIFFMetadata.Selection
+  ) throws(CodecError) -> MediaHeader {
+    switch format {
+    case .gif: return try GIFHeader.read(&reader)
+    case .webp: return try WebPHeader.read(&reader)
+    case .tiff, .dng, .cr2, .nef, .arw: return try TIFFHeader.read(&reader, selection)
+    // JPEG and PNG are read by the caller.
+    case .jpeg, .png: throw .unsupported(format.noun)
+    case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
+      guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
+      return try BMFFHeader.read(reader, type, selection)
+    }
   }
 
   /// Adds EXIF that was assembled from a container's directories, and the orientation that it contains.
@@ -98,11 +110,8 @@ package struct MediaHeader: Sendable, Hashable {
   private static let unknown = "no kind of file that is known"
 
   /// The header of a picture that can be decoded.
-  init(_ header: ImageHeader) {
-    switch header.format {
-    case .jpeg: format = .jpeg
-    case .png: format = .png
-    }
+  private init(_ header: ImageHeader, _ format: MediaFormat) {
+    self.format = format
     storedSize = header.storedSize
     orientation = header.orientation
     hasAlpha = header.hasAlpha

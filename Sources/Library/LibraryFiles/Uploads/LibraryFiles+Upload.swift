@@ -225,7 +225,9 @@ extension LibraryFilesError {
     case .unsupported(let what): self = .notMedia(what)
     case .readFailed(let code): self = .failed(path: [], SystemError(code: code))
     case .outOfMemory: self = .failed(path: [], SystemError(code: ENOMEM))
-    case .malformed, .truncated, .limitExceeded, .encodingFailed, .stopped: self = .damagedMedia(error.description)
+    case .malformed, .truncated, .limitExceeded, .encodingFailed, .stopped, .decoderUnavailable, .decoderFailed,
+      .decoderInterrupted:
+      self = .damagedMedia(error.description)
     }
   }
 }

@@ -9,45 +9,23 @@ import PhotoModel
 /// ``MediaHeader/orientation`` is the item's, and the EXIF summary keeps its own.
 enum HEIFHeader {
   static func read(_ boxes: inout BoxReader, meta: Box, _ format: MediaFormat) throws(CodecError) -> MediaHeader {
-    // The tables can be in any order, so they are read at once if they are small enough, and then examined in the order
-    // that is needed.
-    let length = meta.content.upperBound - meta.content.lowerBound
-    _ = try boxes.reader.bytes(
-      at: meta.content.lowerBound, count: Int(min(length, Int64(ContainerLimits.wholeBoxBytes))))
-    var tables: [FourCC: Box] = [:]
-    // After the version (ISO/IEC 14496-12 §8.11.1).
-    var position = meta.content.lowerBound + 4
-    while let box = try boxes.next(&position, before: meta.content.upperBound) {
-      tables[box.type] = tables[box.type] ?? box
-    }
-
-    guard let primaryTable = tables["pitm"] else {
-      throw .malformed("a \(format) file without a primary item", offset: meta.content.lowerBound)
-    }
-    // §8.11.4.
-    var fields = try boxes.fields(of: primaryTable, atMost: 8)
-    let primary = try fields.number(try fields.version().version == 0 ? 2 : 4)
-    var items = HEIFItems()
-    if let table = tables["iinf"] { try items.readInfos(&boxes, table) }
-    if let table = tables["iref"] { try items.readReferences(&boxes, table) }
-    var reader = HEIFItemReader(items: items, tables: tables)
-    return try reader.header(&boxes, of: primary, format)
+    var reader = HEIFItemReader(try HEIFTables(&boxes, meta: meta, format))
+    return try reader.header(&boxes, format)
   }
 }
 
 /// Combines the tables' information about one item.
-private struct HEIFItemReader {
-  let items: HEIFItems
-  let tables: [FourCC: Box]
+struct HEIFItemReader {
+  private let all: HEIFTables
   private var locations: [Int: HEIFItems.ItemLocation] = [:]
 
-  init(items: HEIFItems, tables: [FourCC: Box]) {
-    self.items = items
-    self.tables = tables
-  }
+  init(_ all: HEIFTables) { self.all = all }
+
+  private var items: HEIFItems { all.items }
+  private var tables: [FourCC: Box] { all.boxes }
 
   /// URNs that define the kind of an auxiliary picture (ISO/IEC 23008-12 §6.5.8; MIAF §7.3.5; Apple's own).
-  private static let alpha: Set<String> = [
+  static let alpha: Set<String> = [
     "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
   ]
   private static let depth: Set<String> = [
@@ -56,14 +34,13 @@ private struct HEIFItemReader {
   ]
   private static let gainMap: Set<String> = ["urn:com:apple:photo:2020:aux:hdrgainmap"]
 
-  mutating func header(
-    _ boxes: inout BoxReader, of primary: Int, _ format: MediaFormat
-  ) throws(CodecError) -> MediaHeader {
+  mutating func header(_ boxes: inout BoxReader, _ format: MediaFormat) throws(CodecError) -> MediaHeader {
+    let primary = all.primary
     let auxiliaries = items.sources("auxl", to: primary)
     let exif = items.first(describing: primary) { $0.type == "Exif" }
     let xmp = items.first(describing: primary) { $0.isXMP }
     let thumbnail = items.sources("thmb", to: primary).first { items.items[$0]?.type == "jpeg" }
-    let origins = self.origins(of: primary)
+    let origins = all.origins
     if let table = tables["iloc"] {
       let wanted = Set([exif, xmp, thumbnail].compactMap(\.self) + origins)
       locations = try HEIFItems.locations(of: wanted, &boxes, table, data: tables["idat"])
@@ -77,7 +54,9 @@ private struct HEIFItemReader {
       throw .malformed("a \(format) file whose primary item has no size", offset: nil)
     }
     var header = MediaHeader(format: refined(format, primary, origins), storedSize: size)
-    try transform(&header, &boxes, by: properties.properties(of: primary))
+    let transformation = try HEIFTransformation(&boxes, size: size, by: properties.properties(of: primary))
+    header.orientation = transformation.orientation
+    header.storedSize = transformation.crop.size
     for item in auxiliaries { try note(&header, &boxes, properties.properties(of: item)) }
     // ISO 21496-1: a tone-mapped picture is derived from this one and a gain map.
     if items.sources("dimg", to: primary).contains(where: { items.items[$0]?.type == "tmap" }) {
@@ -95,19 +74,6 @@ private struct HEIFItemReader {
       header.thumbnail = ByteRange(range)
     }
     return header
-  }
-
-  /// An item, and the items from which it is derived without a change of size: `iden`, and the first input of a tone
-  /// map.
-  private func origins(of primary: Int) -> [Int] {
-    var chain = [primary]
-    while chain.count <= ContainerLimits.derivations, let type = items.items[chain[chain.count - 1]]?.type,
-      type == "iden" || type == "tmap", let next = items.targets("dimg", from: chain[chain.count - 1]).first,
-      !chain.contains(next)
-    {
-      chain.append(next)
-    }
-    return chain
   }
 
   /// The format refined by the item's type, because a brand that describes only the structure does not identify the
@@ -141,45 +107,6 @@ private struct HEIFItemReader {
         width: data.bigEndian(at: 4, bytes: bytes), height: data.bigEndian(at: 4 + bytes, bytes: bytes))
     }
     return nil
-  }
-
-  /// Applies the item's transformations in their stored order.
-  private func transform(
-    _ header: inout MediaHeader, _ boxes: inout BoxReader, by properties: [Box]
-  ) throws(CodecError) {
-    var swapsSides = false
-    var mirrorsX = false
-    var mirrorsY = false
-    // The size after the transformations so far.
-    var size = header.storedSize
-    for property in properties {
-      switch property.type {
-      case "irot":
-        // §6.5.10: quarter turns, anticlockwise.
-        var fields = try boxes.fields(of: property, atMost: 1)
-        for _ in 0..<(try fields.number(1) & 3) {
-          (swapsSides, mirrorsX, mirrorsY) = (!swapsSides, mirrorsY, !mirrorsX)
-          size = size.transposed
-        }
-      case "imir":
-        // §6.5.12, as its second edition words it: 0 exchanges top and bottom, 1 left and right.
-        var fields = try boxes.fields(of: property, atMost: 1)
-        if try fields.number(1) & 1 == 0 { mirrorsY.toggle() } else { mirrorsX.toggle() }
-      case "clap":
-        // ISO/IEC 14496-12 §12.1.4: width and height as fractions; the offset does not matter here.
-        var fields = try boxes.fields(of: property, atMost: 16)
-        let numbers = [try fields.number(4), try fields.number(4), try fields.number(4), try fields.number(4)]
-        guard numbers[1] > 0, numbers[3] > 0 else { break }
-        let width = (numbers[0] + numbers[1] / 2) / numbers[1]
-        let height = (numbers[2] + numbers[3] / 2) / numbers[3]
-        if (1...max(1, size.width)).contains(width), (1...max(1, size.height)).contains(height) {
-          size = PixelSize(width: width, height: height)
-        }
-      default: break
-      }
-    }
-    header.orientation = Orientation(swapsSides: swapsSides, mirrorsX: mirrorsX, mirrorsY: mirrorsY)
-    header.storedSize = header.orientation.apply(to: size)
   }
 
   /// Records what an auxiliary picture's type states about the primary picture.

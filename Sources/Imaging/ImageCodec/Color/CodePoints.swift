@@ -1,0 +1,69 @@
+/// Colours as ITU-T H.273 numbers them, in HEIF's `colr` (ISO/IEC 14496-12 §12.1.5, `nclx`) and in HEVC's parameters.
+package struct CodePoints: Sendable, Hashable {
+  /// 2 is unspecified in all three.
+  package var primaries = 2
+  package var transfer = 2
+  package var matrix = 2
+  package var isFullRange: Bool
+
+  package init(primaries: Int = 2, transfer: Int = 2, matrix: Int = 2, isFullRange: Bool) {
+    self.primaries = primaries
+    self.transfer = transfer
+    self.matrix = matrix
+    self.isFullRange = isFullRange
+  }
+
+  /// The colours of the RGB that the matrix gives; `nil` is sRGB. A curve that no profile can hold, such as those of
+  /// high dynamic range, counts as sRGB's; so do the curves of video, whose pictures are made to look right on the same
+  /// displays.
+  package var calibration: ColorCalibration? {
+    let primaries: ColorCalibration.Primaries =
+      switch self.primaries {
+      case 9: .bt2020
+      case 11, 12: .displayP3
+      default: .bt709
+      }
+    let transfer: ColorCalibration.Transfer =
+      switch self.transfer {
+      case 4: .power(2.2)
+      case 5: .power(2.8)
+      case 8: .power(1)
+      default: .sRGB
+      }
+    let calibration = ColorCalibration(transfer: transfer, primaries: primaries)
+    return calibration.isSRGB ? nil : calibration
+  }
+
+  /// The conversion of samples to RGB (H.273 §8.3). Unspecified matrices are those of ITU-R BT.601, as in other readers.
+  package var conversion: YCbCrConversion {
+    let kind: YCbCrConversion.Matrix =
+      switch matrix {
+      case 0: .identity
+      case 1: .weights(red: 0.2126, blue: 0.0722)
+      case 4: .weights(red: 0.30, blue: 0.11)
+      case 7: .weights(red: 0.212, blue: 0.087)
+      case 9, 10: .weights(red: 0.2627, blue: 0.0593)
+      default: .weights(red: 0.299, blue: 0.114)
+      }
+    return YCbCrConversion(matrix: kind, isFullRange: isFullRange)
+  }
+}
+
+/// How luma and chroma become red, green and blue.
+package struct YCbCrConversion: Sendable, Hashable {
+  package enum Matrix: Sendable, Hashable {
+    /// Green, blue and red are the three planes.
+    case identity
+    /// The shares of red and blue in luma.
+    case weights(red: Double, blue: Double)
+  }
+
+  package let matrix: Matrix
+  /// Otherwise 8-bit luma is 16...235 and chroma 16...240.
+  package let isFullRange: Bool
+
+  package init(matrix: Matrix, isFullRange: Bool) {
+    self.matrix = matrix
+    self.isFullRange = isFullRange
+  }
+}

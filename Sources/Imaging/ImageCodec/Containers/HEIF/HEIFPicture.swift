@@ -1,0 +1,60 @@
+import PhotoModel
+
+/// A picture that is coded as equal tiles, row by row; most pictures are one tile.
+package struct HEVCTiles: Sendable, Hashable {
+  package let configuration: HEVCConfiguration
+  package let tileSize: PixelSize
+  package let columns: Int
+  package let rows: Int
+  /// The size of all tiles together, without what reaches over the right and the bottom edge.
+  package let size: PixelSize
+  /// The data of each tile in the file; tile (column, row) at `row * columns + column`.
+  package let tiles: [[ByteRange]]
+
+  package init(
+    configuration: HEVCConfiguration, tileSize: PixelSize, columns: Int = 1, rows: Int = 1, size: PixelSize,
+    tiles: [[ByteRange]]
+  ) {
+    self.configuration = configuration
+    self.tileSize = tileSize
+    self.columns = columns
+    self.rows = rows
+    self.size = size
+    self.tiles = tiles
+  }
+}
+
+/// How a HEIF file's picture is coded: everything that a decoder needs. Checked: tiles cover the picture, their data is
+/// in the file, and the limits hold.
+package struct HEIFPicture: Sendable, Hashable {
+  package let color: HEVCTiles
+  /// A picture of the same size whose luma is the alpha; not premultiplied.
+  package let alpha: HEVCTiles?
+  package let conversion: YCbCrConversion
+  /// The part that is shown, in pixels of the decoded picture.
+  package let crop: PixelRect
+  package let orientation: Orientation
+  package let embeddedProfile: EmbeddedProfile?
+  /// The colours without a profile; `nil` is sRGB.
+  package let calibration: ColorCalibration?
+  /// Whether it stands in for a larger picture of the same file.
+  package var isThumbnail = false
+  /// Smaller pictures of the same file that show the same, smallest first; with the same colours and turn.
+  package var thumbnails: [HEIFPicture] = []
+
+  package init(
+    color: HEVCTiles, alpha: HEVCTiles? = nil, conversion: YCbCrConversion, crop: PixelRect? = nil,
+    orientation: Orientation = .topLeft, embeddedProfile: EmbeddedProfile? = nil, calibration: ColorCalibration? = nil
+  ) {
+    self.color = color
+    self.alpha = alpha
+    self.conversion = conversion
+    self.crop = crop ?? PixelRect(color.size)
+    self.orientation = orientation
+    self.embeddedProfile = embeddedProfile
+    self.calibration = calibration
+  }
+
+  /// Whether a decoder's rows have 16 bits a channel.
+  package var isDeep: Bool { color.configuration.bitDepth > 8 }
+}

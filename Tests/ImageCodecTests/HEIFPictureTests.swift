@@ -1,0 +1,300 @@
+import ImageCodec
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("How HEIF pictures are coded")
+struct HEIFPictureTests {
+  typealias File = CodedHEIFFile
+
+  private func picture(_ items: [File.Item], _ limits: CodecLimits = CodecLimits()) throws(CodecError) -> HEIFPicture {
+    try picture(File(items).bytes, limits)
+  }
+
+  private func picture(_ bytes: [UInt8], _ limits: CodecLimits = CodecLimits()) throws(CodecError) -> HEIFPicture {
+    let header = try ImageHeader.read(from: MemoryByteSource(bytes), limits: limits)
+    guard case .heif(let picture) = header.coded else { throw .unsupported("no HEIF") }
+    return picture
+  }
+
+  private func single(_ properties: [[UInt8]] = [], configuration: [UInt8] = File.hvcC()) -> File.Item {
+    File.Item(1, "hvc1", [1, 2, 3, 4, 5, 6], properties: [configuration, File.ispe(60, 40)] + properties)
+  }
+
+  private func grid(_ properties: [[UInt8]] = []) -> [File.Item] {
+    File.grid(columns: 3, rows: 2, tile: (32, 16), size: (90, 30), properties: properties) { [UInt8($0), 1, 2, 3] }
+  }
+
+  private func bytes(_ ranges: [ByteRange], of file: [UInt8]) -> [UInt8] { ranges.flatMap { part($0, of: file) ?? [] } }
+
+  @Test("tiles are found in the order of the grid, also in several extents", arguments: [1, 3], [false, true])
+  func tiles(_ extents: Int, _ isWide: Bool) throws {
+    var items = File.grid(columns: 3, rows: 2, tile: (32, 16), size: (90, 30), isWide: isWide) {
+      [UInt8($0), 1, 2, 3, 4]
+    }
+    for i in items.indices.dropFirst() { items[i].extents = extents }
+    let file = File(items).bytes
+    let color = try picture(file).color
+    #expect(color.columns == 3 && color.rows == 2 && color.size == PixelSize(width: 90, height: 30))
+    #expect(color.tileSize == PixelSize(width: 32, height: 16))
+    #expect(color.tiles.map { bytes($0, of: file) } == (0..<6).map { [UInt8($0), 1, 2, 3, 4] })
+    #expect(color.tiles.allSatisfy { $0.count == extents })
+  }
+
+  @Test("the codec's configuration is read", arguments: [0, 1, 2, 3], [8, 10])
+  func configuration(_ chroma: Int, _ depth: Int) throws {
+    let sets: [[UInt8]] = [[0x40, 1, 7], [0x42, 1, 8], [0x44, 1, 9], [0x4E, 1, 5]]
+    let box = File.hvcC(chroma: chroma, bitDepth: depth, lengthBytes: 2, sets: sets)
+    let file = File([single(configuration: box)]).bytes
+    let read = try picture(file).color.configuration
+    // The last one is a message, which no decoder needs.
+    #expect(read.parameterSets == Array(sets.prefix(3)))
+    #expect(read.chroma.rawValue == chroma && read.bitDepth == depth && read.nalLengthBytes == 2)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.colorChannels == (chroma == 0 ? 1 : 3) && header.bitsPerChannel == (depth == 8 ? 8 : 16))
+    #expect(header.format == .heic && header.storedSize == PixelSize(width: 60, height: 40))
+  }
+
+  @Test("a crop has a place, which turns before it move", arguments: HEIFHeaderTests.turns)
+  func crops(_ turns: Int, _ axis: Int?, _ orientation: Orientation) throws {
+    // 20 x 10 pixels, 5 to the right of the centre and 3 above it, of the turned picture.
+    let crop = File.clap([20, 1, 10, 1, 5, 1, -3, 1])
+    let turn = (turns > 0 ? [File.irot(turns)] : []) + (axis.map { [File.imir($0)] } ?? [])
+    let upright = orientation.apply(to: PixelSize(width: 60, height: 40))
+    let read = try picture([single(turn + [crop])])
+    #expect(read.orientation == orientation)
+    let region = PixelRegion(
+      x: Double((upright.width - 20) / 2 + 5), y: Double((upright.height - 10) / 2 - 3), width: 20, height: 10)
+    let stored = orientation.stored(region, ofUpright: upright)
+    #expect(
+      read.crop
+        == PixelRect(x: Int(stored.x), y: Int(stored.y), width: Int(stored.width), height: Int(stored.height)))
+  }
+
+  static let cropCases: [(String, [Int], PixelRect)] = [
+    ("in the middle", [20, 1, 10, 1, 0, 1, 0, 1], PixelRect(x: 20, y: 15, width: 20, height: 10)),
+    ("odd, between pixels", [21, 1, 11, 1, 0, 1, 0, 1], PixelRect(x: 19, y: 14, width: 21, height: 11)),
+    ("with fractions", [41, 2, 21, 2, 3, 2, 0, 1], PixelRect(x: 21, y: 14, width: 21, height: 11)),
+    ("over the edge", [20, 1, 10, 1, 100, 1, -100, 1], PixelRect(x: 40, y: 0, width: 20, height: 10)),
+    ("too large", [61, 1, 10, 1, 0, 1, 0, 1], PixelRect(x: 0, y: 0, width: 60, height: 40)),
+    ("empty", [0, 1, 10, 1, 0, 1, 0, 1], PixelRect(x: 0, y: 0, width: 60, height: 40)),
+    ("without a denominator", [20, 0, 10, 1, 0, 1, 0, 1], PixelRect(x: 0, y: 0, width: 60, height: 40)),
+  ]
+
+  @Test("a crop is within the picture or ignored", arguments: cropCases)
+  func cropPlaces(_ name: String, _ numbers: [Int], _ crop: PixelRect) throws {
+    #expect(try picture([single([File.clap(numbers)])]).crop == crop)
+  }
+
+  @Test("catalogue and decoder agree on size and orientation", arguments: HEIFHeaderTests.turns)
+  func agreement(_ turns: Int, _ axis: Int?, _ orientation: Orientation) throws {
+    let properties =
+      [File.clap([80, 1, 21, 1, 0, 1, 0, 1])] + [File.irot(turns)] + (axis.map { [File.imir($0)] } ?? [])
+    let file = File(grid(properties)).bytes
+    let (media, image) = (
+      try header(file), try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    )
+    #expect(media.storedSize == image.storedSize && media.orientation == image.orientation)
+    #expect(image.orientation == orientation && image.storedSize == PixelSize(width: 80, height: 21))
+  }
+
+  @Test("EXIF's orientation does not count beside the container's")
+  func exifOrientation() throws {
+    let exif = Boxes.number(0, 4) + exifBlock { $0.orientation = 8 }
+    let items = grid([File.irot(3)]) + [File.Item(40, "Exif", exif, references: [("cdsc", [1])])]
+    let image = try ImageHeader.read(from: MemoryByteSource(File(items).bytes), limits: CodecLimits())
+    #expect(image.orientation == .rightTop && image.metadata.orientation == .leftBottom)
+    #expect(image.uprightSize == PixelSize(width: 30, height: 90))
+  }
+
+  @Test("code points and profile of the item count, then those of its tiles, then the codec's")
+  func colors() throws {
+    let points = File.nclx(9, 13, 9, isFullRange: true)
+    let bt2020 = YCbCrConversion(matrix: .weights(red: 0.2627, blue: 0.0593), isFullRange: true)
+    let calibration = ColorCalibration(transfer: .sRGB, primaries: .bt2020)
+    let item = try picture([single([points])])
+    #expect(item.conversion == bt2020 && item.calibration == calibration && item.embeddedProfile == nil)
+    var tiles = grid()
+    for i in tiles.indices.dropFirst() { tiles[i].properties += [points, File.profile([9, 9, 9])] }
+    let file = File(tiles).bytes
+    let tiled = try picture(file)
+    #expect(tiled.conversion == bt2020)
+    guard case .parts(let ranges) = tiled.embeddedProfile else {
+      Issue.record("no profile")
+      return
+    }
+    #expect(bytes(ranges, of: file) == [9, 9, 9])
+    // Neither: the limited range and the weights of BT.601.
+    let plain = try picture([single()])
+    #expect(
+      plain.conversion == YCbCrConversion(matrix: .weights(red: 0.299, blue: 0.114), isFullRange: false)
+        && plain.calibration == nil)
+  }
+
+  @Test("the sequence parameter set describes the colours", arguments: [false, true], [0, 2])
+  func parameterSets(_ isFullRange: Bool, _ subLayers: Int) throws {
+    let unit = Self.parameterSet(isFullRange: isFullRange, subLayers: subLayers)
+    let read = try picture([single(configuration: File.hvcC(sets: [unit]))])
+    #expect(read.conversion == YCbCrConversion(matrix: .weights(red: 0.2126, blue: 0.0722), isFullRange: isFullRange))
+    #expect(read.calibration == ColorCalibration(transfer: .sRGB, primaries: .displayP3))
+    // Cut off anywhere, it describes nothing or the same range.
+    for length in 2..<unit.count {
+      let cut = try picture([single(configuration: File.hvcC(sets: [Array(unit.prefix(length))]))])
+      #expect(cut.conversion.isFullRange == false || isFullRange)
+    }
+  }
+
+  /// ISO/IEC 23008-2 §7.3.2.2 with every optional part.
+  private static func parameterSet(isFullRange: Bool, subLayers: Int) -> [UInt8] {
+    var bits = BitWriter()
+    bits.number(0x4201, 16)
+    bits.number(0, 4)
+    bits.number(subLayers, 3)
+    bits.number(1, 1)
+    bits.number(0x0160, 16)
+    bits.number(0, 80)
+    if subLayers > 0 {
+      for layer in 0..<subLayers { bits.number(layer == 0 ? 3 : 1, 2) }
+      bits.number(0, 2 * (8 - subLayers))
+      for layer in 0..<subLayers { bits.number(0, layer == 0 ? 96 : 8) }
+    }
+    // Identifier, chroma, size, window, depth.
+    bits.golomb(0, 1, 64, 48)
+    bits.number(1, 1)
+    bits.golomb(0, 2, 0, 4, 0, 0, 4)
+    bits.number(1, 1)
+    for _ in 0...subLayers { bits.golomb(4, 2, 0) }
+    bits.golomb(0, 3, 0, 3, 1, 1)
+    // Scaling lists: the first of each size has values, the others are predicted.
+    bits.number(3, 2)
+    for size in 0..<4 {
+      for matrix in stride(from: 0, to: 6, by: size == 3 ? 3 : 1) {
+        bits.number(matrix == 0 ? 1 : 0, 1)
+        if matrix > 0 {
+          bits.golomb(1)
+        } else {
+          if size > 1 { bits.golomb(8) }
+          for _ in 0..<min(64, 16 << (2 * size)) { bits.golomb(3) }
+        }
+      }
+    }
+    bits.number(0, 2)
+    bits.number(1, 1)
+    bits.number(0x77, 8)
+    bits.golomb(0, 2)
+    bits.number(0, 1)
+    // One set of references, one long-term reference, then the usability information.
+    bits.golomb(1, 1, 0, 0)
+    bits.number(1, 1)
+    bits.number(1, 1)
+    bits.golomb(1)
+    bits.number(0, 9)
+    bits.number(0, 2)
+    bits.number(1, 1)
+    bits.number(1, 1)
+    bits.number(255, 8)
+    bits.number(0x0001_0001, 32)
+    bits.number(2, 2)
+    bits.number(1, 1)
+    bits.number(5, 3)
+    bits.number(isFullRange ? 1 : 0, 1)
+    bits.number(1, 1)
+    for point in [12, 13, 1] { bits.number(point, 8) }
+    return bits.unit
+  }
+
+  @Test("an alpha of the same size and thumbnails of the same shape are found")
+  func companions() throws {
+    let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
+    let mono = File.hvcC(chroma: 0)
+    func auxiliary(_ width: Int) -> File.Item {
+      File.Item(
+        20, "hvc1", [7], properties: [mono, File.ispe(width, 30), File.auxiliary(alpha)], references: [("auxl", [1])])
+    }
+    func thumbnail(_ id: Int, _ width: Int, _ height: Int) -> File.Item {
+      File.Item(
+        id, "hvc1", [8], properties: [File.hvcC(), File.ispe(width, height)], references: [("thmb", [1])])
+    }
+    let items =
+      grid() + [auxiliary(90), thumbnail(30, 45, 15), thumbnail(31, 30, 10), thumbnail(32, 40, 40)]
+    let read = try picture(items)
+    #expect(read.alpha?.size == read.color.size && read.alpha?.configuration.chroma == ChromaSampling.none)
+    #expect(read.thumbnails.map(\.crop.width) == [30, 45])
+    #expect(try picture(grid() + [auxiliary(88)]).alpha == nil)
+    let file = File(items).bytes
+    let image = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(image.hasAlpha && image.thumbnails.map(\.storedSize.height) == [10, 15])
+    #expect(image.thumbnails.allSatisfy { !$0.hasAlpha && $0.orientation == image.orientation })
+  }
+
+  static let refused: [(String, @Sendable (inout [File.Item]) -> Void)] = [
+    ("a tile less than the grid has", { $0[0].references[0].to.removeLast() }),
+    ("a tile more", { $0[0].references[0].to.append(100) }),
+    ("a grid that ends early", { $0[0].content.removeLast(3) }),
+    ("a grid larger than its tiles", { $0[0].content[5] = 97 }),
+    ("a grid that needs fewer columns", { $0[0].content[5] = 64 }),
+    ("a grid that needs fewer rows", { $0[0].content[7] = 16 }),
+    ("a tile of another size", { $0[2].properties[1] = File.ispe(32, 17) }),
+    ("tiles of an odd size", { for i in 1..<$0.count { $0[i].properties[1] = File.ispe(31, 16) } }),
+    ("a tile without a size", { $0[2].properties.remove(at: 1) }),
+    ("a tile of another depth", { $0[2].properties[0] = File.hvcC(bitDepth: 10) }),
+    ("a tile of another codec", { $0[2].type = "av01" }),
+    ("a tile that is a grid", { $0[2].type = "grid" }),
+    ("tiles without a configuration", { for i in 1..<$0.count { $0[i].properties.remove(at: 0) } }),
+    ("another version of the configuration", { for i in 1..<$0.count { $0[i].properties[0] = File.hvcC(version: 2) } }),
+    ("chroma of another depth", { for i in 1..<$0.count { $0[i].properties[0] = File.hvcC(chromaDepth: 10) } }),
+    (
+      "parameter sets without end",
+      {
+        let set = [0x42, 1] + [UInt8](repeating: 9, count: 9000)
+        for i in 1..<$0.count { $0[i].properties[0] = File.hvcC(sets: [set, set]) }
+      }
+    ),
+    ("an overlay", { $0[0].type = "iovl" }),
+    ("a grid of itself", { $0[0].references[0].to = Array(repeating: 1, count: 6) }),
+  ]
+
+  @Test("a picture that can't be decoded as declared is refused", arguments: refused.indices)
+  func refusals(_ index: Int) {
+    var items = grid()
+    Self.refused[index].1(&items)
+    #expect(throws: CodecError.self, "\(Self.refused[index].0)") { try picture(items) }
+  }
+
+  @Test("a picture larger than the limits is refused, whatever the item's size says")
+  func limits() {
+    let items = File.grid(columns: 2, rows: 2, tile: (64, 64), size: (128, 128)) { _ in [1] }
+    #expect(throws: CodecError.self) { try picture(items, CodecLimits(sourcePixels: 16_000)) }
+    #expect(throws: CodecError.self) { try picture(items, CodecLimits(sourceSide: 100)) }
+  }
+
+  @Test("damaged files give an error or a picture whose tiles are in the file")
+  func mutations() {
+    var random = Sampling.generator("damaged HEIF pictures")
+    let exif = Boxes.number(0, 4) + exifBlock { $0.orientation = 8 }
+    let file = File(
+      grid([File.irot(1), File.clap([60, 1, 20, 1, 0, 1, 0, 1]), File.nclx(1, 13, 6, isFullRange: true)]) + [
+        File.Item(40, "Exif", exif, references: [("cdsc", [1])]),
+        File.Item(30, "hvc1", [8], properties: [File.hvcC(), File.ispe(45, 15)], references: [("thmb", [1])]),
+      ]
+    ).bytes
+    for _ in 0..<4000 {
+      var bytes = file
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      if Int.random(in: 0...9, using: &random) == 0 {
+        bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random))
+      }
+      guard let read = try? picture(bytes, CodecLimits(sourcePixels: 100_000)) else { continue }
+      let size = Int64(bytes.count)
+      for tiles in [read.color] + [read.alpha].compactMap(\.self) + read.thumbnails.map(\.color) {
+        #expect(tiles.tiles.count == tiles.columns * tiles.rows && tiles.size.pixelCount <= 100_000)
+        #expect(
+          tiles.tiles.joined().allSatisfy { $0.offset >= 0 && $0.length >= 0 && $0.offset + Int64($0.length) <= size })
+      }
+      #expect(read.crop.x >= 0 && read.crop.x + read.crop.width <= read.color.size.width)
+      #expect(read.crop.y >= 0 && read.crop.y + read.crop.height <= read.color.size.height)
+    }
+  }
+}
