@@ -118,7 +118,7 @@ struct LadderTests {
   func scales(_ width: Int, _ height: Int, _ eighths: [Int]) {
     let upright = PixelSize(width: width, height: height)
     let rungs = Self.ladder.rungs(of: upright).map { Self.ladder.request(for: $0, of: upright, hasAlpha: false) }
-    #expect(rungs.map { RenderPlanner.eighths(SizeRules($0, upright: upright), of: .jpeg) } == eighths)
+    #expect(rungs.map { RenderPlanner.eighths(SizeRules($0, upright: upright), scalesDecodes: true) } == eighths)
   }
 
   @Test(

@@ -19,14 +19,17 @@ package struct RenderedPixels: Sendable {
 extension Renderer {
   /// Renders a plan to pixels. Blocks while the source is read.
   ///
-  /// - Parameter plan: made by `RenderPlanner.pixelPlan`.
+  /// - Parameters:
+  ///   - plan: made by `RenderPlanner.pixelPlan`.
+  ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   package static func pixels(
-    _ plan: RenderPlan, source: any ByteSource, transforms: ColorTransforms, limits: CodecLimits, stop: StopFlag
+    _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, transforms: ColorTransforms,
+    limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> RenderedPixels {
     let color = try SourceColor(plan.header, in: source, limits: limits)
     let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
     let renderer = try Renderer(
-      plan, source: source, color: output, encoder: PixelCollector(plan), limits: limits, stop: stop)
+      plan, source: source, workers: workers, color: output, encoder: PixelCollector(plan), limits: limits, stop: stop)
     guard let pixels = try renderer.pixels() else { throw .truncated(offset: source.size) }
     return pixels
   }

@@ -14,8 +14,10 @@ package struct RenderedImage: Sendable {
   package let isIncomplete: Bool
   /// Warnings of the codecs, and the reason why a profile was ignored; for the log.
   package let warnings: [CodecWarnings]
-  /// Read and decode times are those of the whole decode, even if shared; the other times are this picture's own.
+  /// Read, worker and decode times are those of the whole decode, even if shared; the other times are this picture's own.
   package var readTime = Duration.zero
+  /// Waiting for a decoder that runs in a process of its own; not part of `decodeTime`.
+  package var workerTime = Duration.zero
   package var decodeTime = Duration.zero
   package var resizeTime = Duration.zero
   package var encodeTime = Duration.zero
@@ -28,12 +30,15 @@ package final class Renderer {
 
   /// Opens the decoder and the encoder.
   ///
-  /// - Parameter transforms: cache of colour conversions.
+  /// - Parameters:
+  ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
+  ///   - transforms: cache of colour conversions.
   package init(
-    _ plan: RenderPlan, source: any ByteSource, transforms: ColorTransforms? = nil, limits: CodecLimits, stop: StopFlag
+    _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil,
+    transforms: ColorTransforms? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     shared = try SharedRenderer(
-      SharedPlan(plan), source: source, transforms: transforms, limits: limits, stops: [stop])
+      SharedPlan(plan), source: source, workers: workers, transforms: transforms, limits: limits, stops: [stop])
   }
 
   /// Uses colours that the source itself does not contain.
@@ -41,11 +46,12 @@ package final class Renderer {
   /// - Parameter encoder: takes the rows of a plan without planes; by default an encoder for a file of the plan's
   ///   format.
   init(
-    _ plan: RenderPlan, source: any ByteSource, color: OutputColor, encoder: (any RowEncoder)? = nil,
-    limits: CodecLimits, stop: StopFlag
+    _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, color: OutputColor,
+    encoder: (any RowEncoder)? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     shared = try SharedRenderer(
-      SharedPlan(plan), source: source, colors: [color], encoder: encoder, limits: limits, stops: [stop])
+      SharedPlan(plan), source: source, workers: workers, colors: [color], encoder: encoder, limits: limits,
+      stops: [stop])
   }
 
   /// Uses a decoder that the caller provides.

@@ -22,13 +22,14 @@ package final class SharedRenderer {
   /// Opens the decoder and the encoders.
   ///
   /// - Parameters:
+  ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - transforms: cache of colour conversions.
   ///   - stops: one for each member of the plan. A raised flag drops that picture; when all are raised, the decode
   ///     ends.
   /// - Throws: an error that prevents every picture from being made.
   package convenience init(
-    _ plan: SharedPlan, source: any ByteSource, transforms: ColorTransforms? = nil, limits: CodecLimits,
-    stops: [StopFlag]
+    _ plan: SharedPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil,
+    transforms: ColorTransforms? = nil, limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     let started = ContinuousClock.now
     let color = try SourceColor(plan.header, in: source, limits: limits)
@@ -41,7 +42,7 @@ package final class SharedRenderer {
       known.append((rows, colorSpace, output))
       return output
     }
-    try self.init(plan, source: source, colors: colors, limits: limits, stops: stops)
+    try self.init(plan, source: source, workers: workers, colors: colors, limits: limits, stops: stops)
     elapsed = ContinuousClock.now - started
   }
 
@@ -49,8 +50,8 @@ package final class SharedRenderer {
   ///
   /// - Parameter encoder: takes the rows of a group of one without planes; by default an encoder for a file.
   init(
-    _ plan: SharedPlan, source: any ByteSource, colors: [OutputColor], encoder: (any RowEncoder)? = nil,
-    limits: CodecLimits, stops: [StopFlag]
+    _ plan: SharedPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, colors: [OutputColor],
+    encoder: (any RowEncoder)? = nil, limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     self.plan = plan
     self.colors = colors
@@ -66,7 +67,8 @@ package final class SharedRenderer {
       pipeline = PlanePipeline(decoder, made.branches)
       setupFailures = made.failed
     } else {
-      let decoder = try RowPipeline.decoder(plan, source: source, limits: limits, stop: stop)
+      let decoder = try RowPipeline.decoder(
+        plan, source: source, workers: workers, limits: limits, stop: stop)
       (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, stops)
     }
   }
@@ -113,8 +115,8 @@ package final class SharedRenderer {
       bytes: bytes, size: plan.outputSize, format: plan.format, decodedEighths: plan.eighths,
       isIncomplete: decoder.isTruncated,
       warnings: [decoder.warnings, output.warnings, colors[member].warnings].compactMap(\.self),
-      readTime: decoder.readTime,
-      decodeTime: total - decoder.readTime - output.resizeTime - output.encodeTime - others,
+      readTime: decoder.readTime, workerTime: decoder.workerTime,
+      decodeTime: total - decoder.readTime - decoder.workerTime - output.resizeTime - output.encodeTime - others,
       resizeTime: output.resizeTime, encodeTime: output.encodeTime)
   }
 

@@ -46,3 +46,27 @@ void photod_vertical_f32(const float *const *rows, const float *coefficients, in
 // As photod_horizontal_u8 with four channels and no clamp.
 void photod_horizontal_f32x4(const float *row, const int32_t *starts, const float *coefficients, int taps, float *out,
                              size_t width);
+
+// Adds samples to the sums of boxes: sums[(x + phase) / step] += samples[x] >> shift, 0 <= x < count. step is 1, 2, 4 or
+// 8, and 0 <= phase < step. 64 samples of 10 bits fit into a sum.
+void photod_box_add_u8(const uint8_t *samples, size_t count, int phase, int step, uint16_t *sums);
+void photod_box_add_u16(const uint16_t *samples, size_t count, int phase, int step, int shift, uint16_t *sums);
+
+// Luma is y * y_scale + y_offset, and both chroma values likewise; 0...high is black to white.
+typedef struct {
+  float y_scale, y_offset, c_scale, c_offset;
+  // red = luma * y_red + cr * cr_red, green = luma + cb * cb_green + cr * cr_green, blue = luma * y_blue + cb * cb_blue.
+  float y_red, cr_red, cb_green, cr_green, y_blue, cb_blue;
+  float high;
+} photod_ycc;
+
+// RGB of sums, clamped and rounded, to out[x * channels] and the two after it. Pixel x has the chroma sample
+// ((x + first) >> shift) - (first >> shift): the picture's column of pixel 0 is `first`.
+void photod_ycc_u8(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, int shift, size_t first,
+                   const photod_ycc *m, uint8_t *out, int channels, size_t width);
+void photod_ycc_u16(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, int shift, size_t first,
+                    const photod_ycc *m, uint16_t *out, int channels, size_t width);
+
+// Luma only, to out[x * channels].
+void photod_gray_u8(const uint16_t *y, const photod_ycc *m, uint8_t *out, int channels, size_t width);
+void photod_gray_u16(const uint16_t *y, const photod_ycc *m, uint16_t *out, int channels, size_t width);

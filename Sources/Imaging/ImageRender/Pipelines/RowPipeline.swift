@@ -28,9 +28,10 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
     return advance { $0.rowArrived(y) }
   }
 
-  /// The decoder for a plan's pixels; for a JPEG, it decodes the region that contains all members' pixels.
+  /// The decoder for a plan's pixels; it decodes the region that contains all members' pixels, if it can.
   static func decoder(
-    _ plan: SharedPlan, source: any ByteSource, limits: CodecLimits, stop: StopFlag
+    _ plan: SharedPlan, source: any ByteSource, workers: (any CodedPictureDecoder)?, limits: CodecLimits,
+    stop: StopFlag
   ) throws(CodecError) -> any RowDecoder {
     let (header, region) = (plan.header, plan.decodedRegion)
     switch header.format {
@@ -42,6 +43,17 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
     case .png:
       return try PNGDecoder(
         source: source, size: header.storedSize, rows: region.y..<region.y + region.height, limits: limits, stop: stop)
+    case .heic, .webp:
+      guard let workers else { throw .decoderUnavailable(header.format) }
+      switch header.coded {
+      case .heif(let picture):
+        return HEIFRowDecoder(
+          picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
+      case .webP(let picture):
+        return WebPRowDecoder(
+          picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
+      case nil: throw .malformed("a header without a picture", offset: nil)
+      }
     }
   }
 }

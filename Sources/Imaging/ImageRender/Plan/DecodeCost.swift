@@ -35,8 +35,15 @@ struct DecodeCost {
     let resampled = regions.reduce(0) { $0 + $1.width * $1.height } / (width * height)
     let resampling = Self.resampling * scale * scale * resampled
     let rowsRead = header.isBuffered ? 1 : bottom
-    // A PNG decode can skip only the rows below the region. Planes are decoded from the top and in full width.
-    if header.format == .png { return rowsRead + resampling }
+    switch header.format {
+    // A PNG decode can skip only the rows below the region.
+    case .png: return rowsRead + resampling
+    // Only tiles that show something are decoded, at full size.
+    case .heic: return (right - left) * (bottom - top) + resampling
+    case .webp: return 1 + resampling
+    case .jpeg: break
+    }
+    // Planes are decoded from the top and in full width.
     let made = inPlanes ? bottom : (right - left) * (bottom - top)
     return Self.entropy * rowsRead + Self.pixels * scale * made + resampling
   }

@@ -50,11 +50,14 @@ extension RenderPlanner {
       guard let best = savings.indices.max(by: { savings[$0] < savings[$1] }), savings[best] > 0 else { break }
       group.append(others.remove(at: best))
     }
-    let eighths = group.map(\.eighths).max() ?? 8
+    // A larger scale makes a JPEG's decode dearer. A worker decodes everything anyway, and costs ten times as much, so
+    // it is never worth a second decode.
+    let largest = header.format.needsWorker ? 8 : group.map(\.eighths).max() ?? 8
     for (i, extra) in extras.enumerated() where group.count < SharedPlan.maximumMembers {
       let extra = candidate(header, extra, requests.count + i)
-      if extra.pipelineKind == group[0].pipelineKind && extra.eighths <= eighths { group.append(extra) }
+      if extra.pipelineKind == group[0].pipelineKind && extra.eighths <= largest { group.append(extra) }
     }
+    let eighths = group.map(\.eighths).max() ?? 8
     let all = requests + extras
     return SharedPlan(
       group.sorted { $0.request < $1.request }

@@ -31,7 +31,7 @@ package struct RenderPlanner: Sendable {
     return RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: header.uprightSize),
       output: header.orientation.apply(to: sizes.output), orientation: header.orientation,
-      eighths: eighths ?? Self.eighths(sizes, of: header.format),
+      eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
   }
 
@@ -41,6 +41,7 @@ package struct RenderPlanner: Sendable {
   /// Also `nil` if the final frame itself is decoded at 1/8 or 1/4: for a 12 MP photograph at 400 px the degraded frame
   /// would arrive after 31 ms and delay the final frame from 33 ms to 63 ms, with as many pixels.
   package func degradedPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
+    if header.format == .heic { return thumbnailPlan(header, wanted) }
     guard header.format == .jpeg else { return nil }
     var geometry = geometry(header, wanted, eighths: nil)
     guard header.isProgressive || geometry.eighths >= 4 else { return nil }
@@ -48,6 +49,22 @@ package struct RenderPlanner: Sendable {
     geometry.output = Self.shrunk(geometry.output, into: (geometry.region.width / 8, geometry.region.height / 8))
     return plan(header, geometry, firstScanOnly: header.isProgressive, request: wanted.request)
   }
+
+  /// The plan of a degraded frame from a thumbnail of the same file and codec: the smallest that has the requested
+  /// pixels, else the largest. `nil` if there is none, or if it has so many pixels that it is hardly quicker.
+  private func thumbnailPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
+    let geometry = geometry(header, wanted, eighths: nil)
+    let wantedWidth = Double(header.storedSize.width) * Double(geometry.output.width) / geometry.region.width
+    let thumbnails = header.thumbnails
+    guard
+      let thumbnail = thumbnails.first(where: { Double($0.storedSize.width) >= wantedWidth - 1 }) ?? thumbnails.last,
+      thumbnail.storedSize.pixelCount * Self.minimumThumbnailShare <= header.storedSize.pixelCount
+    else { return nil }
+    return standInPlan(thumbnail, content: nil, for: geometry, of: header.storedSize, wanted.request)
+  }
+
+  /// A thumbnail with a larger share of the picture's pixels would delay the final frame noticeably.
+  private static let minimumThumbnailShare = 8
 
   /// The plan of a degraded frame from an embedded thumbnail.
   ///
@@ -76,7 +93,7 @@ package struct RenderPlanner: Sendable {
   ) -> RenderPlan {
     let shown = trimmed ?? PixelRect(header.storedSize)
     let longer = max(shown.width, shown.height)
-    let isScaled = header.format == .jpeg && trimmed == nil
+    let isScaled = header.scalesDecodes && trimmed == nil
     let eighths = isScaled ? [8, 4, 2, 1].first { longer * $0 <= side * 8 } ?? 1 : 8
     let share = min(Double(eighths) / 8, Double(side) / Double(longer))
     let region = PixelRegion(
@@ -118,7 +135,7 @@ package struct RenderPlanner: Sendable {
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     // A bar can end at any pixel, but a scaled decode handles only whole blocks.
-    part.eighths = trimmed == nil ? Self.eighths(reduction: reduction, of: standIn.format) : 8
+    part.eighths = trimmed == nil ? Self.eighths(reduction: reduction, standIn.scalesDecodes) : 8
     return plan(standIn, part, bounds: trimmed, request: request)
   }
 
@@ -127,16 +144,20 @@ package struct RenderPlanner: Sendable {
     request: ImageRequest
   ) -> RenderPlan {
     let (region, storedOutput, eighths) = (geometry.region, geometry.output, geometry.eighths)
-    let scale = Double(eighths) / 8
-    // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s).
+    // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
     func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
+    // libwebp's scaled pixels cover the whole side evenly.
+    func scale(_ side: Int) -> Double {
+      header.format == .webp ? Double(decoded(side)) / Double(side) : Double(eighths) / 8
+    }
+    let (across, down) = (scale(header.storedSize.width), scale(header.storedSize.height))
     let horizontal = ResampleAxis(
       inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
-      position: region.x * scale, length: region.width * scale,
+      position: region.x * across, length: region.width * across,
       outputLength: storedOutput.width)
     let vertical = ResampleAxis(
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
-      position: region.y * scale, length: region.height * scale,
+      position: region.y * down, length: region.height * down,
       outputLength: storedOutput.height)
     let planes = bounds == nil && request.format == .jpeg ? PlanePlanner.planes(header, geometry) : []
     return RenderPlan(
@@ -154,15 +175,18 @@ package struct RenderPlanner: Sendable {
   /// is slightly lower because sizes are whole pixels.
   private static let oversampling = 1.49
 
-  /// The DCT scale, in eighths, at which a picture is decoded when its decode is not shared; 8 for anything that is not
-  /// a JPEG. A frame from a shared decode may use a larger scale, so every name of a frame must include the scale.
-  package static func eighths(_ sizes: SizeRules, of format: SourceFormat) -> Int {
-    eighths(reduction: sizes.reduction, of: format)
+  /// The scale, in eighths, at which a picture is decoded when its decode is not shared; 8 for anything that is not
+  /// scaled while it is decoded. A frame from a shared decode may use a larger scale, so every name of a frame must
+  /// include the scale.
+  ///
+  /// - Parameter scalesDecodes: ``ImageHeader/scalesDecodes``.
+  package static func eighths(_ sizes: SizeRules, scalesDecodes: Bool) -> Int {
+    eighths(reduction: sizes.reduction, scalesDecodes)
   }
 
   /// The smallest scale with SIMD support (1, 2, 4, 8 of 8) that leaves enough pixels for the kernel.
-  private static func eighths(reduction: Double, of format: SourceFormat) -> Int {
-    guard format == .jpeg else { return 8 }
+  private static func eighths(reduction: Double, _ scalesDecodes: Bool) -> Int {
+    guard scalesDecodes else { return 8 }
     for eighths in [1, 2, 4] where reduction * Double(eighths) / 8 >= oversampling { return eighths }
     return 8
   }

@@ -1,0 +1,65 @@
+// The boundary to decoders that run in a process of their own. Renders see only this protocol; what is behind it starts
+// workers, and tests put their own in its place.
+
+import ImageCodec
+import PhotoModel
+
+/// What a worker is to decode.
+package enum CodedPictureRequest: Sendable, Hashable {
+  /// Tiles in this order; each gives the rows of its planes: luma, and two of chroma if there is chroma. A sample has 1
+  /// byte, or 2 in native order with more than 8 bits.
+  case hevc(HEVCConfiguration, tileSize: PixelSize, tiles: [[ByteRange]])
+  /// One tile: the frame scaled to `size`, in one plane of RGB, or RGBA with alpha that is not premultiplied.
+  case webP(WebPPicture, size: PixelSize)
+
+  /// The size of each tile's rows.
+  package var size: PixelSize {
+    switch self {
+    case .hevc(_, let size, _), .webP(_, let size): size
+    }
+  }
+}
+
+/// Some rows of a tile.
+package struct DecodedBand: Sendable, Hashable {
+  /// Row r, counted from the band's first, is at `offset + r * strideBytes`.
+  package struct Plane: Sendable, Hashable {
+    package let offset: Int
+    package let strideBytes: Int
+
+    package init(offset: Int, strideBytes: Int) {
+      self.offset = offset
+      self.strideBytes = strideBytes
+    }
+  }
+
+  /// The index in the request's tiles.
+  package let tile: Int
+  /// Even, so that rows of chroma are whole.
+  package let firstRow: Int
+  package let rowCount: Int
+  package let planes: [Plane]
+
+  package init(tile: Int, firstRow: Int, rowCount: Int, planes: [Plane]) {
+    self.tile = tile
+    self.firstRow = firstRow
+    self.rowCount = rowCount
+    self.planes = planes
+  }
+}
+
+package protocol CodedPictureDecoder: Sendable {
+  /// Decodes on the calling thread, which waits for the worker.
+  ///
+  /// - Parameters:
+  ///   - source: the file that the request's ranges are of.
+  ///   - isOptional: the caller can do without the picture, so a failure says nothing about the file.
+  ///   - stop: ends the worker when it is raised.
+  ///   - rows: gets all bands, tile after tile and from top to bottom, with their bytes, which are valid during the
+  ///     call. Returns false to end the decode, which then succeeds.
+  /// - Throws: ``CodecError``: `decoderUnavailable`, `decoderFailed`, `decoderInterrupted` or `stopped`.
+  func decode(
+    _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+    rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+  ) throws(CodecError)
+}
