@@ -75,7 +75,9 @@ struct Composition: Sendable {
     } catch {
       throw CommandFailure(description: "the library \(libraryPath): \(error)")
     }
-    let catalogue = try Catalogue(dataFolder: dataFolder)
+    // Before any socket is opened, and while this process is small.
+    let decoders = Decoders(settings)
+    let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
     let cores = ProcessInfo.processInfo.activeProcessorCount
     // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
     let frameResponses = FrameResponses(capacity: settings.cache.frameBytes >> 13)
@@ -84,14 +86,11 @@ struct Composition: Sendable {
       onEvict: frameResponses.framesWereEvicted)
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
-    // Before any socket is opened, and while this process is small.
-    let decoders = Decoders(settings)
-    decoders.start()
     decoders.register(in: metrics)
     let originals = OriginalStore(folder: folder)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
-      metrics: metrics)
+      workers: WorkerPictureDecoder(pool: decoders.pool), metrics: metrics)
     let results = FetchResultStore(limits: settings.fetch.results)
     let lookups = WorkQueue(
       label: "photod.lookup", workers: cores, limit: max(64, settings.render.queueLength * 4), qos: .userInitiated)

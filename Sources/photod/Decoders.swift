@@ -2,6 +2,7 @@
 
 import DecoderWorkers
 import Foundation
+import ImageCodec
 import Logging
 import Telemetry
 
@@ -28,8 +29,12 @@ struct Decoders: Sendable {
   }
 
   /// Starts the programs, which must happen before sockets are opened, and logs what is missing.
-  func start() {
+  ///
+  /// - Returns: the uniform type identifiers of all formats that can be decoded.
+  func start() -> Set<String> {
+    var formats: Set<SourceFormat> = []
     for report in pool.start() {
+      if case .ready = report.state { formats.formUnion(SourceFormat.allCases.filter { $0.codec == report.codec }) }
       switch report.state {
       case .ready(_, let sandbox) where sandbox == .all:
         logger.info("decoder ready", metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
@@ -44,6 +49,7 @@ struct Decoders: Sendable {
           "decoder unavailable", metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
       }
     }
+    return MediaFormat.renderableTypes(with: formats)
   }
 
   func register(in registry: MetricsRegistry) {

@@ -23,7 +23,7 @@ struct ImageServices: Sendable {
   /// Splits the memory budget: a fixed share for each worker of the quick lane, and the rest for renders.
   init(
     _ settings: Settings, dataFolder: String, originals: OriginalStore, cache: FrameCache, catalogue: Catalogue,
-    metrics: MetricsRegistry
+    workers: any CodedPictureDecoder, metrics: MetricsRegistry
   ) {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let memory = Self.memoryBudget(settings)
@@ -39,7 +39,8 @@ struct ImageServices: Sendable {
     let store = FrameStore(disk)
     let pipeline = ImagePipeline(
       originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
-      maximumWaitingJobs: settings.render.queueLength, limits: settings.codec, metrics: ImageMetrics(metrics),
+      maximumWaitingJobs: settings.render.queueLength, limits: settings.codec, workers: workers,
+      metrics: ImageMetrics(metrics),
       logger: Logger(label: "images"))
     manager = ImageManager(pipeline, limits: settings.render.limits)
     var works: [any BackgroundWork] = [
@@ -47,7 +48,7 @@ struct ImageServices: Sendable {
         PlaceholderProducer(
           sink: catalogue, store: originals,
           renderer: PlaceholderRenderer(
-            limits: settings.codec,
+            limits: settings.codec, workers: workers,
             transforms: ColorTransforms(
               capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
           maximumBytes: renderLane.capacityBytes, derivative: store.derivative, logger: Logger(label: "placeholders")))
@@ -55,7 +56,7 @@ struct ImageServices: Sendable {
     if settings.cache.buildsDerivativesInBackground {
       works.append(
         DerivativeBackgroundWork(
-          library: catalogue, originals: originals, store: store, limits: settings.codec,
+          library: catalogue, originals: originals, store: store, limits: settings.codec, workers: workers,
           logger: Logger(label: "ladder")))
     }
     background = BackgroundRunner(works, lane: renderLane, logger: Logger(label: "background"))

@@ -128,9 +128,10 @@ struct CollectionTreeTests {
   func renderable() throws {
     let daemon = try TestDaemon { files in
       try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24)), "a.jpg")
-      try files.put(HEIFFile { _ in }.bytes, "b.heic")
+      let file = HEIFFile { ($0.major, $0.compatible, $0.itemType) = ("avif", ["mif1", "avif"], "av01") }
+      try files.put(file.bytes, "b.avif")
     }
-    let (shown, unshown) = (try daemon.identifier("a.jpg"), try daemon.identifier("b.heic"))
+    let (shown, unshown) = (try daemon.identifier("a.jpg"), try daemon.identifier("b.avif"))
     #expect(try daemon.get("/v1/assets/\(shown)").json["isRenderable"] as? Bool == true)
     #expect(try daemon.get("/v1/assets/\(unshown)").json["isRenderable"] as? Bool == false)
     #expect(try daemon.get("/v1/assets/\(unshown)/image").status == 415)

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageRender
 import ImageService
 import Logging
 import PhotoFixtures
@@ -21,6 +22,8 @@ final class ImageManagerHarness: Sendable {
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var codec = CodecLimits()
     var store = FrameStore(nil)
+    /// Decodes formats whose decoder runs in a process of its own.
+    var decoder: (any CodedPictureDecoder)?
     /// Where originals are opened, if not in memory.
     var originals: OriginalStore?
   }
@@ -47,7 +50,7 @@ final class ImageManagerHarness: Sendable {
       originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
       quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
       budget: budget, maximumWaitingJobs: setting.waitingJobs, limits: setting.codec,
-      metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
+      workers: setting.decoder, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
     manager = ImageManager(pipeline, limits: setting.limits)
   }
 

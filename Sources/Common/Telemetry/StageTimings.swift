@@ -2,12 +2,13 @@ import Primitives
 
 /// The stages of rendering a frame, in order. The names are those of `Server-Timing`.
 package enum Stage: Int, Sendable, CaseIterable {
-  case queue, read, decode, resize, encode
+  case queue, read, worker, decode, resize, encode
 
   package var name: String {
     switch self {
     case .queue: "queue"
     case .read: "read"
+    case .worker: "worker"
     case .decode: "decode"
     case .resize: "resize"
     case .encode: "encode"
@@ -17,7 +18,7 @@ package enum Stage: Int, Sendable, CaseIterable {
 
 /// The duration of each stage. A value without heap allocation, so copying it is cheap.
 package struct StageTimings: Sendable, Equatable {
-  private var nanoseconds: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+  private var nanoseconds: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
 
   package init() {}
 
@@ -43,18 +44,20 @@ package struct StageTimings: Sendable, Equatable {
       switch stage {
       case .queue: nanoseconds.0
       case .read: nanoseconds.1
-      case .decode: nanoseconds.2
-      case .resize: nanoseconds.3
-      case .encode: nanoseconds.4
+      case .worker: nanoseconds.2
+      case .decode: nanoseconds.3
+      case .resize: nanoseconds.4
+      case .encode: nanoseconds.5
       }
     }
     set {
       switch stage {
       case .queue: nanoseconds.0 = newValue
       case .read: nanoseconds.1 = newValue
-      case .decode: nanoseconds.2 = newValue
-      case .resize: nanoseconds.3 = newValue
-      case .encode: nanoseconds.4 = newValue
+      case .worker: nanoseconds.2 = newValue
+      case .decode: nanoseconds.3 = newValue
+      case .resize: nanoseconds.4 = newValue
+      case .encode: nanoseconds.5 = newValue
       }
     }
   }

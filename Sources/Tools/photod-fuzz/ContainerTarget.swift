@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageRender
 import MediaMetadata
 import PhotoModel
 import Synchronization
@@ -19,6 +20,38 @@ enum ContainerTarget {
     }
     let again = try? MediaHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits().headerOnly)
     precondition(again == header, "another header the second time")
+    coded(bytes)
+  }
+
+  /// How a picture is coded that a worker decodes: all its data must be in the file, and its tiles must cover it.
+  private static func coded(_ bytes: [UInt8]) {
+    let source = CountedSource(bytes)
+    let header = try? ImageHeader.read(from: source, limits: CodecLimits())
+    precondition(source.reads <= 16_384, "\(source.reads) reads")
+    guard let header, let coded = header.coded else { return }
+    var ranges: [ByteRange] = []
+    switch coded {
+    case .heif(let picture):
+      for tiles in [picture.color, picture.alpha].compactMap(\.self) + picture.thumbnails.map(\.color) {
+        precondition(tiles.tiles.count == tiles.columns * tiles.rows)
+        precondition(tiles.columns * tiles.tileSize.width >= tiles.size.width)
+        precondition(tiles.rows * tiles.tileSize.height >= tiles.size.height)
+        ranges += tiles.tiles.joined()
+      }
+      let crop = picture.crop
+      precondition(crop.x >= 0 && crop.x + crop.width <= picture.color.size.width)
+      precondition(crop.y >= 0 && crop.y + crop.height <= picture.color.size.height)
+    case .webP(let picture):
+      ranges = [picture.picture] + [picture.alpha].compactMap(\.self)
+      precondition(picture.frame.x + picture.frame.width <= picture.canvas.width)
+    }
+    for range in ranges {
+      precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
+    }
+    // Plans are made for whatever a header says.
+    let request = ImageRequest(targetSize: .size(PixelSize(width: 100, height: 100)))
+    let plan = RenderPlanner().plan(header, request)
+    precondition(plan.peakBytes > 0 && plan.outputSize.width > 0)
   }
 }
 

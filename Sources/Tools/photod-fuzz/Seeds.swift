@@ -214,6 +214,8 @@ enum Seeds {
     let nikon = TIFFPicture.Details { $0.make = "NIKON" }
     let sony = TIFFPicture.Details { $0.make = "SONY" }
     return [
+      CodedSamples.heic([CodedHEIFFile.irot(1), CodedHEIFFile.clap([31, 1, 12, 1, 2, 1, 1, 1])]),
+      CodedSamples.LosslessPicture(width: 60, height: 40, hasAlpha: true).file,
       HEIFFile {
         $0.exif = exif
         $0.xmp = xmp

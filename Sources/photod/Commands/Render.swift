@@ -10,7 +10,7 @@ struct Render: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Render one file upright at a given size, without a library.")
 
-  @Argument(help: "The input: a JPEG or PNG file.")
+  @Argument(help: "The input: a JPEG, PNG, HEIC or WebP file.")
   var input: String
 
   @Option(help: "The target size: max, or WxH in pixels.")
@@ -50,7 +50,12 @@ struct Render: AsyncParsableCommand {
       let limits = CodecLimits()
       let plan = RenderPlanner().plan(try ImageHeader.read(from: file, limits: limits), request)
       if explain { try printPlan(plan) }
-      guard let image = try Renderer(plan, source: file, limits: limits, stop: StopFlag()).resume() else { return }
+      // Started only for a format that needs one.
+      let decoders = Decoders(Settings())
+      defer { decoders.pool.end() }
+      let renderer = try Renderer(
+        plan, source: file, workers: WorkerPictureDecoder(pool: decoders.pool), limits: limits, stop: StopFlag())
+      guard let image = try renderer.resume() else { return }
       try Data(image.bytes).write(to: URL(filePath: output), options: .atomic)
     } catch {
       throw CommandFailure(description: "\(input): \(error)")
@@ -107,7 +112,7 @@ struct Render: AsyncParsableCommand {
       format: plan.header.format.rawValue, storedSize: .init(plan.header.storedSize),
       orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive, hasAlpha: plan.header.hasAlpha,
       region: .init(x: plan.region.x, y: plan.region.y, width: plan.region.width, height: plan.region.height),
-      dctScale: plan.header.format == .jpeg ? "\(plan.eighths)/8" : nil,
+      dctScale: plan.header.scalesDecodes ? "\(plan.eighths)/8" : nil,
       decoded: .init(
         x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
       taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)),

@@ -86,7 +86,17 @@ extension Problem {
         422, "image-too-large", "The image is too large",
         detail: "The image's \(name) is \(found == .max ? "too large to count" : String(found)); the limit is \(limit)."
       )
-    case .malformed, .truncated:
+    case .decoderUnavailable(let format):
+      self.init(
+        415, "decoder-unavailable", "The decoder is not available",
+        detail: "The original is of the type \(format.uniformTypeIdentifier), whose decoder is not installed or does "
+          + "not start. Install the package \(format.decoderPackage ?? "of the decoder") on the server; its command "
+          + "photod decoders shows what is missing.")
+    case .decoderInterrupted:
+      self.init(
+        503, "decoder-interrupted", "The decoder was interrupted",
+        detail: "The process that decodes the original ended. Retry after a moment.", fields: ["Retry-After": "5"])
+    case .malformed, .truncated, .decoderFailed:
       self.init(
         422, "image-unreadable", "The image can't be read",
         detail: "The original can't be decoded: \(error.description).")

@@ -2,7 +2,8 @@
 package struct ImageResult: Sendable, Hashable {
   /// Where a frame's pixels came from.
   package enum Source: String, Sendable, Hashable, CaseIterable {
-    case memory, disk, derivative, embedded, original, network
+    /// `embedded`: a JPEG that the camera embedded; `preview`: a smaller picture in the original's own codec.
+    case memory, disk, derivative, embedded, preview, original, network
   }
 
   package var requestID: String

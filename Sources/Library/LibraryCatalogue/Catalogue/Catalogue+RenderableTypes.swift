@@ -3,7 +3,19 @@ import ImageCodec
 import PhotoModel
 
 extension Catalogue {
-  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes``). If they changed since the last call,
+  /// The types that were recorded last; `nil` if none were.
+  func recordedRenderableTypes() throws(AssetSourceError) -> Set<String>? {
+    let types = try read { db in try Self.renderableTypes(db) }
+    return types.isEmpty ? nil : types
+  }
+
+  static func renderableTypes(_ db: Database) throws -> Set<String> {
+    let names = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'renderableTypes'"))
+    return Set((names ?? "").split(separator: " ").map(String.init))
+  }
+
+  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``). If they changed since the last call,
   /// because a decoder was added or removed, all assets of these types are updated, and placeholders are made again.
   /// That is not a change of the library: it creates no token.
   package func setRenderableTypes(_ types: Set<String>) throws(AssetSourceError) {

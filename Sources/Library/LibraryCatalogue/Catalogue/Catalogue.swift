@@ -35,10 +35,12 @@ package final class Catalogue: Sendable {
 
   /// Opens the catalogue in a data folder, creates both if they do not exist, and migrates the tables.
   ///
-  /// - Parameter traced: called with each SQL statement that SQLite begins, on the thread that runs it; for
-  ///   diagnostics.
+  /// - Parameters:
+  ///   - renderableTypes: the uniform type identifiers that can be decoded now. `nil` keeps the recorded ones: only the
+  ///     daemon knows which decoders start.
+  ///   - traced: called with each SQL statement that SQLite begins, on the thread that runs it; for diagnostics.
   package init(
-    dataFolder: String, traced: (@Sendable (_ sql: String) -> Void)? = nil
+    dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil
   ) throws(LibraryError) {
     guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
@@ -68,7 +70,7 @@ package final class Catalogue: Sendable {
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
       tokens = try Self.tokenCodec(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
-      try setRenderableTypes(MediaFormat.renderableTypes)
+      try setRenderableTypes(renderableTypes ?? recordedRenderableTypes() ?? MediaFormat.renderableTypes(with: []))
     } catch let error as LibraryError {
       throw error
     } catch {

@@ -27,7 +27,7 @@ extension TrashRecord {
     }
     // Decoders may have been added or removed meanwhile.
     let type = asset["uniformTypeIdentifier"].flatMap(String.fromDatabaseValue) ?? ""
-    asset["hasDecoder"] = MediaFormat.renderableTypes.contains(type).databaseValue
+    asset["hasDecoder"] = writer.renderableTypes.contains(type).databaseValue
     // Its burst was re-evaluated without it.
     let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
     asset["burstIdentifier"] = .null

@@ -26,12 +26,13 @@ package final class DerivativeBackgroundWork: BackgroundWork {
   private let state = Mutex(State())
 
   package init(
-    library: any AssetSource, originals: OriginalStore, store: FrameStore, limits: CodecLimits, logger: Logger
+    library: any AssetSource, originals: OriginalStore, store: FrameStore, limits: CodecLimits,
+    workers: (any CodedPictureDecoder)? = nil, logger: Logger
   ) {
     self.library = library
     self.originals = originals
     self.store = store
-    renderer = FrameRenderer(limits: limits, logger: logger)
+    renderer = FrameRenderer(limits: limits, workers: workers, logger: logger)
     self.logger = logger
   }
 

@@ -90,7 +90,7 @@ struct SharedRender: Sendable {
 
   /// The final frame of one of the jobs.
   func frame(_ image: RenderedImage, for job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame {
-    let alone = RenderPlanner.eighths(job.wanted.sizes, of: plan.header.format)
+    let alone = RenderPlanner.eighths(job.wanted.sizes, scalesDecodes: plan.header.scalesDecodes)
     let derivation = Derivation(decodedEighths: image.decodedEighths, alone: alone)
     return FrameAttributes(job, .original, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
       .frame(image)

@@ -27,6 +27,7 @@ struct FrameAttributes: Sendable {
     var timings = StageTimings()
     timings[.queue] = queueTime
     timings[.read] = image.readTime
+    timings[.worker] = image.workerTime
     timings[.decode] = image.decodeTime
     timings[.resize] = image.resizeTime
     timings[.encode] = image.encodeTime

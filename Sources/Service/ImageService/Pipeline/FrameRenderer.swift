@@ -10,13 +10,16 @@ import Telemetry
 
 struct FrameRenderer: Sendable {
   let limits: CodecLimits
+  let workers: (any CodedPictureDecoder)?
   let transforms: ColorTransforms
   let logger: Logger
   let planner = RenderPlanner()
   let ladder = DerivativeLadder.standard
 
-  init(limits: CodecLimits, logger: Logger) {
+  /// - Parameter workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
+  init(limits: CodecLimits, workers: (any CodedPictureDecoder)?, logger: Logger) {
     self.limits = limits
+    self.workers = workers
     self.logger = logger
     transforms = ColorTransforms(capacityBytes: limits.colorTransformBytes)
   }
@@ -26,12 +29,26 @@ struct FrameRenderer: Sendable {
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
   ) throws(ImageServiceError) -> ImageFrame {
     let image = try codec { () throws(CodecError) in
-      let renderer = try Renderer(plan, source: source, transforms: transforms, limits: limits, stop: stop)
+      let renderer = try Renderer(
+        plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: stop)
       guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
       return image
     }
     for warnings in image.warnings { log(warnings, of: attributes.asset) }
     return attributes.frame(image)
+  }
+
+  /// The same for a frame that tasks can do without; `nil` if it can't be rendered.
+  func optionalFrame(
+    _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
+  ) -> ImageFrame? {
+    do throws(ImageServiceError) {
+      return try frame(plan, from: source, attributes, stop: stop)
+    } catch {
+      logger.debug(
+        "a thumbnail was not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
+      return nil
+    }
   }
 
   /// Renders a frame from an embedded thumbnail that stands in for the full picture. Returns `nil` if the thumbnail
@@ -60,7 +77,8 @@ struct FrameRenderer: Sendable {
     deliver: (_ member: Int, Result<RenderedImage, ImageServiceError>) -> Void
   ) throws(ImageServiceError) {
     let isComplete = try codec { () throws(CodecError) in
-      let renderer = try SharedRenderer(plan, source: source, transforms: transforms, limits: limits, stops: stops)
+      let renderer = try SharedRenderer(
+        plan, source: source, workers: workers, transforms: transforms, limits: limits, stops: stops)
       return renderer.resume { member, result in
         if case .success(let image) = result { for warnings in image.warnings { log(warnings, of: asset) } }
         deliver(member, result.mapError { Self.error($0) })

@@ -26,7 +26,7 @@ extension ImageMetrics.Source {
       case .memory: .memory
       case .disk: .disk
       case .derivative: .derivative
-      case .embedded: .embedded
+      case .embedded, .preview: .embedded
       case .original: .original
       case .network: .network
       }
@@ -43,10 +43,10 @@ extension ImageMetrics.Failure {
     case .queueFull: self = .overloaded
     case .cancelled, .codec(.stopped), .requestIDInUse: return nil
     case .deadlineExceeded: self = .deadlineExceeded
-    case .failed, .codec(.readFailed), .codec(.outOfMemory): self = .originalUnreadable
-    case .codec(.unsupported): self = .formatUnsupported
+    case .failed, .codec(.readFailed), .codec(.outOfMemory), .codec(.decoderInterrupted): self = .originalUnreadable
+    case .codec(.unsupported), .codec(.decoderUnavailable): self = .formatUnsupported
     case .codec(.limitExceeded): self = .imageTooLarge
-    case .codec(.malformed), .codec(.truncated): self = .imageUnreadable
+    case .codec(.malformed), .codec(.truncated), .codec(.decoderFailed): self = .imageUnreadable
     case .codec(.encodingFailed): self = .encodingFailed
     }
   }

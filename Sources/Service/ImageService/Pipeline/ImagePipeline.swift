@@ -45,10 +45,12 @@ package final class ImagePipeline: Sendable {
   ///   - renderLane: runs the renders.
   ///   - budget: memory for renders, and for uncached frames while they are being sent.
   ///   - maximumWaitingJobs: maximum number of jobs whose render has not begun; further jobs are refused.
+  ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - now: the clock; tests pass their own.
   package init(
     originals: OriginalStore, memory: FrameCache, store: FrameStore, quickLane: WorkQueue, renderLane: RenderLane,
-    budget: ByteBudget, maximumWaitingJobs: Int = 1024, limits: CodecLimits, metrics: ImageMetrics, logger: Logger,
+    budget: ByteBudget, maximumWaitingJobs: Int = 1024, limits: CodecLimits,
+    workers: (any CodedPictureDecoder)? = nil, metrics: ImageMetrics, logger: Logger,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.originals = originals
@@ -58,7 +60,7 @@ package final class ImagePipeline: Sendable {
     self.now = now
     jobs = JobTable(maximumWaiting: maximumWaitingJobs)
     cache = TieredFrameCache(memory: memory, store: store, budget: budget)
-    renderer = FrameRenderer(limits: limits, logger: logger)
+    renderer = FrameRenderer(limits: limits, workers: workers, logger: logger)
     quickFrames = QuickFrames(
       cache: cache, renderer: renderer, maximumBytes: Self.quickWorkerBytes, logger: logger)
     sharing = DecodeSharing(
@@ -218,8 +220,14 @@ package final class ImagePipeline: Sendable {
       if let frame, frame.result.size.width > shown { return frame }
     }
     guard let plan = plans.degraded, plan.outputSize.width > shown else { return nil }
-    let attributes = FrameAttributes(job, .original, isDegraded: true, stepBegan: stepBegan)
-    return try renderer.frame(plan, from: renderStart.original.source, attributes, stop: job.stop)
+    let source = renderStart.original.source
+    guard plan.header.format.needsWorker else {
+      let attributes = FrameAttributes(job, .original, isDegraded: true, stepBegan: stepBegan)
+      return try renderer.frame(plan, from: source, attributes, stop: job.stop)
+    }
+    // A thumbnail in the file: if it is damaged, the picture itself may still be sound.
+    let attributes = FrameAttributes(job, .preview, isDegraded: true, stepBegan: stepBegan)
+    return renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
   }
 
   /// One picture of a shared render is finished or has failed: it is stored, and its job ends.

@@ -194,8 +194,8 @@ package final class PlaceholderProducer: Sendable {
   /// permanent failure of the original is recorded in the sink.
   private func failed(_ error: CodecError, _ input: Input, _ asset: Asset) throws(AssetSourceError) -> Step? {
     switch error {
-    case .stopped, .outOfMemory, .readFailed: return nil
-    case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed: break
+    case .stopped, .outOfMemory, .readFailed, .decoderUnavailable, .decoderInterrupted: return nil
+    case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed, .decoderFailed: break
     }
     if input != .original { return try step(for: asset, after: input) }
     logger.info("no placeholder", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])

@@ -9,11 +9,15 @@ package struct PlaceholderRenderer: Sendable {
   private static let side = ThumbHash.maximumSide
 
   private let limits: CodecLimits
+  private let workers: (any CodedPictureDecoder)?
   private let transforms: ColorTransforms
 
-  /// - Parameter transforms: cache of colour conversions.
-  package init(limits: CodecLimits, transforms: ColorTransforms) {
+  /// - Parameters:
+  ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
+  ///   - transforms: cache of colour conversions.
+  package init(limits: CodecLimits, workers: (any CodedPictureDecoder)? = nil, transforms: ColorTransforms) {
     self.limits = limits
+    self.workers = workers
     self.transforms = transforms
   }
 
@@ -24,7 +28,7 @@ package struct PlaceholderRenderer: Sendable {
       + " \(limits.headerSegments)"
   }
 
-  /// The placeholder of a whole JPEG or PNG. Blocks while the source is read.
+  /// The placeholder of a whole picture. Blocks while the source is read.
   package func placeholder(of source: any ByteSource, stop: StopFlag) throws(CodecError) -> [UInt8] {
     // Only a thumbnail can turn out to show another picture.
     try placeholder(by: plan(ofWhole: source), stop: stop) ?? []
@@ -45,13 +49,20 @@ package struct PlaceholderRenderer: Sendable {
     return PlaceholderPlan(source: source, method: .whole(renderPlan), peakBytes: renderPlan.peakBytes)
   }
 
-  /// Plans with the best embedded thumbnail or preview; `nil` if none shows this picture.
+  /// Plans with the best embedded thumbnail or preview, or with a thumbnail of the picture's own codec; `nil` if none
+  /// shows this picture.
   func plan(ofThumbnailIn source: any ByteSource) throws(CodecError) -> PlaceholderPlan? {
     let header = try ImageHeader.read(from: source, limits: limits)
     let request = ImageRequest(targetSize: .size(PixelSize(width: Self.side, height: Self.side)))
     guard
       let thumbnail = EmbeddedThumbnail.best(for: header.sized(request), of: header, in: source, limits: limits)
-    else { return nil }
+    else {
+      let smaller = header.thumbnails.first { max($0.storedSize.width, $0.storedSize.height) >= Self.side }
+      return smaller.map { header in
+        let renderPlan = RenderPlanner().pixelPlan(header, side: Self.side)
+        return PlaceholderPlan(source: source, method: .whole(renderPlan), peakBytes: renderPlan.peakBytes)
+      }
+    }
     return PlaceholderPlan(
       source: source, method: .thumbnail(thumbnail, of: header),
       peakBytes: thumbnail.peakBytes(side: Self.side, of: header))
@@ -65,7 +76,8 @@ package struct PlaceholderRenderer: Sendable {
       pixels = try thumbnail.pixels(
         side: Self.side, of: header, in: plan.source, transforms: transforms, limits: limits, stop: stop)
     case .whole(let renderPlan):
-      pixels = try Renderer.pixels(renderPlan, source: plan.source, transforms: transforms, limits: limits, stop: stop)
+      pixels = try Renderer.pixels(
+        renderPlan, source: plan.source, workers: workers, transforms: transforms, limits: limits, stop: stop)
     }
     return pixels.map { ThumbHash.encode(rgba: $0.rgba, size: $0.size) }
   }

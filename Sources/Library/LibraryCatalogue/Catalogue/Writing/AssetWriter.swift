@@ -24,6 +24,8 @@ struct AssetWriter {
   /// The time of this change in milliseconds since 1970.
   let now: Int64
   let calendar: LocalCalendar
+  /// The uniform type identifiers that can be decoded.
+  let renderableTypes: Set<String>
   var bursts: BurstWriter
   /// The assets that a new file may join.
   var joinable = JoinableAssets.of(.whole)
@@ -37,6 +39,7 @@ struct AssetWriter {
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
       ?? Int64(Date().timeIntervalSince1970 * 1000)
     calendar = try DayFiling.calendar(db)
+    renderableTypes = try Catalogue.renderableTypes(db)
     bursts = BurstWriter(db, token: token)
   }
 
@@ -239,7 +242,7 @@ struct AssetWriter {
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
       media.isSelfPortrait, media.isAnimated, media.isLongExposure,
-      MediaFormat.renderableTypes.contains(media.uniformTypeIdentifier),
+      renderableTypes.contains(media.uniformTypeIdentifier),
     ]
   }
 

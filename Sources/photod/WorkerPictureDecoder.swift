@@ -1,0 +1,127 @@
+// Connects renders with the pool of decoder processes: translates requests, rows and errors.
+
+import DecoderWorkers
+import ImageCodec
+import ImageRender
+import LibraryFolder
+import PhotoModel
+
+struct WorkerPictureDecoder: CodedPictureDecoder {
+  let pool: DecoderPool
+
+  /// The most bytes of a picture that is in no file and is therefore copied.
+  private static let copiedBytes = 64 << 20
+
+  func decode(
+    _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+    rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+  ) throws(CodecError) {
+    let payload = try payload(source)
+    let identity = isOptional ? nil : (source as? LibraryFile)?.identity
+    do throws(DecoderError) {
+      try pool.decode(
+        request.decodeRequest, of: payload,
+        file: identity.map { DecodedFile(identity: $0, epoch: RenderPlanner.epoch) },
+        cancellation: DecodeCancellation(following: stop)
+      ) { band, bytes in
+        bytes.withUnsafeBytes { rows(DecodedBand(band), $0) ? .more : .enough }
+      }
+    } catch {
+      throw CodecError(error, request.format)
+    }
+  }
+
+  private func payload(_ source: any ByteSource) throws(CodecError) -> DecodePayload {
+    if let file = source as? any FileByteSource { return .file(file) }
+    guard source.size <= Self.copiedBytes else {
+      throw .limitExceeded("the size of the file", limit: Self.copiedBytes, found: Int(clamping: source.size))
+    }
+    do throws(ByteSourceError) {
+      return .bytes(try source.bytes(at: 0, count: Int(source.size)))
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+  }
+}
+
+extension SourceFormat {
+  /// The codec whose process decodes the format; `nil` for formats that this process decodes.
+  var codec: DecoderCodec? {
+    switch self {
+    case .jpeg, .png: nil
+    case .heic: .hevc
+    case .webp: .webp
+    }
+  }
+}
+
+extension CodedPictureRequest {
+  fileprivate var format: SourceFormat {
+    switch self {
+    case .hevc: .heic
+    case .webP: .webp
+    }
+  }
+
+  fileprivate var decodeRequest: DecodeRequest {
+    switch self {
+    case .hevc(let configuration, let tileSize, let tiles):
+      return .hevc(
+        parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes, tileSize: tileSize,
+        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth,
+        tiles: tiles.map { DecodeRequest.Tile(picture: $0) })
+    case .webP(let picture, let size):
+      return .webP(
+        picture: [picture.picture], alpha: picture.alpha.map { [$0] } ?? [], isLossless: picture.isLossless,
+        codedSize: picture.frame.size, size: size, samples: picture.hasAlpha ? .rgba : .rgb)
+    }
+  }
+}
+
+extension ChromaSampling {
+  fileprivate var decoded: DecodeRequest.Chroma {
+    switch self {
+    case .none: .none
+    case .half: .half
+    case .halfWidth: .halfWidth
+    case .full: .full
+    }
+  }
+}
+
+extension DecodedBand {
+  fileprivate init(_ band: RowBand) {
+    self.init(
+      tile: band.tile, firstRow: band.firstRow, rowCount: band.rowCount,
+      planes: band.layout.planes.map { Plane(offset: $0.offset, strideBytes: $0.strideBytes) })
+  }
+}
+
+extension CodecError {
+  fileprivate init(_ error: DecoderError, _ format: SourceFormat) {
+    switch error {
+    case .unavailable(_, .restarting), .interrupted: self = .decoderInterrupted
+    case .unavailable: self = .decoderUnavailable(format)
+    case .failed(_, let failure): self = .decoderFailed(format, DecoderFailureReason(failure))
+    case .inputChanged: self = .malformed("the file ends before its picture does", offset: nil)
+    case .requestTooLarge(let limit, let most, let found):
+      self = .limitExceeded("the number of \(limit.rawValue) for its decoder", limit: most, found: found)
+    case .cancelled: self = .stopped
+    }
+  }
+}
+
+extension DecoderFailureReason {
+  fileprivate init(_ failure: DecoderFailure) {
+    switch failure {
+    case .malformed: self = .malformed
+    case .unsupported: self = .unsupported
+    case .mismatch: self = .mismatch
+    case .memory: self = .memory
+    case .time: self = .time
+    case .crashed, .sandbox, .protocolViolation: self = .crashed
+    }
+  }
+}

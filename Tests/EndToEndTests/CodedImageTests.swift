@@ -1,0 +1,126 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// HEIC and WebP with the real decoder programs, where they are built.
+@Suite("HEIC and WebP over real sockets", .blocking)
+struct CodedImageTests {
+  private static let programs = URL(filePath: TestDaemon.binary).deletingLastPathComponent().path
+
+  static func isBuilt(_ codec: String) -> Bool {
+    FileManager.default.isExecutableFile(atPath: "\(programs)/photod-decoder-\(codec)")
+  }
+
+  private func pixels(_ name: String, _ query: String, _ daemon: TestDaemon) throws -> Pixels {
+    let answer = try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?format=png&\(query)")
+    #expect(answer.status == 200 && answer.result("degraded") == "?0", "\(name): \(answer.status)")
+    #expect(answer["Server-Timing"]?.contains("worker;dur=") == true)
+    return try #require(Pixels.decoded(answer.body)).pixels
+  }
+
+  private func largestDifference(_ a: Pixels, _ b: Pixels) -> Int {
+    guard a.width == b.width, a.height == b.height, a.channels == b.channels else { return .max }
+    return zip(a.bytes, b.bytes).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+  }
+
+  @Test("a HEIC grid is rendered whole, cropped, turned and small", .enabled(if: isBuilt("hevc")))
+  func heic() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(CodedSamples.heic(), "plain.heic")
+      try files.put(CodedSamples.heic([CodedHEIFFile.irot(3)]), "turned.heic")
+      try files.put(CodedSamples.heic([CodedHEIFFile.clap([31, 1, 12, 1, 2, 1, 1, 1])]), "cut.heic")
+    }
+    let whole = CodedSamples.heicPixels
+    #expect(largestDifference(try pixels("plain.heic", "targetSize=max", daemon).channels(3), whole) <= 1)
+    // Three quarter turns anticlockwise are EXIF's orientation 6.
+    let turned = try pixels("turned.heic", "targetSize=max", daemon).channels(3)
+    #expect(turned.width == 22 && largestDifference(turned.stored(orientation: 6), whole) <= 1)
+    let cut = try pixels("cut.heic", "targetSize=max", daemon).channels(3)
+    #expect(largestDifference(cut, whole.cropped(x: 24, y: 6, width: 31, height: 12)) <= 1)
+    let right = try pixels(
+      "plain.heic", "targetSize=max&resizeMode=exact&normalizedCropRect=0.6,0,0.4,1", daemon)
+    #expect(largestDifference(right.channels(3), whole.cropped(x: 45, y: 0, width: 30, height: 22)) <= 1)
+    let small = try pixels("plain.heic", "targetSize=15x15", daemon).channels(3)
+    let mean = whole.averaged(width: small.width, height: small.height)
+    #expect(try #require(small.meanDifference(from: mean)) < 12)
+    let asset = try daemon.get("/v1/assets/\(try daemon.identifier("turned.heic"))").json
+    #expect(asset["isRenderable"] as? Bool == true && asset["pixelWidth"] as? Int == 22)
+  }
+
+  @Test(
+    "WebP is rendered with its alpha, EXIF orientation and the first frame of animations", .enabled(if: isBuilt("webp"))
+  )
+  func webP() throws {
+    let picture = CodedSamples.LosslessPicture(width: 60, height: 40, hasAlpha: true)
+    let opaque = CodedSamples.LosslessPicture(width: 60, height: 40)
+    let exif = Array(EXIFBlock { $0.orientation = 6 }.bytes.dropFirst(6))
+    let daemon = try TestDaemon { files in
+      try files.put(picture.file, "alpha.webp")
+      try files.put(opaque.file, "opaque.webp")
+      try files.put(
+        WebPChunks.file([
+          ("VP8X", WebPChunks.extended(0x08, 60, 40)), ("VP8L", opaque.data), ("EXIF", exif),
+        ]), "turned.webp")
+      try files.put(
+        WebPChunks.file([
+          ("VP8X", WebPChunks.extended(0x12, 100, 80)), ("ANIM", [0, 0, 0, 0, 0, 0]),
+          ("ANMF", WebPChunks.frame(x: 20, y: 10, width: 60, height: 40, [("VP8L", picture.data)])),
+          ("ANMF", WebPChunks.frame(x: 0, y: 0, width: 60, height: 40, [("VP8L", opaque.data)])),
+        ]), "animated.webp")
+    }
+    #expect(largestDifference(try pixels("alpha.webp", "targetSize=max", daemon), picture.pixels) == 0)
+    #expect(
+      largestDifference(try pixels("opaque.webp", "targetSize=max", daemon).channels(3), opaque.pixels.channels(3)) == 0
+    )
+    let turned = try pixels("turned.webp", "targetSize=max", daemon).channels(3)
+    #expect(turned.width == 40 && largestDifference(turned.stored(orientation: 6), opaque.pixels.channels(3)) == 0)
+    let canvas = try pixels("animated.webp", "targetSize=max", daemon)
+    #expect(canvas.width == 100 && canvas.height == 80)
+    #expect(largestDifference(canvas.cropped(x: 20, y: 10, width: 60, height: 40), picture.pixels) == 0)
+    #expect(canvas[0, 0].last == 0 && canvas[99, 79].last == 0)
+    let small = try pixels("opaque.webp", "targetSize=12x12", daemon).channels(3)
+    #expect(try #require(small.meanDifference(from: opaque.pixels.channels(3).averaged(width: 12, height: 8))) < 12)
+  }
+
+  @Test("a picture that its decoder refuses is 422, and the next one is rendered", .enabled(if: isBuilt("hevc")))
+  func damaged() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(CodedSamples.heic(damaged: true), "damaged.heic")
+      try files.put(CodedSamples.heic(), "sound.heic")
+    }
+    let damaged = "/v1/assets/\(try daemon.identifier("damaged.heic"))/image?format=png"
+    for _ in 0..<2 {
+      let answer = try daemon.get(damaged)
+      #expect(answer.status == 422 && answer.json["type"] as? String == "/problems/image-unreadable")
+    }
+    #expect(
+      largestDifference(
+        try pixels("sound.heic", "targetSize=max", daemon).channels(3), CodedSamples.heicPixels) <= 1)
+  }
+
+  @Test("without its decoder a picture is 415 with the package to install, and is listed as not renderable")
+  func missing() throws {
+    let fill: (TestDaemon.Files) throws -> Void = { files in
+      try files.put(CodedSamples.heic(), "a.heic")
+      try files.put(CodedSamples.LosslessPicture(width: 20, height: 20).file, "b.webp")
+    }
+    let daemon = try TestDaemon(fill, arguments: ["--set", "decoders.folder=/nonexistent"])
+    for (name, package) in [("a.heic", "libde265-0"), ("b.webp", "libwebp7")] {
+      let path = "/v1/assets/\(try daemon.identifier(name))"
+      let answer = try daemon.get("\(path)/image")
+      #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/decoder-unavailable")
+      #expect((answer.json["detail"] as? String)?.contains(package) == true)
+      #expect(try daemon.get(path).json["isRenderable"] as? Bool == false)
+    }
+  }
+
+  @Test("uploads of HEIC and WebP are accepted")
+  func uploads() throws {
+    let daemon = try TestDaemon()
+    let picture = CodedSamples.LosslessPicture(width: 20, height: 20)
+    let body = TestDaemon.form([("a.heic", CodedSamples.heic()), ("b.webp", picture.file)])
+    let answer = try daemon.upload(body, type: "multipart/form-data; boundary=xyz")
+    let results = try #require(answer.json["results"] as? [[String: Any]])
+    #expect(results.compactMap { $0["status"] as? Int } == [201, 201])
+  }
+}

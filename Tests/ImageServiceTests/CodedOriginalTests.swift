@@ -1,0 +1,92 @@
+import ImageCodec
+import ImageRender
+import ImageService
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+/// Originals whose decoder runs in a process of its own, with a decoder of the test's.
+@Suite("Originals that workers decode")
+struct CodedOriginalTests {
+  /// Delivers gray pictures of 4:2:0, and counts.
+  private final class GrayDecoder: CodedPictureDecoder {
+    /// Fails for pictures of this width.
+    let failing: Int?
+    private let log = Mutex<[(width: Int, isOptional: Bool)]>([])
+
+    init(failing: Int? = nil) { self.failing = failing }
+
+    var decodes: [(width: Int, isOptional: Bool)] { log.withLock { $0 } }
+
+    func decode(
+      _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+      rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+    ) throws(CodecError) {
+      let size = request.size
+      log.withLock { $0.append((size.width, isOptional)) }
+      if size.width == failing { throw .decoderFailed(.heic, .malformed) }
+      let (luma, chroma) = (size.pixelCount, size.pixelCount / 4)
+      let bytes = [UInt8](repeating: 128, count: luma + 2 * chroma)
+      let planes = [(0, size.width), (luma, size.width / 2), (luma + chroma, size.width / 2)]
+        .map { DecodedBand.Plane(offset: $0.0, strideBytes: $0.1) }
+      let band = DecodedBand(tile: 0, firstRow: 0, rowCount: size.height, planes: planes)
+      _ = bytes.withUnsafeBytes { rows(band, $0) }
+    }
+  }
+
+  private static func file(thumbnail: Bool = true) -> [UInt8] {
+    let configuration = CodedHEIFFile.hvcC()
+    var items = [CodedHEIFFile.Item(1, "hvc1", [1], properties: [configuration, CodedHEIFFile.ispe(1200, 900)])]
+    if thumbnail {
+      items.append(
+        CodedHEIFFile.Item(
+          2, "hvc1", [2], properties: [configuration, CodedHEIFFile.ispe(320, 240)], references: [("thmb", [1])]))
+    }
+    return CodedHEIFFile(items).bytes
+  }
+
+  private func deliveries(_ decoder: GrayDecoder?, thumbnail: Bool = true) async -> [ImageDelivery] {
+    let harness = ImageManagerHarness { $0.decoder = decoder }
+    var request = ImageRequest(targetSize: .size(PixelSize(width: 600, height: 600)), format: .jpeg)
+    request.deliveryMode = .opportunistic
+    return await harness.deliveries(harness.originals.add(Self.file(thumbnail: thumbnail)), request)
+  }
+
+  @Test("a thumbnail of the same codec is the degraded frame, then the picture is decoded")
+  func thumbnail() async throws {
+    let decoder = GrayDecoder()
+    let all = await deliveries(decoder)
+    guard all.count == 2, case .degraded(let first) = all[0], case .final(let last) = all[1] else {
+      Issue.record("\(all.count) deliveries")
+      return
+    }
+    #expect(first.result.size == PixelSize(width: 320, height: 240) && first.result.source == .preview)
+    #expect(last.result.size == PixelSize(width: 600, height: 450) && last.result.source == .original)
+    #expect(decoder.decodes.map(\.width) == [320, 1200] && decoder.decodes.map(\.isOptional) == [true, false])
+  }
+
+  @Test("a damaged thumbnail does not fail the picture")
+  func damagedThumbnail() async throws {
+    let all = await deliveries(GrayDecoder(failing: 320))
+    guard all.count == 1, case .final(let frame) = all[0] else {
+      Issue.record("\(all.count) deliveries")
+      return
+    }
+    #expect(frame.result.size.width == 600)
+  }
+
+  @Test("a failing and a missing decoder are reported as such")
+  func failures() async throws {
+    for (decoder, error) in [
+      (GrayDecoder(failing: 1200), CodecError.decoderFailed(.heic, .malformed)), (nil, .decoderUnavailable(.heic)),
+    ] {
+      let all = await deliveries(decoder, thumbnail: false)
+      guard all.count == 1, case .failed(.codec(let found)) = all[0] else {
+        Issue.record("\(all.count) deliveries")
+        return
+      }
+      #expect(found == error)
+    }
+  }
+}

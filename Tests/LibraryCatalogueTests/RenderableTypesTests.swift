@@ -1,0 +1,48 @@
+import ImageCodec
+import LibraryCatalogue
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Which formats can be decoded is known to the daemon only; other commands keep what it recorded.
+@Suite("Formats with a decoder")
+struct RenderableTypesTests {
+  @Test("new assets and later openings use the types that were recorded last")
+  func recorded() throws {
+    let library = try TemporaryLibrary()
+    let picture = CodedSamples.LosslessPicture(width: 20, height: 10)
+    func isRenderable(_ catalogue: Catalogue) throws -> [Bool] {
+      let page = try catalogue.assets(AssetQuery(limit: 10), for: .local)
+      return page.assets.sorted { $0.original.displayName < $1.original.displayName }.map(\.isRenderable)
+    }
+    try library.put(smallJPEG, "a.jpg")
+    try library.put(picture.file, "b.webp")
+    // Nothing recorded: only what needs no other process.
+    do {
+      let catalogue = try Catalogue(dataFolder: library.data)
+      try library.scan(catalogue)
+      #expect(try isRenderable(catalogue) == [true, false])
+    }
+    // The daemon has the decoder.
+    let types = MediaFormat.renderableTypes(with: [.webp])
+    do {
+      let catalogue = try Catalogue(dataFolder: library.data, renderableTypes: types)
+      #expect(try isRenderable(catalogue) == [true, true])
+    }
+    let catalogue = try Catalogue(dataFolder: library.data)
+    try library.put(CodedSamples.LosslessPicture(width: 30, height: 10).file, "c.webp")
+    try library.put(CodedSamples.heic(), "d.heic")
+    try library.scan(catalogue)
+    #expect(try isRenderable(catalogue) == [true, true, true, false])
+  }
+
+  @Test("decoders that run in processes of their own count only if they are there")
+  func types() {
+    #expect(MediaFormat.renderableTypes(with: []) == ["public.jpeg", "public.png"])
+    #expect(
+      MediaFormat.renderableTypes(with: [.heic, .webp]) == [
+        "public.jpeg", "public.png", "public.heic", "org.webmproject.webp",
+      ])
+  }
+}
