@@ -150,7 +150,12 @@ let package = Package(
         "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat", collections,
         logging,
       ],
-      resources: [.embedInCode("Resources/components.json")]),
+      resources: ["components.json"].map { .embedInCode("Resources/\($0)") }
+        + [
+          "index.html", "icon.svg", "gallery.css", "viewer.css", "api.js", "app.js", "assets.js", "layout.js",
+          "panel.js",
+          "scrubber.js", "sidebar.js", "strings.js", "thumbhash.js", "timeline.js", "uploads.js", "viewer.js",
+        ].map { .embedInCode("Resources/gallery/\($0)") }),
 
     .executableTarget(
       name: "photod",

@@ -86,6 +86,8 @@ extension AccessTableTests {
     let (album, other) = ("/v1/collections/\(AccessFixture.album)", "/v1/collections/\(AccessFixture.other)")
     switch resource.path.text {
     case "/healthz": return [get("/healthz", open(200))]
+    case "/": return [get("/", open(200))]
+    case "/gallery/{file}": return [get("/gallery/app.js", open(200))]
     case "/readyz": return [get("/readyz", open(200))]
     case "/v1/authorization": return [get("/v1/authorization", open(200))]
     case "/v1/session":

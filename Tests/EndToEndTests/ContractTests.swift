@@ -51,6 +51,7 @@ struct ContractTests {
         .replacingOccurrences(of: "{collection}", with: year)
         .replacingOccurrences(of: "{cachingManager}", with: "default")
         .replacingOccurrences(of: "{upload}", with: upload).replacingOccurrences(of: "{type}", with: "photo")
+        .replacingOccurrences(of: "{file}", with: "app.js")
       func url(_ query: String) -> String {
         let needed =
           switch path {

@@ -88,6 +88,8 @@ extension PlantedPlaceTests {
     let path = resource.path.text
     switch path {
     case "/healthz": try get("/healthz")
+    case "/": try get("/")
+    case "/gallery/{file}": try get("/gallery/app.js")
     case "/readyz": try get("/readyz")
     case "/openapi.json": try get("/openapi.json")
     case "/metrics": try get("/metrics")

@@ -266,13 +266,17 @@ struct ConnectionMachineTests {
     #expect(machine.handle(.sent(1, all: true), now: 0) == .linger)
   }
 
-  @Test("a client that half-closes is probed before the response and disconnected during it")
+  @Test("a client that half-closes is probed before the response and disconnected during it, except in a file")
   func halfClosed() {
     var machine = Self.machine(in: .responding)
     #expect(machine.handle(.peerHalfClosed, now: 0) == .probe)
     machine = Self.machine(in: .responding)
     _ = machine.handle(.responseBegan, now: 0)
     #expect(machine.handle(.peerHalfClosed, now: 0) == .close)
+    machine = Self.machine(in: .responding)
+    _ = machine.handle(.responseBegan, now: 0)
+    machine.sendWithoutPauses()
+    #expect(machine.handle(.peerHalfClosed, now: 0) == .none, "sending a file shows whether the client reads")
     machine = Machine(limits: Self.limits, now: 0)
     _ = machine.handle(.requestReceived(keepsAlive: false, version: .http10), now: 0)
     #expect(machine.handle(.peerHalfClosed, now: 0) == .none, "HTTP/1.0 has no interim responses")

@@ -54,6 +54,7 @@ extension Connection {
   func startResponse(_ head: ResponseHead, length: Int, for responder: Responder) {
     guard isCurrent(responder) else { return }
     begin(head, framing: .length(length))
+    machine.sendWithoutPauses()
   }
 
   /// Queues segments of a body. When they are nearly sent, `source` makes the next ones.

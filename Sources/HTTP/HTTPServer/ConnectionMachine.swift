@@ -100,6 +100,8 @@ struct ConnectionMachine {
   private(set) var version = HTTPVersion.http11
   private(set) var hasBegunResponse = false
   private(set) var peerHasHalfClosed = false
+  /// The rest of the response comes without pauses, so that sending it shows whether the client still reads.
+  private var sendsWithoutPauses = false
   private var isDraining = false
   /// The client may still be sending a message that was rejected.
   private var needsLinger = false
@@ -119,6 +121,9 @@ struct ConnectionMachine {
 
   /// Ends the response by closing the connection, as for HTTP/1.0 without a length (RFC 9112 §6.3).
   mutating func closeAfterResponse() { keepsAlive = false }
+
+  /// The body of the response is ready, such as a file, and is sent as fast as the client reads.
+  mutating func sendWithoutPauses() { sendsWithoutPauses = true }
 
   mutating func handle(_ event: Event, now: UInt64) -> Action {
     switch (phase, event) {
@@ -168,10 +173,10 @@ struct ConnectionMachine {
       return close()
 
     // Between two pieces of a response, a client that only stopped sending looks the same as a disconnected client. The
-    // client is most likely gone, so the response is abandoned. A complete response is still sent.
+    // client is most likely gone, so the response is abandoned. A complete response, or a file, is still sent.
     case (.responding, .peerHalfClosed):
       peerHasHalfClosed = true
-      if hasBegunResponse { return close() }
+      if hasBegunResponse { return sendsWithoutPauses ? .none : close() }
       return version == .http10 ? .none : .probe
     case (.sending, .peerHalfClosed): peerHasHalfClosed = true
 
@@ -241,6 +246,7 @@ struct ConnectionMachine {
   private mutating func beginResponding() {
     phase = .responding
     hasBegunResponse = false
+    sendsWithoutPauses = false
     deadline = .max
     blockedSending = nil
   }

@@ -65,6 +65,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// Whether common viewers decode the picture: false for a JPEG other than with Huffman coding and 8 bits a sample, in
   /// one baseline, extended or progressive frame.
   package var isWidelyDecodable = true
+
   /// How the picture is coded, if its decoder runs in a process of its own.
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.

@@ -33,7 +33,7 @@ extension HTTPResponse {
   }
 }
 
-/// A JSON representation of a resource, with content coding and conditional requests.
+/// A JSON or other text representation of a resource, with content coding and conditional requests.
 struct JSONResponse {
   private let body: [UInt8]
   private let tag: String
@@ -41,10 +41,14 @@ struct JSONResponse {
 
   /// - Parameters:
   ///   - tag: the strong entity tag of the uncompressed body. The gzip coding gets its own tag.
-  init(_ body: [UInt8], tag: String, cacheControl: String, link: String? = nil) {
+  ///   - more: fields beside those of the representation.
+  init(
+    _ body: [UInt8], tag: String, cacheControl: String, link: String? = nil, mediaType: String = JSONBody.mediaType,
+    more: [(name: String, value: String)] = []
+  ) {
     self.body = body
     self.tag = tag
-    var fields = [(name: "Content-Type", value: JSONBody.mediaType), ("Cache-Control", cacheControl)]
+    var fields = [(name: "Content-Type", value: mediaType), ("Cache-Control", cacheControl)] + more
     if body.count >= ContentCoding.minimumGzipBytes { fields.append(("Vary", "Accept-Encoding")) }
     if let link { fields.append(("Link", link)) }
     self.fields = fields

@@ -1,0 +1,30 @@
+import HTTPCore
+
+/// `GET /` and `GET /gallery/{file}`: the gallery page. It is open to everyone; what it shows, it asks for like any client.
+enum GalleryRoute {
+  /// Nothing is loaded from elsewhere, and no inline script or style runs. Pictures may be `data:` URLs: placeholders.
+  static let contentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; "
+    + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+  static func page(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    try answer(GalleryFile.page, request)
+  }
+
+  static func file(_ name: String, _ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    guard let file = GalleryFile.all[name] else { throw .noSuchResource }
+    return try answer(file, request)
+  }
+
+  private static func answer(_ file: GalleryFile, _ request: HTTPRequest) throws(Problem) -> HTTPResponse {
+    try QueryReader(request.target).finish()
+    let fields = [
+      (name: "Content-Security-Policy", value: contentSecurityPolicy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"),
+    ]
+    // A new version of the program is seen at the next load.
+    return JSONResponse(
+      file.bytes, tag: file.entityTag, cacheControl: "no-cache", mediaType: file.mediaType, more: fields
+    ).response(to: request.head) { file.gzipped }
+  }
+}

@@ -1,0 +1,57 @@
+// Requests to the daemon. A failure is a Failure with the problem's detail, which says what to change.
+
+export class Failure extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? problem.title ?? `HTTP ${status}`)
+    this.status = status
+    this.type = problem.type
+  }
+}
+
+/// Called when the session has ended, or there was none.
+let onSignedOut = () => {}
+export const whenSignedOut = (handler) => { onSignedOut = handler }
+
+export async function request(path, { method = "GET", body, headers = {}, signal } = {}) {
+  const isJSON = body !== undefined && !(body instanceof Blob)
+  const response = await fetch(path, {
+    method, signal,
+    headers: isJSON ? { "Content-Type": "application/json", ...headers } : headers,
+    body: isJSON ? JSON.stringify(body) : body,
+  })
+  if (response.ok || response.status === 304) return response
+  const problem = await response.json().catch(() => ({}))
+  if (response.status === 401) onSignedOut()
+  throw new Failure(response.status, problem)
+}
+
+export async function json(path, options) {
+  const response = await request(path, options)
+  return response.status === 204 ? null : response.json()
+}
+
+export const post = (path, body) => json(path, { method: "POST", body })
+/// Performs a change list: all of it or nothing.
+export const change = (...changes) => post("/v1/changes", { changes })
+
+export function query(parameters) {
+  const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null)
+  return new URLSearchParams(pairs).toString()
+}
+
+/// The URL of a picture. With the content version the browser may keep it for a year.
+export function imageURL(asset, width, height, more = {}) {
+  const size = width === "max" ? "max" : `${Math.ceil(width)}x${Math.ceil(height)}`
+  return `/v1/assets/${asset.id}/image?${query({ targetSize: size, v: asset.version, ...more })}`
+}
+
+/// Events of a stream, as long as the page wants them. The browser reconnects by itself.
+export function stream(parameters, handlers) {
+  const source = new EventSource(`/v1/changes/stream?${query(parameters)}`)
+  for (const type of ["change", "reload"]) {
+    source.addEventListener(type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
+  }
+  source.onopen = () => handlers.open?.()
+  source.onerror = () => handlers.error?.(source.readyState === EventSource.CLOSED)
+  return source
+}

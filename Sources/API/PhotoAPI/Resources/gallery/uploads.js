@@ -1,0 +1,114 @@
+// Adds files by staged uploads: pieces of a few megabytes, resumed after a lost connection, a reload or a restart of the
+// daemon. The names of unfinished uploads are kept in the browser.
+
+import { Failure, json, post, query, request } from "/gallery/api.js"
+import { text } from "/gallery/strings.js"
+
+const PIECE = 4 << 20
+const STORE = "photod-uploads"
+const RETRIES = 5
+
+const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
+const stored = () => JSON.parse(localStorage.getItem(STORE) ?? "{}")
+
+function remember(file, upload) {
+  const all = stored()
+  if (upload) all[nameOf(file)] = upload
+  else delete all[nameOf(file)]
+  localStorage.setItem(STORE, JSON.stringify(all))
+}
+
+export class Uploads extends EventTarget {
+  #queue = []
+  #done = 0
+  #isRunning = false
+
+  constructor(element, album) {
+    super()
+    Object.assign(this, { element, album })
+    const count = Object.keys(stored()).length
+    if (count > 0) this.#say(text("resumable", { count }))
+  }
+
+  add(files) {
+    this.#queue.push(...files)
+    if (!this.#isRunning) this.#run()
+  }
+
+  async #run() {
+    this.#isRunning = true
+    this.#done = 0
+    let added = 0
+    while (this.#queue.length > 0) {
+      const file = this.#queue[0]
+      try {
+        await this.#send(file)
+        added += 1
+      } catch (error) {
+        this.dispatchEvent(new CustomEvent("failure", { detail: `${file.name}: ${error.message}` }))
+        if (!(error instanceof Failure)) { this.#queue = []; break }
+      }
+      this.#queue.shift()
+      this.#done += 1
+    }
+    this.#isRunning = false
+    this.#say(text("uploaded", { count: added }))
+    setTimeout(() => { if (!this.#isRunning) this.element.hidden = true }, 4000)
+  }
+
+  async #send(file) {
+    let upload = stored()[nameOf(file)]
+    let offset = upload ? await this.#offset(upload) : null
+    if (offset === null) {
+      upload = (await json(`/v1/uploads?${query({ filename: file.name })}`, {
+        method: "POST", headers: { "Upload-Length": String(file.size) },
+      })).upload
+      remember(file, upload)
+      offset = 0
+    }
+    for (let failures = 0; offset < file.size;) {
+      this.#progress(file, offset)
+      try {
+        const isLast = offset + PIECE >= file.size
+        await request(`/v1/uploads/${upload}`, {
+          method: "PATCH", body: file.slice(offset, offset + PIECE),
+          headers: {
+            "Content-Type": "application/partial-upload", "Upload-Offset": String(offset), "Upload-Complete": isLast ? "?1" : "?0",
+          },
+        })
+        offset = Math.min(file.size, offset + PIECE)
+        failures = 0
+      } catch (error) {
+        if (error instanceof Failure && error.status !== 409 && error.status < 500) throw error
+        if (++failures > RETRIES) throw error
+        await new Promise((resume) => setTimeout(resume, 500 * 2 ** failures))
+        offset = await this.#offset(upload) ?? 0
+      }
+    }
+    const asset = await post("/v1/assets", { upload })
+    remember(file, null)
+    const album = this.album()
+    if (album) await post("/v1/changes", { changes: [{ type: "addAssets", collection: album, assets: [asset.localIdentifier] }] })
+  }
+
+  /// The bytes that the daemon has; null if it no longer knows the upload.
+  async #offset(upload) {
+    try {
+      const response = await request(`/v1/uploads/${upload}`, { method: "HEAD" })
+      return Number(response.headers.get("Upload-Offset"))
+    } catch (error) {
+      if (error instanceof Failure && error.status === 404) return null
+      throw error
+    }
+  }
+
+  #progress(file, offset) {
+    this.#say(text("uploading", { done: this.#done + 1, count: this.#done + this.#queue.length, name: file.name }), offset / file.size)
+  }
+
+  #say(message, share = 1) {
+    this.element.hidden = false
+    this.element.textContent = message
+    this.element.style.setProperty("--share", `${share * 100}%`)
+  }
+}

@@ -1,0 +1,382 @@
+// One picture on the whole screen: the thumbnail at hand, then the degraded and the final frame of one opportunistic
+// request, then, when zoomed in, the full resolution in tiles of the visible part.
+
+import { change, imageURL, json, post } from "/gallery/api.js"
+import { bytes, momentName, seconds, text } from "/gallery/strings.js"
+import { placeholderURL } from "/gallery/thumbhash.js"
+
+const TILE = 512
+const button = (label, path, action) => {
+  const element = document.createElement("button")
+  element.className = "icon"
+  element.title = text(label)
+  element.setAttribute("aria-label", text(label))
+  element.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
+  element.addEventListener("click", action)
+  return element
+}
+
+export class Viewer extends EventTarget {
+  #index = -1
+  #zoom = 1
+  #x = 0
+  #y = 0
+  #details = null
+  #pointers = new Map()
+  #tileTimer = 0
+
+  /// `rights` says what the caller may do: {canWrite, seesPlaces}.
+  constructor(dialog, timeline, rights) {
+    super()
+    Object.assign(this, { dialog, timeline, rights })
+    this.stage = dialog.appendChild(document.createElement("div"))
+    this.stage.className = "stage"
+    this.stage.tabIndex = -1
+    this.bar = dialog.appendChild(document.createElement("div"))
+    this.bar.className = "viewerBar"
+    this.caption = document.createElement("p")
+    this.favourite = button("favourite", "M12 20s-7-4.6-9-9a5 5 0 0 1 9-4 5 5 0 0 1 9 4c-2 4.4-9 9-9 9z", () => this.#star())
+    this.trash = button("delete", "M5 7h14M10 7V5h4v2M7 7l1 13h8l1-13", () => this.#delete())
+    this.hide = button("hide", "M3 12s3-6 9-6 9 6 9 6-3 6-9 6-9-6-9-6zM4 20L20 4", () => this.#hideAsset())
+    this.bar.append(
+      button("close", "M6 6l12 12M18 6L6 18", () => dialog.close()), this.caption, this.favourite,
+      button("share", "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7", () => this.#share()),
+      button("download", "M12 4v11M8 11l4 4 4-4M5 20h14", () => this.#download()),
+      button("info", "M12 11v6M12 7v1", () => this.#toggleDetails()), this.hide, this.trash)
+    dialog.append(
+      Object.assign(button("previous", "M15 5l-7 7 7 7", () => this.step(-1)), { className: "icon step back" }),
+      Object.assign(button("next", "M9 5l7 7-7 7", () => this.step(1)), { className: "icon step forward" }))
+    dialog.addEventListener("keydown", (event) => this.#key(event))
+    dialog.addEventListener("close", () => this.#closed())
+    this.stage.addEventListener("wheel", (event) => this.#wheel(event), { passive: false })
+    this.stage.addEventListener("dblclick", (event) => this.#zoomTo(this.#zoom > 1 ? 1 : 3, event.clientX, event.clientY))
+    for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
+      this.stage.addEventListener(type, (event) => this.#pointer(event))
+    }
+    addEventListener("resize", () => { if (dialog.open) this.#place() })
+  }
+
+  get asset() { return this.timeline.assets[this.#index] }
+
+  open(index) {
+    this.#show(index)
+    if (!this.dialog.open) this.dialog.showModal()
+    this.stage.focus()
+  }
+
+  step(by) {
+    const index = this.#index + by
+    if (index >= 0 && index < this.timeline.assets.length) this.#show(index)
+  }
+
+  /// The list has changed: the same asset stays, or what took its place.
+  refresh() {
+    if (!this.dialog.open) return
+    const index = this.timeline.assets.findIndex((asset) => asset.id === this.shown.id)
+    if (index < 0) {
+      if (this.timeline.assets.length === 0) this.dialog.close()
+      else this.#show(Math.min(this.#index, this.timeline.assets.length - 1))
+    } else {
+      this.#index = index
+      if (this.asset.version !== this.shown.version) this.#show(index)
+      else { this.shown = this.asset; this.#labels() }
+    }
+  }
+
+  // Showing
+
+  #show(index) {
+    this.#index = index
+    this.shown = this.asset
+    this.#zoom = 1
+    this.#x = this.#y = 0
+    this.stage.replaceChildren()
+    this.frame = this.stage.appendChild(document.createElement("div"))
+    this.frame.className = "frame"
+    if (this.asset.placeholder) this.frame.style.backgroundImage = `url(${placeholderURL(this.asset.placeholder)})`
+    this.#place()
+    if (this.asset.type === "video") this.#showVideo()
+    else this.#showPicture()
+    this.#labels()
+    if (this.#details) this.#loadDetails()
+    this.dispatchEvent(new CustomEvent("show", { detail: index }))
+  }
+
+  #showPicture() {
+    const cell = this.timeline.cell(this.#index)
+    if (cell?.image.complete && cell.image.naturalWidth > 0) {
+      this.frame.append(Object.assign(new Image(), { src: cell.image.src, alt: "" }))
+    }
+    const picture = Object.assign(new Image(), { alt: this.caption.textContent, className: "picture", draggable: false })
+    const { width, height } = this.#box()
+    const asset = this.asset
+    // A plain <img> shows each frame of the response as it arrives.
+    picture.src = imageURL(asset, width * devicePixelRatio, height * devicePixelRatio, { deliveryMode: "opportunistic" })
+    picture.onload = () => this.#prepareNeighbours()
+    picture.onerror = () => {
+      this.frame.append(Object.assign(document.createElement("p"), { className: "notice", textContent: text("notRenderable") }))
+    }
+    this.frame.append(picture)
+    if (asset.subtypes.includes("photoLive")) this.#addLiveVideo(asset)
+  }
+
+  /// Plays while the pointer rests on the picture, or holds it.
+  #addLiveVideo(asset) {
+    const video = Object.assign(document.createElement("video"), {
+      muted: true, loop: true, playsInline: true, preload: "none", className: "live",
+      src: `/v1/assets/${asset.id}/resources/pairedVideo/data?v=${asset.version}`,
+    })
+    const play = () => video.play().then(() => video.classList.add("playing")).catch(() => {})
+    const stop = () => { video.pause(); video.classList.remove("playing") }
+    this.frame.addEventListener("pointerenter", play)
+    this.frame.addEventListener("pointerleave", stop)
+    this.frame.append(video)
+  }
+
+  #showVideo() {
+    const video = Object.assign(document.createElement("video"), {
+      controls: true, playsInline: true, autoplay: true, src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}`,
+    })
+    video.onerror = () => {
+      this.frame.append(Object.assign(document.createElement("p"), { className: "notice", textContent: text("notRenderable") }))
+    }
+    this.frame.append(video)
+  }
+
+  #prepareNeighbours() {
+    for (const index of [this.#index + 1, this.#index - 1]) {
+      const asset = this.timeline.assets[index]
+      if (!asset || asset.type !== "image") continue
+      const box = this.#fit(asset)
+      const size = `${Math.ceil(box.width * devicePixelRatio)}x${Math.ceil(box.height * devicePixelRatio)}`
+      post("/v1/cachingManagers/default/startCaching", {
+        client: this.timeline.constructor.client, assets: [asset.id], targetSize: size, contentMode: "aspectFit",
+      }).catch(() => {})
+    }
+  }
+
+  /// The size of a picture on the screen, in CSS pixels.
+  #fit(asset) {
+    const width = this.dialog.clientWidth || innerWidth, height = this.dialog.clientHeight || innerHeight
+    const ratio = asset.ratio
+    return width / height > ratio ? { width: height * ratio, height } : { width, height: width / ratio }
+  }
+
+  #box() { return this.#fit(this.asset) }
+
+  #place() {
+    const { width, height } = this.#box()
+    Object.assign(this.frame.style, { width: `${width}px`, height: `${height}px` })
+    this.#move()
+  }
+
+  #labels() {
+    const asset = this.asset
+    this.caption.textContent = momentName(asset.date, asset.offset)
+    this.favourite.classList.toggle("on", asset.isFavorite)
+    this.favourite.setAttribute("aria-pressed", asset.isFavorite)
+    for (const element of [this.favourite, this.hide, this.trash]) element.hidden = !this.rights.canWrite
+  }
+
+  // Zoom
+
+  #wheel(event) {
+    event.preventDefault()
+    if (event.ctrlKey || Math.abs(event.deltaY) >= Math.abs(event.deltaX)) {
+      this.#zoomTo(this.#zoom * Math.exp(-event.deltaY / 400), event.clientX, event.clientY)
+    } else {
+      this.#x -= event.deltaX
+      this.#move()
+    }
+  }
+
+  #zoomTo(zoom, clientX, clientY) {
+    const next = Math.min(20, Math.max(1, zoom))
+    const box = this.stage.getBoundingClientRect()
+    const px = clientX - box.left - box.width / 2, py = clientY - box.top - box.height / 2
+    this.#x = px - (px - this.#x) * next / this.#zoom
+    this.#y = py - (py - this.#y) * next / this.#zoom
+    this.#zoom = next
+    this.#move()
+  }
+
+  #move() {
+    const { width, height } = this.#box()
+    const limit = (extent, space) => Math.max(0, (extent * this.#zoom - space) / 2)
+    const clamp = (value, most) => Math.min(most, Math.max(-most, value))
+    this.#x = clamp(this.#x, limit(width, this.stage.clientWidth))
+    this.#y = clamp(this.#y, limit(height, this.stage.clientHeight))
+    this.frame.style.transform = `translate(${this.#x}px, ${this.#y}px) scale(${this.#zoom})`
+    clearTimeout(this.#tileTimer)
+    if (this.#zoom > 1.05 && this.asset.type === "image") this.#tileTimer = setTimeout(() => this.#drawTiles(), 150)
+    else for (const tile of this.frame.querySelectorAll(".tile")) tile.remove()
+  }
+
+  /// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels.
+  #drawTiles() {
+    const { width, height } = this.#box()
+    const level = 2 ** Math.ceil(Math.log2(this.#zoom))
+    const columns = Math.ceil(width * devicePixelRatio * level / TILE)
+    const rows = Math.ceil(height * devicePixelRatio * level / TILE)
+    const box = this.frame.getBoundingClientRect(), stage = this.stage.getBoundingClientRect()
+    const part = (start, size, low, high, count) => [
+      Math.max(0, Math.floor((low - start) / size * count)), Math.min(count - 1, Math.floor((high - start) / size * count)),
+    ]
+    const [left, right] = part(box.left, box.width, stage.left, stage.right, columns)
+    const [top, bottom] = part(box.top, box.height, stage.top, stage.bottom, rows)
+    const wanted = new Set()
+    for (let row = top; row <= bottom; row++) {
+      for (let column = left; column <= right; column++) wanted.add(`${level}/${columns}/${column}/${row}`)
+    }
+    for (const tile of this.frame.querySelectorAll(".tile")) {
+      if (tile.dataset.key.startsWith(`${level}/${columns}/`) && !wanted.delete(tile.dataset.key)) tile.remove()
+      else if (!tile.dataset.key.startsWith(`${level}/${columns}/`)) setTimeout(() => tile.remove(), 800)
+    }
+    for (const key of wanted) {
+      const [, , column, row] = key.split("/").map(Number)
+      const crop = [column / columns, row / rows, 1 / columns, 1 / rows].map((value) => value.toFixed(6)).join()
+      const tile = Object.assign(new Image(), { alt: "", className: "tile", draggable: false })
+      tile.dataset.key = key
+      Object.assign(tile.style, {
+        left: `${100 * column / columns}%`, top: `${100 * row / rows}%`,
+        width: `${100 / columns}%`, height: `${100 / rows}%`,
+      })
+      tile.src = imageURL(this.asset, TILE, TILE, { normalizedCropRect: crop, contentMode: "aspectFill", resizeMode: "exact" })
+      this.frame.append(tile)
+    }
+  }
+
+  /// One pointer swipes, or pans when zoomed in; two zoom.
+  #pointer(event) {
+    if (event.target.closest("video[controls]")) return
+    const before = this.#pointers.get(event.pointerId)
+    if (event.type === "pointerdown") {
+      this.stage.setPointerCapture(event.pointerId)
+      this.#pointers.set(event.pointerId, { x: event.clientX, y: event.clientY, startX: event.clientX, startY: event.clientY })
+    } else if (event.type === "pointermove" && before) {
+      const others = [...this.#pointers.entries()].filter(([id]) => id !== event.pointerId)
+      if (others.length === 1) {
+        const other = others[0][1]
+        const scale = Math.hypot(event.clientX - other.x, event.clientY - other.y)
+          / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y))
+        this.#zoomTo(this.#zoom * scale, (event.clientX + other.x) / 2, (event.clientY + other.y) / 2)
+      } else if (this.#zoom > 1) {
+        this.#x += event.clientX - before.x
+        this.#y += event.clientY - before.y
+        this.#move()
+      }
+      Object.assign(before, { x: event.clientX, y: event.clientY })
+    } else if (before) {
+      this.#pointers.delete(event.pointerId)
+      const dx = event.clientX - before.startX, dy = event.clientY - before.startY
+      if (this.#zoom === 1 && this.#pointers.size === 0 && event.type === "pointerup") {
+        if (Math.abs(dx) > 60 && Math.abs(dx) > Math.abs(dy)) this.step(dx < 0 ? 1 : -1)
+        else if (dy > 120) this.dialog.close()
+      }
+    }
+  }
+
+  #key(event) {
+    const actions = {
+      ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), f: () => this.#star(), i: () => this.#toggleDetails(),
+      Delete: () => this.#delete(), Home: () => this.#show(0), End: () => this.#show(this.timeline.assets.length - 1),
+      "+": () => this.#zoomTo(this.#zoom * 1.5, innerWidth / 2, innerHeight / 2),
+      "-": () => this.#zoomTo(this.#zoom / 1.5, innerWidth / 2, innerHeight / 2),
+    }
+    if (!actions[event.key] || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    actions[event.key]()
+  }
+
+  #closed() {
+    this.stage.replaceChildren()
+    this.timeline.focus(this.#index)
+    this.dispatchEvent(new Event("closed"))
+  }
+
+  // Actions
+
+  async #act(action) {
+    try {
+      await action()
+    } catch (error) {
+      this.dispatchEvent(new CustomEvent("failure", { detail: error }))
+    }
+  }
+
+  #star() {
+    if (!this.rights.canWrite) return
+    const { id, isFavorite } = this.asset
+    this.#act(() => change({ type: "updateAsset", asset: id, isFavorite: !isFavorite }))
+  }
+
+  #hideAsset() {
+    const { id } = this.asset
+    this.#act(() => change({ type: "updateAsset", asset: id, isHidden: true }))
+  }
+
+  #delete() {
+    if (!this.rights.canWrite) return
+    this.dispatchEvent(new CustomEvent("delete", { detail: [this.asset.id] }))
+  }
+
+  #download() {
+    const link = document.createElement("a")
+    link.href = `/v1/assets/${this.asset.id}/data?download=true`
+    link.click()
+  }
+
+  #share() {
+    this.#act(async () => {
+      const signed = await post("/v1/signedURLs", { path: `/v1/assets/${this.asset.id}/image?targetSize=2048x2048` })
+      await navigator.clipboard.writeText(new URL(signed.url, location.href).href)
+      this.dispatchEvent(new CustomEvent("message", {
+        detail: text("copied", { date: new Date(signed.expires).toLocaleString() }),
+      }))
+    })
+  }
+
+  #toggleDetails() {
+    if (this.#details) {
+      this.#details.remove()
+      this.#details = null
+    } else {
+      this.#details = this.dialog.appendChild(document.createElement("aside"))
+      this.#details.className = "details"
+      this.#loadDetails()
+    }
+  }
+
+  async #loadDetails() {
+    const { id } = this.asset
+    await this.#act(async () => {
+      const [asset, metadata] = await Promise.all([
+        json(`/v1/assets/${id}`), json(`/v1/assets/${id}/metadata`).catch(() => ({})),
+      ])
+      if (!this.#details || this.asset.id !== id) return
+      this.#details.replaceChildren(...detailRows(asset, metadata))
+    })
+  }
+}
+
+function detailRows(asset, metadata) {
+  const exif = metadata.EXIF ?? {}
+  const exposure = [
+    exif.FNumber && `ƒ/${exif.FNumber}`,
+    exif.ExposureTime && (exif.ExposureTime >= 0.5 ? `${exif.ExposureTime} s` : `1/${Math.round(1 / exif.ExposureTime)} s`),
+    exif.ISOSpeedRatings && `ISO ${[exif.ISOSpeedRatings].flat()[0]}`,
+    exif.FocalLength && `${Math.round(exif.FocalLength)} mm`,
+  ]
+  const rows = [
+    asset.title, asset.caption, momentName(asset.creationDate, asset.utcOffset),
+    [asset.cameraMake, asset.cameraModel].filter(Boolean).join(" "), asset.lensModel,
+    exposure.filter(Boolean).join("  ·  "),
+    `${asset.pixelWidth} × ${asset.pixelHeight}  ·  ${bytes(asset.fileSize)}`,
+    asset.duration > 0 ? seconds(asset.duration) : null,
+    asset.keywords?.join(", "), asset.rating > 0 ? "★".repeat(asset.rating) : null,
+    asset.location && `${asset.location.latitude.toFixed(5)}, ${asset.location.longitude.toFixed(5)}`,
+    asset.relativePath,
+  ]
+  return rows.filter(Boolean).map((row, index) =>
+    Object.assign(document.createElement(index === 0 ? "h2" : "p"), { textContent: row }))
+}
