@@ -137,7 +137,8 @@ struct ServiceTests {
     "unknown resources are 404",
     arguments: [
       ("/v1/assets/none", 404, "asset-not-found"), ("/v1/assets/none/image", 404, "asset-not-found"),
-      ("/nothing", 404, "not-found"), ("/gallery/nothing", 404, "not-found"), ("/v1/assets/x/image/y", 404, "not-found"),
+      ("/nothing", 404, "not-found"), ("/gallery/nothing", 404, "not-found"),
+      ("/v1/assets/x/image/y", 404, "not-found"),
     ])
   func missing(_ target: String, _ status: Int, _ type: String) throws {
     let answer = try Self.shared.get(target)
