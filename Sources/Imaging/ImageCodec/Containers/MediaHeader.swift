@@ -60,12 +60,21 @@ package struct MediaHeader: Sendable, Hashable {
     guard let format = MediaFormat(firstBytes: start) else { throw .unsupported(unknown) }
     if let format = format.decoder { return MediaHeader(try ImageHeader.read(&reader, format, limits: limits)) }
     reader.windowBytes = ContainerLimits.windowBytes
-    let header: MediaHeader
+    var header: MediaHeader
     switch format {
     case .jpeg, .png: preconditionFailure("read above: these have a decoder")
     case .gif: header = try GIFHeader.read(&reader)
     case .webp: header = try WebPHeader.read(&reader)
-    case .tiff, .dng, .cr2, .nef, .arw: header = try TIFFHeader.read(&reader, selection)
+    case .tiff, .dng, .cr2, .nef, .arw, .orf, .rw2, .pef:
+      header = try TIFFHeader.read(&reader, selection)
+      // Older cameras of Panasonic store most metadata only in the JPEG.
+      if format == .rw2, header.exif.date == nil,
+        let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly)
+          .last(where: { $0.header.metadata.date != nil })
+      {
+        header.take(jpeg)
+      }
+    case .raf: header = try RAFHeader.read(&reader, source, limits: limits)
     case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
       guard let type = FileType(firstBytes: start) else { throw .truncated(offset: reader.size) }
       header = try BMFFHeader.read(reader, type, selection)
