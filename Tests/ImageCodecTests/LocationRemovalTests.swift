@@ -295,15 +295,23 @@ struct LocationRemovalTests {
 
   // MARK: TIFF
 
-  @Test("TIFF and RAW pictures lose their places and nothing else", arguments: ["tiff", "dng", "cr2", "nef", "arw"])
+  /// A preview with a place of its own.
+  private static let placedPreview = JPEGFile {
+    $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (48.25, 16.5) }
+  }.encoded(Pixels(width: 24, height: 16, channels: 3))
+
+  @Test(
+    "TIFF and RAW pictures lose their places and nothing else", arguments: ["tiff", "dng", "cr2", "nef", "arw", "pef"])
   func tiff(_ kind: String) throws {
-    let details = TIFFPicture.Details { $0.make = kind == "nef" ? "NIKON" : kind == "arw" ? "SONY" : "Maker" }
+    let makes = ["nef": "NIKON", "arw": "SONY", "pef": "PENTAX"]
+    let details = TIFFPicture.Details { $0.make = makes[kind] ?? "Maker" }
     let file: [UInt8] =
       switch kind {
       case "tiff": TIFFPicture.tiff(details) { $0.isBigEndian = true }.bytes
       case "dng": TIFFPicture.dng(details).bytes
       case "cr2": TIFFPicture.cr2(details).bytes
       case "nef": TIFFPicture.nef(details).bytes
+      case "pef": TIFFPicture.withPreviews(details, inside: [Self.placedPreview]).bytes
       default: TIFFPicture.arw(details).bytes
       }
     let edited = try Self.blanked(file)
@@ -313,6 +321,9 @@ struct LocationRemovalTests {
     expected["GPS"] = nil
     #expect(after.sections == expected)
     #expect(try header(edited).exif.location == nil)
+    for preview in try RAWPreviews.find(in: MemoryByteSource(edited), limits: CodecLimits()) {
+      #expect(preview.header.metadata.location == nil)
+    }
   }
 
   // MARK: Refusals and limits

@@ -124,7 +124,7 @@ extension TIFFPicture {
     }
   }
 
-  private static func size(_ width: Int, _ height: Int) -> [(Int, Value)] {
+  static func size(_ width: Int, _ height: Int) -> [(Int, Value)] {
     [(256, .long([width])), (257, .short([height]))]
   }
 
@@ -203,6 +203,14 @@ package struct CR3File: Sendable {
   package var width = 6000
   package var height = 4000
   package var xmp: String?
+  /// The JPEG of the thumbnail box.
+  package var thumbnail = TIFFPicture.jpeg
+  /// The JPEG of the preview box; `nil` leaves the box out.
+  package var preview: [UInt8]?
+  /// The JPEG that is the only sample of a track; `nil` leaves the track out.
+  package var sample: [UInt8]?
+  /// Whether the track's offset has 64 bits.
+  package var isWide = true
 
   package init() {}
 
@@ -216,16 +224,33 @@ package struct CR3File: Sendable {
       }.bytes
     }
     let own = details.entries.filter { $0.0 < 34_000 } + [(256, .short([width])), (257, .short([height]))]
-    let jpeg = TIFFPicture.jpeg
     let canon = Boxes.userBox(
       [0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48],
       Boxes.box("CNCV", Boxes.text("CanonCR3_001")) + Boxes.box("CMT1", tiff(own))
         + Boxes.box("CMT2", tiff(details.exif.entries.map { ($0.tag, $0.value) })) + Boxes.box("CMT3", tiff([]))
         + Boxes.box("CMT4", tiff(TIFFPicture.Details.place.entries.map { ($0.tag, $0.value) }))
         + Boxes.fullBox(
-          "THMB", Boxes.number(160, 2), Boxes.number(120, 2), Boxes.number(jpeg.count, 4), Boxes.number(1, 4), jpeg))
-    var file = Boxes.fileType("crx ", ["crx ", "isom"]) + Boxes.box("moov", canon)
-    if let xmp { file += Boxes.userBox(Boxes.xmpType, Array(xmp.utf8)) }
-    return file + Boxes.box("mdat", [0, 0, 0, 0])
+          "THMB", Boxes.number(160, 2), Boxes.number(120, 2), Boxes.number(thumbnail.count, 4), Boxes.number(1, 4),
+          thumbnail))
+    let type = Boxes.fileType("crx ", ["crx ", "isom"])
+    var rest: [UInt8] = []
+    if let xmp { rest += Boxes.userBox(Boxes.xmpType, Array(xmp.utf8)) }
+    if let preview {
+      let fields = Boxes.number(0, 4) + Boxes.number(1, 2) + Boxes.number(1620, 2) + Boxes.number(1080, 2)
+      rest += Boxes.userBox(
+        [0xEA, 0xF4, 0x2B, 0x5E, 0x1C, 0x98, 0x4B, 0x88, 0xB9, 0xFB, 0xB7, 0xDC, 0x40, 0x6E, 0x4D, 0x16],
+        Boxes.number(0, 8) + Boxes.box("PRVW", fields, Boxes.number(1, 2), Boxes.number(preview.count, 4), preview))
+    }
+    // The movie box is as long whatever the offset of the sample is.
+    func movie(_ offset: Int) -> [UInt8] { Boxes.box("moov", canon + (sample.map { track($0, at: offset) } ?? [])) }
+    let offset = type.count + movie(0).count + rest.count + 8
+    return type + movie(offset) + rest + Boxes.box("mdat", sample ?? [0, 0, 0, 0])
+  }
+
+  private func track(_ sample: [UInt8], at offset: Int) -> [UInt8] {
+    let table = Boxes.box(
+      "stbl", Boxes.fullBox("stsz", Boxes.number(0, 4), Boxes.number(1, 4), Boxes.number(sample.count, 4)),
+      Boxes.fullBox(isWide ? "co64" : "stco", Boxes.number(1, 4), Boxes.number(offset, isWide ? 8 : 4)))
+    return Boxes.box("trak", Boxes.box("mdia", Boxes.box("minf", table)))
   }
 }

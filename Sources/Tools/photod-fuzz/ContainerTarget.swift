@@ -4,9 +4,11 @@ import MediaMetadata
 import PhotoModel
 import Synchronization
 
-/// Parses the header of a file of any kind. All ranges must lie within the file, and parsing may take only a few reads.
+/// Parses the header of a file of any kind, and finds the previews of a RAW file. All ranges must lie within the file,
+/// and parsing may take only a few reads.
 enum ContainerTarget {
   static func check(_ bytes: [UInt8]) {
+    checkPreviews(bytes)
     let source = CountedSource(bytes)
     let header = try? MediaHeader.read(from: source, limits: CodecLimits().headerOnly)
     precondition(source.reads <= 512, "\(source.reads) reads")
@@ -52,6 +54,18 @@ enum ContainerTarget {
     let request = ImageRequest(targetSize: .size(PixelSize(width: 100, height: 100)))
     let plan = RenderPlanner().plan(header, request)
     precondition(plan.peakBytes > 0 && plan.outputSize.width > 0)
+  }
+
+  private static func checkPreviews(_ bytes: [UInt8]) {
+    let source = CountedSource(bytes)
+    guard let previews = try? RAWPreviews.find(in: source, limits: PictureTarget.limits) else { return }
+    var width = 0
+    for preview in previews {
+      let range = preview.range
+      precondition(range.offset >= 0 && range.length >= 4 && range.offset + Int64(range.length) <= source.size)
+      precondition(preview.header.format == .jpeg && preview.header.storedSize.width >= width, "not sorted by size")
+      width = preview.header.storedSize.width
+    }
   }
 }
 

@@ -243,6 +243,10 @@ enum Seeds {
       CR3File { $0.xmp = xmp }.bytes, TIFFPicture.tiff(details).bytes, TIFFPicture.dng(details).bytes,
       TIFFPicture.dng(details) { $0.isBigEndian = true }.bytes, TIFFPicture.cr2(details).bytes,
       TIFFPicture.nef(nikon).bytes, TIFFPicture.arw(sony).bytes,
+      TIFFPicture.withPreviews(nikon, inside: [thumbnail], strip: thumbnail).bytes,
+      TIFFPicture.orf(details, preview: thumbnail).bytes, TIFFPicture.rw2(details, preview: thumbnail).bytes,
+      RAFFile { $0.jpeg = thumbnail }.bytes,
+      CR3File { ($0.thumbnail, $0.preview, $0.sample) = (thumbnail, thumbnail, thumbnail) }.bytes,
       WebPFile(.extended) { ($0.exif, $0.xmp) = (exif, xmp) }.bytes, WebPFile(.lossy).bytes, WebPFile(.lossless).bytes,
       GIFFile { ($0.comment, $0.xmp) = ("by hand", xmp) }.bytes,
     ]

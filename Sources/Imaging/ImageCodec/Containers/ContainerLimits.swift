@@ -33,6 +33,8 @@ enum ContainerLimits {
   static let assembledValueBytes = 16_384
   /// Maximum number of directories of a TIFF.
   static let directories = 32
+  /// Maximum number of places in a RAW file that are examined for a JPEG; further ones are ignored.
+  static let previews = 16
   /// Maximum number of entries of one directory.
   static let entries = 2048
   /// Maximum bytes of a maker note from which facts are read.

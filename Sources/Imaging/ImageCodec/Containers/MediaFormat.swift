@@ -2,10 +2,11 @@ import PhotoModel
 
 /// A format of indexed files, detected from the bytes and not from the name.
 package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, quickTime, mpeg4
+  case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, raf, orf, rw2, pef, quickTime, mpeg4
 
   /// The format according to the first bytes of a file; its name does not matter. Needs sixteen bytes, or more for a
-  /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2 can be recognised this early.
+  /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2, ORF and RW2 can be recognised
+  /// this early.
   init?(firstBytes bytes: ArraySlice<UInt8>) {
     // Usually a third byte of FF follows, but libjpeg skips bytes before the next marker.
     if bytes.starts(with: [0xFF, 0xD8]) {
@@ -18,6 +19,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
       self = .webp
     } else if TIFFFile.order(bytes) != nil {
       self = bytes.dropFirst(8).starts(with: TIFFHeader.canonSignature) ? .cr2 : .tiff
+    } else if let variant = TIFFFile.variant(bytes) {
+      self = variant.format
+    } else if bytes.starts(with: RAFHeader.signature) {
+      self = .raf
     } else if let type = FileType(firstBytes: bytes) {
       self = type.format
     } else {
@@ -51,6 +56,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .cr3: "com.canon.cr3-raw-image"
     case .nef: "com.nikon.raw-image"
     case .arw: "com.sony.arw-raw-image"
+    case .raf: "com.fuji.raw-image"
+    case .orf: "com.olympus.raw-image"
+    case .rw2: "com.panasonic.rw2-raw-image"
+    case .pef: "com.pentax.raw-image"
     case .quickTime: "com.apple.quicktime-movie"
     case .mpeg4: "public.mpeg-4"
     }
@@ -73,6 +82,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .cr3: "image/x-canon-cr3"
     case .nef: "image/x-nikon-nef"
     case .arw: "image/x-sony-arw"
+    case .raf: "image/x-fuji-raf"
+    case .orf: "image/x-olympus-orf"
+    case .rw2: "image/x-panasonic-rw2"
+    case .pef: "image/x-pentax-pef"
     case .quickTime: "video/quicktime"
     case .mpeg4: "video/mp4"
     }
@@ -97,7 +110,15 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// Whether the format holds sensor data, which must be developed into a picture.
   package var isRAW: Bool {
     switch self {
-    case .dng, .cr2, .cr3, .nef, .arw: true
+    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: true
+    default: false
+    }
+  }
+
+  /// Whether the first bytes of the format are so few that other data may have them by chance.
+  var hasShortSignature: Bool {
+    switch self {
+    case .tiff, .cr2, .orf, .rw2: true
     default: false
     }
   }
@@ -139,6 +160,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .cr3: "a Canon CR3 raw picture"
     case .nef: "a Nikon NEF raw picture"
     case .arw: "a Sony ARW raw picture"
+    case .raf: "a Fujifilm RAF raw picture"
+    case .orf: "an Olympus ORF raw picture"
+    case .rw2: "a Panasonic RW2 raw picture"
+    case .pef: "a Pentax PEF raw picture"
     case .quickTime: "a QuickTime video"
     case .mpeg4: "an MPEG-4 video"
     }

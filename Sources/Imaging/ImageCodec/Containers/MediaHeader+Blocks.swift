@@ -23,6 +23,22 @@ extension MediaHeader {
         at: range.lowerBound, count: min(range.count, DescriptiveMetadata.maximumIPTCBytes)))
   }
 
+  /// Takes the metadata of a JPEG in the file, for a RAW file that has no metadata of its own.
+  mutating func take(_ jpeg: RAWPreview) {
+    exif = jpeg.header.metadata
+    orientation = exif.orientation
+    facts = jpeg.header.facts
+    warnings = jpeg.header.warnings
+    let start = jpeg.range.offset
+    blocks = jpeg.header.blocks.map { block in
+      MetadataBlock(
+        block.kind, ByteRange(offset: start + block.range.offset, length: block.range.length))
+    }
+    thumbnail = jpeg.header.embeddedThumbnail.map {
+      ByteRange(offset: start + $0.offset, length: $0.length)
+    }
+  }
+
   /// Records an EXIF block of the file, and extracts the catalogue's values from it.
   ///
   /// - Parameters:

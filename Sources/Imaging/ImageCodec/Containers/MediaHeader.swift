@@ -64,20 +64,31 @@ package struct MediaHeader: Sendable, Hashable {
     case .png: header = MediaHeader(try PNGHeader.read(&reader, limits: limits), format)
     default:
       reader.windowBytes = ContainerLimits.windowBytes
-      header = try contained(&reader, format, start, selection)
+      header = try contained(&reader, source, format, start, limits, selection)
     }
     try limits.check(header.storedSize)
     return header
   }
 
   private static func contained(
-    _ reader: inout HeaderReader, _ format: MediaFormat, _ start: ArraySlice<UInt8>,
-    _ selection: TIFFMetadata.Selection
+    _ reader: inout HeaderReader, _ source: any ByteSource, _ format: MediaFormat, _ start: ArraySlice<UInt8>,
+    _ limits: CodecLimits, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
     switch format {
     case .gif: return try GIFHeader.read(&reader)
     case .webp: return try WebPHeader.read(&reader)
-    case .tiff, .dng, .cr2, .nef, .arw: return try TIFFHeader.read(&reader, selection)
+    case .tiff, .dng, .cr2, .nef, .arw, .orf, .pef: return try TIFFHeader.read(&reader, selection)
+    case .rw2:
+      var header = try TIFFHeader.read(&reader, selection)
+      // Older cameras of Panasonic store most metadata only in the JPEG.
+      if header.exif.date == nil,
+        let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly)
+          .last(where: { $0.header.metadata.date != nil })
+      {
+        header.take(jpeg)
+      }
+      return header
+    case .raf: return try RAFHeader.read(&reader, source, limits: limits)
     // JPEG and PNG are read by the caller.
     case .jpeg, .png: throw .unsupported(format.noun)
     case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4:
@@ -117,8 +128,6 @@ package struct MediaHeader: Sendable, Hashable {
     hasAlpha = header.hasAlpha
     exif = header.metadata
     thumbnail = header.embeddedThumbnail
-    blocks = header.blocks
-    facts = header.facts
     blocks = header.blocks
     facts = header.facts
     warnings = header.warnings

@@ -27,7 +27,7 @@ extension LocationRemoval {
       return try samsungTrailer(range.lowerBound..<samsung, &context)
     }
     let head = try context.head(of: range, count: FileType.bytes)
-    if let format = MediaFormat(firstBytes: head), format != .tiff, format != .cr2 {
+    if let format = MediaFormat(firstBytes: head), !format.hasShortSignature {
       // Another file may follow a picture, as the movie follows the gain map of a motion photo.
       let end = format == .jpeg ? try endOfJPEG(range, &context) : range.upperBound
       try remove(from: range.lowerBound..<end, &context)
@@ -155,7 +155,7 @@ extension LocationRemoval {
     let data = block.lowerBound + 8 + Int64(nameBytes)..<block.upperBound
     if data.isEmpty { return }
     let start = try context.head(of: data, count: FileType.bytes)
-    if let format = MediaFormat(firstBytes: start), format != .tiff, format != .cr2 {
+    if let format = MediaFormat(firstBytes: start), !format.hasShortSignature {
       try remove(from: data, &context)
     } else if !samsungBlocks.contains(String(decoding: name, as: UTF8.self)) {
       try context.zero(data)

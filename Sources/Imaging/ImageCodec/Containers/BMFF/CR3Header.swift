@@ -3,7 +3,8 @@ import PhotoModel
 
 /// Reads Canon's CR3: a movie of pictures, with a Canon box in which each EXIF directory is a separate TIFF.
 enum CR3Header {
-  private static let canon: [UInt8] = [
+  /// The type of the box with Canon's directories.
+  static let canon: [UInt8] = [
     0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
   ]
 

@@ -19,7 +19,11 @@ struct TIFFFile {
     /// The offset of the next directory; 0 if there is none.
     let next: Int
 
-    subscript(tag: TIFFTag) -> Entry? { entries.first { $0.tag == tag.rawValue } }
+    subscript(tag: TIFFTag) -> Entry? { self[tag.rawValue] }
+    subscript(tag: PanasonicTag) -> Entry? { self[tag.rawValue] }
+    subscript(tag: OlympusTag) -> Entry? { self[tag.rawValue] }
+
+    private subscript(number: Int) -> Entry? { entries.first { $0.tag == number } }
   }
 
   let isBigEndian: Bool
@@ -31,13 +35,33 @@ struct TIFFFile {
   init(_ reader: inout HeaderReader, in range: Range<Int64>) throws(CodecError) {
     self.range = range
     let head = try reader.wholeBytes(at: range.lowerBound, count: 8)
-    guard let order = Self.order(head) else {
+    guard let order = Self.order(head) ?? Self.variant(head)?.isBigEndian else {
       throw .malformed("a TIFF without its header", offset: range.lowerBound)
     }
     isBigEndian = order
     let version = order ? head.bigEndian(at: 2, bytes: 2) : head.littleEndian(at: 2, bytes: 2)
     if version == 43 { throw .unsupported("a BigTIFF picture") }
     firstOffset = order ? head.bigEndian(at: 4, bytes: 4) : head.littleEndian(at: 4, bytes: 4)
+  }
+
+  /// Directories without a TIFF's header, such as those of a maker note.
+  ///
+  /// - Parameter firstOffset: counts from the start of the range.
+  init(in range: Range<Int64>, isBigEndian: Bool, firstOffset: Int) {
+    self.range = range
+    self.isBigEndian = isBigEndian
+    self.firstOffset = firstOffset
+  }
+
+  /// The RAW format of a TIFF with a version number of its own, and whether its byte order is big-endian; `nil` for
+  /// other files. ORF is Olympus' format, RW2 Panasonic's.
+  static func variant(_ bytes: ArraySlice<UInt8>) -> (format: MediaFormat, isBigEndian: Bool)? {
+    switch Array(bytes.prefix(4)) {
+    case Array("IIRO".utf8), Array("IIRS".utf8): (.orf, false)
+    case Array("MMOR".utf8): (.orf, true)
+    case [0x49, 0x49, 0x55, 0]: (.rw2, false)
+    default: nil
+    }
   }
 
   /// Whether the byte order is big-endian; `nil` if these bytes do not start a TIFF.
@@ -147,9 +171,27 @@ enum TIFFTag: Int {
   case iptc = 33_723
   case exifDirectory = 34_665
   case gpsDirectory = 34_853
+  case makerNote = 37_500
   case pixelXDimension = 40_962
   case pixelYDimension = 40_963
   /// DNG specification.
   case dngVersion = 50_706
   case defaultCropSize = 50_720
+}
+
+/// Tags of the first directory of Panasonic's RW2 (ExifTool, "PanasonicRaw Tags"): the borders of the picture on the
+/// sensor, and a JPEG of the picture.
+enum PanasonicTag: Int {
+  case top = 4
+  case left = 5
+  case bottom = 6
+  case right = 7
+  case jpeg = 46
+}
+
+/// Tags of Olympus' maker note, and of its directory of camera settings (ExifTool, "Olympus Tags").
+enum OlympusTag: Int {
+  case cameraSettings = 0x2020
+  case previewOffset = 0x0101
+  case previewLength = 0x0102
 }

@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// Reads TIFF and the RAW formats based on it: DNG, CR2, NEF, ARW.
+/// Reads TIFF and the RAW formats based on it: DNG, CR2, NEF, ARW, ORF, RW2, PEF.
 ///
 /// Their first directory is often a small picture. The main directory has NewSubfileType 0 (TIFF 6.0 §8), and is either
 /// in the main chain or among the first directory's SubIFDs (TIFF Technical Note 1).
@@ -22,12 +22,13 @@ enum TIFFHeader {
     let children = try children(of: first, in: file, &reader)
     let make = try file.text(of: first[.make], &reader) ?? ""
     let isCR2 = start.dropFirst(8).starts(with: canonSignature)
+    let variant = TIFFFile.variant(start)?.format
     let isDNG = first[.dngVersion] != nil
     var main = try mainDirectory([first] + children, in: file, &reader)
     var next = first.next
     var seen = [first.offset]
     // Among pages, use the first that is not a small version of another picture.
-    while main == nil, !isDNG, !isCR2, next != 0, !seen.contains(next) {
+    while main == nil, variant == nil, !isDNG, !isCR2, next != 0, !seen.contains(next) {
       if seen.count >= ContainerLimits.directories {
         throw .limitExceeded(
           "the number of directories", limit: ContainerLimits.directories, found: seen.count + 1)
@@ -41,7 +42,9 @@ enum TIFFHeader {
     let interpretation = try file.number(of: shown[.photometricInterpretation], &reader) ?? 0
     let isSensor = sensorInterpretations.contains(interpretation)
     let format: MediaFormat
-    if isDNG {
+    if let variant {
+      format = variant
+    } else if isDNG {
       format = .dng
     } else if isCR2 {
       format = .cr2
@@ -49,6 +52,8 @@ enum TIFFHeader {
       format = .nef
     } else if isSensor, make.hasPrefix("SONY") {
       format = .arw
+    } else if isSensor, make.hasPrefix("PENTAX") || make.hasPrefix("RICOH") {
+      format = .pef
     } else if isSensor {
       throw .unsupported("a raw picture of a kind that is not known")
     } else {
@@ -56,7 +61,11 @@ enum TIFFHeader {
     }
 
     let (metadata, claimed) = try metadata(of: first, in: file, selection, &reader)
-    guard let stored = try size(shown, .imageWidth, .imageLength, in: file, &reader) else {
+    let found =
+      format == .rw2
+      ? try sizeWithinBorders(first, in: file, &reader)
+      : try size(shown, .imageWidth, .imageLength, in: file, &reader)
+    guard let stored = found else {
       throw .malformed("a TIFF whose picture has no size", offset: Int64(shown.offset))
     }
     let crop = try file.numbers(of: shown[.defaultCropSize], atMost: 2, &reader)
@@ -99,7 +108,7 @@ enum TIFFHeader {
   /// CR2, the first directory may even be a smaller preview). In a plain TIFF, the EXIF block describes the picture
   /// from which the TIFF was made, so its size is not used.
   private static func developed(_ stored: PixelSize, _ claimed: PixelSize?, _ format: MediaFormat) -> PixelSize {
-    guard let claimed, format == .cr2 || format == .arw || format == .nef else { return stored }
+    guard let claimed, [.cr2, .arw, .nef, .orf, .pef].contains(format) else { return stored }
     if format == .cr2 { return claimed }
     let isNearly =
       (stored.width * 9 / 10...stored.width).contains(claimed.width)
@@ -139,6 +148,18 @@ enum TIFFHeader {
       let height = try file.number(of: directory[height], &reader), height > 0
     else { return nil }
     return PixelSize(width: width, height: height)
+  }
+
+  /// The size of a Panasonic's picture: its borders are rows and columns of the sensor.
+  private static func sizeWithinBorders(
+    _ directory: TIFFFile.Directory, in file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> PixelSize? {
+    guard let top = try file.number(of: directory[PanasonicTag.top], &reader),
+      let left = try file.number(of: directory[PanasonicTag.left], &reader),
+      let bottom = try file.number(of: directory[PanasonicTag.bottom], &reader),
+      let right = try file.number(of: directory[PanasonicTag.right], &reader), right > left, bottom > top
+    else { return nil }
+    return PixelSize(width: right - left, height: bottom - top)
   }
 
   /// The smallest JPEG among the smaller pictures: either the one that EXIF points to (CIPA DC-008 §4.5.5), or the only

@@ -1,0 +1,88 @@
+extension TIFFPicture {
+  /// A NEF, PEF or DNG-like file with these JPEGs: in the first directory's sub-directories, in the next directory, and
+  /// as a strip in the one after it.
+  package static func withPreviews(
+    _ details: Details, inside: [[UInt8]], next: [UInt8]? = nil, strip: [UInt8]? = nil, isBigEndian: Bool = false
+  ) -> TIFFPicture {
+    var file = TIFFPicture()
+    file.isBigEndian = isBigEndian
+    let previews = inside.map { Directory([(254, .long([1])), (513, .data($0)), (514, .long([$0.count]))]) }
+    let main = Directory(size(4310, 2868) + [(254, .long([0])), (262, .short([32_803]))])
+    file.chain = [
+      Directory(
+        details.entries + size(160, 120) + [
+          (254, .long([1])), (262, .short([2])), (330, .directories(previews + [main])),
+        ])
+    ]
+    if let next { file.chain.append(Directory([(513, .data(next)), (514, .long([next.count]))])) }
+    if let strip {
+      file.chain.append(Directory([(259, .short([6])), (273, .data(strip)), (279, .long([strip.count]))]))
+    }
+    return file
+  }
+
+  /// An Olympus ORF; its maker note refers to the preview.
+  package static func orf(_ details: Details, preview: [UInt8]?) -> TIFFPicture {
+    var file = TIFFPicture()
+    // "IIRO".
+    file.version = 0x4F52
+    var details = details
+    if let preview { details.makerNote = olympusNote(preview) }
+    file.chain = [Directory(details.entries + size(4640, 3472) + [(259, .short([1]))])]
+    return file
+  }
+
+  /// A maker note whose offsets count from its start: a directory, the directory of camera settings, the preview.
+  private static func olympusNote(_ preview: [UInt8]) -> [UInt8] {
+    func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) } }
+    func entry(_ tag: Int, _ type: Int, _ value: Int) -> [UInt8] {
+      little(tag, 2) + little(type, 2) + little(1, 4) + little(value, 4)
+    }
+    let head = Array("OLYMPUS\0II".utf8) + [3, 0]
+    let settings = head.count + 2 + 12 + 4
+    let data = settings + 2 + 2 * 12 + 4
+    return head + little(1, 2) + entry(0x2020, 13, settings) + little(0, 4)
+      + little(2, 2) + entry(0x0101, 4, data) + entry(0x0102, 4, preview.count) + little(0, 4) + preview
+  }
+
+  /// A Panasonic RW2: the borders of its picture are 8 and 6, 3656 and 2742.
+  package static func rw2(_ details: Details, preview: [UInt8]?) -> TIFFPicture {
+    var file = TIFFPicture()
+    file.version = 0x55
+    var entries =
+      details.entries + [
+        (2, .short([3724])), (3, .short([2754])), (4, .short([6])), (5, .short([8])), (6, .short([2742])),
+        (7, .short([3656])),
+      ]
+    if let preview { entries.append((46, .undefined(preview))) }
+    file.chain = [Directory(entries)]
+    return file
+  }
+}
+
+/// Fujifilm's RAF: a header, a JPEG, and a directory with the size of the picture.
+package struct RAFFile: Sendable {
+  package var jpeg: [UInt8] = []
+  /// Width and height without the sensor's borders; `nil` leaves the entry out.
+  package var croppedSize: (width: Int, height: Int)? = (6000, 4000)
+  /// Added to the offset and to the length of the JPEG.
+  package var error = (offset: 0, length: 0)
+
+  package init(_ change: (inout RAFFile) -> Void) { change(&self) }
+
+  package var bytes: [UInt8] {
+    let start = 148
+    var file = Array("FUJIFILMCCD-RAW 0201FF392201Model 1".utf8)
+    file += [UInt8](repeating: 0, count: 84 - file.count)
+    file += Boxes.number(start + error.offset, 4) + Boxes.number(jpeg.count + error.length, 4)
+    var entries = Boxes.number(0x100, 2) + Boxes.number(4, 2) + Boxes.number(4032, 2) + Boxes.number(6048, 2)
+    if let croppedSize {
+      entries += Boxes.number(0x111, 2) + Boxes.number(4, 2)
+      entries += Boxes.number(croppedSize.height, 2) + Boxes.number(croppedSize.width, 2)
+    }
+    let directory = Boxes.number(croppedSize == nil ? 1 : 2, 4) + entries
+    file += Boxes.number(start + jpeg.count, 4) + Boxes.number(directory.count, 4)
+    file += [UInt8](repeating: 0, count: start - file.count)
+    return file + jpeg + directory
+  }
+}
