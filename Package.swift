@@ -177,7 +177,7 @@ let package = Package(
       "photod-bench",
       [
         "PhotoModel", "PhotoPredicate", "LibraryFolder", "LibraryCatalogue", "ImageCodec", "ImageRender",
-        "ImageService", "DiskCache", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
+        "ImageService", "DiskCache", "Telemetry", "PhotoFixtures", "CPhotodBench", argumentParser, grdb, logging,
       ]),
     // Everything that reads bytes from outside, for libFuzzer: scripts/fuzz. A plain build replays files.
     Wing.tools.c("CPhotodFuzz"),

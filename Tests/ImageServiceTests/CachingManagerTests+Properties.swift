@@ -34,8 +34,7 @@ extension CachingManagerTests {
       func seconds(_ from: ContinuousClock.Instant, _ to: ContinuousClock.Instant) -> Double {
         from.duration(to: to) / .seconds(1)
       }
-      let pause = min(max(2 * seconds(before.at, last.at), 0.05), 0.25)
-      if now >= last.at + .seconds(pause) { return (0, 0) }
+      if now >= last.at + .seconds(0.25) { return (0, 0) }
       var base = moves.count - 1
       while base > 0, seconds(moves[base - 1].at, last.at) <= 0.15,
         (moves[base].visible.lowerBound - moves[base - 1].visible.lowerBound).signum() == step.signum()
@@ -68,8 +67,7 @@ extension CachingManagerTests {
         manager.held.formUnion(wanted.intersection(made).subtracting(manager.refused))
       } else {
         let ahead = min(last.margin + Int(abs(speed) * 0.5), 2 * last.margin)
-        let behind = speed == 0 ? last.margin : last.margin / 4
-        let wanted = speed < 0 ? around(ahead, behind) : around(behind, ahead)
+        let wanted = speed < 0 ? around(ahead, last.margin) : around(last.margin, ahead)
         manager.held = manager.held.intersection(kept).union(wanted)
         manager.refused = manager.refused.intersection(kept).subtracting(wanted)
       }

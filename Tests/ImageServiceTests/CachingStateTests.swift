@@ -156,23 +156,28 @@ struct CachingStateTests {
     }
     func keys(_ positions: [Int]) -> Set<RenditionKey> { Set(positions.map { Self.wanted(Self.asset($0)).key }) }
 
+    // A movement towards the beginning, and a rest.
+    moved(to: 90..<92, at: now - .seconds(2))
+    moved(to: 10..<12, at: now - .seconds(1))
     moved(to: 10..<12, at: now)
+    _ = state.takeEffects()
     #expect(state.entryCount == 6)
     let begun = [state.begin(), state.begin(), state.begin()].compactMap { $0 }
     try #require(begun.count == 3)
     let (visible, margin) = (begun[..<2], begun[2])
     #expect(Set(visible.map { $0.key }) == keys([10, 11]))
-    #expect(keys([8, 9, 12, 13]).contains(margin.key))
+    let (ahead, behind) = (keys([8, 9]), keys([12, 13]))
+    #expect(ahead.contains(margin.key))
 
     moved(to: 50..<52, at: now + .seconds(10))
     var cancelled: [CachingState.PreparationID: PreheatWindow.Side?] = [:]
-    var checked: Set<RenditionKey> = []
+    var checked: [RenditionKey: PreheatWindow.Side] = [:]
     for effect in state.takeEffects() {
       switch effect {
       case .cancel(let id, let side): cancelled[id] = .some(side)
-      case .checkMemory(let key, .ahead): checked.insert(key)
+      case .checkMemory(let key, let side): checked[key] = side
       case .unpin: break
-      case .pin, .prepare, .checkMemory(_, .behind): Issue.record("unexpected: \(effect)")
+      case .pin, .prepare: Issue.record("unexpected: \(effect)")
       }
     }
     // Visible frames teach the window nothing about its margin.
@@ -180,7 +185,9 @@ struct CachingStateTests {
       visible[0].id: nil, visible[1].id: nil, margin.id: .ahead,
     ]
     #expect(cancelled == expected)
-    #expect(checked == keys([8, 9, 12, 13]).subtracting([margin.key]))
+    let unprepared = ahead.union(behind).subtracting([margin.key])
+    #expect(Set(checked.keys) == unprepared)
+    #expect(checked.allSatisfy { $0.value == (ahead.contains($0.key) ? .ahead : .behind) })
   }
 }
 

@@ -13,10 +13,9 @@ final class DaemonUnderTest {
   ///   - prefix: a command that starts it, such as `taskset -c 0`.
   ///   - listen: the address, in the form of `--listen`.
   ///   - settings: in the form of `--set`.
-  ///   - options: further options of `serve`.
   init(
     binary: String, library: String, data: String, prefix: [String] = [], listen: String = "127.0.0.1:0",
-    settings: [String] = ["accessLog=false"], options: [String] = []
+    settings: [String] = ["accessLog=false"]
   ) throws {
     try Command([binary, "scan", "--library", library, "--data", data, "--log-level", "error"]).run()
     // The log is written, as in production, but nothing reads it.
@@ -25,7 +24,7 @@ final class DaemonUnderTest {
         binary, "serve", "--library", library, "--data", data, "--listen", listen, "--set",
         "scan.intervalSeconds=0",
         "--log-level", "error",
-      ] + settings.flatMap { ["--set", $0] } + options, speaksWhenReady: true)
+      ] + settings.flatMap { ["--set", $0] }, speaksWhenReady: true)
     guard let start = process.firstLine.range(of: "http://") else {
       throw BenchError(description: "photod did not start")
     }

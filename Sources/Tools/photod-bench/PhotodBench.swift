@@ -9,7 +9,8 @@ struct PhotodBench: ParsableCommand {
       RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
       PlaceholderBench.self, CancelBench.self, ServeBench.self, AccessBench.self, IdleBench.self, SlowBench.self,
       DiskBench.self, ManagerBench.self, StormBench.self, ScanBench.self, WatchBench.self, LibraryBench.self,
-      LibraryReads.self, SearchBench.self, DeltaBench.self, ChangesBench.self, CachingBench.self, BatchClient.self,
+      LibraryReads.self, SearchBench.self, DeltaBench.self, ChangesBench.self, CachingBench.self, WindowsBench.self,
+      BatchClient.self,
       BlankFile.self,
     ])
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import HTTPServer
-import ImageService
 
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,20 +27,13 @@ struct Serve: AsyncParsableCommand {
   )
   var allowAnonymous = false
 
-  /// Disables preheat window rules, so that a benchmark can measure the benefit of each.
-  @Option(help: .hidden)
-  var withoutPreheatRule: [PreheatWindow.Rule] = []
-
   func run() async throws {
     let options: [String: String?] = [
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ]
-    var settings = try common.settings(options)
-    settings.caching.rules.disabled = Set(withoutPreheatRule)
+    let settings = try common.settings(options)
     let daemon = try Composition(settings).daemon(reloading: common.loader(options))
     try await daemon.run()
   }
 }
-
-extension PreheatWindow.Rule: ExpressibleByArgument {}

@@ -64,7 +64,7 @@ extension CachingManagerRegistry {
   /// Schedules a new plan for when the window's movement has settled, or when a rest has become long.
   private func scheduleReplan(_ manager: CachingManager) {
     let now = now()
-    guard let change = manager.state.window?.tracker.nextChange(after: now) else { return }
+    guard let change = manager.state.nextWindowChange(after: now) else { return }
     // An earlier timer is enough. A later one is replaced, because a new move may settle sooner.
     if let timerDeadline = manager.timerDeadline, timerDeadline <= change { return }
     manager.timerDeadline = change

@@ -96,6 +96,11 @@ extension CachingState {
     return window.tracker.plan(at: now).order.prefix(maximumAssets).filter { window.assets[$0] == nil }
   }
 
+  /// When the window's plan will change without any event; `nil` for never.
+  package func nextWindowChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    window?.tracker.nextChange(after: now)
+  }
+
   /// Updates the entries to match the window.
   ///
   /// - Parameter maximumEntries: how many entries other managers leave room for.

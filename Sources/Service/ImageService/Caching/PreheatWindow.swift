@@ -3,14 +3,14 @@
 // the time is passed in.
 //
 //     at rest       the visible range and the margin on both sides
-//     travelling    ahead: the margin plus half a second of travel; behind: a quarter of the margin
+//     travelling    also, ahead, half a second of travel
 //     in a fling    of the visible range, only positions that stay visible a moment longer, and only if they are cheap
 //
 // Prepared positions are kept over a larger range than new ones are prepared. A user who scrolls row by row rests
 // between the rows, and the positions ahead must not come and go each time.
 //
-// A fling ends when the same range is reported again, or when no move arrives for about twice the time of the last
-// step. The prepared part of the margin depends on the past: the more frames beyond the visible range left unseen, the
+// A fling ends when the same range is reported again, or when no move arrives for a quarter of a second. The prepared
+// part of the margin depends on the past: the more frames beyond the visible range left unseen, the
 // fewer are prepared, counted separately ahead and behind. A rest that is longer than earlier rests is an exception:
 // then the whole margin is prepared.
 
@@ -22,12 +22,8 @@ package struct PreheatWindow: Sendable {
     case reduced
   }
 
-  /// A part of the plan that `scripts/bench caching --rules` switches off, to measure what it gains.
+  /// A part of the plan that `scripts/bench windows` switches off, to measure what it gains.
   package enum Rule: String, Sendable, Hashable, CaseIterable {
-    /// Order: in travel, positions behind count as four times as far.
-    case order
-    /// In travel, only a quarter of the margin is prepared behind.
-    case trailingMargin
     /// Half a second of travel is prepared ahead, in addition to the margin.
     case lookahead
     /// In a fling, only cheap visible frames are prepared.
@@ -42,8 +38,6 @@ package struct PreheatWindow: Sendable {
     case keeping
     /// After a long rest, the whole margin is prepared.
     case longRest
-    /// The pause that ends the travel depends on the last step. Without it, it is the longest one.
-    case settling
   }
 
   /// Constants of the plan. The unit is in the name.
@@ -60,8 +54,8 @@ package struct PreheatWindow: Sendable {
     package var maximumStepSeconds = 0.1
     /// Shortest assumed duration of one move: one frame of a display.
     package var minimumStepSeconds = 1.0 / 60
-    /// Range of the pause that ends the travel; within it, the pause is twice the duration of the last step.
-    package var settleSeconds = 0.05...0.25
+    /// The pause that ends the travel.
+    package var settleSeconds = 0.25
     /// About how many frames beyond the visible range are remembered as seen or unseen.
     package var rememberedOutcomes = 16.0
     /// Factor of the requested margin: the largest distance that is prepared ahead, and the distance that existing
@@ -78,8 +72,7 @@ package struct PreheatWindow: Sendable {
     func apply(_ rule: Rule) -> Bool { !disabled.contains(rule) }
   }
 
-  /// On which side of the visible range a position is, relative to the last movement. Before any movement, all
-  /// positions are ahead.
+  /// On which side of the visible range a position is, relative to the last movement.
   package enum Side: Sendable, Hashable {
     case ahead, behind
   }
@@ -98,39 +91,26 @@ package struct PreheatWindow: Sendable {
     package let direction: Int
     /// Direction of the last movement, also at rest.
     fileprivate let heading: Int
-    /// How far a position behind counts, compared with one ahead, in travel.
-    fileprivate let distanceFactorBehind: Int
 
-    /// `nil` if the position is visible.
+    /// `nil` if the position is visible, or if there was no movement yet.
     package func side(of position: Int) -> Side? {
-      if visible.contains(position) { return nil }
+      if heading == 0 || visible.contains(position) { return nil }
       let isForward = position >= visible.upperBound
-      return heading == 0 || isForward == (heading > 0) ? .ahead : .behind
+      return isForward == (heading > 0) ? .ahead : .behind
     }
 
     /// The prepared positions, most urgent first: visible positions, starting on the side that the movement reveals;
-    /// then by distance, where the distance behind counts four times. Linear.
+    /// then by distance, at equal distances those ahead first. Linear.
     package var order: [Int] {
       let shown = visible.clamped(to: prepared)
       var order = direction > 0 ? shown.reversed() : Array(shown)
       let forward = max(0, prepared.upperBound - visible.upperBound)
       let backward = max(0, visible.lowerBound - prepared.lowerBound)
-      let (ahead, behind) = direction < 0 ? (backward, forward) : (forward, backward)
-      func position(_ distance: Int, isForward: Bool) -> Int {
-        isForward ? visible.upperBound - 1 + distance : visible.lowerBound - distance
-      }
-      order.reserveCapacity(order.count + ahead + behind)
-      // Each side is already in order; merge the sides by distance, from 1.
-      var (nextAhead, nextBehind) = (1, 1)
-      while nextAhead <= ahead || nextBehind <= behind {
-        let weight = direction == 0 ? nextBehind : distanceFactorBehind * nextBehind
-        if nextBehind > behind || nextAhead <= ahead && nextAhead <= weight {
-          order.append(position(nextAhead, isForward: direction >= 0))
-          nextAhead += 1
-        } else {
-          order.append(position(nextBehind, isForward: direction < 0))
-          nextBehind += 1
-        }
+      order.reserveCapacity(order.count + forward + backward)
+      for distance in 1..<max(forward, backward) + 1 {
+        let after = distance <= forward ? visible.upperBound - 1 + distance : nil
+        let before = distance <= backward ? visible.lowerBound - distance : nil
+        order += (heading < 0 ? [before, after] : [after, before]).compactMap(\.self)
       }
       return order
     }
@@ -205,9 +185,7 @@ package struct PreheatWindow: Sendable {
       fastestSpeed = Double(step) / rules.minimumStepSeconds
     }
     samples.append(sample)
-    let interval = Self.seconds(from: previous.at, to: now)
-    let pause = rules.apply(.settling) ? 2 * interval : rules.settleSeconds.upperBound
-    settledAt = now + .seconds(min(max(pause, rules.settleSeconds.lowerBound), rules.settleSeconds.upperBound))
+    settledAt = now + .seconds(rules.settleSeconds)
   }
 
   /// The list's length has changed, and the visible assets are now at `visible`.
@@ -247,7 +225,6 @@ package struct PreheatWindow: Sendable {
       max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
     }
     let farthest = margin * rules.maximumMarginFactor
-    let distanceFactorBehind = rules.apply(.order) ? 4 : 1
     let kept = around(before: farthest, after: farthest)
     if rules.apply(.flingQuality), abs(speed) * rules.flingDwellSeconds > Double(visible.count) {
       let passed =
@@ -257,16 +234,17 @@ package struct PreheatWindow: Sendable {
         ? visible.lowerBound + passed..<visible.upperBound : visible.lowerBound..<visible.upperBound - passed
       return Plan(
         range: visible, prepared: prepared, kept: rules.apply(.keeping) ? kept : visible, visible: visible,
-        quality: .reduced, direction: direction, heading: heading, distanceFactorBehind: distanceFactorBehind)
+        quality: .reduced, direction: direction, heading: heading)
     }
     let margins = isLongRest(at: now) ? (ahead: margin, behind: margin) : likelyMargins
     let lookahead = rules.apply(.lookahead) ? Int(abs(speed) * rules.lookaheadSeconds) : 0
     let ahead = min(margins.ahead + lookahead, farthest)
-    let behind = direction == 0 || !rules.apply(.trailingMargin) ? margins.behind : margins.behind / 4
-    let range = heading < 0 ? around(before: ahead, after: behind) : around(before: behind, after: ahead)
+    let range =
+      heading < 0
+      ? around(before: ahead, after: margins.behind) : around(before: margins.behind, after: ahead)
     return Plan(
       range: range, prepared: range, kept: rules.apply(.keeping) ? kept : range, visible: visible, quality: .high,
-      direction: direction, heading: heading, distanceFactorBehind: distanceFactorBehind)
+      direction: direction, heading: heading)
   }
 
   /// The part of the margin that is likely to be seen.

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import ImageService
 
 struct CachingBench: ParsableCommand {
   enum Part: String, CaseIterable, ExpressibleByArgument {
@@ -56,15 +55,6 @@ struct CachingBench: ParsableCommand {
   @Option(help: "Scrolling: the window's margin.")
   var margin = 40
 
-  @Flag(help: "Measure only what each rule of windows gains: scroll with all rules, then without each one in turn.")
-  var rules = false
-
-  @Option(help: "Rules: the rules to switch off. Repeatable. Default: each.")
-  var rule: [PreheatWindow.Rule] = []
-
-  @Option(help: "Rules: rounds in turn. The medians are printed.")
-  var ruleRounds = 3
-
   @Option(help: "Batch: milliseconds of a round trip.")
   var roundTrip = 20
 
@@ -78,7 +68,6 @@ struct CachingBench: ParsableCommand {
     print(
       "# Preheat windows and batches\n\n\(try Machine.line())\n\n\(assets) photographs of 12 megapixels, "
         + "\((Double(library.bytes) / Double(assets) / 1e6).text(2)) MB each.\n")
-    if rules { return try RuleComparison(bench: self, library: library, data: data).print() }
     let parts = part.isEmpty ? Part.allCases : part
     if parts.contains(.scroll) { try scroll(library, data) }
     if parts.contains(.batch) {
@@ -153,7 +142,7 @@ struct CachingBench: ParsableCommand {
     _ data: (warm: String, cold: String), _ table: Table
   ) throws {
     let found = try measure(
-      start, side, trace, hasWindow: hasWindow, without: nil, library, start == .warm ? data.warm : data.cold)
+      start, side, trace, hasWindow: hasWindow, library, start == .warm ? data.warm : data.cold)
     let outcome = found.outcome
     table.row(
       [
@@ -181,18 +170,15 @@ struct CachingBench: ParsableCommand {
   }
 
   /// - Parameters:
-  ///   - rule: the rule of windows that does not apply.
   ///   - original: the data folder at the start.
   func measure(
-    _ start: Start, _ side: Int, _ trace: ScrollTrace, hasWindow: Bool, without rule: PreheatWindow.Rule?,
-    _ library: CachingLibrary, _ original: String
+    _ start: Start, _ side: Int, _ trace: ScrollTrace, hasWindow: Bool, _ library: CachingLibrary, _ original: String
   ) throws -> Measurement {
     let folder = try Self.copied(original, to: "\(work)/turn-\(assets)")
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let settings = ["accessLog=false", "cache.backgroundDerivatives=false", "cache.frameBytes=\(256 << 20)"]
     let daemon = try DaemonUnderTest(
-      binary: photod, library: library.path, data: folder, settings: settings,
-      options: rule.map { ["--without-preheat-rule", $0.rawValue] } ?? [])
+      binary: photod, library: library.path, data: folder, settings: settings)
     let (port, _) = try LoadGenerator.parts(of: daemon.url)
     let client = HTTPClient(port: port)
     let byPath = try daemon.identifiersByPath()

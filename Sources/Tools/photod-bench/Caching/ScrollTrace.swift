@@ -57,4 +57,36 @@ struct ScrollTrace: Sendable {
         stops: (0..<cycles).map { Double($0) * rest }),
     ]
   }
+
+  /// How people look through a gallery, for simulations: reading with glances back, visits of far places with long
+  /// rests, and screen by screen.
+  static func people(of count: Int) -> [ScrollTrace] {
+    [
+      // Three seconds on at 60 a second, one second back.
+      path("forth and back", [(60, 3), (0, 1), (-60, 1), (0, 1)], repeats: 6, of: count),
+      // A fling, a long rest, and then reading on.
+      path("visits", [(2000, 1), (0, 6), (40, 3), (0, 3)], repeats: 4, of: count),
+      // A screen at a time, with a look at each.
+      path("screen by screen", [(160, 0.25), (0, 2)], repeats: 16, of: count),
+      path("screen by screen, backwards", [(-160, 0.25), (0, 2)], repeats: 16, of: count),
+    ]
+  }
+
+  /// A trace of pieces with a constant speed each, in positions a second.
+  private static func path(
+    _ name: String, _ pieces: [(speed: Double, seconds: Double)], repeats: Int, of count: Int
+  ) -> ScrollTrace {
+    let pieces = Array(repeatElement(pieces, count: repeats).joined())
+    let last = Double(count - visible)
+    return ScrollTrace(
+      name: name, seconds: pieces.reduce(0) { $0 + $1.seconds }, measurement: .eachCell,
+      position: { time in
+        var (left, distance) = (time, 0.0)
+        for piece in pieces where left > 0 {
+          distance += piece.speed * min(left, piece.seconds)
+          left -= piece.seconds
+        }
+        return Int(min(max(0, last / 4 + distance), last)) / row * row
+      }, stops: [])
+  }
 }
