@@ -29,6 +29,8 @@ struct SidecarTests {
         try $0.put(Array(xmp.utf8), "a/IMG_2.XMP")
         try $0.put(Array(adjustments.utf8), "a/IMG_2.AAE")
         try $0.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 96, height: 48)), "b/IMG_2.jpg")
+        try $0.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 104, height: 48)), "b/IMG_1234.jpg")
+        try $0.put(Array(adjustments.utf8), "b/IMG_O1234.AAE")
         try $0.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 112, height: 48)), "b/other.jpg")
         try $0.put(Array("Latitude 41.3, in no property list".utf8), "b/other.aae")
         try $0.put([0xFF, 0xD8, 0xFF] + Array(place.utf8), "b/other.xmp")
@@ -46,6 +48,7 @@ struct SidecarTests {
       ("a/IMG_1.jpg", ["photo IMG_1.jpg", "sidecar IMG_1.jpg.xmp"]),
       ("a/IMG_2.jpg", ["photo IMG_2.jpg", "sidecar IMG_2.XMP", "adjustmentData IMG_2.AAE"]),
       ("b/IMG_2.jpg", ["photo IMG_2.jpg"]),
+      ("b/IMG_1234.jpg", ["photo IMG_1234.jpg", "adjustmentData IMG_O1234.AAE"]),
     ])
   func listed(_ name: String, _ expected: [String]) throws {
     let list = try #require(try Self.shared.get(Self.asset(name) + "/resources").json["resources"] as? [[String: Any]])

@@ -178,6 +178,8 @@ struct LocationRemovalTests {
     let second = try #require(Self.trailers.last).trailer
     let expected = two + second("    ", two.count)
     #expect(try Self.blanked(file + make("Graz", file.count) + second("Wien", two.count)) == expected)
+    let samsung = TailLocationTests.samsung([("Image_UTC_Data", [1, 2, 3])])
+    #expect(try Self.blanked(file + make("Graz", file.count) + samsung) == two + samsung)
   }
 
   @Test(

@@ -90,7 +90,7 @@ extension LocationRemoval {
   }
 
   /// The names of blocks of Samsung's trailer without places: how the picture was taken and is shown.
-  private static let samsungBlocks: Set<String> = [
+  private static let harmlessSamsungBlocks: Set<String> = [
     "Image_UTC_Data", "MotionPhoto_Data", "MotionPhoto_Version", "MotionPhoto_AutoPlay", "SoundShot_Meta_Info",
     "SoundShot_000", "Panorama_Shot_Info", "Interactive_Panorama_Info", "Motion_Panorama_Info",
     "Front_Cam_Selfie_Info", "Burst_Shot_Info", "DualShot_Meta_Info", "DualShot_Extra_Info", "ZoomInOut_Info",
@@ -107,6 +107,21 @@ extension LocationRemoval {
   static func samsungTrailer(
     _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
+    let (blocks, first) = try samsungBlocks(of: range, &context)
+    for block in blocks { try samsungBlock(block, &context) }
+    // What comes before the blocks belongs to the file, not to the trailer.
+    guard first > range.lowerBound else { return }
+    try context.nested { context throws(LocationRemovalError) in
+      try trailing(range.lowerBound..<first, &context)
+    }
+  }
+
+  /// The blocks of Samsung's trailer, and where the trailer starts.
+  ///
+  /// - Parameter range: ends with the signature.
+  static func samsungBlocks(
+    of range: Range<Int64>, _ context: inout LocationRemovalContext
+  ) throws(LocationRemovalError) -> (blocks: [Range<Int64>], start: Int64) {
     let end = range.upperBound - 8
     guard end >= range.lowerBound else { throw .malformed("a trailer that ends too early", offset: range.lowerBound) }
     let tail = try context.head(of: end..<range.upperBound, count: 8)
@@ -123,7 +138,7 @@ extension LocationRemoval {
     }
     let count = entries.littleEndian(at: 8, bytes: 4)
     guard count <= (entries.count - 12) / 12 else { throw .malformed("a trailer's directory", offset: directory) }
-    var first = directory
+    var blocks: [Range<Int64>] = []
     for i in 0..<count {
       try context.countStructure()
       let start = directory - Int64(entries.littleEndian(at: 16 + 12 * i, bytes: 4))
@@ -131,14 +146,9 @@ extension LocationRemoval {
       guard start >= range.lowerBound, length <= directory - start else {
         throw .malformed("a block outside of its trailer", offset: directory)
       }
-      first = min(first, start)
-      try samsungBlock(start..<start + length, &context)
+      blocks.append(start..<start + length)
     }
-    // What comes before the blocks belongs to the file, not to the trailer.
-    guard first > range.lowerBound else { return }
-    try context.nested { context throws(LocationRemovalError) in
-      try trailing(range.lowerBound..<first, &context)
-    }
+    return (blocks, blocks.reduce(directory) { min($0, $1.lowerBound) })
   }
 
   /// A block: two bytes, a type, the length of its name, the name, the data.
@@ -157,7 +167,7 @@ extension LocationRemoval {
     let start = try context.head(of: data, count: FileType.bytes)
     if let format = MediaFormat(firstBytes: start), !format.hasShortSignature {
       try remove(from: data, &context)
-    } else if !samsungBlocks.contains(String(decoding: name, as: UTF8.self)) {
+    } else if !harmlessSamsungBlocks.contains(String(decoding: name, as: UTF8.self)) {
       try context.zero(data)
     }
   }

@@ -79,7 +79,7 @@ extension Catalogue {
       fingerprint: fingerprint)
   }
 
-  /// The sidecars beside files, by their names: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`.
+  /// The sidecars beside files, by their names: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`, `IMG_O1.aae`.
   private static func sidecars(of resources: [AssetResource], _ db: Database) throws -> [AssetResource] {
     let found = try db.cachedStatement(
       sql: "SELECT path, inode, size, modified, fingerprint FROM file WHERE path = ? AND asset IS NULL")
@@ -105,9 +105,14 @@ extension OriginalFile {
     // A dot at the start of a name begins no extension.
     let dot = path.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > name ? $0 : nil }
     let stem = Array(path[..<(dot ?? path.count)])
+    // Exports from an iPhone name the data of IMG_1234's adjustments IMG_O1234, O for original.
+    let camera = Array("IMG_".utf8)
+    let isCamera = stem[name...].starts(with: camera)
+    let appleOriginal = isCamera ? stem[..<(name + 4)] + Array("O".utf8) + stem[(name + 4)...] : stem[...]
     let names: [(stem: [UInt8], suffix: String, type: AssetResourceType)] = [
       (path, ".xmp", .sidecar), (path, ".XMP", .sidecar), (stem, ".xmp", .sidecar), (stem, ".XMP", .sidecar),
       (stem, ".aae", .adjustmentData), (stem, ".AAE", .adjustmentData),
+      (Array(appleOriginal), ".aae", .adjustmentData), (Array(appleOriginal), ".AAE", .adjustmentData),
     ]
     return names.map { ($0.stem + Array($0.suffix.utf8), $0.type) }
   }
