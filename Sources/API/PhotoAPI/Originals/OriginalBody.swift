@@ -50,6 +50,37 @@ final class OriginalBody: BodySource {
     length = parts.reduce(0) { $0 + $1.length }
   }
 
+  /// The whole body, in place of its segments.
+  func bytes() throws(BodySourceError) -> [UInt8] {
+    guard file.source.isUnchanged else { throw .fileChanged }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Int(length))
+    for part in parts {
+      switch part {
+      case .bytes(let between): bytes += between
+      case .original(let range):
+        for piece in overlay.pieces(in: range) {
+          switch piece {
+          case .bytes(let removed): bytes += removed
+          case .file(let range): bytes += try read(range)
+          }
+        }
+      }
+    }
+    guard bytes.count == length, file.source.isUnchanged else { throw .fileChanged }
+    return bytes
+  }
+
+  private func read(_ range: Range<Int64>) throws(BodySourceError) -> [UInt8] {
+    do throws(ByteSourceError) {
+      return try file.source.bytes(at: range.lowerBound, count: range.count)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .readFailed(code: code)
+      }
+    }
+  }
+
   func next() throws(BodySourceError) -> BodySegment? {
     guard file.source.isUnchanged else { throw .fileChanged }
     guard let segment = takeSegment() else { return nil }
@@ -57,14 +88,7 @@ final class OriginalBody: BodySource {
     case .bytes: break
     case .file(_, let range) where isAtEnd:
       // Not the kernel's to send: it would read these bytes after the check.
-      let bytes: [UInt8]
-      do throws(ByteSourceError) {
-        bytes = try file.source.bytes(at: range.lowerBound, count: range.count)
-      } catch {
-        switch error {
-        case .readFailed(let code): throw .readFailed(code: code)
-        }
-      }
+      let bytes = try read(range)
       guard bytes.count == range.count, file.source.isUnchanged else { throw .fileChanged }
       return .bytes(bytes)
     case .file: break

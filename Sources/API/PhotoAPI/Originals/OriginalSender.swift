@@ -5,6 +5,10 @@ import PhotoModel
 
 /// Sends an open original, or the ranges of it that a request asks for.
 struct OriginalSender: Sendable {
+  /// A body up to this length is read at once. Players ask for many small ranges, and turns between the connection's
+  /// thread and the one that reads files cost more than such a copy.
+  private static let copiedBytes: Int64 = 128 << 10
+
   /// Calls the sources of bodies, and waits for the disk.
   let files: WorkQueue
   let maximumRanges: Int
@@ -13,7 +17,9 @@ struct OriginalSender: Sendable {
   ///   - slice: the bytes of the file that are the representation.
   ///   - type: the media type of the representation.
   ///   - fields: those of the response, without `Content-Type`, `Content-Range` and `Content-Length`.
-  /// - Throws: 416 with the size.
+  /// Reads the file: call it on a queue that may wait for the disk.
+  ///
+  /// - Throws: 416 with the size; 503 if the file has changed.
   func send(
     _ original: OpenedOriginal, _ slice: Range<Int64>, type: String, _ fields: [(name: String, value: String)],
     _ validators: Validators, _ head: RequestHead, _ reply: Reply
@@ -32,6 +38,9 @@ struct OriginalSender: Sendable {
     }
     let body = OriginalBody(original.source, original.overlay, response.parts)
     do throws(BodySourceError) {
+      if body.length <= Self.copiedBytes, head.method != .head {
+        return reply.send(HTTPResponse(response.status, fields + response.fields, body: try body.bytes()))
+      }
       try reply.send(ResponseHead(response.status, fields + response.fields), body: body) { [files] in
         files.submit($0)
       }
