@@ -52,6 +52,7 @@ enum Wing: String {
 let decoders: [(name: String, library: String, header: String)] = [
   ("photod-decoder-webp", "webp", "webp/decode.h"),
   ("photod-decoder-hevc", "de265", "libde265/de265.h"),
+  ("photod-decoder-av1", "dav1d", "dav1d/dav1d.h"),
 ].filter { decoder in
   (["/usr/include", "/usr/local/include", "/opt/homebrew/include"]).contains {
     FileManager.default.fileExists(atPath: "\($0)/\(decoder.header)")

@@ -52,6 +52,7 @@ extension SourceFormat {
     switch self {
     case .jpeg, .png: nil
     case .heic: .hevc
+    case .avif: .av1
     case .webp: .webp
     }
   }
@@ -60,14 +61,18 @@ extension SourceFormat {
 extension CodedPictureRequest {
   fileprivate var format: SourceFormat {
     switch self {
-    case .hevc: .heic
+    case .tiles(let configuration, _, _): configuration.format
     case .webP: .webp
     }
   }
 
   fileprivate var decodeRequest: DecodeRequest {
     switch self {
-    case .hevc(let configuration, let tileSize, let tiles):
+    case .tiles(.av1(let configuration), let tileSize, let tiles):
+      return .av1(
+        tileSize: tileSize, chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth,
+        tiles: tiles.map { DecodeRequest.Tile(picture: $0) })
+    case .tiles(.hevc(let configuration), let tileSize, let tiles):
       return .hevc(
         parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes, tileSize: tileSize,
         chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth,

@@ -46,6 +46,16 @@ enum CodedPictures {
       """)
   ]
 
+  /// AV1, by an encoder's lossless mode: tiles of the planes of `tiles420` and `tiles422`, one of 32 x 16 with 4:4:4 and 10
+  /// bits, and one of 40 x 24 with only luma, which has the tile number 2.
+  static let av1Tiles420 = [
+    bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYSX+qNUCRBpr4YdIHhPODvstqf2k="),
+    bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYfyG6UpGGKZDuHdIHhPODy23uf2k="),
+  ]
+  static let av1Tile422 = bytes("CglYEP/9yAhoMIAyE0QAAMACOQ4+H98/5PYdpIdfCUA=")
+  static let av1Tile444 = bytes("Cgg4EP/94CGgwjITRAAA54hl0XoXBvBXHgKGM2sl8w==")
+  static let av1Gray = bytes("CgkYFSe/bAQ0GIAyEkQAAP5rjfIX82W/hOYSc+a4hw==")
+
   /// A plane of these tiles: steps of 8 rows and 32 columns. With 10 bits, 2 bytes a sample in native order.
   static func plane(_ width: Int, _ height: Int, tile: Int, plane: Int, bitDepth: Int) -> [UInt8] {
     (0..<height).flatMap { y in

@@ -2,8 +2,8 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// HEIC and WebP with the real decoder programs, where they are built.
-@Suite("HEIC and WebP over real sockets", .blocking)
+/// HEIC, AVIF and WebP with the real decoder programs, where they are built.
+@Suite("HEIC, AVIF and WebP over real sockets", .blocking)
 struct CodedImageTests {
   private static let programs = URL(filePath: TestDaemon.binary).deletingLastPathComponent().path
 
@@ -45,6 +45,33 @@ struct CodedImageTests {
     #expect(try #require(small.meanDifference(from: mean)) < 12)
     let asset = try daemon.get("/v1/assets/\(try daemon.identifier("turned.heic"))").json
     #expect(asset["isRenderable"] as? Bool == true && asset["pixelWidth"] as? Int == 22)
+  }
+
+  @Test("an AVIF grid is rendered whole, with alpha, cropped and turned", .enabled(if: isBuilt("av1")))
+  func avif() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(CodedSamples.avif(), "plain.avif")
+      try files.put(CodedSamples.avif(hasAlpha: true), "alpha.avif")
+      try files.put(CodedSamples.avif([CodedHEIFFile.irot(3)]), "turned.avif")
+      try files.put(CodedSamples.avif([CodedHEIFFile.clap([31, 1, 12, 1, 2, 1, 1, 1])]), "cut.avif")
+      try files.put(CodedSamples.avif(damaged: true), "damaged.avif")
+    }
+    let whole = CodedSamples.heicPixels
+    #expect(largestDifference(try pixels("plain.avif", "targetSize=max", daemon).channels(3), whole) <= 1)
+    let alpha = try pixels("alpha.avif", "targetSize=max", daemon)
+    #expect(alpha.channels == 4 && largestDifference(alpha.channels(3), whole) <= 1)
+    let isSame = stride(from: 3, to: alpha.bytes.count, by: 4).map { alpha.bytes[$0] } == CodedSamples.avifAlpha
+    #expect(isSame)
+    let turned = try pixels("turned.avif", "targetSize=max", daemon).channels(3)
+    #expect(turned.width == 22 && largestDifference(turned.stored(orientation: 6), whole) <= 1)
+    let cut = try pixels("cut.avif", "targetSize=max", daemon).channels(3)
+    #expect(largestDifference(cut, whole.cropped(x: 24, y: 6, width: 31, height: 12)) <= 1)
+    let small = try pixels("plain.avif", "targetSize=15x15", daemon).channels(3)
+    #expect(try #require(small.meanDifference(from: whole.averaged(width: small.width, height: small.height))) < 12)
+    let asset = try daemon.get("/v1/assets/\(try daemon.identifier("turned.avif"))").json
+    #expect(asset["isRenderable"] as? Bool == true && asset["pixelWidth"] as? Int == 22)
+    let damaged = try daemon.get("/v1/assets/\(try daemon.identifier("damaged.avif"))/image?format=png")
+    #expect(damaged.status == 422)
   }
 
   @Test(
@@ -103,9 +130,10 @@ struct CodedImageTests {
     let fill: (TestDaemon.Files) throws -> Void = { files in
       try files.put(CodedSamples.heic(), "a.heic")
       try files.put(CodedSamples.LosslessPicture(width: 20, height: 20).file, "b.webp")
+      try files.put(CodedSamples.avif(), "c.avif")
     }
     let daemon = try TestDaemon(fill, arguments: ["--set", "decoders.folder=/nonexistent"])
-    for (name, package) in [("a.heic", "libde265-0"), ("b.webp", "libwebp7")] {
+    for (name, package) in [("a.heic", "libde265-0"), ("b.webp", "libwebp7"), ("c.avif", "libdav1d6")] {
       let path = "/v1/assets/\(try daemon.identifier(name))"
       let answer = try daemon.get("\(path)/image")
       #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/decoder-unavailable")
@@ -114,13 +142,15 @@ struct CodedImageTests {
     }
   }
 
-  @Test("uploads of HEIC and WebP are accepted")
+  @Test("uploads of HEIC, AVIF and WebP are accepted")
   func uploads() throws {
     let daemon = try TestDaemon()
     let picture = CodedSamples.LosslessPicture(width: 20, height: 20)
-    let body = TestDaemon.form([("a.heic", CodedSamples.heic()), ("b.webp", picture.file)])
+    let body = TestDaemon.form([
+      ("a.heic", CodedSamples.heic()), ("b.webp", picture.file), ("c.avif", CodedSamples.avif()),
+    ])
     let answer = try daemon.upload(body, type: "multipart/form-data; boundary=xyz")
     let results = try #require(answer.json["results"] as? [[String: Any]])
-    #expect(results.compactMap { $0["status"] as? Int } == [201, 201])
+    #expect(results.compactMap { $0["status"] as? Int } == [201, 201, 201])
   }
 }

@@ -46,13 +46,84 @@ struct HEIFPictureTests {
     let sets: [[UInt8]] = [[0x40, 1, 7], [0x42, 1, 8], [0x44, 1, 9], [0x4E, 1, 5]]
     let box = File.hvcC(chroma: chroma, bitDepth: depth, lengthBytes: 2, sets: sets)
     let file = File([single(configuration: box)]).bytes
-    let read = try picture(file).color.configuration
+    guard case .hevc(let read) = try picture(file).color.configuration else {
+      Issue.record("another codec")
+      return
+    }
     // The last one is a message, which no decoder needs.
     #expect(read.parameterSets == Array(sets.prefix(3)))
     #expect(read.chroma.rawValue == chroma && read.bitDepth == depth && read.nalLengthBytes == 2)
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
     #expect(header.colorChannels == (chroma == 0 ? 1 : 3) && header.bitsPerChannel == (depth == 8 ? 8 : 16))
     #expect(header.format == .heic && header.storedSize == PixelSize(width: 60, height: 40))
+  }
+
+  @Test("AV1's configuration is read", arguments: [0, 1, 2, 3], [8, 10, 12])
+  func av1(_ chroma: Int, _ depth: Int) throws {
+    var item = single(configuration: File.av1C(chroma: chroma, bitDepth: depth))
+    item.type = "av01"
+    let file = File([item]).bytes
+    let picture = try picture(file)
+    #expect(
+      picture.color.configuration
+        == .av1(AV1Configuration(chroma: try #require(.init(rawValue: chroma)), bitDepth: depth)))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.colorChannels == (chroma == 0 ? 1 : 3) && header.bitsPerChannel == (depth == 8 ? 8 : 16))
+    #expect(header.format == .avif && header.storedSize == PixelSize(width: 60, height: 40))
+    #expect(bytes(picture.color.tiles[0], of: file) == [1, 2, 3, 4, 5, 6])
+  }
+
+  /// Sequence headers of encoders, and one made by hand with operating points, timing and tools (AV1 §5.5).
+  private static let sequenceHeaders: [(bits: [(Int, Int)], colors: CodePoints?)] = [
+    // Reduced, of a still picture.
+    (
+      still + [(0, 2), (1, 1), (9, 8), (16, 8), (9, 8), (1, 1)],
+      CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true)
+    ),
+    (still + [(0, 2), (0, 1), (0, 1)], CodePoints(isFullRange: false)),
+    (
+      still + [(1, 1), (1, 1), (1, 1), (12, 8), (13, 8), (0, 8), (1, 1)],
+      CodePoints(primaries: 12, transfer: 13, matrix: 0, isFullRange: true)
+    ),
+    // Profile 1 has no flag for monochrome, sRGB none for the range.
+    (
+      [(1, 3)] + still.dropFirst() + [(0, 1), (1, 1), (1, 8), (13, 8), (0, 8)],
+      CodePoints(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
+    ),
+    (
+      sequence + [(0, 2), (1, 1), (1, 8), (1, 8), (1, 8), (1, 1)],
+      CodePoints(primaries: 1, transfer: 1, matrix: 1, isFullRange: true)
+    ),
+    (Array(still.prefix(4)), nil),
+  ]
+  /// Value and number of bits of each field up to the depth: profile, still, reduced, level, sizes, tools.
+  private static let still = [(0, 3), (1, 1), (1, 1), (5, 5), (5, 4), (4, 4), (59, 6), (39, 5), (0, 3), (0, 3)]
+  private static let sequence =
+    [
+      (0, 3), (0, 1), (0, 1), (1, 1), (1, 32), (25, 32), (1, 1), (0, 2), (1, 1), (3, 2), (1, 1), (9, 5), (1, 32),
+      (3, 5), (4, 5), (1, 1), (1, 5),
+    ]
+    + [(0, 12), (9, 5), (1, 1), (1, 1), (7, 10), (7, 10), (0, 1), (1, 1), (3, 4)] + [(1, 12), (4, 5), (0, 1), (0, 1)]
+    + [
+      (5, 4), (4, 4), (59, 6), (39, 5), (1, 1), (2, 4), (1, 3), (0, 3), (0, 4), (1, 1), (3, 2), (0, 1), (1, 1), (0, 1),
+      (1, 1), (6, 3), (0, 3),
+    ]
+
+  @Test("without code points, those of AV1's sequence header count", arguments: sequenceHeaders.indices)
+  func sequenceHeader(_ index: Int) throws {
+    let (fields, colors) = Self.sequenceHeaders[index]
+    var writer = BitWriter()
+    for (value, bits) in fields { writer.number(value, bits) }
+    let header = writer.bytes
+    for hasSize in [true, false] {
+      var item = single(configuration: File.av1C())
+      item.type = "av01"
+      // A temporal delimiter comes first.
+      item.content = [0x12, 0] + (hasSize ? [0x0A, UInt8(header.count)] : [0x08]) + header
+      let expected = colors ?? CodePoints(isFullRange: false)
+      #expect(try picture([item]).conversion == expected.conversion, "\(hasSize)")
+      #expect(try picture([item]).calibration == expected.calibration, "\(hasSize)")
+    }
   }
 
   @Test("a crop has a place, which turns before it move", arguments: HEIFHeaderTests.turns)

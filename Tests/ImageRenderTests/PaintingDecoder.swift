@@ -130,14 +130,14 @@ final class PaintingDecoder: CodedPictureDecoder {
     rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
   ) throws(CodecError) {
     switch request {
-    case .hevc(let configuration, let size, let tiles):
+    case .tiles(let configuration, let size, let tiles):
       try paint(configuration, size, tiles, source, stop, rows)
     case .webP(let webP, let size): try paint(webP, size, stop, rows)
     }
   }
 
   private func paint(
-    _ configuration: HEVCConfiguration, _ size: PixelSize, _ tiles: [[ByteRange]], _ source: any ByteSource,
+    _ configuration: TileConfiguration, _ size: PixelSize, _ tiles: [[ByteRange]], _ source: any ByteSource,
     _ stop: StopFlag, _ rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
   ) throws(CodecError) {
     let data: [[UInt8]]

@@ -41,8 +41,8 @@ struct RenderableTypesTests {
   func types() {
     #expect(MediaFormat.renderableTypes(with: []) == ["public.jpeg", "public.png"])
     #expect(
-      MediaFormat.renderableTypes(with: [.heic, .webp]) == [
-        "public.jpeg", "public.png", "public.heic", "org.webmproject.webp",
+      MediaFormat.renderableTypes(with: [.heic, .avif, .webp]) == [
+        "public.jpeg", "public.png", "public.heic", "public.avif", "org.webmproject.webp",
       ])
   }
 }

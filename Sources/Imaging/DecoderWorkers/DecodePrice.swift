@@ -1,4 +1,4 @@
-// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4 and libde265 1.0.11 as the smallest limit
+// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11 and dav1d 1.0.0 as the smallest limit
 // under which a decode succeeds, and rounded up. A worker that needs more fails.
 
 import PhotoModel
@@ -14,6 +14,14 @@ enum DecodePrice {
     let bytesPerPixel = 2 * samples.bytesPerPixelTimesTwo / 2 + 2
     return fixedBytes.addedClamped(picture.multipliedClamped(by: bytesPerPixel))
       .addedClamped(largestTile.multipliedClamped(by: 3))
+  }
+
+  /// dav1d's picture, a second one for film grain, and metadata for each block.
+  static func av1(_ tile: PixelSize, _ samples: DecodeRequest.Samples, largestTile: Int) -> Int {
+    let picture = tile.width.multipliedClamped(by: tile.height)
+    let bytesPerPixel = samples.bytesPerPixelTimesTwo + 1
+    return fixedBytes.addedClamped(picture.multipliedClamped(by: bytesPerPixel))
+      .addedClamped(largestTile.multipliedClamped(by: 2))
   }
 
   /// libwebp keeps the whole output. It decodes losslessly coded planes at full size, with 4 bytes a pixel.

@@ -87,6 +87,15 @@ package struct DecodeRequest: Sendable, Hashable {
       cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
+  /// The tiles of an AVIF picture that have the size `tileSize`, as in ``hevc(parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
+  package static func av1(tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]) -> DecodeRequest {
+    let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
+    return DecodeRequest(
+      codec: .av1, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles,
+      priceBytes: DecodePrice.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
+  }
+
   /// A WebP picture, or one frame of an animation.
   ///
   /// - Parameters:

@@ -16,9 +16,11 @@ package struct DecoderCodec: Sendable, Hashable {
   package static let webp = DecoderCodec(name: "webp", libraryPackage: "libwebp7")
   /// The tiles of HEIC pictures, by libde265.
   package static let hevc = DecoderCodec(name: "hevc", libraryPackage: "libde265-0")
+  /// The tiles of AVIF pictures, by dav1d.
+  package static let av1 = DecoderCodec(name: "av1", libraryPackage: "libdav1d6")
 
   /// Every codec that photod can be built with.
-  package static let all = [webp, hevc]
+  package static let all = [webp, hevc, av1]
 
   package var programName: String { "photod-decoder-\(name)" }
 }

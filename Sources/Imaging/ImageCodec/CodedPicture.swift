@@ -12,7 +12,7 @@ extension ImageHeader {
   init(_ picture: HEIFPicture, _ media: MediaHeader) {
     let configuration = picture.color.configuration
     self.init(
-      format: .heic, storedSize: picture.crop.size, colorChannels: configuration.chroma == .none ? 1 : 3,
+      format: configuration.format, storedSize: picture.crop.size, colorChannels: configuration.chroma == .none ? 1 : 3,
       hasAlpha: picture.alpha != nil, bitsPerChannel: picture.isDeep ? 16 : 8, isProgressive: false, isBuffered: false,
       metadata: media.exif, blocks: media.blocks, facts: media.facts, embeddedThumbnail: media.thumbnail,
       warnings: media.warnings, embeddedProfile: picture.embeddedProfile,

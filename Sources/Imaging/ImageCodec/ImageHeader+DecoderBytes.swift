@@ -11,7 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .heic, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .heic, .avif, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -80,7 +80,7 @@ extension ChromaSampling {
   fileprivate var doubledSamples: Int { self == .none ? 2 : 2 + 4 / (horizontal * vertical) }
 }
 
-extension HEVCTiles {
+extension CodedTiles {
   /// The bytes of the longest tile's data.
   package var largestTile: Int { tiles.map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
 }

@@ -3,13 +3,14 @@ import PhotoModel
 
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png, heic, webp
+  case jpeg, png, heic, avif, webp
 
   package var uniformTypeIdentifier: String {
     switch self {
     case .jpeg: "public.jpeg"
     case .png: "public.png"
     case .heic: "public.heic"
+    case .avif: "public.avif"
     case .webp: "org.webmproject.webp"
     }
   }
@@ -22,6 +23,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .jpeg, .png: nil
     case .heic: "libde265-0"
+    case .avif: "libdav1d6"
     case .webp: "libwebp7"
     }
   }
@@ -99,7 +101,7 @@ package struct ImageHeader: Sendable, Hashable {
     switch format {
     case .jpeg: header = try JPEGHeader.read(&reader, limits: limits)
     case .png: header = try PNGHeader.read(&reader, limits: limits)
-    case .heic, .heif:
+    case .heic, .heif, .avif:
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try HEIFPictureReader.read(reader, media.format, limits: limits), media)

@@ -36,14 +36,15 @@ package struct CodedHEIFFile: Sendable {
   /// A grid with the item 1 and its tiles from 100 on, row by row.
   package static func grid(
     columns: Int, rows: Int, tile: (width: Int, height: Int), size: (width: Int, height: Int),
-    configuration: [UInt8] = hvcC(), properties: [[UInt8]] = [], isWide: Bool = false, data: (Int) -> [UInt8]
+    type: String = "hvc1", configuration: [UInt8] = hvcC(), properties: [[UInt8]] = [], isWide: Bool = false,
+    data: (Int) -> [UInt8]
   ) -> [Item] {
     let numbers = isWide ? 4 : 2
     let description =
       [0, isWide ? 1 : 0, UInt8(rows - 1), UInt8(columns - 1)] + Boxes.number(size.width, numbers)
       + Boxes.number(size.height, numbers)
     let tiles = (0..<rows * columns).map {
-      Item(100 + $0, "hvc1", data($0), properties: [configuration, ispe(tile.width, tile.height)])
+      Item(100 + $0, type, data($0), properties: [configuration, ispe(tile.width, tile.height)])
     }
     var grid = Item(
       1, "grid", description, properties: [ispe(size.width, size.height)] + properties,
@@ -92,6 +93,16 @@ package struct CodedHEIFFile: Sendable {
       [0x80 | set[0] >> 1 & 0x3F, 0, 1] + Boxes.number(set.count, 2) + set
     }
     return Boxes.box("hvcC", head, arrays)
+  }
+
+  /// AV1 in ISO-BMFF §2.3.3, without OBUs.
+  ///
+  /// - Parameter chroma: as HEVC numbers it: 0 for none, 1 for 4:2:0, 2 for 4:2:2, 3 for 4:4:4.
+  package static func av1C(chroma: Int = 1, bitDepth: Int = 8, version: Int = 1) -> [UInt8] {
+    let depth: UInt8 = bitDepth == 8 ? 0 : bitDepth == 10 ? 0x40 : 0x60
+    let subsampling: [UInt8] = [0x1C, 0x0C, 0x08, 0x00]
+    let profile: UInt8 = bitDepth == 12 || chroma == 2 ? 2 : chroma == 3 ? 1 : 0
+    return Boxes.box("av1C", [0x80 | UInt8(version), profile << 5, depth | subsampling[chroma], 0])
   }
 
   // MARK: The file
@@ -155,7 +166,8 @@ package struct CodedHEIFFile: Sendable {
   }
 }
 
-/// Writes bits and the numbers of variable length that HEVC's parameter sets have (ISO/IEC 23008-2 §9.2).
+/// Writes the bits of codecs' headers, and the numbers of variable length that HEVC's parameter sets have
+/// (ISO/IEC 23008-2 §9.2).
 package struct BitWriter: Sendable {
   private var bits: [Bool] = []
 
@@ -170,6 +182,13 @@ package struct BitWriter: Sendable {
       let length = Int.bitWidth - (value + 1).leadingZeroBitCount
       number(0, length - 1)
       number(value + 1, length)
+    }
+  }
+
+  /// The bits, filled up with zeros.
+  package var bytes: [UInt8] {
+    stride(from: 0, to: bits.count, by: 8).map { start in
+      (0..<8).reduce(UInt8(0)) { $0 << 1 | (start + $1 < bits.count && bits[start + $1] ? 1 : 0) }
     }
   }
 

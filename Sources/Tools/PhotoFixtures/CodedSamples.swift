@@ -40,6 +40,51 @@ package enum CodedSamples {
     return pixels
   }
 
+  // MARK: AVIF
+
+  /// An AVIF with the size and the pixels of ``heic(_:damaged:)``, and with alpha: the left tile's luma in both tiles.
+  package static func avif(_ properties: [[UInt8]] = [], hasAlpha: Bool = false, damaged: Bool = false) -> [UInt8] {
+    let color = CodedHEIFFile.nclx(1, 13, 6, isFullRange: true)
+    func grid(_ configuration: [UInt8], _ properties: [[UInt8]], _ tiles: [[UInt8]]) -> [CodedHEIFFile.Item] {
+      CodedHEIFFile.grid(
+        columns: 2, rows: 1, tile: tile, size: (75, 22), type: "av01", configuration: configuration,
+        properties: properties
+      ) { index in
+        // Without its frame.
+        damaged ? Array(tiles[index].prefix(11)) : tiles[index]
+      }
+    }
+    var items = grid(CodedHEIFFile.av1C(), [color] + properties, av1Tiles)
+    if hasAlpha {
+      let name = CodedHEIFFile.auxiliary("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha")
+      for var item in grid(CodedHEIFFile.av1C(chroma: 0), [name], [av1Alpha, av1Alpha]) {
+        item.id += 1000
+        item.references = item.id == 1001 ? [("dimg", [1100, 1101]), ("auxl", [1])] : []
+        items.append(item)
+      }
+    }
+    return CodedHEIFFile(items) { $0.brands = ["avif", "mif1"] }.bytes
+  }
+
+  /// The alpha of ``avif(_:hasAlpha:damaged:)``, row by row.
+  package static var avifAlpha: [UInt8] {
+    var alpha: [UInt8] = []
+    for y in 0..<22 {
+      for x in 0..<75 {
+        let (step, column) = (y / 8 * 24, x % 40 / 32 * 40)
+        alpha.append(UInt8((40 + step + column + 66) & 255))
+      }
+    }
+    return alpha
+  }
+
+  /// The OBUs of one frame for each tile, by an encoder's lossless mode; the alpha is monochrome.
+  private static let av1Tiles = [
+    bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYSX+qNUCRBpr4YdIHhPODvstqf2k="),
+    bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYfyG6UpGGKZDuHdIHhPODy23uf2k="),
+  ]
+  private static let av1Alpha = bytes("CgkYFSe/bAQ0GIAyEkQAAP5rjfIX82W/hOYSc+a4hw==")
+
   /// VPS, SPS and PPS, and one NAL unit for each tile, by an encoder's lossless mode.
   private static let parameterSets = [
     bytes("QAEMAf//BAgAAAMAn6gAAAMAAP+6AkA="),

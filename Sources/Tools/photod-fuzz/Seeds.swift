@@ -215,6 +215,7 @@ enum Seeds {
     let sony = TIFFPicture.Details { $0.make = "SONY" }
     return [
       CodedSamples.heic([CodedHEIFFile.irot(1), CodedHEIFFile.clap([31, 1, 12, 1, 2, 1, 1, 1])]),
+      CodedSamples.avif(hasAlpha: true),
       CodedSamples.LosslessPicture(width: 60, height: 40, hasAlpha: true).file,
       HEIFFile {
         $0.exif = exif

@@ -129,6 +129,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .jpeg: .jpeg
     case .png: .png
     case .heic: .heic
+    case .avif: .avif
     case .webp: .webp
     default: nil
     }

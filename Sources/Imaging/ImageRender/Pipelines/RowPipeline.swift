@@ -43,7 +43,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
     case .png:
       return try PNGDecoder(
         source: source, size: header.storedSize, rows: region.y..<region.y + region.height, limits: limits, stop: stop)
-    case .heic, .webp:
+    case .heic, .avif, .webp:
       guard let workers else { throw .decoderUnavailable(header.format) }
       switch header.coded {
       case .heif(let picture):

@@ -41,7 +41,7 @@ package struct RenderPlanner: Sendable {
   /// Also `nil` if the final frame itself is decoded at 1/8 or 1/4: for a 12 MP photograph at 400 px the degraded frame
   /// would arrive after 31 ms and delay the final frame from 33 ms to 63 ms, with as many pixels.
   package func degradedPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
-    if header.format == .heic { return thumbnailPlan(header, wanted) }
+    if header.format == .heic || header.format == .avif { return thumbnailPlan(header, wanted) }
     guard header.format == .jpeg else { return nil }
     var geometry = geometry(header, wanted, eighths: nil)
     guard header.isProgressive || geometry.eighths >= 4 else { return nil }

@@ -8,14 +8,14 @@ import PhotoModel
 package enum CodedPictureRequest: Sendable, Hashable {
   /// Tiles in this order; each gives the rows of its planes: luma, and two of chroma if there is chroma. A sample has 1
   /// byte, or 2 in native order with more than 8 bits.
-  case hevc(HEVCConfiguration, tileSize: PixelSize, tiles: [[ByteRange]])
+  case tiles(TileConfiguration, tileSize: PixelSize, tiles: [[ByteRange]])
   /// One tile: the frame scaled to `size`, in one plane of RGB, or RGBA with alpha that is not premultiplied.
   case webP(WebPPicture, size: PixelSize)
 
   /// The size of each tile's rows.
   package var size: PixelSize {
     switch self {
-    case .hevc(_, let size, _), .webP(_, let size): size
+    case .tiles(_, let size, _), .webP(_, let size): size
     }
   }
 }

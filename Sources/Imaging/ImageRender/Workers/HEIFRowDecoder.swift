@@ -64,7 +64,7 @@ final class HEIFRowDecoder: RowDecoder {
   }
 
   /// The region's alpha: row y at `y * region.width`, in samples of the layout's size.
-  private func alphaRows(_ tiles: HEVCTiles) throws(CodecError) -> RowBuffer<UInt8> {
+  private func alphaRows(_ tiles: CodedTiles) throws(CodecError) -> RowBuffer<UInt8> {
     let bytes = layout.bitsPerChannel / 8
     let buffer = RowBuffer<UInt8>(count: region.width * region.height * bytes, zero: 255)
     try reduce(tiles, hasChroma: false) { rows, y in
@@ -79,7 +79,7 @@ final class HEIFRowDecoder: RowDecoder {
 
   /// Decodes tiles, and calls `rowIsComplete` for each row of the region.
   private func reduce(
-    _ tiles: HEVCTiles, hasChroma: Bool, rowIsComplete: (TileReduction, Int) -> Bool
+    _ tiles: CodedTiles, hasChroma: Bool, rowIsComplete: (TileReduction, Int) -> Bool
   ) throws(CodecError) {
     let rows = TileReduction(tiles, crop: picture.crop, region: region, step: step, hasChroma: hasChroma)
     var wantsMore = true

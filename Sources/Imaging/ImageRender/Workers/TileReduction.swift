@@ -9,7 +9,7 @@ final class TileReduction {
   /// In a picture of one column, rows are complete at once, so this many are kept.
   private static let pieceRows = 64
 
-  private let tiles: HEVCTiles
+  private let tiles: CodedTiles
   /// Columns and rows of tiles that are decoded.
   private let tileColumns: Range<Int>
   private let tileRows: Range<Int>
@@ -31,7 +31,7 @@ final class TileReduction {
   ///   - region: the part of it that is wanted, in reduced pixels.
   ///   - step: pixels for one reduced pixel, in each direction: 1, 2, 4 or 8.
   ///   - hasChroma: whether the chroma planes are wanted, if there are any.
-  init(_ tiles: HEVCTiles, crop: PixelRect, region: PixelRect, step: Int, hasChroma: Bool) {
+  init(_ tiles: CodedTiles, crop: PixelRect, region: PixelRect, step: Int, hasChroma: Bool) {
     self.tiles = tiles
     self.step = step
     let (columns, rows) = (
@@ -65,7 +65,7 @@ final class TileReduction {
 
   /// The tiles to decode, row by row.
   var request: CodedPictureRequest {
-    .hevc(
+    .tiles(
       tiles.configuration, tileSize: tiles.tileSize,
       tiles: tileRows.flatMap { row in tileColumns.map { tiles.tiles[row * tiles.columns + $0] } })
   }

@@ -1,8 +1,8 @@
 import PhotoModel
 
 /// A picture that is coded as equal tiles, row by row; most pictures are one tile.
-package struct HEVCTiles: Sendable, Hashable {
-  package let configuration: HEVCConfiguration
+package struct CodedTiles: Sendable, Hashable {
+  package let configuration: TileConfiguration
   package let tileSize: PixelSize
   package let columns: Int
   package let rows: Int
@@ -12,7 +12,7 @@ package struct HEVCTiles: Sendable, Hashable {
   package let tiles: [[ByteRange]]
 
   package init(
-    configuration: HEVCConfiguration, tileSize: PixelSize, columns: Int = 1, rows: Int = 1, size: PixelSize,
+    configuration: TileConfiguration, tileSize: PixelSize, columns: Int = 1, rows: Int = 1, size: PixelSize,
     tiles: [[ByteRange]]
   ) {
     self.configuration = configuration
@@ -27,9 +27,9 @@ package struct HEVCTiles: Sendable, Hashable {
 /// How a HEIF file's picture is coded: everything that a decoder needs. Checked: tiles cover the picture, their data is
 /// in the file, and the limits hold.
 package struct HEIFPicture: Sendable, Hashable {
-  package let color: HEVCTiles
+  package let color: CodedTiles
   /// A picture of the same size whose luma is the alpha; not premultiplied.
-  package let alpha: HEVCTiles?
+  package let alpha: CodedTiles?
   package let conversion: YCbCrConversion
   /// The part that is shown, in pixels of the decoded picture.
   package let crop: PixelRect
@@ -43,7 +43,7 @@ package struct HEIFPicture: Sendable, Hashable {
   package var thumbnails: [HEIFPicture] = []
 
   package init(
-    color: HEVCTiles, alpha: HEVCTiles? = nil, conversion: YCbCrConversion, crop: PixelRect? = nil,
+    color: CodedTiles, alpha: CodedTiles? = nil, conversion: YCbCrConversion, crop: PixelRect? = nil,
     orientation: Orientation = .topLeft, embeddedProfile: EmbeddedProfile? = nil, calibration: ColorCalibration? = nil
   ) {
     self.color = color

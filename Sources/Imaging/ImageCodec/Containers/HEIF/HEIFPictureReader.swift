@@ -11,7 +11,7 @@ struct HEIFPictureReader {
   private let locations: [Int: HEIFItems.ItemLocation]
   private let limits: CodecLimits
 
-  /// - Throws: ``CodecError``; `unsupported` if the file has no picture with HEVC.
+  /// - Throws: ``CodecError``; `unsupported` if the file has no picture with HEVC or AV1.
   static func read(
     _ reader: HeaderReader, _ format: MediaFormat, limits: CodecLimits
   ) throws(CodecError) -> HEIFPicture {
@@ -50,7 +50,7 @@ struct HEIFPictureReader {
     var picture = try picture(
       color, of: tables.primary, alpha: try alpha(of: color), colors: try colors(of: coded, color))
     let thumbnails = tables.items.sources("thmb", to: tables.primary).prefix(ContainerLimits.thumbnails)
-    for item in thumbnails where tables.items.items[item]?.type == "hvc1" {
+    for item in thumbnails where isCoded(item) {
       if let thumbnail = thumbnail(item, of: picture) { picture.thumbnails.append(thumbnail) }
     }
     picture.thumbnails.sort { $0.crop.width < $1.crop.width }
@@ -58,7 +58,7 @@ struct HEIFPictureReader {
   }
 
   private mutating func picture(
-    _ color: HEVCTiles, of item: Int, alpha: HEVCTiles?, colors: Colors
+    _ color: CodedTiles, of item: Int, alpha: CodedTiles?, colors: Colors
   ) throws(CodecError) -> HEIFPicture {
     let transformation = try HEIFTransformation(
       &boxes, size: color.size, by: properties.properties(of: item))
@@ -85,7 +85,7 @@ struct HEIFPictureReader {
     }
   }
 
-  private mutating func alpha(of color: HEVCTiles) throws(CodecError) -> HEVCTiles? {
+  private mutating func alpha(of color: CodedTiles) throws(CodecError) -> CodedTiles? {
     for item in tables.items.sources("auxl", to: tables.primary) {
       for property in properties.properties(of: item) where property.type == "auxC" {
         var fields = try boxes.fields(of: property, atMost: 128)
@@ -101,11 +101,11 @@ struct HEIFPictureReader {
 
   // MARK: Tiles
 
-  private mutating func tiles(of item: Int) throws(CodecError) -> HEVCTiles {
+  private mutating func tiles(of item: Int) throws(CodecError) -> CodedTiles {
     switch tables.items.items[item]?.type {
-    case "hvc1":
+    case let type? where TileConfiguration.properties[type] != nil:
       let size = try size(of: item)
-      return HEVCTiles(
+      return CodedTiles(
         configuration: try configuration(of: item), tileSize: size, size: size, tiles: [try data(of: item)])
     case "grid": return try grid(item)
     case let type: throw .unsupported("a HEIF picture with items of the type \(type.map(\.description) ?? "unknown")")
@@ -113,7 +113,7 @@ struct HEIFPictureReader {
   }
 
   /// ISO/IEC 23008-12 §6.6.2.3: version, flags, rows and columns minus one, then the size in 16 or 32 bits each.
-  private mutating func grid(_ item: Int) throws(CodecError) -> HEVCTiles {
+  private mutating func grid(_ item: Int) throws(CodecError) -> CodedTiles {
     guard let range = locations[item]?.whole else { throw .malformed("a grid without data", offset: nil) }
     let data = try boxes.reader.wholeBytes(at: range.lowerBound, count: min(12, range.count))
     let bytes = data.count > 1 && data.bigEndian(at: 1, bytes: 1) & 1 == 1 ? 4 : 2
@@ -128,6 +128,7 @@ struct HEIFPictureReader {
     guard items.count == rows * columns, let first = items.first else {
       throw .malformed("a grid of \(columns) x \(rows) with \(items.count) tiles", offset: range.lowerBound)
     }
+    let type = tables.items.items[first]?.type
     let tileSize = try self.size(of: first)
     let configuration = try configuration(of: first)
     try limits.check(size)
@@ -137,21 +138,21 @@ struct HEIFPictureReader {
     else { throw .malformed("a grid whose tiles do not cover it", offset: range.lowerBound) }
     // Otherwise samples of chroma would belong to two tiles (MIAF, ISO/IEC 23000-22 §7.3.11.4.2).
     guard rows * columns == 1 || tileSize.width % 2 == 0 && tileSize.height % 2 == 0 else {
-      throw .unsupported("a HEIC picture with tiles of an odd size")
+      throw .unsupported("a HEIF picture with tiles of an odd size")
     }
     // Tiles usually share their properties, which are compared by place first.
     let shared = properties.properties(of: first)
     var tiles: [[ByteRange]] = []
     for tile in items {
       if properties.properties(of: tile).map(\.content) != shared.map(\.content) {
-        guard tables.items.items[tile]?.type == "hvc1", try self.size(of: tile) == tileSize,
-          try self.configuration(of: tile) == configuration
-        else { throw .unsupported("a HEIC picture with unequal tiles") }
+        guard try self.size(of: tile) == tileSize, try self.configuration(of: tile) == configuration else {
+          throw .unsupported("a HEIF picture with unequal tiles")
+        }
       }
-      guard tables.items.items[tile]?.type == "hvc1" else { throw .unsupported("a HEIF grid with another codec") }
+      guard tables.items.items[tile]?.type == type else { throw .unsupported("a HEIF grid with another codec") }
       tiles.append(try self.data(of: tile))
     }
-    return HEVCTiles(
+    return CodedTiles(
       configuration: configuration, tileSize: tileSize, columns: columns, rows: rows, size: size, tiles: tiles)
   }
 
@@ -174,16 +175,21 @@ struct HEIFPictureReader {
     return size
   }
 
-  private mutating func configuration(of item: Int) throws(CodecError) -> HEVCConfiguration {
-    guard let property = properties.properties(of: item).first(where: { $0.type == "hvcC" }) else {
+  private func isCoded(_ item: Int) -> Bool {
+    tables.items.items[item].flatMap { TileConfiguration.properties[$0.type] } != nil
+  }
+
+  private mutating func configuration(of item: Int) throws(CodecError) -> TileConfiguration {
+    let type = tables.items.items[item].flatMap { TileConfiguration.properties[$0.type] }
+    guard let type, let property = properties.properties(of: item).first(where: { $0.type == type }) else {
       throw .malformed("an item without the configuration of its codec", offset: nil)
     }
     // Each tile may have its own, so the cost of one must be small.
     let length = property.content.count
     guard length <= 2 * ContainerLimits.parameterBytes else {
-      throw .limitExceeded("the size of hvcC", limit: 2 * ContainerLimits.parameterBytes, found: length)
+      throw .limitExceeded("the size of \(type)", limit: 2 * ContainerLimits.parameterBytes, found: length)
     }
-    return try HEVCConfiguration(boxes.fields(of: property))
+    return try TileConfiguration(boxes.fields(of: property), type)
   }
 
   // MARK: Colours
@@ -194,7 +200,7 @@ struct HEIFPictureReader {
   }
 
   /// ISO/IEC 23008-12 §6.5.5: the item's profile, and its code points; else those of its tiles; else the codec's.
-  private mutating func colors(of item: Int, _ tiles: HEVCTiles) throws(CodecError) -> Colors {
+  private mutating func colors(of item: Int, _ tiles: CodedTiles) throws(CodecError) -> Colors {
     var profile: EmbeddedProfile?
     var points: CodePoints?
     let owners = tables.origins + [item] + tables.items.targets("dimg", from: item).prefix(1)
@@ -216,8 +222,19 @@ struct HEIFPictureReader {
         }
       }
     }
-    // §E.3.1: without a description, samples have the limited range.
-    return Colors(
-      profile: profile, points: points ?? tiles.configuration.signalledColor ?? CodePoints(isFullRange: false))
+    if points == nil { points = try signalledColors(tiles) }
+    // ISO/IEC 23008-2 §E.3.1: without a description, samples have the limited range.
+    return Colors(profile: profile, points: points ?? CodePoints(isFullRange: false))
+  }
+
+  /// The colours that the codec's own headers describe; `nil` if they describe none.
+  private mutating func signalledColors(_ tiles: CodedTiles) throws(CodecError) -> CodePoints? {
+    switch tiles.configuration {
+    case .hevc(let configuration): return configuration.signalledColor
+    case .av1:
+      guard let start = tiles.tiles.first?.first else { return nil }
+      return AV1SequenceHeader.colors(
+        try boxes.reader.bytes(at: start.offset, count: min(start.length, AV1SequenceHeader.examinedBytes)))
+    }
   }
 }

@@ -4,7 +4,7 @@
 enum HEVCSequenceParameters {
   /// The colours of a NAL unit's usability information (§E.2.1); `nil` if it has none, or can't be read.
   static func colors(_ unit: [UInt8]) -> CodePoints? {
-    var bits = NALBits(unit)
+    var bits = HeaderBits(nalUnit: unit)
     bits.skip(16 + 4)
     let subLayers = bits.number(3)
     bits.skip(1)
@@ -44,7 +44,7 @@ enum HEVCSequenceParameters {
   }
 
   /// §7.3.3.
-  private static func skipProfile(_ bits: inout NALBits, _ subLayers: Int) {
+  private static func skipProfile(_ bits: inout HeaderBits, _ subLayers: Int) {
     bits.skip(96)
     let layers = (0..<subLayers).map { _ in (bits.flag(), bits.flag()) }
     if subLayers > 0 { bits.skip(2 * (8 - subLayers)) }
@@ -55,7 +55,7 @@ enum HEVCSequenceParameters {
   }
 
   /// §7.3.4.
-  private static func skipScalingLists(_ bits: inout NALBits) {
+  private static func skipScalingLists(_ bits: inout HeaderBits) {
     for size in 0..<4 {
       for _ in stride(from: 0, to: 6, by: size == 3 ? 3 : 1) {
         guard bits.flag() else {
@@ -68,7 +68,7 @@ enum HEVCSequenceParameters {
   }
 
   /// §7.3.7 and long-term references. Returns false for sets that are predicted from others: a still picture has none.
-  private static func skipReferences(_ bits: inout NALBits, _ countBits: Int) -> Bool {
+  private static func skipReferences(_ bits: inout HeaderBits, _ countBits: Int) -> Bool {
     for i in 0..<min(64, bits.golomb()) {
       if i > 0, bits.flag() { return false }
       for _ in 0..<min(32, bits.golomb() + bits.golomb()) {
@@ -82,12 +82,9 @@ enum HEVCSequenceParameters {
   }
 }
 
-/// The bits of a NAL unit, without the bytes that prevent start codes (§7.3.1.1). After the end, all bits are 0.
-private struct NALBits {
-  private let bytes: [UInt8]
-  private var position = 0
-
-  init(_ unit: [UInt8]) {
+extension HeaderBits {
+  /// The bits of a NAL unit, without the bytes that prevent start codes (§7.3.1.1).
+  fileprivate init(nalUnit unit: [UInt8]) {
     var bytes: [UInt8] = []
     var zeros = 0
     for byte in unit {
@@ -98,27 +95,11 @@ private struct NALBits {
       zeros = byte == 0 ? zeros + 1 : 0
       bytes.append(byte)
     }
-    self.bytes = bytes
-  }
-
-  var isValid: Bool { position <= bytes.count * 8 }
-
-  mutating func flag() -> Bool { number(1) == 1 }
-
-  mutating func skip(_ count: Int) { position = min(position + count, bytes.count * 8 + 1) }
-
-  mutating func number(_ count: Int) -> Int {
-    var value = 0
-    for _ in 0..<count {
-      let byte = position >> 3
-      value = value << 1 | (byte < bytes.count ? Int(bytes[byte] >> (7 - position & 7)) & 1 : 0)
-      skip(1)
-    }
-    return value
+    self.init(bytes)
   }
 
   /// ue(v) and, for skipping, se(v) (§9.2). At most 2^16: no valid value here is greater.
-  mutating func golomb() -> Int {
+  fileprivate mutating func golomb() -> Int {
     var zeros = 0
     while zeros < 16, !flag() { zeros += 1 }
     return (1 << zeros) - 1 + number(zeros)
