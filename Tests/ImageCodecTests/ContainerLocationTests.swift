@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-@Suite("Removing places from HEIF, AVIF, CR3, WebP and GIF")
+@Suite("Removing places from HEIF, AVIF, CR3, RAF, RW2, WebP and GIF")
 struct ContainerLocationTests {
   private static let exif = exifBlock {
     $0.make = "KEPT"
@@ -13,6 +13,14 @@ struct ContainerLocationTests {
   }
   private static let picture = JPEGFile { $0.segments = [.xmp(secretPacket)] }
     .encoded(Pixels(width: 8, height: 8, channels: 3))
+  /// With all metadata, as Fujifilm and Panasonic store it in RAW files.
+  private static let developed = JPEGFile {
+    $0.exif = EXIFBlock {
+      ($0.make, $0.model, $0.latitude, $0.longitude) = ("KEPT", "Model 1", 48.25, 16.5)
+      $0.thumbnail = picture
+    }
+    $0.segments = [.xmp(secretPacket)]
+  }.encoded(Pixels(width: 96, height: 64, channels: 3))
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   static let files: [(name: String, bytes: [UInt8])] = [
@@ -38,6 +46,8 @@ struct ContainerLocationTests {
     ),
     ("CR3", CR3File { $0.xmp = secretPacket }.bytes),
     ("big-endian CR3", CR3File { $0.isBigEndian = true }.bytes),
+    ("RAF", RAFFile { $0.jpeg = developed }.bytes),
+    ("RW2", TIFFPicture.rw2(.init { $0.make = "KEPT" }, preview: developed).bytes),
     ("WebP", WebPFile(.extended) { ($0.exif, $0.xmp) = (exif, secretPacket) }.bytes),
     (
       "an animated WebP with JPEG's signature before its EXIF",
@@ -71,6 +81,58 @@ struct ContainerLocationTests {
     let overlay = try LocationRemoval.overlay(of: MemoryByteSource(file))
     let hasPlaces = try header(file).exif.location != nil
     #expect(overlay.isEmpty != hasPlaces)
+  }
+
+  @Test("the pictures in RAF and RW2 files lose their places too, and keep their pixels")
+  func previews() throws {
+    for (name, file) in Self.files where ["RAF", "RW2"].contains(name) {
+      let edited = try withoutPlaces(file)
+      let found = try RAWPreviews.find(in: MemoryByteSource(edited), limits: CodecLimits())
+      let preview = try #require(found.last)
+      #expect(found.count == 1 && preview.header.metadata.location == nil, "\(name)")
+      #expect(preview.header.metadata.model == "Model 1", "\(name)")
+      let pixels = part(preview.range, of: edited).flatMap(Pixels.decoded)?.pixels
+      #expect(pixels?.bytes == Pixels.decoded(Self.developed)?.pixels.bytes, "\(name)")
+    }
+  }
+
+  static let unsafe: [(name: String, bytes: [UInt8], error: LocationRemovalError)] = [
+    (
+      "a RAF whose JPEG ends after the file", RAFFile { ($0.jpeg, $0.error) = (developed, (0, 1 << 20)) }.bytes,
+      .malformed("a part of a RAF file that ends after the file", offset: 84)
+    ),
+    (
+      "a RAF whose JPEG is in its header", RAFFile { ($0.jpeg, $0.error) = (developed, (-100, 0)) }.bytes,
+      .overlap(offset: 48)
+    ),
+    (
+      "a RAF whose JPEG is something else", RAFFile { $0.jpeg = bytes(secret) }.bytes,
+      .unsupported("a RAF file whose preview is not a JPEG")
+    ),
+    (
+      "a RAF with an EXIF block after it", RAFFile { $0.jpeg = picture }.bytes + EXIFSummary.signature + exif,
+      .unsupported("data after a RAF file")
+    ),
+    (
+      "a RAF with an EXIF block before its JPEG",
+      RAFFile { ($0.jpeg, $0.error) = (EXIFSummary.signature + exif + picture, (6 + exif.count, -6 - exif.count)) }
+        .bytes,
+      .unsupported("data between the parts of a RAF file")
+    ),
+    (
+      "a RAF cut off in its header", Array(RAFFile { $0.jpeg = picture }.bytes.prefix(100)),
+      .malformed("a RAF file that ends in its header", offset: 100)
+    ),
+    (
+      "an RW2 whose preview is something else", TIFFPicture.rw2(.init(), preview: bytes(secret)).bytes,
+      .unsupported("a preview that is not a JPEG")
+    ),
+  ]
+
+  @Test("a RAF or RW2 that may hold places elsewhere is refused", arguments: unsafe.indices)
+  func refused(_ i: Int) {
+    let (name, bytes, error) = Self.unsafe[i]
+    #expect(throws: error, "\(name)") { try LocationRemoval.overlay(of: MemoryByteSource(bytes)) }
   }
 
   // MARK: Items

@@ -127,7 +127,7 @@ final class InMemoryOriginals: Sendable {
     let time = Timestamp(milliseconds: 0)
     return Asset(
       localIdentifier: LocalIdentifier(name), contentVersion: ContentVersion("v-\(name)"), revision: ChangeToken(1),
-      mediaType: .image, uniformTypeIdentifier: "public.jpeg", pixelSize: header.uprightSize,
+      mediaType: .image, uniformTypeIdentifier: "public.jpeg", pixelSize: header.requestedSize,
       orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: time, creationDateSource: .file,
       modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
       original: OriginalFile(

@@ -39,10 +39,26 @@ struct RenderableTypesTests {
 
   @Test("decoders that run in processes of their own count only if they are there")
   func types() {
-    #expect(MediaFormat.renderableTypes(with: []) == ["public.jpeg", "public.png"])
+    let raw = Set(MediaFormat.allCases.filter(\.isRAW).map(\.uniformTypeIdentifier))
+    #expect(raw.count == 9)
+    #expect(MediaFormat.renderableTypes(with: []) == raw.union(["public.jpeg", "public.png"]))
     #expect(
-      MediaFormat.renderableTypes(with: [.heic, .avif, .webp]) == [
-        "public.jpeg", "public.png", "public.heic", "public.avif", "org.webmproject.webp",
-      ])
+      MediaFormat.renderableTypes(with: [.heic, .avif, .webp])
+        == raw.union(["public.jpeg", "public.png", "public.heic", "public.avif", "org.webmproject.webp"]))
+  }
+
+  @Test("a RAW file without a preview can't be rendered, and a new decoder of another type does not change that")
+  func withoutPreview() throws {
+    let library = try TemporaryLibrary()
+    let preview = JPEGFile { _ in }.encoded(Pixels(width: 96, height: 64, channels: 3))
+    try library.put(RAWSamples.file("nef", .init(), previews: [preview]), "a.nef")
+    try library.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
+    for types in [MediaFormat.renderableTypes(with: []), MediaFormat.renderableTypes(with: [.heic])] {
+      let catalogue = try Catalogue(dataFolder: library.data, renderableTypes: types)
+      try library.scan(catalogue)
+      let assets = try catalogue.everything()
+      #expect(assets["a.nef"]?.isRenderable == true && assets["b.nef"]?.isRenderable == false)
+      #expect(assets["a.nef"]?.hasDecoder == true && assets["b.nef"]?.hasDecoder == false)
+    }
   }
 }

@@ -100,12 +100,13 @@ package final class PhotoAPI: Sendable {
         budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: archivePlans,
       files: fileReads)
     trash = TrashRoute(files: files, queries: queries)
+    let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
-      queries: queries, images: images, presets: options.presets, responseCache: frameResponses.cache,
+      queries: queries, images: images, presets: options.presets, raws: raws, responseCache: frameResponses.cache,
       fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     batch = BatchRoute(
-      queries: queries, images: images, presets: options.presets, queue: batches, logger: logger)
+      queries: queries, images: images, presets: options.presets, raws: raws, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
     transientCollections = TransientCollectionRoutes(queries: queries)

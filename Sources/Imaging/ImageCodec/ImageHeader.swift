@@ -72,11 +72,17 @@ package struct ImageHeader: Sendable, Hashable {
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.
   package var containerOrientation: Orientation?
+  /// The preview that this header describes, if the file is a RAW file. The positions in the header count from the
+  /// start of the file.
+  package var raw: RAWPicture?
 
   package var orientation: Orientation { containerOrientation ?? metadata.orientation }
 
-  /// The size of the upright picture.
+  /// The size of the upright picture: of a RAW file, that of its preview.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
+
+  /// The size of the upright picture to which requests refer: of a RAW file, that of the developed picture.
+  package var requestedSize: PixelSize { orientation.apply(to: raw?.developedSize ?? storedSize) }
 
   /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
   package var scalesDecodes: Bool {
@@ -109,7 +115,11 @@ package struct ImageHeader: Sendable, Hashable {
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try WebPPictureReader.read(reader, limits: limits), media)
-    default: throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
+    default:
+      guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
+        throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
+      }
+      header = try ImageHeader(media, rawIn: source, limits: limits)
     }
     try limits.check(header.storedSize)
     return header

@@ -15,7 +15,9 @@ package struct EmbeddedThumbnail: Sendable {
   /// is at most 64 KiB, DC-008 §4.5.4); together with baseline coding that limits the memory of a frame to under 4 MiB.
   package static let unreservedBytes = 65_536
   package static let unreservedSide = 640
-  /// Previews are larger, and frames from them need a reservation; previews over this size are ignored.
+  /// Previews are larger, and frames from them need a reservation. Previews over this size are ignored: they are hardly
+  /// quicker than the picture, and are held in memory. Final frames of RAW files are made from previews of any size, as
+  /// from a JPEG: see `RenderPlanner.plan`.
   package static let maximumBytes = 2 << 20
   package static let maximumSide = 2048
   /// A thumbnail with more than this many times the wanted pixels on a side is not used: decoding it would cost what it
@@ -40,8 +42,10 @@ package struct EmbeddedThumbnail: Sendable {
   package static func best(
     for request: SizedRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
   ) -> EmbeddedThumbnail? {
+    let final = RenderPlanner().preview(picture, for: request)
     let candidates = ([picture.embeddedThumbnail].compactMap(\.self) + picture.previews)
       .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
+      .filter { $0.isSmaller(than: final, of: picture) }
       .sorted { $0.content.width < $1.content.width }
     let sizes = request.sizes(of: picture.uprightSize)
     let wanted = Double(picture.storedSize.width) * Double(sizes.scaled.width) / Double(sizes.crop.width)
@@ -50,6 +54,11 @@ package struct EmbeddedThumbnail: Sendable {
     }
     let isFarTooLarge = Double(candidates[enough].content.width) > maximumOversampling * wanted
     return isFarTooLarge && enough > 0 ? candidates[enough - 1] : candidates[enough]
+  }
+
+  /// The final frame of a RAW file is made from a preview too: only a smaller one is quicker.
+  private func isSmaller(than final: ImageHeader, of picture: ImageHeader) -> Bool {
+    picture.raw == nil || content.width < final.storedSize.width
   }
 
   /// Reads the header and decides from it. `nil` if this is not a thumbnail of the picture, or of an unusable kind.

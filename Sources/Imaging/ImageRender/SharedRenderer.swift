@@ -56,6 +56,7 @@ package final class SharedRenderer {
     self.plan = plan
     self.colors = colors
     let stop = stops.count == 1 ? stops[0] : StopFlag(allOf: stops)
+    let source = plan.header.pictureSource(in: source)
     // Colours are converted in RGB, not in planes.
     if plan.staysInPlanes && colors.allSatisfy({ $0.transform == nil }) {
       let decoder = try JPEGPlaneDecoder(

@@ -86,3 +86,47 @@ package struct RAFFile: Sendable {
     return file + jpeg + directory
   }
 }
+
+/// RAW files of every format that is known, with previews of a test's own.
+package enum RAWSamples {
+  /// The formats, by their usual file name extension.
+  package static let names = ["dng", "cr2", "cr3", "nef", "arw", "raf", "orf", "rw2", "pef"]
+
+  /// A RAW file with these JPEGs as far as the format has room: three in a CR3, one in RAF, ORF and RW2. The developed
+  /// picture has the size of ``developedSize(_:)``, and the orientation of the details.
+  ///
+  /// - Parameters:
+  ///   - name: one of ``names``.
+  ///   - previews: the last one is the most important.
+  package static func file(_ name: String, _ details: TIFFPicture.Details, previews: [[UInt8]]) -> [UInt8] {
+    var details = details
+    switch name {
+    case "cr3":
+      return CR3File {
+        $0.details = details
+        $0.sample = previews.last
+        $0.preview = previews.dropLast().last
+        if let first = previews.dropLast(2).last { $0.thumbnail = first }
+      }.bytes
+    case "raf": return RAFFile { $0.jpeg = previews.last ?? [] }.bytes
+    case "orf": return TIFFPicture.orf(details, preview: previews.last).bytes
+    case "rw2": return TIFFPicture.rw2(details, preview: previews.last).bytes
+    default: break
+    }
+    details.make = ["nef": "NIKON", "arw": "SONY", "pef": "PENTAX"][name] ?? "Maker"
+    var file = TIFFPicture.withPreviews(details, inside: previews)
+    if name == "cr2" { file.signature = Array("CR".utf8) + [2, 0, 0, 0, 0, 0] }
+    if name == "dng" { file.chain[0].entries.append((50_706, .bytes([1, 4, 0, 0]))) }
+    return file.bytes
+  }
+
+  /// The size of the developed picture, as stored.
+  package static func developedSize(_ name: String) -> (width: Int, height: Int) {
+    switch name {
+    case "cr3", "raf": (6000, 4000)
+    case "orf": (4640, 3472)
+    case "rw2": (3648, 2736)
+    default: (4310, 2868)
+    }
+  }
+}

@@ -91,6 +91,9 @@ extension TIFFPicture {
     package var offsetTimeOriginal: String? = "-03:30"
     package var pixelSize: (width: Int, height: Int)?
     package var makerNote: [UInt8]?
+    /// EXIF's ColorSpace, and the interoperability index of DCF: R98 is sRGB, R03 Adobe RGB.
+    package var colorSpace: Int?
+    package var interoperabilityIndex: String?
     package var hasLocation = true
 
     package init() {}
@@ -112,6 +115,10 @@ extension TIFFPicture {
         entries += [(0xA002, .short([pixelSize.width])), (0xA003, .long([pixelSize.height]))]
       }
       if let makerNote { entries.append((0x927C, .undefined(makerNote))) }
+      if let colorSpace { entries.append((0xA001, .short([colorSpace]))) }
+      if let interoperabilityIndex {
+        entries.append((0xA005, .directories([Directory([(1, .ascii(interoperabilityIndex))])])))
+      }
       return Directory(entries)
     }
 

@@ -30,6 +30,7 @@ enum ContainerTarget {
     let source = CountedSource(bytes)
     let header = try? ImageHeader.read(from: source, limits: CodecLimits())
     precondition(source.reads <= 16_384, "\(source.reads) reads")
+    if let header, let raw = header.raw { check(raw, of: header, bytes) }
     guard let header, let coded = header.coded else { return }
     var ranges: [ByteRange] = []
     switch coded {
@@ -54,6 +55,25 @@ enum ContainerTarget {
     let request = ImageRequest(targetSize: .size(PixelSize(width: 100, height: 100)))
     let plan = RenderPlanner().plan(header, request)
     precondition(plan.peakBytes > 0 && plan.outputSize.width > 0)
+  }
+
+  /// What is shown of a RAW file: previews in the file, and plans whatever size the file states.
+  private static func check(_ raw: RAWPicture, of header: ImageHeader, _ bytes: [UInt8]) {
+    for preview in [raw] + raw.smaller.compactMap(\.raw) {
+      let range = preview.range
+      precondition(range.offset >= 0 && range.length >= 4 && range.offset + Int64(range.length) <= bytes.count)
+    }
+    let content = raw.content(of: header.storedSize)
+    precondition(content.x >= 0 && content.width > 0 && content.x + content.width <= header.storedSize.width)
+    precondition(content.y >= 0 && content.height > 0 && content.y + content.height <= header.storedSize.height)
+    let small = ImageRequest(targetSize: .size(PixelSize(width: 100, height: 100)))
+    for request in [small, ImageRequest(), PictureTarget.request(for: bytes)] {
+      let plan = RenderPlanner().plan(header, request)
+      let (output, stored) = (plan.storedOutput, plan.header.storedSize)
+      precondition(plan.peakBytes > 0 && plan.header.raw?.smaller == [])
+      precondition((1...stored.width).contains(output.width) && (1...stored.height).contains(output.height))
+    }
+    PictureTarget.check(bytes)
   }
 
   private static func checkPreviews(_ bytes: [UInt8]) {

@@ -17,7 +17,7 @@ extension Problem {
   var isCancellation: Bool { kind == "request-cancelled" }
 
   /// The reason why an asset can't be rendered, from catalogue data only. `nil`: there is none.
-  init?(unrenderable asset: Asset, _ version: ImageVersion) {
+  init?(unrenderable asset: Asset) {
     guard asset.mediaType == .image else {
       self.init(
         415, "no-still-image", "No still image",
@@ -25,13 +25,10 @@ extension Problem {
       return
     }
     let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
-    // If a picture has a raw file beside it, the raw file is its original.
-    let isRAWAskedFor = version == .original && asset.isRAW
-    guard isRAWAskedFor || format?.decoder == nil else { return nil }
-    let noun = isRAWAskedFor && format?.isRAW == false ? "a raw picture" : format?.noun ?? asset.uniformTypeIdentifier
+    guard format?.decoder == nil else { return nil }
     self.init(
       415, "format-unsupported", "The format is not supported",
-      detail: "The original is \(noun); there is no decoder for it.")
+      detail: "The original is \(format?.noun ?? asset.uniformTypeIdentifier); there is no decoder for it.")
   }
 
   init(_ error: ImageServiceError) {

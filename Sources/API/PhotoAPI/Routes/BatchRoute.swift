@@ -14,6 +14,7 @@ struct BatchRoute: Sendable {
   let queries: QueryService
   let images: ImageManager
   let presets: ImagePresets
+  let raws: RAWOriginals
   /// Queue that assembles responses that wait for images or for the client.
   let queue: WorkQueue
   let logger: Logger
@@ -51,7 +52,7 @@ struct BatchRoute: Sendable {
       try library.assets(named: wanted.map(\.identifier), for: principal)
     }
     let entries = zip(wanted, assets).enumerated().map { index, pair in
-      entry(index, pair.0, pair.1, query, accept, reply)
+      entry(index, pair.0, pair.1, query, accept, principal)
     }
     var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
     context.priority = ImagePriority(request.head)
@@ -62,14 +63,16 @@ struct BatchRoute: Sendable {
   }
 
   private func entry(
-    _ index: Int, _ wanted: RequestedFrame, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept, _ reply: Reply
+    _ index: Int, _ wanted: RequestedFrame, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept,
+    _ principal: Principal
   ) -> BatchDelivery.Entry {
     let location = Self.location(wanted, query)
     func problem(_ problem: Problem) -> BatchDelivery.Entry { .problem(problem, location: location) }
     guard let asset else { return problem(.assetNotFound) }
     if let version = wanted.version, version != asset.contentVersion { return problem(.versionGone) }
-    if let reason = Problem(unrenderable: asset, query.imageVersion) { return problem(reason) }
     do throws(Problem) {
+      let asset = try raws.asset(asset, query.imageVersion, principal)
+      if let reason = Problem(unrenderable: asset) { return problem(reason) }
       let request = try query.request(for: asset, accept: accept)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), query: query, isVersioned: wanted.version != nil, isPublic: false)

@@ -14,6 +14,7 @@ struct ImageRoute: Sendable {
   let queries: QueryService
   let images: ImageManager
   let presets: ImagePresets
+  let raws: RAWOriginals
   let responseCache: ResponseCache
   let fullResolution: FullResolutionFiles
   let sender: OriginalSender
@@ -38,11 +39,12 @@ struct ImageRoute: Sendable {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let generation = ResponseCache.Generation(library: queries.library.generation, rules: reply.rules.number)
     let principal = caller.principal
-    let asset = try queries.asset(identifier, principal)
-    if let version = query.version, version != asset.contentVersion {
+    let found = try queries.asset(identifier, principal)
+    if let version = query.version, version != found.contentVersion {
       throw .versionGone
     }
-    if let problem = Problem(unrenderable: asset, query.imageVersion) { throw problem }
+    let asset = try raws.asset(found, query.imageVersion, principal)
+    if let problem = Problem(unrenderable: asset) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
     var imageRequest = try query.request(for: asset, accept: accept)

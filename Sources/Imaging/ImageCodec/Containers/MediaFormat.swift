@@ -123,7 +123,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The decoder's format; `nil` if there is no decoder: the file is indexed but can't be shown.
+  /// The decoder's format; `nil` if there is no decoder: the file is indexed but can't be shown. A RAW file is shown by
+  /// a JPEG that the camera has stored in it.
   package var decoder: SourceFormat? {
     switch self {
     case .jpeg: .jpeg
@@ -131,6 +132,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: .heic
     case .avif: .avif
     case .webp: .webp
+    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: .jpeg
     default: nil
     }
   }
@@ -172,10 +174,12 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Asset {
-  /// Whether a decoder exists for the asset's own file. Those that run in processes of their own may be missing; then
-  /// the catalogue has the asset as one that can't be rendered.
+  /// Whether a decoder exists for the asset's own file. Those that run in processes of their own may be missing, and a
+  /// RAW file may have no preview; then the catalogue has the asset as one that can't be rendered.
   package var hasDecoder: Bool {
-    guard let decoder = MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier)?.decoder else { return false }
-    return !decoder.needsWorker || isRenderable
+    guard let format = MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier), let decoder = format.decoder else {
+      return false
+    }
+    return !(decoder.needsWorker || format.isRAW) || isRenderable
   }
 }

@@ -61,8 +61,10 @@ package enum LocationRemoval {
       case .jpeg: try jpeg(range, &context)
       case .png: try png(range, &context)
       case .tiff, .dng, .cr2, .nef, .arw, .pef: try tiff(range, &context)
-      // Their JPEGs and maker notes hold further copies of the place, which are not searched yet.
-      case .raf, .orf, .rw2: throw .unsupported(format.noun)
+      case .rw2: try context.removeDirectories(in: range, from: .panasonic)
+      case .raf: try raf(range, &context)
+      // Its maker note refers to a JPEG, which is not searched yet.
+      case .orf: throw .unsupported(format.noun)
       case .gif: try gif(range, &context)
       case .webp: try webp(range, &context)
       case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4: try boxFile(range, &context)

@@ -16,19 +16,13 @@ enum RAFHeader {
     let stored = try size(&reader)
     let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly).last
     // Some sensors are turned by 45 degrees, and their rows are not those of the picture.
-    let developed = stored.flatMap { size in (jpeg.map { isSimilar(size, $0.header.storedSize) } ?? true) ? size : nil }
+    let developed = stored.flatMap { size in jpeg?.hasAspect(of: size) ?? true ? size : nil }
     guard let size = developed ?? jpeg?.header.storedSize else {
       throw .malformed("a RAF file whose picture has no size", offset: nil)
     }
     var header = MediaHeader(format: .raf, storedSize: size)
     if let jpeg { header.take(jpeg) }
     return header
-  }
-
-  /// Whether two aspect ratios differ by at most a fiftieth.
-  private static func isSimilar(_ a: PixelSize, _ b: PixelSize) -> Bool {
-    let (one, other) = (a.width * b.height, b.width * a.height)
-    return abs(one - other) * 50 <= max(one, other)
   }
 
   /// The size in the directory: a count, then for each entry its tag, the length of its value, and the value.

@@ -33,6 +33,12 @@ extension RenderPlanner {
     _ header: ImageHeader, _ requests: [SizedRequest], extras: [SizedRequest] = []
   ) -> SharedPlan {
     precondition(!requests.isEmpty)
+    let file = header
+    let header = preview(file, for: requests[0])
+    // Another preview of a RAW file is another picture.
+    func isShared(_ wanted: SizedRequest) -> Bool {
+      file.raw == nil || preview(file, for: wanted).raw?.range == header.raw?.range
+    }
     let cost = DecodeCost(header)
     func total(_ group: [Candidate]) -> Double {
       cost(
@@ -41,6 +47,7 @@ extension RenderPlanner {
     }
     var group = [candidate(header, requests[0], 0)]
     var others = requests.prefix(Self.maximumConsideredRequests).enumerated().dropFirst()
+      .filter { isShared($1) }
       .map { candidate(header, $1, $0) }
       .filter { $0.pipelineKind == group[0].pipelineKind }
     // Repeatedly add the request that saves most: a large scale that is already needed makes the next request cheaper.
@@ -53,7 +60,7 @@ extension RenderPlanner {
     // A larger scale makes a JPEG's decode dearer. A worker decodes everything anyway, and costs ten times as much, so
     // it is never worth a second decode.
     let largest = header.format.needsWorker ? 8 : group.map(\.eighths).max() ?? 8
-    for (i, extra) in extras.enumerated() where group.count < SharedPlan.maximumMembers {
+    for (i, extra) in extras.enumerated() where group.count < SharedPlan.maximumMembers && hasPixels(header, extra) {
       let extra = candidate(header, extra, requests.count + i)
       if extra.pipelineKind == group[0].pipelineKind && extra.eighths <= largest { group.append(extra) }
     }

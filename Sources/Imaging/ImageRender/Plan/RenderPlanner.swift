@@ -8,9 +8,11 @@ package struct RenderPlanner: Sendable {
 
   package init() {}
 
-  /// The plan of a final frame.
+  /// The plan of a final frame. That of a RAW file is made from the smallest preview with the requested pixels, else
+  /// from the largest; its header is the preview's.
   package func plan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
-    plan(header, geometry(header, wanted, eighths: nil), request: wanted.request)
+    let header = preview(header, for: wanted)
+    return plan(header, geometry(header, wanted, eighths: nil), request: wanted.request)
   }
 
   /// The plan of a final frame for a caller that has only a file: the header gives the picture's size.
@@ -27,12 +29,46 @@ package struct RenderPlanner: Sendable {
   ///
   /// - Parameter eighths: `nil` for the scale that the picture needs.
   func geometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
-    let sizes = wanted.sizes(of: header.uprightSize)
+    var geometry = wholeGeometry(header, wanted, eighths: eighths)
+    guard let raw = header.raw else { return geometry }
+    geometry = standIn(
+      header, content: raw.content(of: header.storedSize), for: geometry, of: raw.developedSize)
+    if let eighths { geometry.eighths = eighths }
+    return geometry
+  }
+
+  /// The same, for a RAW file in pixels of the developed picture.
+  private func wholeGeometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
+    let upright = header.requestedSize
+    let sizes = wanted.sizes(of: upright)
     return RenderGeometry(
-      region: header.orientation.stored(sizes.region, ofUpright: header.uprightSize),
+      region: header.orientation.stored(sizes.region, ofUpright: upright),
       output: header.orientation.apply(to: sizes.output), orientation: header.orientation,
       eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
+  }
+
+  /// The preview from which the final frame of a RAW file is made; other headers are returned unchanged.
+  func preview(_ header: ImageHeader, for wanted: SizedRequest) -> ImageHeader {
+    guard let raw = header.raw else { return header }
+    let geometry = wholeGeometry(header, wanted, eighths: nil)
+    return header.preview(
+      ofWidth: Double(raw.developedSize.width) * Double(geometry.output.width) / geometry.region.width)
+  }
+
+  /// The scale, in eighths, at which the picture of a header is decoded for a request when its decode is not shared.
+  ///
+  /// - Parameter header: that of a plan.
+  package func eighths(_ header: ImageHeader, _ wanted: SizedRequest) -> Int {
+    geometry(header, wanted, eighths: nil).eighths
+  }
+
+  /// Whether the final frame of a request has the size that was asked for. False for a RAW file whose preview has
+  /// fewer pixels or another aspect ratio.
+  package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
+    guard header.raw != nil else { return true }
+    let header = preview(header, for: wanted)
+    return header.orientation.apply(to: geometry(header, wanted, eighths: nil).output) == wanted.sizes.output
   }
 
   /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, and for a progressive file only its
@@ -43,6 +79,10 @@ package struct RenderPlanner: Sendable {
   package func degradedPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     if header.format == .heic || header.format == .avif { return thumbnailPlan(header, wanted) }
     guard header.format == .jpeg else { return nil }
+    let header = preview(header, for: wanted)
+    // A small preview of a RAW file is decoded in a few milliseconds.
+    let longer = max(header.storedSize.width, header.storedSize.height)
+    if header.raw != nil, longer <= EmbeddedThumbnail.unreservedSide { return nil }
     var geometry = geometry(header, wanted, eighths: nil)
     guard header.isProgressive || geometry.eighths >= 4 else { return nil }
     geometry.eighths = 1
@@ -91,6 +131,7 @@ package struct RenderPlanner: Sendable {
   package func pixelPlan(
     _ header: ImageHeader, side: Int, content trimmed: PixelRect? = nil, orientation: Orientation? = nil
   ) -> RenderPlan {
+    let header = header.preview(ofLongerSide: side)
     let shown = trimmed ?? PixelRect(header.storedSize)
     let longer = max(shown.width, shown.height)
     let isScaled = header.scalesDecodes && trimmed == nil
@@ -124,6 +165,18 @@ package struct RenderPlanner: Sendable {
     _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize,
     _ request: ImageRequest
   ) -> RenderPlan {
+    let part = self.standIn(standIn, content: trimmed, for: geometry, of: size)
+    return plan(standIn, part, bounds: trimmed, request: request)
+  }
+
+  /// What is shown of a smaller picture that stands in for the full one, and at which size: never enlarged.
+  ///
+  /// - Parameters:
+  ///   - trimmed: the part of the smaller picture that shows the full one; `nil` if all of it does.
+  ///   - size: of the full picture, as stored.
+  private func standIn(
+    _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize
+  ) -> RenderGeometry {
     let content = trimmed ?? PixelRect(standIn.storedSize)
     let across = Double(content.width) / Double(size.width)
     let down = Double(content.height) / Double(size.height)
@@ -135,8 +188,9 @@ package struct RenderPlanner: Sendable {
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     // A bar can end at any pixel, but a scaled decode handles only whole blocks.
-    part.eighths = trimmed == nil ? Self.eighths(reduction: reduction, standIn.scalesDecodes) : 8
-    return plan(standIn, part, bounds: trimmed, request: request)
+    let hasBars = trimmed != nil && standIn.raw == nil
+    part.eighths = hasBars ? 8 : Self.eighths(reduction: reduction, standIn.scalesDecodes)
+    return part
   }
 
   private func plan(
@@ -202,5 +256,5 @@ package struct RenderPlanner: Sendable {
 
 extension ImageHeader {
   /// The request, sized for this picture.
-  package func sized(_ request: ImageRequest) -> SizedRequest { SizedRequest(request, upright: uprightSize) }
+  package func sized(_ request: ImageRequest) -> SizedRequest { SizedRequest(request, upright: requestedSize) }
 }

@@ -18,6 +18,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     case gps
     /// Canon's maker note as the only directory of a TIFF.
     case canonNote
+    /// The first of Panasonic's RW2, which has a version number of its own.
+    case panasonic
   }
 
   enum Kind {
@@ -42,6 +44,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   var kept: [Range<Int>] = []
   /// The camera's maker; some maker notes don't say whose they are.
   var make = ""
+  private var isPanasonic = false
   private var waiting: [(offset: Int, kind: Kind)] = []
   private var seen: [Int: Kind] = [:]
 
@@ -81,6 +84,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     let isBigEndian: Bool
     switch Array(head.prefix(4)) {
     case [0x49, 0x49, 42, 0]: isBigEndian = false
+    case [0x49, 0x49, 0x55, 0] where root == .panasonic: isBigEndian = false
     case [0x4D, 0x4D, 0, 42]: isBigEndian = true
     case [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]: throw .unsupported("a BigTIFF")
     default: throw .malformed("a TIFF without its header", offset: 0)
@@ -90,6 +94,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     let first = walk.number(head.dropFirst(4))
     switch root {
     case .picture: walk.waiting = [(first, .picture)]
+    case .panasonic:
+      walk.isPanasonic = true
+      walk.waiting = [(first, .picture)]
     case .gps: walk.waiting = [(first, .gps)]
     case .canonNote:
       if let directory = try walk.directory(at: first) { try walk.takeCanon(directory) }
@@ -186,6 +193,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       case 0x8649: try takeResources(entry)
       case 0x927C: try takeNote(entry)
       case 0xC634: try takePrivateData(entry)
+      // A JPEG with the metadata of the picture (ExifTool, "PanasonicRaw Tags").
+      case 0x002E where isPanasonic: try takeJPEG(entry)
       // The original file, compressed.
       case 0xC68C: throw .unsupported("a DNG that contains its original file")
       // GeoTIFF (OGC 19-008r4 §7.1): scale, tie points, transformation, keys and their parameters.
@@ -262,6 +271,14 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       start.elementsEqual([0xFF, 0xD8])
     else { return }
     found.pictures.append(offset..<min(offset + length, bytes.count))
+  }
+
+  /// Reports the JPEG in the value of an entry.
+  private mutating func takeJPEG(_ entry: Entry) throws(LocationRemovalError) {
+    guard let value = entry.value, value.count >= 4,
+      try bytes.read(at: value.lowerBound, count: 2)?.elementsEqual([0xFF, 0xD8]) == true
+    else { throw .unsupported("a preview that is not a JPEG") }
+    found.pictures.append(value)
   }
 
   // MARK: Removing

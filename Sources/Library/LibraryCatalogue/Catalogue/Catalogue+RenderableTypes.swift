@@ -15,23 +15,25 @@ extension Catalogue {
     return Set((names ?? "").split(separator: " ").map(String.init))
   }
 
-  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``). If they changed since the last call,
-  /// because a decoder was added or removed, all assets of these types are updated, and placeholders are made again.
-  /// That is not a change of the library: it creates no token.
+  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``). For types that were added or
+  /// removed since the last call, all assets are updated, and placeholders are made again. Assets of other types are not
+  /// touched: a RAW file without a preview can't be rendered, although its type can. That is not a change of the
+  /// library: it creates no token.
   package func setRenderableTypes(_ types: Set<String>) throws(AssetSourceError) {
     let names = types.sorted().joined(separator: " ")
-    let isCurrent = try read { db in
-      try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'renderableTypes'") == names
-    }
-    if isCurrent { return }
+    let recorded = try recordedRenderableTypes()
+    if recorded == types { return }
     try writeMaintenance { db in
-      let isRenderable = "uniformTypeIdentifier IN (\(types.map { _ in "?" }.joined(separator: ", ")))"
+      func isOneOf(_ types: [String]) -> String {
+        "uniformTypeIdentifier IN (\(types.map { _ in "?" }.joined(separator: ", ")))"
+      }
+      let changed = recorded.map { $0.symmetricDifference(types).sorted() }
       try db.execute(
         sql: """
           UPDATE asset SET hasDecoder = NOT hasDecoder,
             placeholderVersion = CASE WHEN placeholder IS NULL THEN NULL ELSE placeholderVersion END
-          WHERE hasDecoder <> (\(isRenderable))
-          """, arguments: StatementArguments(types.sorted()))
+          WHERE hasDecoder <> (\(isOneOf(types.sorted()))) AND \(changed.map(isOneOf) ?? "1")
+          """, arguments: StatementArguments(types.sorted() + (changed ?? [])))
       try db.execute(
         sql: "UPDATE catalogueValue SET value = ? WHERE name = 'renderableTypes'", arguments: [names])
     }

@@ -25,7 +25,7 @@ package struct FileProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  var version: String { "8 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  var version: String { "9 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {
@@ -68,6 +68,7 @@ package struct FileProbe: Sendable {
     // A picture over a limit is still an asset: a request for it gets an error that names the limit.
     let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
     var media = media(header, file.identity, path)
+    if header.format.isRAW { media.hasPicture = try hasPreview(file) }
     media.video = try MotionVideo.range(in: file, header)
     if media.video != nil { media.mediaSubtypes.insert(.photoLive) }
     do throws(ByteSourceError) {
@@ -78,6 +79,16 @@ package struct FileProbe: Sendable {
       }
     }
     return media
+  }
+
+  /// Whether a RAW file can be shown. Damage says no: the rest of the file may still be sound.
+  private func hasPreview(_ file: LibraryFile) throws(CodecError) -> Bool {
+    do throws(CodecError) {
+      return try !RAWPreviews.find(in: file, limits: limits).isEmpty
+    } catch {
+      if case .readFailed = error { throw error }
+      return false
+    }
   }
 
   private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {

@@ -85,8 +85,12 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
+    let possible = renderer.rungs(of: asset, header)
+    // The largest first: the others can be made from the same preview of a RAW file.
+    let rungs = rungs.filter(possible.contains).sorted { $0.side > $1.side }
+    guard !rungs.isEmpty else { return nil }
     let requests = rungs.map { renderer.ladder.sizedRequest(for: $0, of: asset) }
-    let plan = renderer.planner.sharedPlan(header, requests)
+    let plan = renderer.planner.sharedPlan(header, Array(requests.prefix(1)), extras: Array(requests.dropFirst()))
     return BackgroundStep(bytes: plan.peakBytes) { [self] stop throws(AssetSourceError) in
       let stops = plan.members.map { _ in stop }
       do throws(ImageServiceError) {

@@ -21,17 +21,18 @@ struct DecodeSharing: Sendable {
   ///
   /// - Parameters:
   ///   - plan: the job's own plan.
+  ///   - header: that of the original.
   ///   - reservation: the memory that the job's own plan needs.
   func sharedRender(
-    of job: RenderJob, _ plan: RenderPlan, _ reservation: ByteBudget.Reservation
+    of job: RenderJob, _ plan: RenderPlan, _ header: ImageHeader, _ reservation: ByteBudget.Reservation
   ) -> SharedRender {
     let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return alone }
     let siblings = jobs.siblings(of: job)
-    let rungs = missingRungs(of: job.asset)
+    let rungs = missingRungs(of: job.asset, header)
     let candidates = [job] + siblings.map(\.job)
     let wished = renderer.planner.sharedPlan(
-      plan.header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
+      header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
     guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
       return alone
     }
@@ -46,9 +47,9 @@ struct DecodeSharing: Sendable {
     return shared
   }
 
-  private func missingRungs(of asset: Asset) -> [DerivativeLadder.Rung] {
+  private func missingRungs(of asset: Asset, _ header: ImageHeader) -> [DerivativeLadder.Rung] {
     guard cache.store.isEnabled else { return [] }
-    return renderer.ladder.rungs(of: asset.pixelSize).filter { !cache.store.hasDerivative($0, of: asset) }
+    return renderer.rungs(of: asset, header).filter { !cache.store.hasDerivative($0, of: asset) }
   }
 }
 
@@ -90,9 +91,9 @@ struct SharedRender: Sendable {
 
   /// The final frame of one of the jobs.
   func frame(_ image: RenderedImage, for job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame {
-    let alone = RenderPlanner.eighths(job.wanted.sizes, scalesDecodes: plan.header.scalesDecodes)
+    let alone = RenderPlanner().eighths(plan.header, job.wanted)
     let derivation = Derivation(decodedEighths: image.decodedEighths, alone: alone)
-    return FrameAttributes(job, .original, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
+    return FrameAttributes(job, plan.header.source, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
       .frame(image)
   }
 
@@ -100,4 +101,9 @@ struct SharedRender: Sendable {
   func splitReservation(_ bytes: Int) -> ByteBudget.Reservation? {
     reservations.max { $0.bytes < $1.bytes }?.split(off: bytes)
   }
+}
+
+extension ImageHeader {
+  /// The source of a frame that is made from the picture that the header describes.
+  var source: ImageResult.Source { raw == nil ? .original : .preview }
 }

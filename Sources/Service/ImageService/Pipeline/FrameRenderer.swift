@@ -92,6 +92,13 @@ struct FrameRenderer: Sendable {
     try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
   }
 
+  /// The rungs of an asset, without those for which a RAW file's preview has too few pixels.
+  func rungs(of asset: Asset, _ header: ImageHeader) -> [DerivativeLadder.Rung] {
+    ladder.rungs(of: asset.pixelSize).filter {
+      planner.hasPixels(header, ladder.sizedRequest(for: $0, of: asset))
+    }
+  }
+
   func log(_ warnings: CodecWarnings?, of asset: Asset) {
     guard let warnings else { return }
     logger.info(

@@ -198,7 +198,7 @@ package final class ImagePipeline: Sendable {
       if job.stop.isRaised { return }
     }
     let source = renderStart.original.source
-    let shared = sharing.sharedRender(of: job, plans.final, reservation)
+    let shared = sharing.sharedRender(of: job, plans.final, renderStart.original.header, reservation)
     do throws(ImageServiceError) {
       try renderer.render(shared.plan, from: source, of: job.asset, stops: shared.stops) { member, result in
         pictureFinished(shared, member, result, source, stepBegan: began)
@@ -222,7 +222,7 @@ package final class ImagePipeline: Sendable {
     guard let plan = plans.degraded, plan.outputSize.width > shown else { return nil }
     let source = renderStart.original.source
     guard plan.header.format.needsWorker else {
-      let attributes = FrameAttributes(job, .original, isDegraded: true, stepBegan: stepBegan)
+      let attributes = FrameAttributes(job, plan.header.source, isDegraded: true, stepBegan: stepBegan)
       return try renderer.frame(plan, from: source, attributes, stop: job.stop)
     }
     // A thumbnail in the file: if it is damaged, the picture itself may still be sound.

@@ -172,8 +172,12 @@ enum TIFFTag: Int {
   case exifDirectory = 34_665
   case gpsDirectory = 34_853
   case makerNote = 37_500
+  case colorSpace = 40_961
   case pixelXDimension = 40_962
   case pixelYDimension = 40_963
+  case interoperability = 40_965
+  /// In the interoperability directory (DC-009 §5.1.2).
+  case interoperabilityIndex = 1
   /// DNG specification.
   case dngVersion = 50_706
   case defaultCropSize = 50_720

@@ -6,6 +6,8 @@ package struct ProbedMedia: Sendable {
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes
   package var isRAW: Bool
+  /// False for a RAW file without a preview: there is no picture to show.
+  package var hasPicture = true
   package var isSelfPortrait = false
   package var isAnimated = false
   package var isLongExposure = false

@@ -242,7 +242,7 @@ struct AssetWriter {
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
       media.isSelfPortrait, media.isAnimated, media.isLongExposure,
-      renderableTypes.contains(media.uniformTypeIdentifier),
+      renderableTypes.contains(media.uniformTypeIdentifier) && media.hasPicture,
     ]
   }
 

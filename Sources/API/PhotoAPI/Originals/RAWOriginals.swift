@@ -1,0 +1,50 @@
+// `version=original` of a picture with a RAW file beside it: the RAW file is its original, and is rendered in the place
+// of the picture.
+
+import ImageCodec
+import ImageService
+import PhotoModel
+
+/// Finds the file that shows a version of an asset. Blocks on the file system.
+struct RAWOriginals: Sendable {
+  let queries: QueryService
+  let originals: OriginalStore
+  let limits: CodecLimits
+
+  /// The asset with the file, the size and the orientation of the version that is asked for. An asset whose own file is
+  /// the RAW file, or that has none, is returned unchanged.
+  ///
+  /// Its content version is one of its own: frames of the RAW file and of the picture are never confused.
+  func asset(_ asset: Asset, _ version: ImageVersion, _ principal: Principal) throws(Problem) -> Asset {
+    let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
+    guard version == .original, asset.isRAW, asset.mediaType == .image, format?.isRAW != true else { return asset }
+    let files = try queries.run { library throws(AssetSourceError) in
+      try library.assetFiles(of: asset.localIdentifier, includesSidecars: false, for: principal)
+    }
+    guard let file = files?.resources.first(where: { $0.type == .alternatePhoto })?.file else { return asset }
+    let header = try header(of: file)
+    var original = asset
+    original.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)-raw")
+    original.original = file
+    original.uniformTypeIdentifier = header.format.uniformTypeIdentifier
+    original.pixelSize = header.uprightSize
+    original.orientation = header.orientation
+    (original.hasAlpha, original.isAnimated, original.hasAdjustments) = (false, false, false)
+    original.isRenderable = true
+    return original
+  }
+
+  private func header(of file: OriginalFile) throws(Problem) -> MediaHeader {
+    let source: any ByteSource
+    do throws(OriginalStoreError) {
+      source = try originals.open(file)
+    } catch {
+      throw Problem(ImageServiceError(error))
+    }
+    do throws(CodecError) {
+      return try MediaHeader.read(from: source, limits: limits.headerOnly)
+    } catch {
+      throw Problem(ImageServiceError.codec(error))
+    }
+  }
+}

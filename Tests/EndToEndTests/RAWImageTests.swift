@@ -1,0 +1,144 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// RAW files, which are shown by the JPEGs that cameras store in them.
+@Suite("RAW files over real sockets", .blocking)
+struct RAWImageTests {
+  /// An administrator's, to render from the original.
+  private static let fresh = ["Cache-Control: no-cache"]
+
+  /// The upright picture of a format's samples: with the aspect ratio of its developed picture, but smaller.
+  private static func card(_ name: String) -> Pixels {
+    ["orf", "rw2"].contains(name)
+      ? Pixels.orientationCard(width: 480, height: 640) : Pixels.orientationCard(width: 400, height: 600)
+  }
+
+  /// A RAW file that is turned by a quarter. Fujifilm's files have their orientation in the JPEG only.
+  private static func file(_ name: String) -> [UInt8] {
+    let stored = card(name).stored(orientation: 6)
+    let preview = JPEGFile { $0.exif = EXIFBlock { $0.orientation = name == "raf" ? 6 : 1 } }.encoded(stored)
+    let thumbnail = JPEGFile { _ in }.encoded(stored.averaged(width: 60, height: stored.height * 60 / stored.width))
+    return RAWSamples.file(name, .init { $0.orientation = 6 }, previews: [thumbnail, preview])
+  }
+
+  private func pixels(_ answer: TestDaemon.Response) throws -> Pixels {
+    #expect(answer.status == 200 && answer.result("degraded") == "?0")
+    return try #require(Pixels.decoded(answer.body)).pixels.channels(3)
+  }
+
+  private func difference(_ pixels: Pixels, from card: Pixels) throws -> Double {
+    try #require(pixels.meanDifference(from: card.averaged(width: pixels.width, height: pixels.height)))
+  }
+
+  @Test("a RAW file of every format has a placeholder and is rendered by its preview, upright and never enlarged")
+  func formats() throws {
+    let daemon = try TestDaemon { files in
+      for name in RAWSamples.names { try files.put(Self.file(name), "a.\(name)") }
+    }
+    #expect(try daemon.assetsWithPlaceholders().count == RAWSamples.names.count)
+    for name in RAWSamples.names {
+      let (card, developed) = (Self.card(name), RAWSamples.developedSize(name))
+      let path = "/v1/assets/\(try daemon.identifier("a.\(name)"))"
+      let asset = try daemon.get(path).json
+      #expect(asset["isRAW"] as? Bool == true && asset["isRenderable"] as? Bool == true, "\(name)")
+      #expect(asset["pixelWidth"] as? Int == developed.height && asset["pixelHeight"] as? Int == developed.width)
+      for side in [200, 1600] {
+        let answer = try daemon.get("\(path)/image?format=png&targetSize=\(side)x\(side)", Self.fresh)
+        let pixels = try pixels(answer)
+        #expect(answer.result("source") == "preview", "\(name)")
+        // The preview has the longer side of the card. Other sides may differ by a rounded row.
+        let longer = min(side, card.height)
+        #expect(pixels.height == longer && abs(pixels.width - longer * card.width / card.height) <= 1, "\(name)")
+        #expect(answer.result("width") == String(pixels.width))
+        #expect(try difference(pixels, from: card) < 6, "\(name)")
+      }
+      let square = try daemon.get("\(path)/image?format=png&targetSize=100x100&contentMode=aspectFill", Self.fresh)
+      #expect(try pixels(square).width == 100 && pixels(square).height == 100, "\(name)")
+    }
+  }
+
+  @Test("uploaded RAW files have cached frames, and are key assets of their smart album")
+  func uploads() throws {
+    let daemon = try TestDaemon()
+    for name in RAWSamples.names {
+      let answer = try daemon.upload(Self.file(name), "?filename=\(name).\(name)", type: "application/octet-stream")
+      #expect(answer.status == 201, "\(name)")
+      let path = "/v1/assets/\(try #require(answer.json["localIdentifier"] as? String))/image?targetSize=150x150"
+      let first = try daemon.get(path)
+      #expect(first.status == 200)
+      let tag = try #require(first["ETag"])
+      #expect(try daemon.get(path).result("source") == "memory", "\(name)")
+      #expect(try daemon.get(path, ["If-None-Match: \(tag)"]).status == 304, "\(name)")
+    }
+    let albums = try daemon.get("/v1/collections?type=smartAlbum&subtype=smartAlbumRAW").json["collections"]
+    let album = try #require((albums as? [[String: Any]])?.first)
+    #expect(album["estimatedAssetCount"] as? Int == RAWSamples.names.count)
+    #expect((album["keyAssets"] as? [String])?.isEmpty == false)
+  }
+
+  @Test("a RAW file without a preview, and one whose offsets lie, is 415 with the reason and listed as not renderable")
+  func withoutPreview() throws {
+    let preview = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 96, height: 64))
+    let daemon = try TestDaemon { files in
+      for name in RAWSamples.names { try files.put(RAWSamples.file(name, .init(), previews: []), "a.\(name)") }
+      try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (1 << 30, 0)) }.bytes, "far.raf")
+      try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (0, 1 << 30)) }.bytes, "long.raf")
+      try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (-40, 0)) }.bytes, "before.raf")
+    }
+    for name in RAWSamples.names.map({ "a.\($0)" }) + ["far.raf", "long.raf", "before.raf"] {
+      let path = "/v1/assets/\(try daemon.identifier(name))"
+      let answer = try daemon.get("\(path)/image?targetSize=200x200")
+      #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/format-unsupported", "\(name)")
+      let detail = try #require(answer.json["detail"] as? String)
+      #expect(detail.contains("raw picture without a preview") && detail.contains("demosaicing"), "\(name)")
+      #expect(try daemon.get(path).json["isRenderable"] as? Bool == false, "\(name)")
+    }
+  }
+
+  @Test("of a RAW file and its JPEG, the JPEG is shown, and the RAW file's preview as the original version")
+  func pair() throws {
+    let (developed, stored) = (Scene(seed: 4).pixels(width: 300, height: 200), Self.card("nef").stored(orientation: 6))
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30") }
+    let raw = RAWSamples.file("nef", .init { $0.orientation = 6 }, previews: [JPEGFile { _ in }.encoded(stored)])
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { $0.exif = exif }.encoded(developed), "IMG.JPG")
+      try files.put(raw, "IMG.NEF")
+    }
+    let identifier = try daemon.identifier("IMG.JPG")
+    let path = "/v1/assets/\(identifier)/image?format=png&targetSize=150x150"
+    let current = try daemon.get(path)
+    #expect(try difference(pixels(current), from: developed) < 6)
+    let original = try daemon.get("\(path)&version=original")
+    #expect(try pixels(original).height == 150 && difference(pixels(original), from: Self.card("nef")) < 6)
+    #expect(original["ETag"] != current["ETag"])
+    // Neither is answered with the other's frame from a cache.
+    for (version, frame) in [("unadjusted", current), ("original", original)] {
+      let again = try daemon.get("\(path)&version=\(version)")
+      let isSame = again.body == frame.body
+      #expect(isSame && again["ETag"] == frame["ETag"], "\(version)")
+    }
+    let version = try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
+    #expect(try daemon.get("\(path)&version=original&v=\(version)").status == 200)
+    let batch = try Multipart(
+      try daemon.post(
+        "/v1/images",
+        #"{"assets": ["\#(identifier)"], "targetSize": "150x150", "format": "png", "version": "original"}"#))
+    #expect(batch.parts.count == 1)
+    let isSame = batch.parts[0].body == original.body
+    #expect(isSame)
+  }
+
+  @Test("a pair whose RAW file has no preview still shows its JPEG")
+  func pairWithoutPreview() throws {
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30") }
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { $0.exif = exif }.encoded(Pixels(width: 30, height: 20, channels: 3)), "IMG.JPG")
+      try files.put(RAWSamples.file("nef", .init(), previews: []), "IMG.NEF")
+    }
+    let path = "/v1/assets/\(try daemon.identifier("IMG.JPG"))"
+    #expect(try daemon.get("\(path)/image").status == 200)
+    #expect(try daemon.get("\(path)/image?version=original").status == 415)
+    #expect(try daemon.get(path).json["isRenderable"] as? Bool == true)
+  }
+}
