@@ -51,7 +51,7 @@ struct MediaFormatTests {
   func identifiers() {
     for format in MediaFormat.allCases {
       #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
-      #expect((format.decoder != nil) == [.jpeg, .png, .heic, .webp].contains(format))
+      #expect((format.decoder != nil) == [.jpeg, .png, .heic, .webp, .gif, .bmp].contains(format))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }

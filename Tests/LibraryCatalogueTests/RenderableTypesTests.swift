@@ -39,10 +39,11 @@ struct RenderableTypesTests {
 
   @Test("decoders that run in processes of their own count only if they are there")
   func types() {
-    #expect(MediaFormat.renderableTypes(with: []) == ["public.jpeg", "public.png"])
+    #expect(
+      MediaFormat.renderableTypes(with: []) == ["public.jpeg", "public.png", "com.compuserve.gif", "com.microsoft.bmp"])
     #expect(
       MediaFormat.renderableTypes(with: [.heic, .webp]) == [
-        "public.jpeg", "public.png", "public.heic", "org.webmproject.webp",
+        "public.jpeg", "public.png", "public.heic", "org.webmproject.webp", "com.compuserve.gif", "com.microsoft.bmp",
       ])
   }
 }

@@ -4,6 +4,7 @@ import PhotoModel
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, webp
+  case gif, bmp
 
   package var uniformTypeIdentifier: String {
     switch self {
@@ -11,6 +12,8 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .png: "public.png"
     case .heic: "public.heic"
     case .webp: "org.webmproject.webp"
+    case .gif: "com.compuserve.gif"
+    case .bmp: "com.microsoft.bmp"
     }
   }
 
@@ -21,6 +24,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   package var decoderPackage: String? {
     switch self {
     case .jpeg, .png: nil
+    case .gif, .bmp: nil
     case .heic: "libde265-0"
     case .webp: "libwebp7"
     }
@@ -66,7 +70,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// one baseline, extended or progressive frame.
   package var isWidelyDecodable = true
 
-  /// How the picture is coded, if its decoder runs in a process of its own.
+  /// How the picture is coded, if its decoder does not parse the file again.
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.
   package var containerOrientation: Orientation?
@@ -81,6 +85,7 @@ package struct ImageHeader: Sendable, Hashable {
     switch coded {
     case .heif: true
     case .webP(let picture): picture.fillsCanvas
+    case .gif, .bmp: false
     case nil: format == .jpeg
     }
   }
@@ -107,6 +112,11 @@ package struct ImageHeader: Sendable, Hashable {
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try WebPPictureReader.read(reader, limits: limits), media)
+    case .gif:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = ImageHeader(try GIFPicture.read(&reader, limits: limits), media)
+    case .bmp: header = ImageHeader(try BMPPicture.read(&reader, limits: limits), limits)
     default: throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
     }
     try limits.check(header.storedSize)

@@ -64,6 +64,7 @@ package enum LocationRemoval {
       // Their JPEGs and maker notes hold further copies of the place, which are not searched yet.
       case .raf, .orf, .rw2: throw .unsupported(format.noun)
       case .gif: try gif(range, &context)
+      case .bmp: try bmp(range, &context)
       case .webp: try webp(range, &context)
       case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4: try boxFile(range, &context)
       }
