@@ -128,5 +128,9 @@ enum ContainerSamples {
         $0.xmp = packet(rating: 5)
       }.bytes
     ),
+    (
+      .bmp,
+      BMPFile(width: 3, height: 2, bitsPerPixel: 24, pixels: [UInt8](repeating: 7, count: 24)) { $0.header = .v5 }.bytes
+    ),
   ]
 }

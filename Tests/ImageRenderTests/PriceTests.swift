@@ -158,6 +158,26 @@ struct PriceTests {
       cases.append(Case("orientation \(orientation), planes", jpeg { $0.exif = exif }, fit(700)))
       cases.append(Case("orientation \(orientation), rows", jpeg { $0.exif = exif }, fit(700, .png)))
     }
+    let indexes = Self.noise(1, isEven: true).bytes
+    func gif(_ change: (inout CodedGIFFile) -> Void = { _ in }) -> [UInt8] {
+      CodedGIFFile(width: size.width, height: size.height, indexes: indexes, change).bytes
+    }
+    func bmp(_ bits: Int, _ change: (inout BMPFile) -> Void) -> [UInt8] {
+      BMPFile(width: size.width, height: size.height, bitsPerPixel: bits, change).bytes
+    }
+    cases += [
+      Case("GIF", gif(), fit(700)), Case("GIF to PNG", gif { $0.transparentIndex = 3 }, fullPNG),
+      Case("GIF, interlaced", gif { $0.isInterlaced = true }, fit(200)),
+      Case("GIF, interlaced, to PNG", gif { ($0.isInterlaced, $0.transparentIndex) = (true, 3) }, fullPNG),
+      Case("BMP, 24 bits", bmp(24) { $0.store { UInt32($0 * 7 + $1 * 513) } }, fit(700)),
+      Case("BMP, 8 bits, to PNG", bmp(8) { $0.store { UInt32(($0 * $1) & 255) } }, fullPNG),
+      Case(
+        "BMP, runs",
+        bmp(8) {
+          $0.compression = 1
+          $0.storeRuns { UInt8($0 * $1 & 255) }
+        }, fit(200)),
+    ]
     return cases
   }()
 

@@ -1,10 +1,12 @@
 import MediaMetadata
 import PhotoModel
 
-/// How a picture is coded whose decoder runs in a process of its own.
+/// How a picture is coded: what a decoder needs that runs in a process of its own, or does not parse the file again.
 package enum CodedPicture: Sendable, Hashable {
   case heif(HEIFPicture)
   case webP(WebPPicture)
+  case gif(GIFPicture)
+  case bmp(BMPPicture)
 }
 
 extension ImageHeader {
@@ -29,6 +31,23 @@ extension ImageHeader {
       profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: nil)
     coded = .webP(picture)
     containerOrientation = media.orientation
+  }
+
+  init(_ picture: GIFPicture, _ media: MediaHeader) {
+    self.init(
+      format: .gif, storedSize: picture.canvas, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
+      isProgressive: picture.isInterlaced, isBuffered: picture.isInterlaced, metadata: media.exif,
+      blocks: media.blocks, facts: media.facts, warnings: media.warnings, profileBytes: 0)
+    coded = .gif(picture)
+  }
+
+  init(_ picture: BMPPicture, _ limits: CodecLimits) {
+    self.init(
+      format: .bmp, storedSize: picture.size, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
+      isProgressive: false, isBuffered: picture.isBuffered, metadata: EXIFSummary(),
+      embeddedProfile: picture.embeddedProfile,
+      profileBytes: picture.embeddedProfile?.maximumBytes(limits) ?? 0)
+    coded = .bmp(picture)
   }
 
   /// The header of a smaller picture of the same file that shows the same; smallest first.

@@ -11,7 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .heic, .avif, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .gif, .bmp, .heic, .avif, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -47,7 +47,7 @@ extension ImageHeader {
 }
 
 extension CodedPicture {
-  /// Memory of the worker, and of the rows that wait in this process until all tiles beside them are there.
+  /// Memory of the worker, if there is one, and of what is held in this process until rows can be delivered.
   fileprivate func decoderBytes(eighths: Int) -> Int {
     switch self {
     case .heif(let picture):
@@ -62,6 +62,8 @@ extension CodedPicture {
       return Self.workerBytes + tile.pixelCount * (color.configuration.chroma.doubledSamples * bytes + 2) + 3
         * color.largestTile + columns * (rows * 6 + 32)
         + alpha
+    case .gif(let picture): return picture.decoderBytes
+    case .bmp(let picture): return picture.decoderBytes
     case .webP(let picture):
       // The worker holds its whole output, and lossless planes at full size.
       let output = picture.canvas.pixelCount * 4 * eighths * eighths / 64

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png, heic, avif, webp
+  case jpeg, png, heic, avif, webp, gif, bmp
 
   package var uniformTypeIdentifier: String {
     switch self {
@@ -12,6 +12,8 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: "public.heic"
     case .avif: "public.avif"
     case .webp: "org.webmproject.webp"
+    case .gif: "com.compuserve.gif"
+    case .bmp: "com.microsoft.bmp"
     }
   }
 
@@ -22,6 +24,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   package var decoderPackage: String? {
     switch self {
     case .jpeg, .png: nil
+    case .gif, .bmp: nil
     case .heic: "libde265-0"
     case .avif: "libdav1d6"
     case .webp: "libwebp7"
@@ -68,7 +71,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// one baseline, extended or progressive frame.
   package var isWidelyDecodable = true
 
-  /// How the picture is coded, if its decoder runs in a process of its own.
+  /// How the picture is coded, if its decoder does not parse the file again.
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.
   package var containerOrientation: Orientation?
@@ -89,6 +92,7 @@ package struct ImageHeader: Sendable, Hashable {
     switch coded {
     case .heif: true
     case .webP(let picture): picture.fillsCanvas
+    case .gif, .bmp: false
     case nil: format == .jpeg
     }
   }
@@ -115,6 +119,11 @@ package struct ImageHeader: Sendable, Hashable {
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try WebPPictureReader.read(reader, limits: limits), media)
+    case .gif:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = ImageHeader(try GIFPicture.read(&reader, limits: limits), media)
+    case .bmp: header = ImageHeader(try BMPPicture.read(&reader, limits: limits), limits)
     default:
       guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)

@@ -35,6 +35,8 @@ struct FuzzTarget: Sendable {
   static let all = [
     FuzzTarget(name: "jpeg") { run($0, $1, PictureTarget.jpeg) },
     FuzzTarget(name: "png") { run($0, $1, PictureTarget.png) },
+    FuzzTarget(name: "gif") { run($0, $1, PictureTarget.check) },
+    FuzzTarget(name: "bmp") { run($0, $1, PictureTarget.check) },
     FuzzTarget(name: "exif") { run($0, $1, MetadataTarget.exif) },
     FuzzTarget(name: "xmp") { run($0, $1, MetadataTarget.xmp) },
     FuzzTarget(name: "iptc") { run($0, $1, MetadataTarget.iptc) },

@@ -11,8 +11,9 @@ enum Seeds {
 
   static func write(to folder: String) throws {
     for (target, seeds) in [
-      ("jpeg", jpegs), ("png", pngs), ("exif", exifs), ("xmp", packets), ("iptc", resources), ("mpf", multiPictures),
-      ("container", containers), ("location", jpegs + pngs + containers + located),
+      ("jpeg", jpegs), ("png", pngs), ("gif", gifs), ("bmp", bmps), ("exif", exifs), ("xmp", packets),
+      ("iptc", resources), ("mpf", multiPictures),
+      ("container", containers), ("location", jpegs + pngs + bmps + containers + located),
       ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
@@ -80,6 +81,53 @@ enum Seeds {
       files.append(storedPNG(depth: depth, colorType: type, rowBytes: rowBytes, exif: exif))
     }
     return files
+  }
+
+  private static var gifs: [[UInt8]] {
+    let indexes = (0..<40 * 30).map { (i: Int) -> UInt8 in UInt8((i * i / 7) & 15) }
+    let colors = sixteenColors
+    let changes: [(inout CodedGIFFile) -> Void] = [
+      { _ in }, { $0.isInterlaced = true }, { $0.codesBetweenClears = 9 }, { $0.transparentIndex = 3 },
+      { ($0.canvas, $0.origin, $0.blockBytes) = ((50, 25), (12, 9), 7) },
+      { ($0.indexBits, $0.localColors, $0.globalColors) = (8, $0.globalColors, nil) },
+    ]
+    let files = changes.map { change in
+      CodedGIFFile(width: 40, height: 30, indexes: indexes) {
+        ($0.indexBits, $0.globalColors) = (4, colors)
+        change(&$0)
+      }.bytes
+    }
+    return files + files.map { Array($0.prefix($0.count * 2 / 3)) }
+  }
+
+  private static var sixteenColors: [[UInt8]] { (0..<16).map { (i: UInt8) -> [UInt8] in [i * 15, i * 3, 200] } }
+
+  private static var bmps: [[UInt8]] {
+    let colors = sixteenColors
+    func file(_ bits: Int, _ change: (inout BMPFile) -> Void) -> [UInt8] {
+      BMPFile(width: 21, height: 9, bitsPerPixel: bits) {
+        change(&$0)
+        let count = min(256, 1 << bits)
+        if $0.pixels.isEmpty { $0.store { x, y in UInt32((x * 5 + y) % count) } }
+      }.bytes
+    }
+    let plain = [
+      file(1) { ($0.header, $0.colors) = (.core, Array(colors.prefix(2))) },
+      file(4) { $0.colors = colors },
+      file(8) { ($0.colors, $0.statedColors, $0.isTopDown) = (colors, 16, true) },
+      file(16) { _ in }, file(24) { _ in }, file(32) { $0.header = .v4 },
+    ]
+    let masked = [
+      file(32) { ($0.header, $0.compression, $0.masks) = (.v5, 3, [0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000]) },
+      file(16) { ($0.compression, $0.masks) = (3, [0xF800, 0x07E0, 0x1F]) },
+    ]
+    let runs = [4, 8].map { bits in
+      file(bits) {
+        ($0.compression, $0.colors, $0.statedColors) = (bits == 8 ? 1 : 2, colors, 16)
+        $0.storeRuns { x, y in UInt8((x / 4 * y) & 15) }
+      }
+    }
+    return plain + masked + runs
   }
 
   /// An 8x8 PNG with a chunk of each kind that photod reads.

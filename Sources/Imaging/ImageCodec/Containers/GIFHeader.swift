@@ -19,8 +19,7 @@ enum GIFHeader {
       storedSize: PixelSize(
         width: screen.littleEndian(at: 0, bytes: 2), height: screen.littleEndian(at: 2, bytes: 2)))
     let flags = screen.bigEndian(at: 4, bytes: 1)
-    let colorTableBytes = flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1)
-    let start = Int64(13 + colorTableBytes)
+    let start = 13 + Int64(colorTable(flags: flags, at: 13)?.length ?? 0)
     var position = start
     while position - start < ContainerLimits.extensionBytes {
       let block = try reader.bytes(at: position, count: 16)
@@ -52,7 +51,7 @@ enum GIFHeader {
 
   /// §15: skips sub-blocks, each a length and as many bytes, until a length of 0. Returns the position of the next
   /// block.
-  private static func skipSubBlocks(
+  static func skipSubBlocks(
     _ reader: inout HeaderReader, _ position: Int64, limit start: Int64
   ) throws(CodecError) -> Int64 {
     var position = position
@@ -62,5 +61,10 @@ enum GIFHeader {
       if length == 0 { break }
     }
     return position
+  }
+
+  /// §18, §20: a colour table, with the size in the flags before it; `nil` if there is none.
+  static func colorTable(flags: Int, at position: Int64) -> ByteRange? {
+    flags & 0x80 == 0 ? nil : ByteRange(offset: position, length: 3 << (flags & 7 + 1))
   }
 }

@@ -3,8 +3,9 @@ import PhotoModel
 /// A format of indexed files, detected from the bytes and not from the name.
 package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, raf, orf, rw2, pef, quickTime, mpeg4
+  case bmp
 
-  /// The format according to the first bytes of a file; its name does not matter. Needs sixteen bytes, or more for a
+  /// The format according to the first bytes of a file; its name does not matter. Needs eighteen bytes, or more for a
   /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2, ORF and RW2 can be recognised
   /// this early.
   init?(firstBytes bytes: ArraySlice<UInt8>) {
@@ -17,6 +18,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
       self = .gif
     } else if bytes.starts(with: WebPHeader.signature), bytes.dropFirst(8).starts(with: WebPHeader.form) {
       self = .webp
+    } else if BMPHeader.matches(firstBytes: bytes) {
+      self = .bmp
     } else if TIFFFile.order(bytes) != nil {
       self = bytes.dropFirst(8).starts(with: TIFFHeader.canonSignature) ? .cr2 : .tiff
     } else if let variant = TIFFFile.variant(bytes) {
@@ -50,6 +53,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .avif: "public.avif"
     case .webp: "org.webmproject.webp"
     case .gif: "com.compuserve.gif"
+    case .bmp: "com.microsoft.bmp"
     case .tiff: "public.tiff"
     case .dng: "com.adobe.raw-image"
     case .cr2: "com.canon.cr2-raw-image"
@@ -75,6 +79,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .avif: "image/avif"
     case .webp: "image/webp"
     case .gif: "image/gif"
+    case .bmp: "image/bmp"
     case .tiff: "image/tiff"
     // None of these is registered; file managers of desktops use these names.
     case .dng: "image/x-adobe-dng"
@@ -132,6 +137,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: .heic
     case .avif: .avif
     case .webp: .webp
+    case .gif: .gif
+    case .bmp: .bmp
     case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: .jpeg
     default: nil
     }
@@ -157,6 +164,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .avif: "an AVIF picture"
     case .webp: "a WebP picture"
     case .gif: "a GIF picture"
+    case .bmp: "a BMP picture"
     case .tiff: "a TIFF picture"
     case .dng: "a DNG raw picture"
     case .cr2: "a Canon CR2 raw picture"

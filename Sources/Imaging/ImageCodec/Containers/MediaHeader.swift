@@ -76,6 +76,7 @@ package struct MediaHeader: Sendable, Hashable {
   ) throws(CodecError) -> MediaHeader {
     switch format {
     case .gif: return try GIFHeader.read(&reader)
+    case .bmp: return try BMPHeader.media(&reader)
     case .webp: return try WebPHeader.read(&reader)
     case .tiff, .dng, .cr2, .nef, .arw, .orf, .pef: return try TIFFHeader.read(&reader, selection)
     case .rw2:

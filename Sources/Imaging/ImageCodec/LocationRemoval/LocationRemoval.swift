@@ -66,6 +66,7 @@ package enum LocationRemoval {
       // Its maker note refers to a JPEG, which is not searched yet.
       case .orf: throw .unsupported(format.noun)
       case .gif: try gif(range, &context)
+      case .bmp: try bmp(range, &context)
       case .webp: try webp(range, &context)
       case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4: try boxFile(range, &context)
       }

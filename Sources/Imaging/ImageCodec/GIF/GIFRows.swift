@@ -1,0 +1,61 @@
+/// Decodes the picture of a GIF into rows of indexes, in the order in which they are stored. It can stop at every byte
+/// for lack of input, and go on later.
+struct GIFRows {
+  private var input: InputBuffer
+  private var strings: LZWStrings
+  /// Bytes of the current sub-block that are not read yet (GIF89a §15).
+  private var blockBytes = 0
+  /// Bits that are read but not used; the next one is the lowest.
+  private var bits = 0
+  private var bitCount = 0
+  /// The current row, and how much of it is decoded.
+  private(set) var row: [UInt8]
+  private var filled = 0
+
+  init(_ picture: GIFPicture, cursor: SourceCursor) {
+    input = InputBuffer(cursor: cursor)
+    strings = LZWStrings(indexBits: picture.indexBits)
+    row = [UInt8](repeating: 0, count: picture.frame.width)
+  }
+
+  var readTime: Duration { input.readTime }
+
+  /// Decodes the next row into ``row``. Returns false if there is no input for now.
+  ///
+  /// - Throws: `truncated` if the data end first, by the file's end or their own.
+  mutating func next() throws(CodecError) -> Bool {
+    if filled == row.count { filled = 0 }
+    while filled < row.count {
+      if strings.pending.isEmpty {
+        guard try nextString() else { return false }
+      }
+      let part = strings.pending.prefix(row.count - filled)
+      for i in part {
+        row[filled] = strings.bytes[i]
+        filled += 1
+      }
+      strings.pending = part.upperBound..<strings.pending.upperBound
+    }
+    return true
+  }
+
+  private mutating func nextString() throws(CodecError) -> Bool {
+    while bitCount < strings.codeBits {
+      while blockBytes == 0 {
+        guard try input.require(1) else { return false }
+        blockBytes = Int(input.next())
+        if blockBytes == 0 { throw .truncated(offset: input.position) }
+      }
+      guard try input.require(1) else { return false }
+      bits |= Int(input.next()) << bitCount
+      bitCount += 8
+      blockBytes -= 1
+    }
+    let code = bits & (1 << strings.codeBits - 1)
+    bits >>= strings.codeBits
+    bitCount -= strings.codeBits
+    if code == strings.endCode { throw .truncated(offset: input.position) }
+    guard strings.take(code) else { throw .malformed("a code without a string", offset: input.position) }
+    return true
+  }
+}

@@ -1,0 +1,59 @@
+/// The input of a decoder that reads its file in order: some bytes of a source before its cursor.
+struct InputBuffer {
+  static let capacity = 64 * 1024
+
+  private let cursor: SourceCursor
+  private var buffer = [UInt8](repeating: 0, count: capacity)
+  /// The unread bytes are at `buffer[start..<end]`.
+  private var start = 0
+  private var end = 0
+
+  init(cursor: SourceCursor) { self.cursor = cursor }
+
+  var available: Int { end - start }
+  var readTime: Duration { cursor.readTime }
+  /// The position in the file of the next byte.
+  var position: Int64 { cursor.position - Int64(available) }
+
+  /// Makes bytes available.
+  ///
+  /// - Parameter count: at most ``capacity``.
+  /// - Returns: false if the source has no data for now.
+  /// - Throws: `truncated` if the file ends before that many bytes.
+  mutating func require(_ count: Int) throws(CodecError) -> Bool {
+    while available < count {
+      if cursor.isStopped { throw .stopped }
+      if start > 0 {
+        buffer.withUnsafeMutableBufferPointer { [start, end] in
+          for (to, from) in (start..<end).enumerated() { $0[to] = $0[from] }
+        }
+        (start, end) = (0, end - start)
+      }
+      let got = buffer.withUnsafeMutableBufferPointer { [end, cursor] in
+        $0.baseAddress.map { cursor.fill($0 + end, Self.capacity - end) } ?? 0
+      }
+      switch got {
+      case -1: return false
+      case -2: throw .readFailed(code: cursor.failure ?? 0)
+      case 0: throw .truncated(offset: cursor.position)
+      default: end += got
+      }
+    }
+    return true
+  }
+
+  /// An available byte, which stays unread.
+  subscript(i: Int) -> UInt8 { buffer[start + i] }
+
+  /// Skips available bytes.
+  mutating func skip(_ count: Int) {
+    precondition(count <= available, "bytes that are not available")
+    start += count
+  }
+
+  /// The next byte, which must be available.
+  mutating func next() -> UInt8 {
+    defer { start += 1 }
+    return buffer[start]
+  }
+}
