@@ -128,10 +128,10 @@ struct CollectionTreeTests {
   func renderable() throws {
     let daemon = try TestDaemon { files in
       try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24)), "a.jpg")
-      let file = HEIFFile { ($0.major, $0.compatible, $0.itemType) = ("avif", ["mif1", "avif"], "av01") }
-      try files.put(file.bytes, "b.avif")
+      // Without a preview.
+      try files.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
     }
-    let (shown, unshown) = (try daemon.identifier("a.jpg"), try daemon.identifier("b.avif"))
+    let (shown, unshown) = (try daemon.identifier("a.jpg"), try daemon.identifier("b.nef"))
     #expect(try daemon.get("/v1/assets/\(shown)").json["isRenderable"] as? Bool == true)
     #expect(try daemon.get("/v1/assets/\(unshown)").json["isRenderable"] as? Bool == false)
     #expect(try daemon.get("/v1/assets/\(unshown)/image").status == 415)

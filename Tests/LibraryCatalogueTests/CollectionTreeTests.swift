@@ -202,7 +202,7 @@ struct CollectionTreeTests {
     try library.queue.write { db in
       try db.execute(
         sql: """
-          UPDATE asset SET uniformTypeIdentifier = 'public.heic' WHERE id IN (1, 6);
+          UPDATE asset SET uniformTypeIdentifier = 'public.heic', hasDecoder = 0 WHERE id IN (1, 6);
           UPDATE collection SET keyAsset = 6 WHERE id = \(album);
           """)
       // Its content was found to be unreadable.
