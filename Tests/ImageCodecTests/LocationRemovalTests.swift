@@ -211,6 +211,26 @@ struct LocationRemovalTests {
     }
   }
 
+  // MARK: BMP
+
+  @Test("bytes between the parts of a BMP become zeros, and metadata after it are refused", arguments: [24, 8])
+  func bmp(_ bits: Int) throws {
+    func file(gap: [UInt8], trailer: [UInt8] = []) -> [UInt8] {
+      BMPFile(width: 5, height: 3, bitsPerPixel: bits) {
+        ($0.header, $0.gap, $0.trailer) = (.v4, gap, trailer)
+        if bits == 8 { $0.colors = (0..<256).map { [UInt8($0), 1, 2] } }
+        $0.store { UInt32(16 * $0 + $1) }
+      }.bytes
+    }
+    let place = Array("GPSLatitude=48,12.0N".utf8)
+    #expect(try Self.blanked(file(gap: place)) == file(gap: place.map { _ in 0 }))
+    let plain = file(gap: [], trailer: [1, 2, 3])
+    #expect(try Self.blanked(plain) == plain)
+    #expect(throws: LocationRemovalError.unsupported("the metadata after the end of a file")) {
+      try LocationRemoval.overlay(of: MemoryByteSource(file(gap: [], trailer: Array("Exif".utf8) + [0, 0] + place)))
+    }
+  }
+
   // MARK: PNG
 
   private static func chunks(_ file: [UInt8]) -> [(type: String, content: [UInt8])] {

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 from browser import Browser
@@ -40,6 +41,13 @@ class Daemon:
     def get(self, path):
         with urllib.request.urlopen(self.url + path) as answer:
             return json.load(answer)
+
+    def needs_token(self):
+        try:
+            self.get("/v1/assets?limit=1")
+        except urllib.error.HTTPError as error:
+            return error.code == 401
+        return False
 
     def close(self):
         self.process.terminate()
@@ -166,6 +174,12 @@ def main():
     step("a deleted picture comes back")
 
     # Search
+    one.run("document.querySelector('#search input').value = 'pixelWidth > 10 AND isFav', "
+            "document.querySelector('#search input').dispatchEvent(new Event('input', {bubbles: true})), 1")
+    completed = one.run("[...document.querySelectorAll('#words option')].map(o => o.value)")
+    if completed != ["pixelWidth > 10 AND isFavorite"]:
+        raise SystemExit(f"completed: {completed}")
+    step("the search completes the words of predicates")
     one.run("document.querySelector('#search input').value = 'isFavorite == YES', "
             "document.querySelector('#search').requestSubmit(), 1")
     one.until("document.querySelector('#count').textContent == '1'", "a search")
@@ -186,6 +200,8 @@ def main():
     for tab in [one, two]:
         if tab.failures():
             raise SystemExit(f"exceptions in the page: {json.dumps(tab.failures())[:2000]}")
+    # The daemon looks for commits of other processes once a second.
+    until(daemon.needs_token, "the first token")
     two.browser.open(daemon.url + "/")
     two.until("document.querySelector('#signIn').open", "the sign-in")
     two.run(f"document.querySelector('#signIn input').value = '{token}', "

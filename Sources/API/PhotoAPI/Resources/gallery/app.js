@@ -10,6 +10,14 @@ import { Timeline } from "/gallery/timeline.js"
 import { Uploads } from "/gallery/uploads.js"
 import { Viewer } from "/gallery/viewer.js"
 
+/// Properties of assets, and operators: what the search field completes.
+const PREDICATE_WORDS = [
+  "addedDate", "burstIdentifier", "cameraMake", "cameraModel", "caption", "creationDate", "duration", "fileSize",
+  "isAnimated", "isFavorite", "isHidden", "isLongExposure", "isRAW", "isSelfPortrait", "keywords", "latitude", "lensModel",
+  "longitude", "mediaSubtypes", "mediaType", "modificationDate", "originalFilename", "pixelHeight", "pixelWidth", "rating",
+  "relativePath", "title", "uniformTypeIdentifier", "AND", "BEGINSWITH[cd]", "BETWEEN", "CONTAINS[cd]", "ENDSWITH[cd]",
+  "LIKE[cd]", "NOT", "photoDepthEffect", "photoHDR", "photoLive", "photoPanorama", "photoScreenshot",
+]
 const $ = (id) => document.getElementById(id)
 const rights = { canRead: false, canAdd: false, canWrite: false, hasSession: false }
 const timeline = new Timeline($("timeline"))
@@ -93,7 +101,12 @@ $("search").addEventListener("submit", (event) => {
   show(source, words || sidebar.selected?.title || text("allPhotos"))
 })
 $("search").addEventListener("input", (event) => {
-  if (event.target.value === "") $("search").requestSubmit()
+  const value = event.target.value
+  if (value === "") $("search").requestSubmit()
+  // The last word is completed with those of the predicate language.
+  const [, before, word] = value.match(/^(.*?)(\w*)$/s)
+  const found = word.length < 2 ? [] : PREDICATE_WORDS.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()))
+  $("words").replaceChildren(...found.map((name) => Object.assign(document.createElement("option"), { value: before + name })))
 })
 
 // The viewer
