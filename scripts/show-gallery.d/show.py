@@ -1,4 +1,5 @@
 # show.py PHOTOD DEMO WORK SCREENSHOTS : see scripts/show-gallery. SCREENSHOTS may be empty.
+import atexit
 import json
 import os
 import re
@@ -35,6 +36,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [photod, "serve", "--library", self.library, "--data", self.data, "--listen", "127.0.0.1:0"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+        atexit.register(self.process.terminate)
         self.url = re.search(r"http://\S+", self.process.stdout.readline()).group()
         until(lambda: self.get("/v1/assets?count=true")["count"] == PICTURES)
 
