@@ -49,12 +49,14 @@ enum Wing: String {
 
 /// Decoder programs of codecs whose library is installed, by its header. A build without a library has no such program,
 /// and says so in `photod --version`.
-let decoders: [(name: String, library: String, header: String)] = [
-  ("photod-decoder-webp", "webp", "webp/decode.h"),
-  ("photod-decoder-hevc", "de265", "libde265/de265.h"),
-  ("photod-decoder-av1", "dav1d", "dav1d/dav1d.h"),
+let decoders: [(name: String, libraries: [String], header: String)] = [
+  ("photod-decoder-webp", ["webp"], "webp/decode.h"),
+  ("photod-decoder-hevc", ["de265"], "libde265/de265.h"),
+  ("photod-decoder-av1", ["dav1d"], "dav1d/dav1d.h"),
+  ("photod-decoder-avcodec", ["avcodec", "avutil"], "libavcodec/avcodec.h"),
 ].filter { decoder in
-  (["/usr/include", "/usr/local/include", "/opt/homebrew/include"]).contains {
+  let folders = ["", "/x86_64-linux-gnu", "/aarch64-linux-gnu"].map { "/usr/include" + $0 }
+  return (folders + ["/usr/local/include", "/opt/homebrew/include"]).contains {
     FileManager.default.fileExists(atPath: "\($0)/\(decoder.header)")
   }
 }
@@ -257,6 +259,6 @@ let package = Package(
         "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
         "photod", grdb, logging,
       ]),
-  ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), [$0.library]) },
+  ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]
 )

@@ -55,6 +55,7 @@ extension SourceFormat {
     case .heic: .hevc
     case .avif: .av1
     case .webp: .webp
+    case .video: .avcodec
     }
   }
 }
@@ -62,26 +63,42 @@ extension SourceFormat {
 extension CodedPictureRequest {
   fileprivate var format: SourceFormat {
     switch self {
-    case .tiles(let configuration, _, _): configuration.format
+    case .tiles(let configuration, _, _), .firstLit(let configuration, _, _): configuration.format
     case .webP: .webp
     }
   }
 
   fileprivate var decodeRequest: DecodeRequest {
     switch self {
-    case .tiles(.av1(let configuration), let tileSize, let tiles):
-      return .av1(
-        tileSize: tileSize, chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth,
-        tiles: tiles.map { DecodeRequest.Tile(picture: $0) })
-    case .tiles(.hevc(let configuration), let tileSize, let tiles):
-      return .hevc(
-        parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes, tileSize: tileSize,
-        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth,
-        tiles: tiles.map { DecodeRequest.Tile(picture: $0) })
+    case .tiles(let configuration, let size, let tiles): return configuration.decodeRequest(size, tiles)
+    case .firstLit(let configuration, let size, let pictures):
+      var request = configuration.decodeRequest(size, pictures)
+      request.areAlternatives = true
+      return request
     case .webP(let picture, let size):
       return .webP(
         picture: [picture.picture], alpha: picture.alpha.map { [$0] } ?? [], isLossless: picture.isLossless,
         codedSize: picture.frame.size, size: size, samples: picture.hasAlpha ? .rgba : .rgb)
+    }
+  }
+}
+
+extension TileConfiguration {
+  fileprivate func decodeRequest(_ size: PixelSize, _ ranges: [[ByteRange]]) -> DecodeRequest {
+    let tiles = ranges.map { DecodeRequest.Tile(picture: $0) }
+    switch self {
+    case .av1(let configuration):
+      return .av1(
+        units: configuration.units, tileSize: size, chroma: configuration.chroma.decoded,
+        bitDepth: configuration.bitDepth, tiles: tiles)
+    case .hevc(let configuration):
+      return .hevc(
+        parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes, tileSize: size,
+        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth, tiles: tiles)
+    case .video(let configuration):
+      return .video(
+        codec: configuration.codec.rawValue, configuration: configuration.configuration, size: size,
+        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth, frames: tiles)
     }
   }
 }

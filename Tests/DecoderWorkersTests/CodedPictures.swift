@@ -56,6 +56,33 @@ enum CodedPictures {
   static let av1Tile444 = bytes("Cgg4EP/94CGgwjITRAAA54hl0XoXBvBXHgKGM2sl8w==")
   static let av1Gray = bytes("CgkYFSe/bAQ0GIAyEkQAAP5rjfIX82W/hOYSc+a4hw==")
 
+  /// AVC, by an encoder's lossless mode: the content of `avcC`, and key frames: black, and the tiles of `tiles420`.
+  static let avcConfiguration =
+    [1, 244, 0, 10, 0xFF, 0xE1, 0, 19] + bytes("Z/QQCq65ryywgAAAAwCAAAAKAg==") + [1, 0, 5] + bytes("aO4Bryw=")
+  static let avcFrames = [
+    frame("ZYiEr+z/wlX/Vxovz0gbHD6HiDSt9riOE0Xz7mwm6UqgwwiDgEcvwbiX/ffWLzjLZ3p/qkp5"),
+    frame(
+      """
+      ZYiCK+z9z68DXkimZRtlbywcnc9L0VIdlMt+4a4wHkBvN+jdXHrggW9e9cxRqEarUd9i7uRgYKtXjrt2nGHrqnlvevOjIodKliNQFW4ac4oN\
+      nEppquIs47mRF47aBKLUgTeq7wXVR3iM/H7IiDeixP/fXu3ez6QAFWzoGwsTsW0OL95v7qGxNofPLtbEUQh/wDC6DVztsRF67pGqTftMbh19\
+      VsHX9zo4+/2A7hwg0jri2VzKIylZNu9xnkqSPaYJTfclr/lFyPERxVWKY4ZlHVdCGDL6mxnZnbto8bNp+FVjDkTkfmEA8k4D3BN+5k9cQDUi\
+      VBEiGxA7d5LQw/yX1ec23ifSOnetwZSpIaQKQEX3pDjFZTKvqR/uOtwKLbS8m6oR+liFPQlZUh14jf3+fJejviMZVA4eQ27w2x70q/cGeRBw\
+      m75DQScdPenNWgCbwH1BJxjfAvg=
+      """),
+    frame(
+      """
+      ZYiEr+z9z68DXkg+cBl8ejWVoRymuu2jzWKQoxmXQ3viyXIevT71zFGoRqtR32H/nFoaINyf6E+NEvlvevF9wQtYTJ+AbYR7nolC1YNO+rVu\
+      gemBKLNDt0aUP3nTxXUmciUwZDw+OEAWBQFWwWgRbzoGxjNdtye0BGu415RhMwdi6Cl8tXx/lp81DcQdyHwZpfGmJVXKLhuhWKOievB+1NaE\
+      zB+dCUIs9wkCkFFrXoW3FtAteW0EURMoKc8a0wuVKm+ERM9ZDx9l+8tRtjrXERSepLg7evRAkEO/4HyJTbxoVAMdIubcA9jHG0r3pDjFZTKv\
+      qR/uOtwKLbS8m6oR+liFPQlZUh14jf3+fJejviMZVA4eQ27w2x70q/cGeRBwm75DQScdPenNWgCbwH1BJxjfAvk=
+      """),
+  ]
+
+  private static func frame(_ text: String) -> [UInt8] {
+    let unit = bytes(text)
+    return withUnsafeBytes(of: UInt32(unit.count).bigEndian) { Array($0) } + unit
+  }
+
   /// A plane of these tiles: steps of 8 rows and 32 columns. With 10 bits, 2 bytes a sample in native order.
   static func plane(_ width: Int, _ height: Int, tile: Int, plane: Int, bitDepth: Int) -> [UInt8] {
     (0..<height).flatMap { y in

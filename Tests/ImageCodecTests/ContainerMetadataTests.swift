@@ -60,10 +60,10 @@ struct ContainerMetadataTests {
       try metadata(bytes).sections["Movie"] == [
         "CreationDate": .text("2019-08-13T14:05:06-03:30"), "Make": .text("Maker"),
         "ContentIdentifier": .text("5F9A"), "Latitude": .number(48.25), "Longitude": .number(-16.5),
-        "Altitude": .number(100),
+        "Altitude": .number(100), "Codec": .text("avc1"), "FramesPerSecond": .number(30),
       ])
     let movie = try #require(try metadata(bytes, includesLocations: false).sections["Movie"])
-    #expect(movie.keys.sorted() == ["ContentIdentifier", "CreationDate", "Make"])
+    #expect(movie.keys.sorted() == ["Codec", "ContentIdentifier", "CreationDate", "FramesPerSecond", "Make"])
   }
 
   @Test("the metadata blocks of a HEIC file are read at their offsets")

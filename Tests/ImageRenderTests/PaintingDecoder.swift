@@ -130,7 +130,7 @@ final class PaintingDecoder: CodedPictureDecoder {
     rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
   ) throws(CodecError) {
     switch request {
-    case .tiles(let configuration, let size, let tiles):
+    case .tiles(let configuration, let size, let tiles), .firstLit(let configuration, let size, let tiles):
       try paint(configuration, size, tiles, source, stop, rows)
     case .webP(let webP, let size): try paint(webP, size, stop, rows)
     }

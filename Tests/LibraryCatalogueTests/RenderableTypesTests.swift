@@ -45,7 +45,12 @@ struct RenderableTypesTests {
     #expect(MediaFormat.renderableTypes(with: []) == inProcess)
     #expect(
       MediaFormat.renderableTypes(with: [.heic, .avif, .webp])
-        == inProcess.union(["public.heic", "public.avif", "org.webmproject.webp"]))
+        == inProcess.union([
+          "public.heic", "public.avif", "org.webmproject.webp", "com.apple.quicktime-movie", "public.mpeg-4",
+        ]))
+    // Whether it is the decoder of a video's codec, only its header tells.
+    #expect(
+      MediaFormat.renderableTypes(with: [.video]) == inProcess.union(["com.apple.quicktime-movie", "public.mpeg-4"]))
   }
 
   @Test("a RAW file without a preview can't be rendered, and a new decoder of another type does not change that")

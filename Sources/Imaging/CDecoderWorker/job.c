@@ -66,6 +66,24 @@ uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint
   return is_chroma && request->chroma == DECODER_CHROMA_420 ? (rows + 1) / 2 : rows;
 }
 
+bool decoder_skips_tile(const decoder_job *job, uint32_t tile, const uint8_t *luma, ptrdiff_t stride) {
+  const decoder_request *const request = &job->request;
+  if (!request->alternatives || tile + 1 >= request->tile_count || request->format != DECODER_PLANAR) return false;
+  // Every eighth sample of every eighth row.
+  const unsigned quarter = 1u << (request->bit_depth - 2);
+  uint64_t samples = 0, bright = 0;
+  for (uint32_t y = 0; y < request->height; y += 8) {
+    const uint8_t *const row = luma + (ptrdiff_t)y * stride;
+    for (uint32_t x = 0; x < request->width; x += 8) {
+      uint16_t sample = row[x];
+      if (request->bit_depth > 8) memcpy(&sample, row + 2 * (size_t)x, 2);
+      bright += sample > quarter;
+      samples++;
+    }
+  }
+  return bright * 50 < samples;
+}
+
 void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]) {
   const decoder_request *const request = &job->request;
   const unsigned sample_bytes = decoder_sample_bytes(request);

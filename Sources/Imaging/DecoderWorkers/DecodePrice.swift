@@ -24,6 +24,14 @@ enum DecodePrice {
       .addedClamped(largestTile.multipliedClamped(by: 2))
   }
 
+  /// libavcodec's picture, and tables for each of its blocks; the frame is there twice.
+  static func video(_ size: PixelSize, _ samples: DecodeRequest.Samples, largestFrame: Int) -> Int {
+    let picture = size.width.addedClamped(64).multipliedClamped(by: size.height.addedClamped(64))
+    let bytesPerPixel = samples.bytesPerPixelTimesTwo + 4
+    return (2 * fixedBytes).addedClamped(picture.multipliedClamped(by: bytesPerPixel))
+      .addedClamped(largestFrame.multipliedClamped(by: 3))
+  }
+
   /// libwebp keeps the whole output. It decodes losslessly coded planes at full size, with 4 bytes a pixel.
   static func webP(
     _ coded: PixelSize, _ size: PixelSize, _ samples: DecodeRequest.Samples, isLossless: Bool, hasAlpha: Bool,

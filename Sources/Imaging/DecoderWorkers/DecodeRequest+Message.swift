@@ -43,6 +43,7 @@ extension DecodeRequest {
     head.slot_bytes = UInt32(slotBytes)
     head.plane_count = UInt32(layout.planes.count)
     head.cpu_seconds = UInt32(clamping: max(1, cpuSeconds))
+    head.alternatives = areAlternatives ? 1 : 0
     head.price_bytes = UInt64(min(max(0, priceBytes), 1 << 40))
     withUnsafeMutableBytes(of: &head.planes) { bytes in
       for (index, plane) in layout.planes.enumerated() {

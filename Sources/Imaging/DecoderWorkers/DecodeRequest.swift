@@ -41,7 +41,8 @@ package struct DecodeRequest: Sendable, Hashable {
   package let codedSize: PixelSize
   package let size: PixelSize
   package let tiles: [Tile]
-  /// HEVC: the parameter sets, each after its length in four bytes, most significant first.
+  /// HEVC: the parameter sets, each after its length in four bytes, most significant first. AV1: bitstream units before
+  /// each tile's. libavcodec: the codec's name in four bytes, and its configuration.
   package let parameters: [UInt8]
   /// HEVC: the bytes of a NAL unit's length in the payload.
   package let nalLengthBytes: Int
@@ -49,6 +50,12 @@ package struct DecodeRequest: Sendable, Hashable {
   package let priceBytes: Int
   /// The CPU time that it may use.
   package let cpuSeconds: Int
+  /// The tiles are alternatives: only the rows of the first one that is not nearly black are wanted, else those of the
+  /// last, and they come as tile 0.
+  package var areAlternatives = false
+
+  /// The tiles whose rows come.
+  package var pictureCount: Int { areAlternatives ? 1 : tiles.count }
 
   package init(
     codec: DecoderCodec, samples: Samples, codedSize: PixelSize, size: PixelSize, tiles: [Tile],
@@ -88,12 +95,32 @@ package struct DecodeRequest: Sendable, Hashable {
   }
 
   /// The tiles of an AVIF picture that have the size `tileSize`, as in ``hevc(parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
-  package static func av1(tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]) -> DecodeRequest {
+  ///
+  /// - Parameter units: bitstream units that come before those of each tile.
+  package static func av1(
+    units: [UInt8] = [], tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]
+  ) -> DecodeRequest {
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(
-      codec: .av1, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles,
+      codec: .av1, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: units,
       priceBytes: DecodePrice.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
       cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
+  }
+
+  /// Key frames of a video.
+  ///
+  /// - Parameters:
+  ///   - codec: four characters, as in the movie's sample description.
+  ///   - configuration: of the codec, as the movie stores it.
+  package static func video(
+    codec: String, configuration: [UInt8], size: PixelSize, chroma: Chroma, bitDepth: Int, frames: [Tile]
+  ) -> DecodeRequest {
+    let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
+    return DecodeRequest(
+      codec: .avcodec, samples: samples, codedSize: size, size: size, tiles: frames,
+      parameters: Array(codec.utf8) + configuration,
+      priceBytes: DecodePrice.video(size, samples, largestFrame: frames.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodePrice.cpuSeconds(pixels: size.pixelCount * frames.count))
   }
 
   /// A WebP picture, or one frame of an animation.

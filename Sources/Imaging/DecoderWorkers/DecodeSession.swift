@@ -202,7 +202,7 @@ struct DecodeSession: ~Copyable {
     switch Int(message.kind) {
     case Int(DECODER_ROWS): return handleRows(message, rows)
     case Int(DECODER_DONE):
-      return tile == request.tiles.count ? .complete : .failed(.failed(codec, .protocolViolation))
+      return tile == request.pictureCount ? .complete : .failed(.failed(codec, .protocolViolation))
     case Int(DECODER_FAILED):
       switch Int(message.reason) {
       case Int(DECODER_REASON_MALFORMED): return .failed(.failed(codec, .malformed))
@@ -221,7 +221,7 @@ struct DecodeSession: ~Copyable {
   private mutating func handleRows(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
     let slot = Int(message.slot)
     let expected = min(layout.bandRows, request.size.height - row)
-    guard tile < request.tiles.count, slot < DecoderSlots.count, Int(message.tile) == tile,
+    guard tile < request.pictureCount, slot < DecoderSlots.count, Int(message.tile) == tile,
       Int(message.first_row) == row, Int(message.row_count) == expected
     else { return .failed(.failed(request.codec, .protocolViolation)) }
     slots.copyBand(from: slot, rows: expected, layout)

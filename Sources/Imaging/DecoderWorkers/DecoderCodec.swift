@@ -14,13 +14,16 @@ package struct DecoderCodec: Sendable, Hashable {
 
   /// WebP pictures, by libwebp.
   package static let webp = DecoderCodec(name: "webp", libraryPackage: "libwebp7")
-  /// The tiles of HEIC pictures, by libde265.
+  /// The tiles of HEIC pictures and frames of HEVC videos, by libde265.
   package static let hevc = DecoderCodec(name: "hevc", libraryPackage: "libde265-0")
-  /// The tiles of AVIF pictures, by dav1d.
+  /// The tiles of AVIF pictures and frames of AV1 videos, by dav1d.
   package static let av1 = DecoderCodec(name: "av1", libraryPackage: "libdav1d6")
 
+  /// Frames of videos, by libavcodec.
+  package static let avcodec = DecoderCodec(name: "avcodec", libraryPackage: "libavcodec59")
+
   /// Every codec that photod can be built with.
-  package static let all = [webp, hevc, av1]
+  package static let all = [webp, hevc, av1, avcodec]
 
   package var programName: String { "photod-decoder-\(name)" }
 }

@@ -50,6 +50,11 @@ package struct FileMetadata: Sendable, Hashable {
     if let date = header.containerDate { movie["CreationDate"] = .text(date.movieText) }
     if let make = header.exif.make { movie["Make"] = .text(make) }
     if let model = header.exif.model { movie["Model"] = .text(model) }
+    if let facts = header.movie {
+      movie["Codec"] = .text(facts.codec)
+      if facts.framesPerSecond > 0 { movie["FramesPerSecond"] = .number(facts.framesPerSecond) }
+      if let range = facts.highDynamicRange { movie["HighDynamicRange"] = .text(range.rawValue) }
+    }
     if let identifier = header.facts.contentIdentifier { movie["ContentIdentifier"] = .text(identifier) }
     if includesLocations, let location = header.exif.location {
       movie["Latitude"] = .number(location.latitude)

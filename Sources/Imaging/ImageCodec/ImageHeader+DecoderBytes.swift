@@ -11,7 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .gif, .bmp, .heic, .avif, .webp: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .gif, .bmp, .heic, .avif, .webp, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 

@@ -4,6 +4,8 @@ import PhotoModel
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, avif, webp, gif, bmp
+  /// A frame of a video that is coded neither like HEIC nor like AVIF nor as JPEG.
+  case video
 
   package var uniformTypeIdentifier: String {
     switch self {
@@ -14,6 +16,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "org.webmproject.webp"
     case .gif: "com.compuserve.gif"
     case .bmp: "com.microsoft.bmp"
+    case .video: "public.movie"
     }
   }
 
@@ -28,6 +31,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: "libde265-0"
     case .avif: "libdav1d6"
     case .webp: "libwebp7"
+    case .video: "libavcodec59"
     }
   }
 }
@@ -75,17 +79,21 @@ package struct ImageHeader: Sendable, Hashable {
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.
   package var containerOrientation: Orientation?
-  /// The preview that this header describes, if the file is a RAW file. The positions in the header count from the
-  /// start of the file.
+  /// The preview that this header describes, if the file is a RAW file or a video with pictures in JPEG. The positions in
+  /// the header count from the start of the file.
   package var raw: RAWPicture?
+  /// The size at which a video shows its frames, as stored, if it differs from ``storedSize``: pixels need not be
+  /// square.
+  package var displaySize: PixelSize?
 
   package var orientation: Orientation { containerOrientation ?? metadata.orientation }
 
   /// The size of the upright picture: of a RAW file, that of its preview.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
 
-  /// The size of the upright picture to which requests refer: of a RAW file, that of the developed picture.
-  package var requestedSize: PixelSize { orientation.apply(to: raw?.developedSize ?? storedSize) }
+  /// The size of the upright picture to which requests refer: of a RAW file, that of the developed picture; of a video,
+  /// that at which it is shown.
+  package var requestedSize: PixelSize { orientation.apply(to: raw?.developedSize ?? displaySize ?? storedSize) }
 
   /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
   package var scalesDecodes: Bool {
@@ -99,8 +107,12 @@ package struct ImageHeader: Sendable, Hashable {
 
   /// Reads a header without reading pixels.
   ///
+  /// - Parameter posterTime: chooses the frame of a video: the key frame that is shown at this second or before. `nil`
+  ///   is the first key frame that is not nearly black.
   /// - Throws: ``CodecError``; `unsupported` for a file of another kind, `truncated` if it ends too early.
-  package static func read(from source: any ByteSource, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+  package static func read(
+    from source: any ByteSource, limits: CodecLimits, posterTime: Double? = nil
+  ) throws(CodecError) -> ImageHeader {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: FileType.bytes)
     guard !start.isEmpty else { throw .truncated(offset: 0) }
@@ -124,6 +136,9 @@ package struct ImageHeader: Sendable, Hashable {
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try GIFPicture.read(&reader, limits: limits), media)
     case .bmp: header = ImageHeader(try BMPPicture.read(&reader, limits: limits), limits)
+    case .quickTime, .mpeg4:
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
     default:
       guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)

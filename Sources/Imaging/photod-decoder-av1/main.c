@@ -1,6 +1,7 @@
-// photod-decoder-av1: the tiles of an AVIF picture, or its only picture, by dav1d.
+// photod-decoder-av1: the tiles of an AVIF picture, or its only picture, and frames of AV1 videos, by dav1d.
 //
-// The extents of a tile are its OBUs (AV1 Bitstream & Decoding Process Specification §5.3), among them the sequence header.
+// The extents of a tile are its OBUs (AV1 Bitstream & Decoding Process Specification §5.3). The sequence header is among
+// them, or in the parameter bytes, which are OBUs that come before those of every tile.
 
 #include <dav1d/dav1d.h>
 #include <errno.h>
@@ -66,22 +67,26 @@ static int decode_picture(Dav1dContext *context, Dav1dData *data, Dav1dPicture *
   }
 }
 
-static int decode_tile(decoder_job *job, Dav1dContext *context, uint32_t index) {
+// Decodes a tile and sends its rows, unless it is to be left out.
+static int decode_tile(decoder_job *job, Dav1dContext *context, uint32_t index, bool *sent) {
   const decoder_tile tile = job->tiles[index];
   const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
+  const size_t head = job->request.parameter_bytes;
   if (bytes == 0) return DECODER_REASON_MALFORMED;
   if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
   Dav1dData data = {0};
-  uint8_t *const memory = dav1d_data_create(&data, bytes);
+  uint8_t *const memory = dav1d_data_create(&data, head + bytes);
   if (!memory) return DECODER_REASON_MEMORY;
-  int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, memory);
+  memcpy(memory, job->parameters, head);
+  int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, memory + head);
   Dav1dPicture picture = {0};
   if (!reason) reason = decode_picture(context, &data, &picture);
   dav1d_data_unref(&data);
   if (reason) return reason;
   if (!is_as_requested(&job->request, &picture)) return DECODER_REASON_MISMATCH;
-  decoder_send_rows(
-      job, index, (const uint8_t *const[]){picture.data[0], picture.data[1], picture.data[2]},
+  *sent = !decoder_skips_tile(job, index, picture.data[0], picture.stride[0]);
+  if (*sent) decoder_send_rows(
+      job, job->request.alternatives ? 0 : index, (const uint8_t *const[]){picture.data[0], picture.data[1], picture.data[2]},
       (const ptrdiff_t[]){picture.stride[0], picture.stride[1], picture.stride[1]});
   dav1d_picture_unref(&picture);
   return 0;
@@ -98,9 +103,10 @@ static int decode(decoder_job *job) {
   const Dav1dSettings settings = settings_for(request->coded_width, request->coded_height);
   Dav1dContext *context;
   int reason = reason_of(dav1d_open(&context, &settings));
-  for (uint32_t tile = 0; tile < request->tile_count && !reason; tile++) {
+  bool sent = false;
+  for (uint32_t tile = 0; tile < request->tile_count && !reason && !(request->alternatives && sent); tile++) {
     if (tile > 0) dav1d_flush(context);
-    reason = decode_tile(job, context, tile);
+    reason = decode_tile(job, context, tile, &sent);
   }
   return reason;
 }

@@ -1,4 +1,4 @@
-// photod-decoder-hevc: the tiles of a HEIC picture, or its only picture, by libde265.
+// photod-decoder-hevc: the tiles of a HEIC picture, or its only picture, and frames of HEVC videos, by libde265.
 //
 // The parameter bytes are the parameter sets (ISO/IEC 14496-15 hvcC), each after its length in 4 bytes. The extents of a
 // tile are its NAL units, each after its length in `nal_length_bytes`. Every tile begins with a random access picture.
@@ -54,7 +54,8 @@ static bool is_as_requested(const decoder_request *request, const struct de265_i
   return true;
 }
 
-static int decode_tile(decoder_job *job, de265_decoder_context *decoder, uint32_t index) {
+// Decodes a tile and sends its rows, unless it is to be left out.
+static int decode_tile(decoder_job *job, de265_decoder_context *decoder, uint32_t index, bool *sent) {
   const decoder_tile tile = job->tiles[index];
   const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
   if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
@@ -84,7 +85,8 @@ static int decode_tile(decoder_job *job, de265_decoder_context *decoder, uint32_
     strides[plane] = stride;
     if (!planes[plane]) return DECODER_REASON_MALFORMED;
   }
-  decoder_send_rows(job, index, planes, strides);
+  *sent = !decoder_skips_tile(job, index, planes[0], strides[0]);
+  if (*sent) decoder_send_rows(job, job->request.alternatives ? 0 : index, planes, strides);
   de265_release_next_picture(decoder);
   return 0;
 }
@@ -100,9 +102,10 @@ static int decode(decoder_job *job) {
   de265_disable_logging();
   de265_decoder_context *const decoder = de265_new_decoder();
   if (!decoder) return DECODER_REASON_MEMORY;
-  for (uint32_t tile = 0; tile < request->tile_count; tile++) {
+  bool sent = false;
+  for (uint32_t tile = 0; tile < request->tile_count && !(request->alternatives && sent); tile++) {
     if (tile > 0) de265_reset(decoder);
-    const int reason = decode_tile(job, decoder, tile);
+    const int reason = decode_tile(job, decoder, tile, &sent);
     if (reason) return reason;
   }
   return 0;

@@ -8,8 +8,14 @@ package struct ResolvedRequest: Sendable, Hashable {
   /// The key of the final frame.
   package let key: RenditionKey
 
+  /// The frame of a video at a time of its own is a content of its own: it shares nothing with other frames.
   package init(_ request: ImageRequest, for asset: Asset) {
-    self.asset = asset.withoutDescription
+    var (request, asset) = (request, asset.withoutDescription)
+    if asset.mediaType != .video { request.posterTime = nil }
+    if let time = request.posterTime {
+      asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
+    }
+    self.asset = asset
     sized = SizedRequest(request, upright: asset.pixelSize)
     key = RenditionKey(asset.contentVersion, sized)
   }

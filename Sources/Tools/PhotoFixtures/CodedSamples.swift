@@ -79,19 +79,19 @@ package enum CodedSamples {
   }
 
   /// The OBUs of one frame for each tile, by an encoder's lossless mode; the alpha is monochrome.
-  private static let av1Tiles = [
+  package static let av1Tiles = [
     bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYSX+qNUCRBpr4YdIHhPODvstqf2k="),
     bytes("CgkYFSe/ZAQ0GBAyGUQAAOWYfyG6UpGGKZDuHdIHhPODy23uf2k="),
   ]
   private static let av1Alpha = bytes("CgkYFSe/bAQ0GIAyEkQAAP5rjfIX82W/hOYSc+a4hw==")
 
   /// VPS, SPS and PPS, and one NAL unit for each tile, by an encoder's lossless mode.
-  private static let parameterSets = [
+  package static let parameterSets = [
     bytes("QAEMAf//BAgAAAMAn6gAAAMAAP+6AkA="),
     bytes("QgEBBAgAAAMAn6gAAAMAAP+gUhlluqvK4BAAAD6AAAA+gIA="),
     bytes("RAHBcYkS"),
   ]
-  private static let tiles = [
+  package static let tiles = [
     bytes(
       """
       KAGvBbgkmABnf//rONYO0hAtsaxrGsa0wTBMEwTBMEwTe8V//8idr//+nrU3dH6U+V5XleV6HIchyHIchyHGNP/2Qc///d/ufsfQ\

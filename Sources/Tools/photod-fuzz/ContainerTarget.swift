@@ -27,9 +27,15 @@ enum ContainerTarget {
 
   /// How a picture is coded that a worker decodes: all its data must be in the file, and its tiles must cover it.
   private static func coded(_ bytes: [UInt8]) {
-    let source = CountedSource(bytes)
-    let header = try? ImageHeader.read(from: source, limits: CodecLimits())
-    precondition(source.reads <= 16_384, "\(source.reads) reads")
+    for time in [nil, Double(bytes.count % 100)] {
+      let source = CountedSource(bytes)
+      let header = try? ImageHeader.read(from: source, limits: CodecLimits(), posterTime: time)
+      precondition(source.reads <= 16_384, "\(source.reads) reads")
+      check(header, source, bytes)
+    }
+  }
+
+  private static func check(_ header: ImageHeader?, _ source: CountedSource, _ bytes: [UInt8]) {
     if let header, let raw = header.raw { check(raw, of: header, bytes) }
     guard let header, let coded = header.coded else { return }
     var ranges: [ByteRange] = []
@@ -39,7 +45,7 @@ enum ContainerTarget {
         precondition(tiles.tiles.count == tiles.columns * tiles.rows)
         precondition(tiles.columns * tiles.tileSize.width >= tiles.size.width)
         precondition(tiles.rows * tiles.tileSize.height >= tiles.size.height)
-        ranges += tiles.tiles.joined()
+        ranges += (tiles.tiles + tiles.alternatives).joined()
       }
       let crop = picture.crop
       precondition(crop.x >= 0 && crop.x + crop.width <= picture.color.size.width)

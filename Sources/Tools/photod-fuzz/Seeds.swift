@@ -279,6 +279,18 @@ enum Seeds {
         ($0.isWide, $0.usesItemData, $0.hasSize, $0.tiles) = (true, true, false, 1)
         $0.exif = exif
       }.bytes,
+      CodedMovieSamples.avc().bytes,
+      CodedMovieSamples.avc { ($0.framesPerFragment, $0.matrix) = (2, (0, 1, -1, 0)) }.bytes,
+      CodedMovieSamples.avc { movie in
+        (movie.hasWideOffsets, movie.edits, movie.coverArt) = (true, [(1, nil), (5, 10)], thumbnail)
+        for i in movie.frames.indices { (movie.frames[i].isKey, movie.frames[i].shift) = (i != 1, 20) }
+      }.bytes,
+      CodedMovieFile(
+        CodedMovieFile.entry(
+          "hvc1", 40, 24, CodedHEIFFile.hvcC(sets: CodedSamples.parameterSets), CodedMovieSamples.colors),
+        [CodedMovieFile.Frame([0, 0, 0, 1, 9])]
+      ).bytes,
+      CodedMovieFile(CodedMovieFile.entry("jpeg", 64, 48), [CodedMovieFile.Frame(picture)]).bytes,
       MovieFile {
         ($0.samplesFirst, $0.isLong, $0.created) = (64, true, 3_600_000_000)
         $0.keys = [("com.apple.quicktime.make", "A"), ("com.apple.quicktime.creationdate", "2019-08-13T14:05:06+0200")]

@@ -53,7 +53,7 @@ extension ColorTests {
       expected: p3),
     Numbers(
       testDescription: "an unsupported cICP is ignored",
-      chunks: [PNGChunk("cICP", [9, 16, 0, 1])], profile: ICCFile.displayP3, expected: p3),
+      chunks: [PNGChunk("cICP", [9, 17, 0, 1])], profile: ICCFile.displayP3, expected: p3),
     Numbers(
       testDescription: "the cICP of sRGB", chunks: [PNGChunk("cICP", [1, 13, 0, 1]), .gamma(100_000)], expected: nil),
     Numbers(testDescription: "a damaged gAMA", chunks: [damaged(.gamma(100_000))], expected: nil),
@@ -107,6 +107,21 @@ extension ColorTests {
       let profile = try #require(ICCFile.embedded(in: kept.image.bytes))
       #expect(kept.channels == 1 && Self.isClose(Self.middles(kept.pixels, 8), asIs, 2))
       #expect(Self.isClose(Self.grays.compactMap { ICCFile.sRGB(of: $0, in: profile) }, expected, 2))
+    }
+  }
+
+  /// White of 203 cd/m², which is brighter than the middle and darker than what is brighter.
+  @Test("a PNG of high dynamic range becomes sRGB", arguments: [(16, 0.5806), (18, 0.75)], ColorSpace.allCases)
+  func highDynamicRange(_ transfer: (number: UInt8, white: Double), _ colorSpace: ColorSpace) throws {
+    let white = UInt8((transfer.white * 255).rounded())
+    let colors = [[white, white, white], [0, 0, 0], [255, 255, 255]].map { $0.map { UInt8($0) } }
+    let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("cICP", [9, transfer.number, 0, 1])] }
+      .encoded(Self.patches(colors))
+    for format in OutputFormat.allCases {
+      let rendered = try render(file, Self.asked(160, colorSpace, format))
+      #expect(ICCFile.embedded(in: rendered.image.bytes) == nil)
+      let middles = Self.middles(rendered.pixels, colors.count)
+      #expect(Self.isClose(middles, [[228, 228, 228], [0, 0, 0], [255, 255, 255]], 4), "\(middles)")
     }
   }
 

@@ -123,6 +123,13 @@ extension Endpoint {
       preserve: keeps the embedded profile. srgb: converts the pixels to sRGB, without a profile. CMYK is always \
       converted.
       """),
+    .text(
+      "posterTime",
+      """
+      Of a video: the key frame that is shown at this second or before. By default the first key frame that is not nearly \
+      black. Without effect on pictures.
+      """,
+      pattern: "^[0-9]+(\\.[0-9]+)?$", example: "1.5"),
     .word("multipart", ImageQuery.Multipart.self, "With deliveryMode opportunistic: overrides Accept."),
     .text("v", "The required contentVersion; makes the response immutable."),
     .text(

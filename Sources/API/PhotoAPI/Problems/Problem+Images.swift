@@ -18,14 +18,14 @@ extension Problem {
 
   /// The reason why an asset can't be rendered, from catalogue data only. `nil`: there is none.
   init?(unrenderable asset: Asset) {
-    guard asset.mediaType == .image else {
+    guard asset.mediaType == .image || asset.mediaType == .video else {
       self.init(
         415, "no-still-image", "No still image",
-        detail: "The asset has the mediaType \(asset.mediaType.rawValue); only images can be rendered.")
+        detail: "The asset has the mediaType \(asset.mediaType.rawValue); only images and videos can be rendered.")
       return
     }
     let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
-    guard format?.decoder == nil else { return nil }
+    guard format?.decoders.isEmpty ?? true else { return nil }
     self.init(
       415, "format-unsupported", "The format is not supported",
       detail: "The original is \(format?.noun ?? asset.uniformTypeIdentifier); there is no decoder for it.")

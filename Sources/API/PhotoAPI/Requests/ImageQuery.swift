@@ -37,6 +37,7 @@ struct ImageQuery: Sendable {
     format = try query.word("format", default: .auto)
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
+    let posterTime = try Self.posterTime(query.text("posterTime"))
     multipart = try query.optionalWord("multipart")
     version = query.text("v").map(ContentVersion.init)
     try query.finish()
@@ -47,7 +48,8 @@ struct ImageQuery: Sendable {
     request = ImageRequest(
       targetSize: targetSize, contentMode: contentMode == .aspectFill ? .aspectFill : .aspectFit,
       resizeMode: resizeMode, deliveryMode: deliveryMode, version: imageVersion, normalizedCropRect: crop,
-      quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary)
+      quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary,
+      posterTime: posterTime)
   }
 
   /// - Parameters:
@@ -126,6 +128,25 @@ struct ImageQuery: Sendable {
     }
     return .size(PixelSize(width: width, height: height))
   }
+
+  /// Seconds, rounded to thousandths.
+  static func posterTime(_ text: String?) throws(Problem) -> Double? {
+    guard let text else { return nil }
+    let isPlain = text.utf8.allSatisfy { HTTPGrammar.isDigit($0) || $0 == UInt8(ascii: ".") }
+    guard isPlain, let seconds = Double(text) else { throw invalidPosterTime }
+    return try posterTime(seconds: seconds)
+  }
+
+  static func posterTime(seconds: Double) throws(Problem) -> Double {
+    guard seconds >= 0, seconds <= maximumPosterTime else { throw invalidPosterTime }
+    return (seconds * 1000).rounded() / 1000
+  }
+
+  static let invalidPosterTime = QueryReader.invalid(
+    "posterTime", "must be seconds from 0 to \(Int(maximumPosterTime)), such as 1.5")
+
+  /// A day.
+  private static let maximumPosterTime = 86_400.0
 
   static func cropRect(_ text: String?) throws(Problem) -> UnitRect? {
     guard let text else { return nil }

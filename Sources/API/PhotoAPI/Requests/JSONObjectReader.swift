@@ -116,7 +116,13 @@ struct JSONObjectReader {
   /// - Parameter parameters: as in a query.
   mutating func add(ofPreset parameters: [String: String]) throws(Problem) {
     for (name, text) in parameters.sorted(by: { $0.key < $1.key }) {
-      let value: JSONValue = name == "quality" ? Int(text).map(JSONValue.integer) ?? .string(text) : .string(text)
+      let number: JSONValue? =
+        switch name {
+        case "quality": Int(text).map(JSONValue.integer)
+        case "posterTime": Double(text).map(JSONValue.number)
+        default: nil
+        }
+      let value = number ?? .string(text)
       guard members[name] == nil || members[name] == .null || members[name] == value else {
         throw ImagePresets.contradiction(name, preset: text)
       }

@@ -47,6 +47,8 @@ struct RenditionReader {
     for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace"] { try note(name, &body) }
     request.quality = try body.number("quality", in: 1...100)
     parameters["quality"] = request.quality.map(String.init)
+    request.posterTime = try posterTime(&body)
+    parameters["posterTime"] = request.posterTime.map { "\($0)" }
     // Accepted for PhotoKit's sake and ignored: every original is local.
     _ = try body.flag("networkAccessAllowed")
     // Accepted and ignored: only final frames are prepared.
@@ -59,6 +61,15 @@ struct RenditionReader {
 
   private mutating func note(_ name: String, _ body: inout JSONObjectReader) throws(Problem) {
     parameters[name] = try body.text(name)
+  }
+
+  private func posterTime(_ body: inout JSONObjectReader) throws(Problem) -> Double? {
+    switch body.value("posterTime") {
+    case nil: nil
+    case .integer(let seconds): try ImageQuery.posterTime("\(seconds)")
+    case .number(let seconds): try ImageQuery.posterTime(seconds: seconds)
+    default: throw ImageQuery.invalidPosterTime
+    }
   }
 
   /// Reads a crop: `x,y,width,height` as in a query, or an object.

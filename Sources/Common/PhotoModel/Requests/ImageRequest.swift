@@ -67,6 +67,9 @@ package struct ImageRequest: Sendable, Hashable {
   package var colorSpace: ColorSpace
   /// Whether a second, better degraded frame may be sent before the final one. Only with `deliveryMode` opportunistic.
   package var allowsSecondaryDegradedImage: Bool
+  /// The frame of a video: the key frame that is shown at this second or before. `nil`: the first key frame that is not
+  /// nearly black. Without effect on pictures.
+  package var posterTime: Double?
 
   package init(
     targetSize: TargetSize = .maximum,
@@ -78,7 +81,8 @@ package struct ImageRequest: Sendable, Hashable {
     format: OutputFormat = .jpeg,
     quality: Int? = nil,
     colorSpace: ColorSpace = .preserve,
-    allowsSecondaryDegradedImage: Bool = false
+    allowsSecondaryDegradedImage: Bool = false,
+    posterTime: Double? = nil
   ) {
     self.targetSize = targetSize
     self.contentMode = contentMode
@@ -90,5 +94,6 @@ package struct ImageRequest: Sendable, Hashable {
     self.quality = quality
     self.colorSpace = colorSpace
     self.allowsSecondaryDegradedImage = allowsSecondaryDegradedImage
+    self.posterTime = posterTime
   }
 }

@@ -50,6 +50,11 @@ int decoder_read_extents(const decoder_job *job, uint32_t first, uint32_t count,
 // return if the daemon has gone.
 void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]);
 
+// Whether a tile that has been decoded is to be left out: the tiles are alternatives, this one is nearly black, and
+// there is another one. A picture is nearly black if fewer than one in fifty of its samples of luma are brighter than a
+// quarter of the range.
+bool decoder_skips_tile(const decoder_job *job, uint32_t tile, const uint8_t *luma, ptrdiff_t stride);
+
 // Waits for a free slot and returns its number.
 unsigned decoder_wait_for_slot(decoder_job *job);
 // Sends a message to the daemon. Does not return if the daemon has gone.

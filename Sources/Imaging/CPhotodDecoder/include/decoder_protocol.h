@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define DECODER_PROTOCOL_VERSION 1
+#define DECODER_PROTOCOL_VERSION 2
 
 // The descriptor of the zygote that requests arrive on.
 #define DECODER_CONTROL 3
@@ -89,13 +89,17 @@ typedef struct {
   uint32_t coded_width, coded_height;
   uint32_t width, height;
   uint32_t format, chroma, bit_depth, has_alpha;
-  // HEVC: 1, 2 or 4. The bytes before each NAL unit that hold its length.
+  // HEVC by libde265: 1, 2 or 4. The bytes before each NAL unit that hold its length.
   uint32_t nal_length_bytes;
   // Rows of a band, at most: even, so that chroma rows are whole. The last band of a tile may be smaller.
   uint32_t band_rows;
   uint32_t slot_bytes;
   uint32_t plane_count;
   uint32_t cpu_seconds;
+  // 1: the tiles are alternatives. The rows of the first one that is not nearly black are sent, or else those of the
+  // last, as tile 0.
+  uint32_t alternatives;
+  uint32_t reserved;
   // What the child may allocate, in bytes.
   uint64_t price_bytes;
   decoder_plane planes[DECODER_MAX_PLANES];

@@ -13,9 +13,8 @@ package struct CodePoints: Sendable, Hashable {
     self.isFullRange = isFullRange
   }
 
-  /// The colours of the RGB that the matrix gives; `nil` is sRGB. A curve that no profile can hold, such as those of
-  /// high dynamic range, counts as sRGB's; so do the curves of video, whose pictures are made to look right on the same
-  /// displays.
+  /// The colours of the RGB that the matrix gives; `nil` is sRGB. The curves of video count as sRGB's: its pictures are
+  /// made to look right on the same displays.
   package var calibration: ColorCalibration? {
     let primaries: ColorCalibration.Primaries =
       switch self.primaries {
@@ -28,6 +27,8 @@ package struct CodePoints: Sendable, Hashable {
       case 4: .power(2.2)
       case 5: .power(2.8)
       case 8: .power(1)
+      case 16: .perceptualQuantizer
+      case 18: .hybridLogGamma
       default: .sRGB
       }
     let calibration = ColorCalibration(transfer: transfer, primaries: primaries)

@@ -6,6 +6,10 @@ package struct ColorCalibration: Sendable, Hashable {
     case sRGB
     /// light = sample to the power of this.
     case power(Double)
+    /// The curves of high dynamic range, SMPTE ST 2084 and ARIB STD-B67 (ITU-R BT.2100). They are shown on screens of
+    /// standard range: see `HighDynamicRange`.
+    case perceptualQuantizer
+    case hybridLogGamma
   }
 
   /// A chromaticity, CIE 1931 x and y.
@@ -73,6 +77,11 @@ package struct ColorCalibration: Sendable, Hashable {
     switch transfer {
     case .sRGB: true
     case .power(let exponent): abs(exponent / 2.2 - 1) <= 0.05
+    case .perceptualQuantizer, .hybridLogGamma: false
     }
   }
+
+  /// Whether brighter light is described than white. No profile can describe it to all readers, so such pictures are
+  /// converted to sRGB.
+  package var hasHighDynamicRange: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
 }

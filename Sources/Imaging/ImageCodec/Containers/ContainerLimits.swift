@@ -25,6 +25,18 @@ enum ContainerLimits {
   static let tracks = 64
   /// Maximum number of runs of equally long frames from which a frame rate is computed.
   static let frameRuns = 256
+  /// Maximum number of entries of a movie's sample tables that are read for one frame, over all tables.
+  static let sampleEntries = 1 << 21
+  /// Maximum bytes of a movie's coded frame.
+  static let sampleBytes = 64 << 20
+  /// Maximum number of a movie's fragments that are searched for a frame.
+  static let fragments = 256
+  /// Number of key frames among which the first one that is not nearly black is chosen, and the time in seconds within
+  /// which they must be.
+  static let posterFrames = 6
+  static let posterSeconds = 60.0
+  /// Maximum number of runs of a movie's edits.
+  static let edits = 256
   /// Maximum number of keys of a movie's metadata.
   static let keys = 256
   /// Maximum bytes of one value of a movie's metadata, or of a TIFF's directories.

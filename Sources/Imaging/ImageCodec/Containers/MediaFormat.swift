@@ -128,19 +128,20 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The decoder's format; `nil` if there is no decoder: the file is indexed but can't be shown. A RAW file is shown by
-  /// a JPEG that the camera has stored in it.
-  package var decoder: SourceFormat? {
+  /// The formats of decoders that may show a file; none if there is no decoder: the file is indexed but can't be shown. A
+  /// RAW file is shown by a JPEG that the camera has stored in it; a video by a frame, whose codec its header tells.
+  package var decoders: [SourceFormat] {
     switch self {
-    case .jpeg: .jpeg
-    case .png: .png
-    case .heic: .heic
-    case .avif: .avif
-    case .webp: .webp
-    case .gif: .gif
-    case .bmp: .bmp
-    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: .jpeg
-    default: nil
+    case .jpeg: [.jpeg]
+    case .png: [.png]
+    case .heic: [.heic]
+    case .avif: [.avif]
+    case .webp: [.webp]
+    case .gif: [.gif]
+    case .bmp: [.bmp]
+    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: [.jpeg]
+    case .quickTime, .mpeg4: [.video, .heic, .avif]
+    case .heif, .tiff: []
     }
   }
 
@@ -150,7 +151,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// - Parameter workers: the formats whose decoders run in processes of their own and are there.
   package static func renderableTypes(with workers: Set<SourceFormat>) -> Set<String> {
     Set(
-      allCases.filter { format in format.decoder.map { !$0.needsWorker || workers.contains($0) } ?? false }
+      allCases.filter { format in format.decoders.contains { !$0.needsWorker || workers.contains($0) } }
         .map(\.uniformTypeIdentifier))
   }
 
@@ -185,9 +186,9 @@ extension Asset {
   /// Whether a decoder exists for the asset's own file. Those that run in processes of their own may be missing, and a
   /// RAW file may have no preview; then the catalogue has the asset as one that can't be rendered.
   package var hasDecoder: Bool {
-    guard let format = MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier), let decoder = format.decoder else {
+    guard let format = MediaFormat(uniformTypeIdentifier: uniformTypeIdentifier), !format.decoders.isEmpty else {
       return false
     }
-    return !(decoder.needsWorker || format.isRAW) || isRenderable
+    return !(format.decoders.contains(where: \.needsWorker) || format.isRAW) || isRenderable
   }
 }

@@ -66,8 +66,7 @@ struct PNGColorChunks {
     return .deflated(data, declaredBytes: try SourceColor.declaredBytes(Array(start)))
   }
 
-  /// The colours for ITU-T H.273 code points, except those for video only: full range, RGB, and a curve that a profile
-  /// can hold.
+  /// The colours for ITU-T H.273 code points, except those for video only: full range, RGB, and a curve of pictures.
   private static func codePoints(_ bytes: ArraySlice<UInt8>) -> ColorCalibration? {
     let values = Array(bytes)
     guard values[2] == 0, values[3] == 1 else { return nil }
@@ -83,6 +82,8 @@ struct PNGColorChunks {
     case 5: return ColorCalibration(transfer: .power(2.8), primaries: primaries)
     case 8: return ColorCalibration(transfer: .power(1), primaries: primaries)
     case 13: return ColorCalibration(transfer: .sRGB, primaries: primaries)
+    case 16: return ColorCalibration(transfer: .perceptualQuantizer, primaries: primaries)
+    case 18: return ColorCalibration(transfer: .hybridLogGamma, primaries: primaries)
     default: return nil
     }
   }

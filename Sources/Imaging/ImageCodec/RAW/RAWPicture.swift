@@ -55,7 +55,7 @@ extension ImageHeader {
   /// The header of one preview.
   ///
   /// - Parameter isAdobeRGB: the colour space that the RAW file states, for a preview without a description of its own.
-  private init(_ preview: RAWPreview, of media: MediaHeader, developedSize: PixelSize, isAdobeRGB: Bool) {
+  init(_ preview: RAWPreview, of media: MediaHeader, developedSize: PixelSize, isAdobeRGB: Bool) {
     self = preview.header
     let describesColors = embeddedProfile != nil || !metadata.isEmpty
     if !describesColors, isAdobeRGB { calibration = .adobeRGB }

@@ -127,7 +127,9 @@ package final class ColorTransforms: Sendable {
     do throws(ProfileError) {
       // Encode the profile and read it again, so that the conversion uses the same profile as the output carries.
       let bytes = try ICCProfile(calibration, for: rows.model, LCMSContext()).encoded()
-      let described = try decide(ICCProfile(bytes, for: rows.model, LCMSContext()), bytes, rows, colorSpace)
+      let described = try decide(
+        ICCProfile(bytes, for: rows.model, LCMSContext()), bytes, rows,
+        calibration.hasHighDynamicRange ? .srgb : colorSpace)
       output.transform = described.transform
       output.profile = described.profile
     } catch {

@@ -49,7 +49,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .bmp(let picture): return try BMPDecoder(picture, region: region, source: source, stop: stop)
       default: throw .malformed("a header without a picture", offset: nil)
       }
-    case .heic, .avif, .webp:
+    case .heic, .avif, .webp, .video:
       guard let workers else { throw .decoderUnavailable(header.format) }
       switch header.coded {
       case .heif(let picture):

@@ -39,7 +39,7 @@ struct DecodeCost {
     // A PNG decode can skip only the rows below the region.
     case .png: return rowsRead + resampling
     // Only tiles that show something are decoded, at full size.
-    case .heic, .avif: return (right - left) * (bottom - top) + resampling
+    case .heic, .avif, .video: return (right - left) * (bottom - top) + resampling
     case .webp: return 1 + resampling
     // The rows above a region are decoded too; of a BMP only the region's rows are read.
     case .gif: return rowsRead + resampling

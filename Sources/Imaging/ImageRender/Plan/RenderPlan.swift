@@ -70,6 +70,7 @@ extension ImageHeader {
   /// Whether the colours may need converting, judging by the header. Unusable profiles, and profiles that equal sRGB,
   /// are detected later.
   func mayConvert(to colorSpace: ColorSpace) -> Bool {
-    colorChannels == 4 || (colorSpace == .srgb && (embeddedProfile != nil || calibration != nil))
+    colorChannels == 4 || calibration?.hasHighDynamicRange == true
+      || (colorSpace == .srgb && (embeddedProfile != nil || calibration != nil))
   }
 }

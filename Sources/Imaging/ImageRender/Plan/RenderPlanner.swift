@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 7
+  package static let epoch = 8
 
   package init() {}
 
@@ -30,14 +30,13 @@ package struct RenderPlanner: Sendable {
   /// - Parameter eighths: `nil` for the scale that the picture needs.
   func geometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     var geometry = wholeGeometry(header, wanted, eighths: eighths)
-    guard let raw = header.raw else { return geometry }
-    geometry = standIn(
-      header, content: raw.content(of: header.storedSize), for: geometry, of: raw.developedSize)
+    guard let whole = header.raw?.developedSize ?? header.displaySize else { return geometry }
+    geometry = standIn(header, content: header.raw?.content(of: header.storedSize), for: geometry, of: whole)
     if let eighths { geometry.eighths = eighths }
     return geometry
   }
 
-  /// The same, for a RAW file in pixels of the developed picture.
+  /// The same, for a RAW file in pixels of the developed picture, and for a video in those of its display.
   private func wholeGeometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     let upright = header.requestedSize
     let sizes = wanted.sizes(of: upright)
@@ -64,9 +63,9 @@ package struct RenderPlanner: Sendable {
   }
 
   /// Whether the final frame of a request has the size that was asked for. False for a RAW file whose preview has
-  /// fewer pixels or another aspect ratio.
+  /// fewer pixels or another aspect ratio, and for a video whose frames have fewer pixels than its display.
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
-    guard header.raw != nil else { return true }
+    guard header.raw != nil || header.displaySize != nil else { return true }
     let header = preview(header, for: wanted)
     return header.orientation.apply(to: geometry(header, wanted, eighths: nil).output) == wanted.sizes.output
   }

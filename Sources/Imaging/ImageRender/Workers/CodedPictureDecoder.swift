@@ -9,13 +9,15 @@ package enum CodedPictureRequest: Sendable, Hashable {
   /// Tiles in this order; each gives the rows of its planes: luma, and two of chroma if there is chroma. A sample has 1
   /// byte, or 2 in native order with more than 8 bits.
   case tiles(TileConfiguration, tileSize: PixelSize, tiles: [[ByteRange]])
+  /// The first of these pictures that is not nearly black, else the last; its rows are those of a tile.
+  case firstLit(TileConfiguration, size: PixelSize, pictures: [[ByteRange]])
   /// One tile: the frame scaled to `size`, in one plane of RGB, or RGBA with alpha that is not premultiplied.
   case webP(WebPPicture, size: PixelSize)
 
   /// The size of each tile's rows.
   package var size: PixelSize {
     switch self {
-    case .tiles(_, let size, _), .webP(_, let size): size
+    case .tiles(_, let size, _), .firstLit(_, let size, _), .webP(_, let size): size
     }
   }
 }

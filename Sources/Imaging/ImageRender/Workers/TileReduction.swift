@@ -65,7 +65,10 @@ final class TileReduction {
 
   /// The tiles to decode, row by row.
   var request: CodedPictureRequest {
-    .tiles(
+    if !tiles.alternatives.isEmpty {
+      return .firstLit(tiles.configuration, size: tiles.tileSize, pictures: tiles.tiles + tiles.alternatives)
+    }
+    return .tiles(
       tiles.configuration, tileSize: tiles.tileSize,
       tiles: tileRows.flatMap { row in tileColumns.map { tiles.tiles[row * tiles.columns + $0] } })
   }

@@ -25,7 +25,7 @@ package struct FileProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  var version: String { "9 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  var version: String { "10 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {
@@ -69,6 +69,7 @@ package struct FileProbe: Sendable {
     let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
     var media = media(header, file.identity, path)
     if header.format.isRAW { media.hasPicture = try hasPreview(file) }
+    if header.format.mediaType == .video { media.hasPicture = try hasPoster(file) }
     media.video = try MotionVideo.range(in: file, header)
     if media.video != nil { media.mediaSubtypes.insert(.photoLive) }
     do throws(ByteSourceError) {
@@ -79,6 +80,21 @@ package struct FileProbe: Sendable {
       }
     }
     return media
+  }
+
+  /// Whether a video's codec is one of those that decoders exist for. Damage says no.
+  private func hasPoster(_ file: LibraryFile) throws(CodecError) -> Bool {
+    do throws(CodecError) {
+      _ = try ImageHeader.read(from: file, limits: limits)
+      return true
+    } catch {
+      switch error {
+      case .readFailed: throw error
+      // A request for it gets an error that names the limit.
+      case .limitExceeded: return true
+      default: return false
+      }
+    }
   }
 
   /// Whether a RAW file can be shown. Damage says no: the rest of the file may still be sound.

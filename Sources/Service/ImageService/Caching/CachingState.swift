@@ -258,5 +258,5 @@ package struct CachingState {
 
 extension Asset {
   /// Whether the asset can have frames.
-  var canBePrepared: Bool { mediaType == .image && hasDecoder }
+  var canBePrepared: Bool { (mediaType == .image || mediaType == .video) && hasDecoder }
 }

@@ -29,7 +29,8 @@ struct DecodeSharing: Sendable {
     let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return alone }
     let siblings = jobs.siblings(of: job)
-    let rungs = missingRungs(of: job.asset, header)
+    // Single frames of a video are seldom asked for twice.
+    let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)
     let wished = renderer.planner.sharedPlan(
       header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })

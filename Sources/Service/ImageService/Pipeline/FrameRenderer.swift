@@ -88,8 +88,11 @@ struct FrameRenderer: Sendable {
     if !isComplete { throw .codec(.truncated(offset: source.size)) }
   }
 
-  func header(of source: any ByteSource) throws(ImageServiceError) -> ImageHeader {
-    try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
+  /// - Parameter posterTime: chooses the frame of a video.
+  func header(of source: any ByteSource, posterTime: Double? = nil) throws(ImageServiceError) -> ImageHeader {
+    try codec { () throws(CodecError) in
+      try ImageHeader.read(from: source, limits: limits, posterTime: posterTime)
+    }
   }
 
   /// The rungs of an asset, without those for which a RAW file's preview has too few pixels.

@@ -139,7 +139,7 @@ package final class ImagePipeline: Sendable {
     } catch {
       throw ImageServiceError(error)
     }
-    let header = try renderer.header(of: source)
+    let header = try renderer.header(of: source, posterTime: job.wanted.request.posterTime)
     renderer.log(header.warnings, of: job.asset)
     return OpenedOriginal(source: source, header: header)
   }

@@ -26,6 +26,7 @@ const english = {
   newFolder: "New folder",
   next: "Next",
   noMatch: "Nothing matches “{search}”.",
+  notPlayable: "This browser can’t play the video. The original can be downloaded.",
   notRenderable: "No decoder for this format is installed. The original can be downloaded.",
   photoOf: "Photograph of {date}",
   photos: "Photographs",

@@ -134,11 +134,17 @@ export class Viewer extends EventTarget {
   }
 
   #showVideo() {
+    const { width, height } = this.#box()
+    const poster = imageURL(this.asset, width * devicePixelRatio, height * devicePixelRatio)
     const video = Object.assign(document.createElement("video"), {
-      controls: true, playsInline: true, autoplay: true, src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}`,
+      controls: true, playsInline: true, autoplay: true, poster,
+      src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}`,
     })
     video.onerror = () => {
-      this.frame.append(Object.assign(document.createElement("p"), { className: "notice", textContent: text("notRenderable") }))
+      // A codec that only the service can read.
+      video.replaceWith(
+        Object.assign(new Image(), { alt: this.caption.textContent, className: "picture", src: poster }),
+        Object.assign(document.createElement("p"), { className: "notice", textContent: text("notPlayable") }))
     }
     this.frame.append(video)
   }
@@ -146,7 +152,7 @@ export class Viewer extends EventTarget {
   #prepareNeighbours() {
     for (const index of [this.#index + 1, this.#index - 1]) {
       const asset = this.timeline.assets[index]
-      if (!asset || asset.type !== "image") continue
+      if (!asset) continue
       const box = this.#fit(asset)
       const size = `${Math.ceil(box.width * devicePixelRatio)}x${Math.ceil(box.height * devicePixelRatio)}`
       post("/v1/cachingManagers/default/startCaching", {

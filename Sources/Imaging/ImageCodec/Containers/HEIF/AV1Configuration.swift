@@ -1,9 +1,11 @@
 /// How an AV1 picture is coded: the property `av1C` (AV1 in ISO-BMFF §2.3.3). A decoder takes everything else from the
-/// sequence header, which is part of the picture's data.
+/// sequence header, which is part of a still picture's data.
 package struct AV1Configuration: Sendable, Hashable {
   package let chroma: ChromaSampling
   /// Bits of a sample: 8, 10 or 12.
   package let bitDepth: Int
+  /// Open bitstream units of the property, for a video: its frames may be without a sequence header of their own.
+  package var units: [UInt8] = []
 
   package init(chroma: ChromaSampling, bitDepth: Int) {
     self.chroma = chroma

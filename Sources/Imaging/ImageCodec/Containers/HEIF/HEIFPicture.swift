@@ -10,6 +10,8 @@ package struct CodedTiles: Sendable, Hashable {
   package let size: PixelSize
   /// The data of each tile in the file; tile (column, row) at `row * columns + column`.
   package let tiles: [[ByteRange]]
+  /// Further pictures like the only tile: the first one of all that is not nearly black is shown.
+  package var alternatives: [[ByteRange]] = []
 
   package init(
     configuration: TileConfiguration, tileSize: PixelSize, columns: Int = 1, rows: Int = 1, size: PixelSize,
@@ -24,7 +26,7 @@ package struct CodedTiles: Sendable, Hashable {
   }
 }
 
-/// How a HEIF file's picture is coded: everything that a decoder needs. Checked: tiles cover the picture, their data is
+/// How a HEIF file's picture or a video's frame is coded: everything that a decoder needs. Checked: tiles cover the picture, their data is
 /// in the file, and the limits hold.
 package struct HEIFPicture: Sendable, Hashable {
   package let color: CodedTiles

@@ -230,11 +230,12 @@ struct HEIFPictureReader {
   /// The colours that the codec's own headers describe; `nil` if they describe none.
   private mutating func signalledColors(_ tiles: CodedTiles) throws(CodecError) -> CodePoints? {
     switch tiles.configuration {
-    case .hevc(let configuration): return configuration.signalledColor
+    case .hevc(let configuration): return configuration.sequenceParameters?.colors
     case .av1:
       guard let start = tiles.tiles.first?.first else { return nil }
       return AV1SequenceHeader.colors(
         try boxes.reader.bytes(at: start.offset, count: min(start.length, AV1SequenceHeader.examinedBytes)))
+    case .video: return nil
     }
   }
 }

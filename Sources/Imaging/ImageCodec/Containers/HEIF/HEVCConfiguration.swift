@@ -58,8 +58,8 @@ package struct HEVCConfiguration: Sendable, Hashable {
     parameterSets = sets
   }
 
-  /// The colours that the first sequence parameter set describes; `nil` if it describes none.
-  var signalledColor: CodePoints? {
-    parameterSets.first { $0[0] >> 1 & 0x3F == 33 }.flatMap(HEVCSequenceParameters.colors)
+  /// The first sequence parameter set; `nil` if there is none.
+  var sequenceParameters: HEVCSequenceParameters? {
+    parameterSets.first { $0[0] >> 1 & 0x3F == 33 }.map(HEVCSequenceParameters.init)
   }
 }

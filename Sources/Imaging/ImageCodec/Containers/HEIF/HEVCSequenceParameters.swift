@@ -1,19 +1,37 @@
 // Reads an HEVC sequence parameter set (ISO/IEC 23008-2 §7.3.2.2) up to the description of its colours. Phones describe
 // the range and the matrix of their samples only there.
 
-enum HEVCSequenceParameters {
-  /// The colours of a NAL unit's usability information (§E.2.1); `nil` if it has none, or can't be read.
-  static func colors(_ unit: [UInt8]) -> CodePoints? {
+import PhotoModel
+
+struct HEVCSequenceParameters {
+  /// The size of the pictures that a decoder gives, within the conformance window; `nil` if it can't be read.
+  private(set) var size: PixelSize?
+  /// The colours of the usability information (§E.2.1); `nil` if there are none, or they can't be read.
+  private(set) var colors: CodePoints?
+
+  /// - Parameter unit: a NAL unit.
+  init(_ unit: [UInt8]) {
     var bits = HeaderBits(nalUnit: unit)
     bits.skip(16 + 4)
     let subLayers = bits.number(3)
     bits.skip(1)
-    skipProfile(&bits, subLayers)
+    Self.skipProfile(&bits, subLayers)
     _ = bits.golomb()
     let chroma = bits.golomb()
     if chroma == 3 { bits.skip(1) }
-    for _ in 0..<2 { _ = bits.golomb() }
-    if bits.flag() { for _ in 0..<4 { _ = bits.golomb() } }
+    var (width, height) = (bits.golomb(), bits.golomb())
+    if bits.flag() {
+      // The window's distances from the edges count in samples of chroma (§6.2 table 6-1).
+      let (across, down) = (chroma == 1 || chroma == 2 ? 2 : 1, chroma == 1 ? 2 : 1)
+      width -= (bits.golomb() + bits.golomb()) * across
+      height -= (bits.golomb() + bits.golomb()) * down
+    }
+    if bits.isValid, width > 0, height > 0 { size = PixelSize(width: width, height: height) }
+    colors = Self.colors(&bits, subLayers)
+  }
+
+  /// - Parameter bits: after the conformance window.
+  private static func colors(_ bits: inout HeaderBits, _ subLayers: Int) -> CodePoints? {
     for _ in 0..<2 { _ = bits.golomb() }
     let countBits = bits.golomb() + 4
     let hasAllLayers = bits.flag()
@@ -67,41 +85,27 @@ enum HEVCSequenceParameters {
     }
   }
 
-  /// §7.3.7 and long-term references. Returns false for sets that are predicted from others: a still picture has none.
+  /// §7.3.7 and long-term references. Returns false after the end of the bits.
   private static func skipReferences(_ bits: inout HeaderBits, _ countBits: Int) -> Bool {
+    // The pictures in the set before, from which a set may be predicted.
+    var pictures = 0
     for i in 0..<min(64, bits.golomb()) {
-      if i > 0, bits.flag() { return false }
-      for _ in 0..<min(32, bits.golomb() + bits.golomb()) {
-        _ = bits.golomb()
+      if i > 0, bits.flag() {
         bits.skip(1)
+        _ = bits.golomb()
+        var kept = 0
+        for _ in 0...pictures where bits.flag() || bits.flag() { kept += 1 }
+        pictures = min(32, kept)
+      } else {
+        pictures = min(32, bits.golomb() + bits.golomb())
+        for _ in 0..<pictures {
+          _ = bits.golomb()
+          bits.skip(1)
+        }
       }
     }
     guard bits.flag() else { return bits.isValid }
     for _ in 0..<min(32, bits.golomb()) { bits.skip(min(16, countBits) + 1) }
     return bits.isValid
-  }
-}
-
-extension HeaderBits {
-  /// The bits of a NAL unit, without the bytes that prevent start codes (§7.3.1.1).
-  fileprivate init(nalUnit unit: [UInt8]) {
-    var bytes: [UInt8] = []
-    var zeros = 0
-    for byte in unit {
-      if zeros >= 2, byte == 3 {
-        zeros = 0
-        continue
-      }
-      zeros = byte == 0 ? zeros + 1 : 0
-      bytes.append(byte)
-    }
-    self.init(bytes)
-  }
-
-  /// ue(v) and, for skipping, se(v) (§9.2). At most 2^16: no valid value here is greater.
-  fileprivate mutating func golomb() -> Int {
-    var zeros = 0
-    while zeros < 16, !flag() { zeros += 1 }
-    return (1 << zeros) - 1 + number(zeros)
   }
 }

@@ -1,12 +1,15 @@
-/// The codec of a HEIF picture's tiles, with what its decoder must know before the first one.
+/// The codec of a HEIF picture's tiles or a video's frame, with what its decoder must know before the first one.
 package enum TileConfiguration: Sendable, Hashable {
   case hevc(HEVCConfiguration)
   case av1(AV1Configuration)
+  /// A codec that only videos have.
+  case video(VideoConfiguration)
 
   package var chroma: ChromaSampling {
     switch self {
     case .hevc(let configuration): configuration.chroma
     case .av1(let configuration): configuration.chroma
+    case .video(let configuration): configuration.chroma
     }
   }
 
@@ -15,6 +18,7 @@ package enum TileConfiguration: Sendable, Hashable {
     switch self {
     case .hevc(let configuration): configuration.bitDepth
     case .av1(let configuration): configuration.bitDepth
+    case .video(let configuration): configuration.bitDepth
     }
   }
 
@@ -22,6 +26,7 @@ package enum TileConfiguration: Sendable, Hashable {
     switch self {
     case .hevc: .heic
     case .av1: .avif
+    case .video: .video
     }
   }
 

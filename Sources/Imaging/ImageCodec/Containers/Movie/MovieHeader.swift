@@ -30,10 +30,9 @@ enum MovieHeader {
         if tracks > ContainerLimits.tracks {
           throw .limitExceeded("the number of tracks", limit: ContainerLimits.tracks, found: tracks)
         }
-        // The first enabled track; a disabled one, such as a chapter's picture, is used only if there is no other.
         if let track, track.isEnabled { break }
         let next = try MovieTrack(&boxes, track: box)
-        if next.isVisual, track == nil || next.isEnabled { track = next }
+        if next.replaces(track) { track = next }
       case "mvex":
         // §8.8.2: a fragmented movie states its duration here, if at all.
         guard let header = try boxes.first("mehd", in: box.content) else { break }
@@ -56,12 +55,16 @@ enum MovieHeader {
     if format.mediaType == .video {
       header.durationSeconds = [seconds, fragmentedSeconds, track.seconds].first { $0 > 0 } ?? 0
       header.facts.subtypes = metadata.subtypes(framesPerSecond: track.framesPerSecond)
+      if let description = track.sampleDescription {
+        header.movie = try MovieFacts(&boxes, description: description, framesPerSecond: track.framesPerSecond)
+      }
     }
     header.containerDate = metadata.date ?? EXIFDate(movieTime: created) ?? EXIFDate(movieTime: track.created)
     header.exif.make = metadata.make
     header.exif.model = metadata.model
     header.exif.location = metadata.location
     header.facts.contentIdentifier = metadata.contentIdentifier
+    header.thumbnail = metadata.coverArt.map { ByteRange($0) }
     if let packet = metadata.xmp ?? xmpPacket { try header.take(xmp: packet, &boxes.reader) }
     return header
   }

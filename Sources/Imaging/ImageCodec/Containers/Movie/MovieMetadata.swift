@@ -11,6 +11,8 @@ struct MovieMetadata {
   private(set) var texts: [String: String] = [:]
   /// The position of an XMP packet in the file.
   private(set) var xmp: Range<Int64>?
+  /// The position of a JPEG that stands for the movie.
+  private(set) var coverArt: Range<Int64>?
 
   mutating func readUserData(_ boxes: inout BoxReader, _ userData: Box) throws(CodecError) {
     var position = userData.content.lowerBound
@@ -66,6 +68,10 @@ struct MovieMetadata {
   private mutating func readItems(_ boxes: inout BoxReader, _ list: Box, _ keys: [String]) throws(CodecError) {
     var position = list.content.lowerBound
     while let item = try boxes.next(&position, before: list.content.upperBound) {
+      if item.type == "covr" {
+        try readCoverArt(&boxes, item)
+        continue
+      }
       let number = Int(item.type.rawValue)
       let name =
         (1...max(1, keys.count)).contains(number) && !keys.isEmpty ? keys[number - 1] : Self.name(of: item.type)
@@ -81,6 +87,15 @@ struct MovieMetadata {
       } else if Self.numbers.contains(name) {
         texts[name] = Self.number(fields.remaining(), type: type)
       }
+    }
+  }
+
+  /// The first picture, if it is a JPEG: "Well-Known Types" 13.
+  private mutating func readCoverArt(_ boxes: inout BoxReader, _ item: Box) throws(CodecError) {
+    guard coverArt == nil, let data = try boxes.first("data", in: item.content) else { return }
+    var fields = try boxes.fields(of: data, atMost: 8)
+    if try fields.number(4) == 13, data.content.count > 8 {
+      coverArt = data.content.lowerBound + 8..<data.content.upperBound
     }
   }
 

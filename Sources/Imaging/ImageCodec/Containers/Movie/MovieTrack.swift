@@ -13,8 +13,14 @@ struct MovieTrack {
   private(set) var seconds = 0.0
   /// 0 if not stated.
   private(set) var framesPerSecond = 0.0
-
-  private var timescale = 0
+  /// Ticks in a second; 0 if not stated.
+  private(set) var timescale = 0
+  /// The number by which fragments name the track.
+  private(set) var number = 0
+  /// `stbl`, `stsd` in it, and `elst`.
+  private(set) var sampleTable: Box?
+  private(set) var sampleDescription: Box?
+  private(set) var editList: Box?
 
   init(_ boxes: inout BoxReader, track: Box) throws(CodecError) {
     var position = track.content.lowerBound
@@ -22,6 +28,7 @@ struct MovieTrack {
       switch box.type {
       case "tkhd": try readHeader(boxes.fields(of: box, atMost: 128))
       case "mdia": try readMedia(&boxes, box)
+      case "edts": editList = try boxes.first("elst", in: box.content)
       default: break
       }
     }
@@ -34,8 +41,10 @@ struct MovieTrack {
     isEnabled = flags & 1 != 0
     let timeBytes = version == 1 ? 8 : 4
     created = try fields.number(timeBytes)
-    // Skip: modified, number, reserved, duration; reserved, layer, group, volume, reserved.
-    _ = try fields.take(timeBytes + 8 + timeBytes + 16)
+    _ = try fields.take(timeBytes)
+    number = try fields.number(4)
+    // Skip: reserved, duration; reserved, layer, group, volume, reserved.
+    _ = try fields.take(4 + timeBytes + 16)
     var matrix: [Int] = []
     for _ in 0..<9 { matrix.append(try fields.signed32()) }
     orientation = Self.orientation(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4])
@@ -73,17 +82,28 @@ struct MovieTrack {
         isVisual = handler == "vide" || handler == "pict"
       case "minf" where isVisual:
         guard let table = try boxes.first("stbl", in: box.content) else { break }
+        sampleTable = table
         try readSamples(&boxes, table)
       default: break
       }
     }
   }
 
+  /// Whether this track is to be shown, and not the one before: the first enabled one. A disabled one, such as a
+  /// chapter's picture, is used only if there is no other.
+  func replaces(_ track: MovieTrack?) -> Bool {
+    guard isVisual else { return false }
+    guard let track else { return true }
+    return isEnabled && !track.isEnabled
+  }
+
   private mutating func readSamples(_ boxes: inout BoxReader, _ table: Box) throws(CodecError) {
     var position = table.content.lowerBound
     while let box = try boxes.next(&position, before: table.content.upperBound) {
       switch box.type {
-      case "stsd" where size.width == 0 || size.height == 0:
+      case "stsd":
+        sampleDescription = box
+        guard size.width == 0 || size.height == 0 else { break }
         // §12.1.3: the first entry's size and type, then 24 bytes to its width.
         var fields = try boxes.fields(of: box, atMost: 44)
         _ = try fields.take(40)

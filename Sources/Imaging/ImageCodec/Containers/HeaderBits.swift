@@ -31,3 +31,33 @@ struct HeaderBits {
   /// uvlc() (AV1 §4.10.3).
   mutating func skipVariableLength() { skip(leadingZeros()) }
 }
+
+extension HeaderBits {
+  /// The bits of an HEVC or AVC NAL unit, without the bytes that prevent start codes (ISO/IEC 23008-2 §7.3.1.1).
+  init(nalUnit unit: some Sequence<UInt8>) {
+    var bytes: [UInt8] = []
+    var zeros = 0
+    for byte in unit {
+      if zeros >= 2, byte == 3 {
+        zeros = 0
+        continue
+      }
+      zeros = byte == 0 ? zeros + 1 : 0
+      bytes.append(byte)
+    }
+    self.init(bytes)
+  }
+
+  /// ue(v) and, for skipping, se(v) (ISO/IEC 23008-2 §9.2). At most 2^17: no valid value here is greater.
+  mutating func golomb() -> Int {
+    var zeros = 0
+    while zeros < 16, !flag() { zeros += 1 }
+    return (1 << zeros) - 1 + number(zeros)
+  }
+
+  /// se(v) (§9.2.2).
+  mutating func signedGolomb() -> Int {
+    let value = golomb()
+    return value & 1 == 1 ? (value + 1) / 2 : -(value / 2)
+  }
+}

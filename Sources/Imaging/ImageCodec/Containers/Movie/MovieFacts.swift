@@ -1,0 +1,37 @@
+/// How a movie's frames are stored, for people: nothing is decoded by it.
+package struct MovieFacts: Sendable, Hashable {
+  /// A range of brightness beyond that of ordinary screens.
+  package enum HighDynamicRange: String, Sendable, Hashable {
+    case perceptualQuantizer = "PQ"
+    case hybridLogGamma = "HLG"
+    case dolbyVision = "Dolby Vision"
+  }
+
+  /// The codec's four characters, such as `avc1`.
+  package var codec: String
+  /// 0 if not stated.
+  package var framesPerSecond: Double
+  package var highDynamicRange: HighDynamicRange?
+
+  /// - Parameter description: the track's `stsd` (ISO/IEC 14496-12 §8.5.2).
+  /// - Returns: `nil` if it has no entry.
+  init?(_ boxes: inout BoxReader, description: Box, framesPerSecond: Double) throws(CodecError) {
+    var position = description.content.lowerBound + 8
+    guard let entry = try boxes.next(&position, before: description.content.upperBound) else { return nil }
+    codec = entry.type.description
+    self.framesPerSecond = framesPerSecond
+    position = entry.content.lowerBound + Int64(MovieSampleEntry.fieldBytes)
+    while let box = try boxes.next(&position, before: entry.content.upperBound) {
+      switch box.type {
+      case "dvcC", "dvvC", "dvwC": highDynamicRange = .dolbyVision
+      case "colr" where highDynamicRange == nil:
+        switch try MovieSampleEntry.colors(boxes.fields(of: box, atMost: 11))?.transfer {
+        case 16: highDynamicRange = .perceptualQuantizer
+        case 18: highDynamicRange = .hybridLogGamma
+        default: break
+        }
+      default: break
+      }
+    }
+  }
+}

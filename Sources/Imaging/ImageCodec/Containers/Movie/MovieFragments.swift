@@ -1,0 +1,121 @@
+// Finds key frames of a fragmented movie (ISO/IEC 14496-12 §8.8): its samples are described beside them, fragment by
+// fragment.
+
+import PhotoModel
+
+struct MovieFragments {
+  /// What a track's samples have where a fragment does not say it (§8.8.3).
+  struct Defaults {
+    var duration = 0
+    var size = 0
+    var flags = 0
+
+    init() {}
+
+    /// - Parameter fields: of `trex`, after its track.
+    init(_ fields: BoxFields) throws(CodecError) {
+      var fields = fields
+      _ = try fields.take(4)
+      duration = try fields.number(4)
+      size = try fields.number(4)
+      flags = try fields.number(4)
+    }
+  }
+
+  /// sample_is_non_sync_sample.
+  private static let dependentFlag = 0x1_0000
+
+  private let track: Int
+  private let defaults: Defaults
+  /// The decoding time of the next fragment that does not state its own.
+  private var time = 0
+  private var entriesRead = 0
+
+  init(track: Int, defaults: Defaults) {
+    self.track = track
+    self.defaults = defaults
+  }
+
+  /// Calls `body` for each key frame in turn, until it returns false.
+  mutating func forEachKeyFrame(
+    _ boxes: inout BoxReader, _ body: (MovieKeyFrame) -> Bool
+  ) throws(CodecError) {
+    var position: Int64 = 0
+    var fragments = 0
+    while let box = try boxes.next(&position, before: boxes.fileSize) {
+      guard box.type == "moof" else { continue }
+      fragments += 1
+      if fragments > ContainerLimits.fragments { return }
+      var place = box.content.lowerBound
+      while let part = try boxes.next(&place, before: box.content.upperBound) {
+        if part.type == "traf", try !readTrack(&boxes, part, fragment: box, body) { return }
+      }
+    }
+  }
+
+  /// - Returns: false if no further frame is wanted.
+  private mutating func readTrack(
+    _ boxes: inout BoxReader, _ track: Box, fragment: Box, _ body: (MovieKeyFrame) -> Bool
+  ) throws(CodecError) -> Bool {
+    var defaults = self.defaults
+    // A movie's own head has 8 bytes, or 16 with a long size, which no fragment needs.
+    var base = fragment.content.lowerBound - 8
+    var isOurs = false
+    var position = track.content.lowerBound
+    while let box = try boxes.next(&position, before: track.content.upperBound) {
+      switch box.type {
+      case "tfhd":
+        // §8.8.7.
+        var fields = try boxes.fields(of: box, atMost: 32)
+        let flags = try fields.version().flags
+        isOurs = try fields.number(4) == self.track
+        if flags & 1 != 0 { base = Int64(clamping: try fields.number(8)) }
+        if flags & 2 != 0 { _ = try fields.take(4) }
+        if flags & 8 != 0 { defaults.duration = try fields.number(4) }
+        if flags & 0x10 != 0 { defaults.size = try fields.number(4) }
+        if flags & 0x20 != 0 { defaults.flags = try fields.number(4) }
+      case "tfdt" where isOurs:
+        // §8.8.12.
+        var fields = try boxes.fields(of: box, atMost: 12)
+        time = try fields.number(try fields.version().version == 1 ? 8 : 4)
+      case "trun" where isOurs:
+        if try !readRun(boxes.fields(of: box), &boxes, defaults, base: base, body) { return false }
+      default: break
+      }
+    }
+    return true
+  }
+
+  /// §8.8.8.
+  private mutating func readRun(
+    _ run: BoxFields, _ boxes: inout BoxReader, _ defaults: Defaults, base: Int64, _ body: (MovieKeyFrame) -> Bool
+  ) throws(CodecError) -> Bool {
+    var fields = run
+    let flags = try fields.version().flags
+    let count = try fields.number(4)
+    var offset = Int(clamping: base)
+    if flags & 1 != 0 { offset = Self.sum(offset, try fields.signed32()) }
+    let firstFlags = flags & 4 != 0 ? try fields.number(4) : nil
+    for index in 0..<count {
+      entriesRead += 1
+      if entriesRead > ContainerLimits.sampleEntries { return false }
+      let duration = flags & 0x100 != 0 ? try fields.number(4) : defaults.duration
+      let size = flags & 0x200 != 0 ? try fields.number(4) : defaults.size
+      var sampleFlags = flags & 0x400 != 0 ? try fields.number(4) : defaults.flags
+      if index == 0, let firstFlags { sampleFlags = firstFlags }
+      let shift = flags & 0x800 != 0 ? try fields.signed32() : 0
+      if sampleFlags & Self.dependentFlag == 0 {
+        let data = try MovieSamples.checked(offset, size, fileSize: boxes.fileSize)
+        if !body(MovieKeyFrame(tick: Self.sum(time, shift), data: data)) { return false }
+      }
+      offset = Self.sum(offset, size)
+      time = Self.sum(time, duration)
+    }
+    return true
+  }
+
+  private static func sum(_ a: Int, _ b: Int) -> Int {
+    let (sum, overflow) = a.addingReportingOverflow(b)
+    return overflow ? Int.max : sum
+  }
+}

@@ -1,0 +1,143 @@
+// Finds the frame that stands for a movie. A frame is decoded like a picture of HEIC: its data is somewhere in the file,
+// and its colours, crop and orientation are the container's.
+//
+//   moov -> track -> sample entry: codec, size, colours -> key frames -> ImageHeader
+//
+// A first frame is often black. Whether one is, only its decoder can tell, so the header names some more key frames as
+// alternatives, and the decoder takes the first that is not nearly black.
+
+import MediaMetadata
+import PhotoModel
+
+enum MoviePoster {
+  /// - Parameters:
+  ///   - media: the movie's own header.
+  ///   - second: of the movie; `nil` chooses.
+  /// - Throws: ``CodecError``; `unsupported` if there is neither a decoder for the movie's frames nor a picture beside
+  ///   them.
+  static func header(
+    _ media: MediaHeader, in source: any ByteSource, at second: Double?, limits: CodecLimits
+  ) throws(CodecError) -> ImageHeader {
+    let cover = second == nil ? coverArt(media, in: source, limits) : nil
+    if let cover, cover.header.storedSize.width >= media.storedSize.width {
+      return ImageHeader(cover, of: media, developedSize: media.storedSize, isAdobeRGB: false)
+    }
+    do throws(CodecError) {
+      return try frame(media, in: source, at: second, limits)
+    } catch {
+      guard case .unsupported = error, let cover else { throw error }
+      return ImageHeader(cover, of: media, developedSize: media.storedSize, isAdobeRGB: false)
+    }
+  }
+
+  /// The picture beside the frames, if it has their aspect ratio.
+  private static func coverArt(
+    _ media: MediaHeader, in source: any ByteSource, _ limits: CodecLimits
+  ) -> RAWPreview? {
+    guard let range = media.thumbnail,
+      let header = try? ImageHeader.read(from: ByteSourceSlice(source, range), limits: limits), header.format == .jpeg
+    else { return nil }
+    let cover = RAWPreview(range: range, header: header)
+    return cover.hasAspect(of: media.storedSize) ? cover : nil
+  }
+
+  private static func frame(
+    _ media: MediaHeader, in source: any ByteSource, at second: Double?, _ limits: CodecLimits
+  ) throws(CodecError) -> ImageHeader {
+    var reader = HeaderReader(source: source)
+    reader.windowBytes = ContainerLimits.windowBytes
+    var boxes = BoxReader(reader)
+    guard let box = try boxes.first("moov", in: 0..<boxes.fileSize) else {
+      throw .malformed("\(media.format.noun) without the box that describes it", offset: nil)
+    }
+    let movie = try Movie(&boxes, box)
+    guard let description = movie.track.sampleDescription else {
+      throw .malformed("a track that does not describe its samples", offset: box.content.lowerBound)
+    }
+    let entry = try MovieSampleEntry(&boxes, description, limits: limits)
+    let frames = try movie.keyFrames(&boxes, at: second)
+    guard let first = frames.first else { throw .unsupported("\(media.format.noun) without a key frame") }
+    switch entry.coding {
+    case .jpeg:
+      let header = try ImageHeader.read(from: ByteSourceSlice(source, first.data), limits: limits)
+      return ImageHeader(
+        RAWPreview(range: first.data, header: header), of: media, developedSize: media.storedSize, isAdobeRGB: false)
+    case .tiles(let configuration):
+      var color = CodedTiles(
+        configuration: configuration, tileSize: entry.size, size: entry.size, tiles: [[first.data]])
+      color.alternatives = frames.dropFirst().map { [$0.data] }
+      let picture = HEIFPicture(
+        color: color, conversion: entry.colors.conversion, crop: entry.crop, orientation: media.orientation,
+        calibration: entry.colors.calibration)
+      var header = ImageHeader(picture, media)
+      if entry.crop.size != media.storedSize { header.displaySize = media.storedSize }
+      return header
+    }
+  }
+}
+
+/// What of a `moov` box leads to its frames.
+private struct Movie {
+  let track: MovieTrack
+  private var edits = MovieEdits()
+  private var fragments: MovieFragments?
+
+  init(_ boxes: inout BoxReader, _ movie: Box) throws(CodecError) {
+    var found: MovieTrack?
+    var timescale = 0
+    var defaults: [Int: MovieFragments.Defaults] = [:]
+    var isFragmented = false
+    var position = movie.content.lowerBound
+    while let box = try boxes.next(&position, before: movie.content.upperBound) {
+      switch box.type {
+      case "mvhd":
+        // ISO/IEC 14496-12 §8.2.2.
+        var fields = try boxes.fields(of: box, atMost: 24)
+        _ = try fields.take(try fields.version().version == 1 ? 16 : 8)
+        timescale = try fields.number(4)
+      case "trak":
+        let track = try MovieTrack(&boxes, track: box)
+        if track.replaces(found) { found = track }
+      case "mvex":
+        isFragmented = true
+        var place = box.content.lowerBound
+        while let part = try boxes.next(&place, before: box.content.upperBound) {
+          guard part.type == "trex" else { continue }
+          var fields = try boxes.fields(of: part, atMost: 24)
+          _ = try fields.version()
+          let number = try fields.number(4)
+          defaults[number] = try MovieFragments.Defaults(fields)
+        }
+      default: break
+      }
+    }
+    guard let found else { throw .unsupported("a movie without a track of pictures") }
+    track = found
+    if let list = track.editList { edits = try MovieEdits(boxes.fields(of: list), movieTimescale: timescale) }
+    if isFragmented {
+      fragments = MovieFragments(track: track.number, defaults: defaults[track.number] ?? .init())
+    }
+  }
+
+  /// The key frame at a second, or those from which the poster is chosen.
+  func keyFrames(_ boxes: inout BoxReader, at second: Double?) throws(CodecError) -> [MovieKeyFrame] {
+    let end = edits.tick(atSecond: ContainerLimits.posterSeconds, timescale: track.timescale)
+    let wanted = second.map { edits.tick(atSecond: $0, timescale: track.timescale) }
+    guard let table = track.sampleTable else { return [] }
+    if var samples = try MovieSamples(&boxes, table) {
+      if let wanted { return [try samples.frame(atOrBefore: wanted)] }
+      return try samples.first(ContainerLimits.posterFrames, from: edits.start, until: end)
+    }
+    guard var fragments else { return [] }
+    var frames: [MovieKeyFrame] = []
+    try fragments.forEachKeyFrame(&boxes) { frame in
+      if let wanted {
+        if frames.isEmpty || frame.tick <= wanted { frames = [frame] }
+        return frame.tick < wanted
+      }
+      if frames.isEmpty || frame.tick <= end { frames.append(frame) }
+      return frames.count < ContainerLimits.posterFrames && frame.tick < end
+    }
+    return frames
+  }
+}

@@ -1,0 +1,154 @@
+// photod-decoder-avcodec: frames of videos, by FFmpeg's libavcodec. It opens no files and reads no containers.
+//
+// The parameter bytes are the codec's name in four characters, as in a movie's sample description, and after it the
+// codec's own configuration: the content of `avcC`, the decoder configuration of `esds`, or nothing. The extents of a
+// tile are one sample of the movie, which is a key frame.
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/pixdesc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder_worker.h"
+
+static void describe(char *text, size_t capacity) {
+  const unsigned version = avcodec_version();
+  snprintf(
+      text, capacity, "libavcodec %u.%u.%u", AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
+      AV_VERSION_MICRO(version));
+}
+
+static const struct {
+  char name[5];
+  enum AVCodecID codec;
+} codecs[] = {
+    {"avc1", AV_CODEC_ID_H264},  {"mp4v", AV_CODEC_ID_MPEG4},  {"s263", AV_CODEC_ID_H263},
+    {"apch", AV_CODEC_ID_PRORES}, {"vp09", AV_CODEC_ID_VP9},
+};
+
+static enum AVCodecID codec_of(const decoder_job *job) {
+  if (job->request.parameter_bytes < 4) return AV_CODEC_ID_NONE;
+  for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+    if (memcmp(job->parameters, codecs[i].name, 4) == 0) return codecs[i].codec;
+  return AV_CODEC_ID_NONE;
+}
+
+static AVCodecContext *open_context(enum AVCodecID id, const uint8_t *extra, size_t extra_bytes) {
+  const AVCodec *const codec = avcodec_find_decoder(id);
+  AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!context) return NULL;
+  // The sandbox has one thread.
+  context->thread_count = 1;
+  context->pkt_timebase = (AVRational){1, 1};
+  // What concealment would paint is no part of the video.
+  context->error_concealment = 0;
+  // The movie says that the sample can be decoded alone. Some cameras write intra pictures that the codec itself does
+  // not mark as such.
+  context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  context->flags2 |= AV_CODEC_FLAG2_SHOW_ALL;
+  if (extra_bytes > 0) {
+    context->extradata = av_mallocz(extra_bytes + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (context->extradata) {
+      memcpy(context->extradata, extra, extra_bytes);
+      context->extradata_size = (int)extra_bytes;
+    }
+  }
+  if (extra_bytes > 0 && !context->extradata) {
+    avcodec_free_context(&context);
+  } else if (avcodec_open2(context, codec, NULL) != 0) {
+    avcodec_free_context(&context);
+  }
+  return context;
+}
+
+// Makes the codecs' tables, and chooses functions for this processor, before children are forked.
+static void warm_up(void) {
+  av_log_set_level(AV_LOG_QUIET);
+  for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+    AVCodecContext *context = open_context(codecs[i].codec, NULL, 0);
+    avcodec_free_context(&context);
+  }
+}
+
+static int reason_of(int error) {
+  switch (error) {
+  case AVERROR(ENOMEM): return DECODER_REASON_MEMORY;
+  case AVERROR_PATCHWELCOME: return DECODER_REASON_UNSUPPORTED;
+  default: return DECODER_REASON_MALFORMED;
+  }
+}
+
+// The bits and the subsampling of planar YCbCr in native order. Formats whose names begin with yuvj have the full range,
+// which the daemon knows from the file.
+static bool is_as_requested(const decoder_request *request, const AVFrame *frame) {
+  const AVPixFmtDescriptor *const format = av_pix_fmt_desc_get(frame->format);
+  if (!format || format->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL)) return false;
+  const bool has_chroma = format->nb_components >= 3;
+  if (has_chroma && !(format->flags & AV_PIX_FMT_FLAG_PLANAR)) return false;
+  uint32_t chroma = DECODER_CHROMA_NONE;
+  if (has_chroma)
+    chroma = format->log2_chroma_h == 1   ? DECODER_CHROMA_420
+             : format->log2_chroma_w == 1 ? DECODER_CHROMA_422
+                                          : DECODER_CHROMA_444;
+  if (has_chroma && (format->log2_chroma_w > 1 || format->log2_chroma_h > format->log2_chroma_w)) return false;
+  return chroma == request->chroma && (uint32_t)format->comp[0].depth == request->bit_depth &&
+         (uint32_t)frame->width == request->width && (uint32_t)frame->height == request->height;
+}
+
+// Decodes a sample and sends its rows, unless it is to be left out.
+static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index, bool *sent) {
+  const decoder_tile tile = job->tiles[index];
+  const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
+  if (bytes == 0 || bytes > INT32_MAX / 2) return DECODER_REASON_MALFORMED;
+  if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
+  AVPacket *packet = av_packet_alloc();
+  AVFrame *frame = av_frame_alloc();
+  if (!packet || !frame || av_new_packet(packet, (int)bytes) != 0) return DECODER_REASON_MEMORY;
+  packet->flags = AV_PKT_FLAG_KEY;
+  const int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, packet->data);
+  if (reason) return reason;
+  int error = avcodec_send_packet(context, packet);
+  av_packet_free(&packet);
+  // No further sample follows: the decoder gives what it has.
+  if (error == 0) error = avcodec_send_packet(context, NULL);
+  if (error == 0) error = avcodec_receive_frame(context, frame);
+  if (error != 0) return decoder_allocation_failed ? DECODER_REASON_MEMORY : reason_of(error);
+  if (frame->decode_error_flags != 0) return DECODER_REASON_MALFORMED;
+  if (!is_as_requested(&job->request, frame)) return DECODER_REASON_MISMATCH;
+  *sent = !decoder_skips_tile(job, index, frame->data[0], frame->linesize[0]);
+  if (*sent)
+    decoder_send_rows(
+        job, job->request.alternatives ? 0 : index,
+        (const uint8_t *const[]){frame->data[0], frame->data[1], frame->data[2]},
+        (const ptrdiff_t[]){frame->linesize[0], frame->linesize[1], frame->linesize[2]});
+  av_frame_free(&frame);
+  avcodec_flush_buffers(context);
+  return 0;
+}
+
+static int decode(decoder_job *job) {
+  const decoder_request *const request = &job->request;
+  const enum AVCodecID id = codec_of(job);
+  const bool is_planar = request->format == DECODER_PLANAR && !request->has_alpha &&
+                         request->chroma <= DECODER_CHROMA_444 && request->bit_depth >= 8 && request->bit_depth <= 16 &&
+                         request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3);
+  if (id == AV_CODEC_ID_NONE || !is_planar || request->width != request->coded_width ||
+      request->height != request->coded_height)
+    return DECODER_REASON_UNSUPPORTED;
+  AVCodecContext *const context = open_context(id, job->parameters + 4, request->parameter_bytes - 4);
+  if (!context) return decoder_allocation_failed ? DECODER_REASON_MEMORY : DECODER_REASON_UNSUPPORTED;
+  // Larger frames than the request's are refused before their memory is allocated. Frames are coded in whole blocks.
+  context->max_pixels = ((int64_t)request->width + 128) * ((int64_t)request->height + 128);
+  bool sent = false;
+  for (uint32_t tile = 0; tile < request->tile_count && !(request->alternatives && sent); tile++) {
+    const int reason = decode_tile(job, context, tile, &sent);
+    if (reason) return reason;
+  }
+  return 0;
+}
+
+int main(void) {
+  static const decoder_codec codec = {"avcodec", describe, warm_up, decode};
+  return decoder_main(&codec);
+}
