@@ -275,6 +275,40 @@ struct CodedPictureTests {
     #expect(degraded(try header([320], turns: 1), 200)?.outputSize == PixelSize(width: 150, height: 200))
   }
 
+  @Test("a thumbnail is the final frame if it has the pixels, the colours and the whole picture's alpha")
+  func finalThumbnails() throws {
+    func header(_ color: (Int, Int, Int)?, _ thumbnail: (Int, Int, Int)?) throws -> ImageHeader {
+      func properties(_ points: (Int, Int, Int)?, _ width: Int) -> [[UInt8]] {
+        let color = points.map { [CodedHEIFFile.nclx($0.0, $0.1, $0.2, isFullRange: true)] } ?? []
+        return [CodedHEIFFile.hvcC(), CodedHEIFFile.ispe(width, width * 3 / 4)] + color
+      }
+      return try ImageHeader.read(
+        from: MemoryByteSource(
+          CodedHEIFFile([
+            CodedHEIFFile.Item(1, "hvc1", [1], properties: properties(color, 1600)),
+            CodedHEIFFile.Item(10, "hvc1", [2], properties: properties(thumbnail, 320), references: [("thmb", [1])]),
+            CodedHEIFFile.Item(11, "hvc1", [2], properties: properties(thumbnail, 400), references: [("thmb", [1])]),
+          ]).bytes), limits: CodecLimits())
+    }
+    let planner = RenderPlanner()
+    func width(_ header: ImageHeader, _ request: ImageRequest) -> Int? {
+      planner.finalThumbnailPlan(header, header.sized(request))?.header.storedSize.width
+    }
+    let p3 = (12, 13, 6)
+    let same = try header(p3, p3)
+    #expect(width(same, request(320, 320)) == 320 && width(same, request(321, 321)) == 400)
+    #expect(width(same, request(401, 401)) == nil)
+    // A crop needs more pixels of the whole picture.
+    var crop = request(160, 160)
+    crop.normalizedCropRect = UnitRect(x: 0.25, y: 0, width: 0.5, height: 1)
+    #expect(width(same, crop) == 320)
+    crop.targetSize = .size(PixelSize(width: 320, height: 320))
+    #expect(width(same, crop) == nil)
+    #expect(width(try header(p3, (1, 13, 6)), request(200, 200)) == nil)
+    let plan = try #require(planner.finalThumbnailPlan(same, same.sized(request(200, 200))))
+    #expect(plan.outputSize == PixelSize(width: 200, height: 150))
+  }
+
   @Test("one decode makes a frame and all derivatives, whatever scale they need")
   func sharing() throws {
     let picture = PaintedPicture {

@@ -46,9 +46,11 @@ struct CodedOriginalTests {
     return CodedHEIFFile(items).bytes
   }
 
-  private func deliveries(_ decoder: GrayDecoder?, thumbnail: Bool = true) async -> [ImageDelivery] {
+  private func deliveries(
+    _ decoder: GrayDecoder?, thumbnail: Bool = true, side: Int = 600
+  ) async -> [ImageDelivery] {
     let harness = ImageManagerHarness { $0.decoder = decoder }
-    var request = ImageRequest(targetSize: .size(PixelSize(width: 600, height: 600)), format: .jpeg)
+    var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
     request.deliveryMode = .opportunistic
     return await harness.deliveries(harness.originals.add(Self.file(thumbnail: thumbnail)), request)
   }
@@ -66,14 +68,26 @@ struct CodedOriginalTests {
     #expect(decoder.decodes.map(\.width) == [320, 1200] && decoder.decodes.map(\.isOptional) == [true, false])
   }
 
-  @Test("a damaged thumbnail does not fail the picture")
-  func damagedThumbnail() async throws {
-    let all = await deliveries(GrayDecoder(failing: 320))
+  @Test("a thumbnail with enough pixels is the only frame", arguments: [(320, 320), (200, 320), (321, 1200)])
+  func finalThumbnail(_ side: Int, _ decoded: Int) async throws {
+    let decoder = GrayDecoder()
+    guard case .final(let frame)? = await deliveries(decoder, side: side).last else {
+      Issue.record("no final frame")
+      return
+    }
+    #expect(frame.result.size.width == side && decoder.decodes.map(\.width).last == decoded)
+    #expect(frame.result.source == (decoded == 320 ? .preview : .original))
+    #expect(decoder.decodes.count == (decoded == 320 ? 1 : 2))
+  }
+
+  @Test("a damaged thumbnail does not fail the picture", arguments: [600, 200])
+  func damagedThumbnail(_ side: Int) async throws {
+    let all = await deliveries(GrayDecoder(failing: 320), side: side)
     guard all.count == 1, case .final(let frame) = all[0] else {
       Issue.record("\(all.count) deliveries")
       return
     }
-    #expect(frame.result.size.width == 600)
+    #expect(frame.result.size.width == side && frame.result.source == .original)
   }
 
   @Test("a failing and a missing decoder are reported as such")

@@ -23,6 +23,16 @@ package enum CodecError: Error, Sendable, Hashable {
   case decoderInterrupted
 }
 
+extension CodecError {
+  /// Whether the file is the cause, so that another attempt would fail too.
+  package var isOfFile: Bool {
+    switch self {
+    case .malformed, .unsupported, .limitExceeded, .truncated, .decoderFailed: true
+    case .readFailed, .outOfMemory, .encodingFailed, .stopped, .decoderUnavailable, .decoderInterrupted: false
+    }
+  }
+}
+
 /// Why a decoder's process failed.
 package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
   /// The codec found damage.

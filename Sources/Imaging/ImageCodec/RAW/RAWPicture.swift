@@ -75,7 +75,7 @@ extension ImageHeader {
   }
 
   /// Whether both have the same description of their colours, as far as the headers show.
-  private func hasColors(of other: ImageHeader) -> Bool {
+  package func hasColors(of other: ImageHeader) -> Bool {
     colorChannels == other.colorChannels && calibration == other.calibration
       && (embeddedProfile == nil) == (other.embeddedProfile == nil) && profileBytes == other.profileBytes
   }

@@ -122,12 +122,13 @@ package final class ImagePipeline: Sendable {
     let largePreview = isPreviewWanted ? preview(job, original, stepBegan: began) : nil
     // All tasks that wanted only a preview may have left by now.
     if job.stop.isRaised { return }
-    let plans = RenderPlans(job, original.header, preview: largePreview, renderer.planner)
-    guard plans.peakBytes <= renderLane.capacityBytes else {
-      throw .overBudget(needed: plans.peakBytes, budget: renderLane.capacityBytes)
-    }
     job.addWorkTime(began.duration(to: now()))
-    queueRender(job, plans)
+    if let plan = renderer.planner.finalThumbnailPlan(original.header, job.wanted),
+      plan.peakBytes <= renderLane.capacityBytes
+    {
+      return queueThumbnail(job, plan, original, preview: largePreview)
+    }
+    try queueRender(job, original.header, preview: largePreview)
   }
 
   /// The original that another job of the same content has opened, or a newly opened one.
@@ -158,10 +159,45 @@ package final class ImagePipeline: Sendable {
     }
   }
 
-  private func queueRender(_ job: RenderJob, _ plans: RenderPlans) {
+  private func queueRender(
+    _ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?
+  ) throws(ImageServiceError) {
+    let plans = RenderPlans(job, header, preview: preview, renderer.planner)
+    guard plans.peakBytes <= renderLane.capacityBytes else {
+      throw .overBudget(needed: plans.peakBytes, budget: renderLane.capacityBytes)
+    }
+    queue(job, bytes: plans.peakBytes) { [self] reservation throws(ImageServiceError) in
+      try render(job, plans, reservation)
+    }
+  }
+
+  /// Queues the render of a final frame from a thumbnail of the picture's own codec. If the thumbnail is damaged, the
+  /// picture itself may be sound: then it is rendered.
+  private func queueThumbnail(
+    _ job: RenderJob, _ plan: RenderPlan, _ original: OpenedOriginal, preview: EmbeddedThumbnail?
+  ) {
+    queue(job, bytes: plan.peakBytes) { [self] reservation throws(ImageServiceError) in
+      let began = now()
+      let attributes = FrameAttributes(job, .preview, isDegraded: false, stepBegan: began)
+      do throws(ImageServiceError) {
+        let frame = try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
+        if !original.source.isUnchanged { throw .originalChanged }
+        finish(job, frame) { reservation.split(off: $0) }
+      } catch {
+        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
+        job.addWorkTime(began.duration(to: now()))
+        try queueRender(job, original.header, preview: preview)
+      }
+    }
+  }
+
+  private func queue(
+    _ job: RenderJob, bytes: Int,
+    _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
+  ) {
     let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
-    let ticket = renderLane.submit(priority, bytes: plans.peakBytes) { [self] reservation in
-      runStep(job) { () throws(ImageServiceError) in try render(job, plans, reservation) }
+    let ticket = renderLane.submit(priority, bytes: bytes) { [self] reservation in
+      runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
     guard let current = jobs.renderQueued(job, ticket) else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
@@ -244,12 +280,19 @@ package final class ImagePipeline: Sendable {
     case (.frame(let job), .failure(let error)): delivery.fail(job, error)
     case (.frame(let job), .success) where !isSound: delivery.fail(job, .originalChanged)
     case (.frame(let job), .success(let image)):
-      var frame = shared.frame(image, for: job, stepBegan: stepBegan)
-      if !job.bypassesCaches && !frame.result.isIncomplete { frame = cache.keep(frame, for: job.key.rendition) }
-      // A frame in no cache keeps part of the render's reservation until it has been sent.
-      if frame.bytesOwner == nil { frame.bytesOwner = shared.splitReservation(frame.bytes.capacity) }
-      delivery.finish(job, frame)
+      finish(job, shared.frame(image, for: job, stepBegan: stepBegan)) { shared.splitReservation($0) }
     }
+  }
+
+  /// Keeps a final frame in the caches and ends its job.
+  ///
+  /// - Parameter split: splits bytes off the render's reservation.
+  private func finish(_ job: RenderJob, _ frame: ImageFrame, split: (Int) -> ByteBudget.Reservation?) {
+    var frame = frame
+    if !job.bypassesCaches && !frame.result.isIncomplete { frame = cache.keep(frame, for: job.key.rendition) }
+    // A frame in no cache keeps part of the render's reservation until it has been sent.
+    if frame.bytesOwner == nil { frame.bytesOwner = split(frame.bytes.capacity) }
+    delivery.finish(job, frame)
   }
 
   /// Runs one step of a job. The step is skipped if the job was cancelled; an error ends the job for all its tasks.
