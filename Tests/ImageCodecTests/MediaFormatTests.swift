@@ -53,7 +53,7 @@ struct MediaFormatTests {
       #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
       #expect(
         (format.decoder != nil)
-          == (format.isRAW || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp].contains(format)))
+          == (format.isRAW || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp, .tiff].contains(format)))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }
@@ -96,7 +96,10 @@ struct MediaFormatTests {
       "a header that is deflated", MovieFile { $0.isCompressed = true }.bytes,
       .unsupported("a movie whose header is compressed")
     ),
-    ("BigTIFF", TIFFPicture.tiff(.init()) { $0.version = 43 }.bytes, .unsupported("a BigTIFF picture")),
+    (
+      "a BigTIFF with offsets of nine bytes", TIFFPicture.tiff(.init()) { ($0.version, $0.padding) = (43, 1) }.bytes,
+      .malformed("a BigTIFF whose offsets do not have eight bytes", offset: 4)
+    ),
     (
       "a raw picture of another maker",
       TIFFPicture.tiff(.init()) {
