@@ -31,7 +31,7 @@ final class TIFFLZWStream: TIFFStream {
   private var codeBits = 9
   /// The code before; `nil` at the start and after a clear code.
   private var previous: Int?
-  /// Bits that are read but not used: the lowest `bitCount`.
+  /// Bits that are read but not used: the lowest `bitCount`, less than 8 between two calls.
   private var bits: UInt64 = 0
   private var bitCount = 0
   private var isFirstCode = true
@@ -75,7 +75,9 @@ final class TIFFLZWStream: TIFFStream {
         continue
       }
       if hasEnded { throw .truncated(offset: input.position) }
-      guard try input.require(isFirstCode ? 2 : 1) else { return false }
+      // A code, or the two bytes by which its order of bits is known.
+      let needed = isFirstCode ? 2 : (codeBits - bitCount + 7) / 8
+      guard try input.require(needed) else { return false }
       try decode()
     }
     return true
