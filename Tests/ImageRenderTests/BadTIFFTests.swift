@@ -21,23 +21,23 @@ struct BadTIFFTests {
   static let notDecoded: [(text: String, file: CodedTIFFFile)] = {
     func compression(_ code: Int) -> CodedTIFFFile { file { $0.entries = [Entry(259, type: 3, [code])] } }
     return [
-      ("CCITT compression", compression(2)), ("CCITT compression (fax group 3)", compression(3)),
-      ("CCITT compression (fax group 4)", compression(4)), ("old-style JPEG compression", compression(6)),
-      ("LZMA compression", compression(34_925)), ("Zstandard compression", compression(50_000)),
-      ("WebP compression", compression(50_001)), ("JPEG XL compression", compression(50_002)),
-      ("compression 999", compression(999)),
-      ("old-style LZW compression", file { ($0.compression, $0.data) = (.lzw, [[0, 1, 2, 3]]) }),
-      ("12 bits a sample", file { $0.entries = [Entry(258, type: 3, [12, 12, 12])] }),
-      ("32 bits a sample", file { $0.entries = [Entry(258, type: 3, [32, 32, 32])] }),
+      ("with CCITT compression", compression(2)), ("with CCITT compression (fax group 3)", compression(3)),
+      ("with CCITT compression (fax group 4)", compression(4)), ("with old-style JPEG compression", compression(6)),
+      ("with LZMA compression", compression(34_925)), ("with Zstandard compression", compression(50_000)),
+      ("with WebP compression", compression(50_001)), ("with JPEG XL compression", compression(50_002)),
+      ("with compression 999", compression(999)),
+      ("with old-style LZW compression", file { ($0.compression, $0.data) = (.lzw, [[0, 1, 2, 3]]) }),
+      ("with 12 bits a sample", file { $0.entries = [Entry(258, type: 3, [12, 12, 12])] }),
+      ("with 32 bits a sample", file { $0.entries = [Entry(258, type: 3, [32, 32, 32])] }),
       (
-        "samples in floating point",
+        "with samples in floating point",
         file { $0.entries = [Entry(258, type: 3, [32, 32, 32]), Entry(339, type: 3, [3, 3, 3])] }
       ),
       (
-        "samples in floating point", file { ($0.compression, $0.entries) = (.deflate, [Entry(317, type: 3, [3])]) }
+        "with samples in floating point", file { ($0.compression, $0.entries) = (.deflate, [Entry(317, type: 3, [3])]) }
       ),
       (
-        "differences of 1 bits",
+        "with differences of 1 bits",
         file(1) {
           ($0.compression, $0.entries) = (
             .lzw,
@@ -47,12 +47,12 @@ struct BadTIFFTests {
           )
         }
       ),
-      ("inks other than CMYK", file(4) { ($0.interpretation, $0.entries) = (5, [Entry(332, type: 3, [2])]) }),
-      ("a palette for 16 bits", file(1) { ($0.bits, $0.interpretation) = (16, 3) }),
-      ("photometric interpretation 32844", file { $0.interpretation = 32_844 }),
-      ("YCbCr with 16 bits a sample", file { ($0.bits, $0.interpretation) = (16, 6) }),
+      ("with inks other than CMYK", file(4) { ($0.interpretation, $0.entries) = (5, [Entry(332, type: 3, [2])]) }),
+      ("with a palette for 16 bits", file(1) { ($0.bits, $0.interpretation) = (16, 3) }),
+      ("with photometric interpretation 32844", file { $0.interpretation = 32_844 }),
+      ("in YCbCr with 16 bits a sample", file { ($0.bits, $0.interpretation) = (16, 6) }),
       (
-        "planes of subsampled YCbCr",
+        "in planes of subsampled YCbCr",
         file {
           ($0.isPlanar, $0.interpretation, $0.entries) = (
             true, 6,
@@ -63,7 +63,7 @@ struct BadTIFFTests {
         }
       ),
       (
-        "a JPEG of other colours",
+        "with a JPEG of other colours",
         file(1) {
           ($0.compression, $0.data, $0.interpretation, $0.colorMap) = (
             .jpeg, [[1]], 3, [Int](repeating: 0, count: 768)
@@ -76,7 +76,7 @@ struct BadTIFFTests {
   @Test("what is not decoded is refused by its name", arguments: notDecoded.indices)
   func unsupported(_ i: Int) {
     let (text, file) = Self.notDecoded[i]
-    #expect(throws: CodecError.unsupported("a TIFF picture with \(text)"), "\(text)") {
+    #expect(throws: CodecError.unsupported("a TIFF picture \(text)"), "\(text)") {
       try render(file.bytes, TIFFTests.whole)
     }
   }
@@ -113,10 +113,10 @@ struct BadTIFFTests {
     ),
     (
       "a strip at 0", file { $0.entries = [Entry(273, type: 4, [0])] },
-      .malformed("a strip or tile without a position", offset: 0)
+      .malformed("a strip or tile without a position", offset: 174)
     ),
-    ("a strip beyond the end", file { $0.entries = [Entry(273, type: 4, [90_000])] }, .truncated(offset: 254)),
-    ("rows that are missing", file { $0.height = 50 }, .truncated(offset: 254)),
+    ("a strip beyond the end", file { $0.entries = [Entry(273, type: 4, [90_000])] }, .truncated(offset: 224)),
+    ("rows that are missing", file { $0.entries = [Entry(257, type: 4, [50])] }, .truncated(offset: 224)),
     ("no samples", file { $0.entries = [Entry(277, type: 3, [0])] }, .malformed("pixels without samples", offset: 104)),
     (
       "two samples of RGB", file { $0.entries = [Entry(277, type: 3, [2])] },
@@ -132,11 +132,11 @@ struct BadTIFFTests {
     ),
     (
       "a code without a string", file { ($0.compression, $0.data) = (.lzw, [[0x80, 0x3F, 0xFF, 0xFF, 0, 0]]) },
-      .malformed("a code without a string", offset: 14)
+      .malformed("a code without a string", offset: 12)
     ),
     (
       "codes that end early", file { ($0.compression, $0.data) = (.lzw, [TIFFStrings.encoded([1, 2, 3])]) },
-      .truncated(offset: 15)
+      .truncated(offset: 14)
     ),
     (
       "deflated data with a wrong start", file { ($0.compression, $0.data) = (.deflate, [[1, 2, 3, 4]]) },
@@ -154,12 +154,12 @@ struct BadTIFFTests {
       .limitExceeded("the number of a pixel's samples", limit: 64, found: 100)
     ),
     (
-      "too wide", file { $0.width = 70_000 },
+      "too wide", file { $0.entries = [Entry(256, type: 4, [70_000])] },
       .limitExceeded("the longer side", limit: 65_500, found: 70_000)
     ),
     (
-      "a wide tile", file { ($0.tile, $0.data) = ((70_000, 16), [[1, 2]]) },
-      .limitExceeded("the longer side of a tile", limit: 65_500, found: 70_000 & 65_535)
+      "a wide tile", file { ($0.tile, $0.data) = ((65_535, 16), [[1, 2]]) },
+      .limitExceeded("the longer side of a tile", limit: 65_500, found: 65_535)
     ),
     (
       "too many tiles", file { ($0.tile, $0.width, $0.height, $0.data) = ((1, 1), 4000, 4000, [[1]]) },

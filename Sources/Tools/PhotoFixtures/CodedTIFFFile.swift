@@ -136,7 +136,7 @@ package struct CodedTIFFFile: Sendable {
     if interpretation == 6 { all.append(Entry(530, type: 3, [subsampling.across, subsampling.down])) }
     if let orientation { all.append(Entry(274, type: 3, [orientation])) }
     if !profile.isEmpty { all.append(Entry(34_675, type: 7, profile.map(Int.init))) }
-    if compression == .jpeg, sharesTables, let tables = jpegTiles.first?.tables {
+    if compression == .jpeg, sharesTables, data == nil, let tables = jpegTiles.first?.tables {
       all.append(Entry(347, type: 7, tables.map(Int.init)))
     }
     return all
