@@ -6,8 +6,9 @@ final class TIFFLZWStream: TIFFStream {
   private static let clearCode = 256
   private static let endCode = 257
   private static let maximumCodes = 4096
-  /// Strings that are decoded at once, and one more: the longest has fewer bytes than there are codes.
-  private static let windowBytes = 8192 + maximumCodes
+  /// Strings that are decoded at once, and one more: the longest has fewer bytes than there are codes. Eight bytes are
+  /// written at once.
+  private static let windowBytes = 8192 + maximumCodes + 8
   static let byteCount = windowBytes + maximumCodes * MemoryLayout<Entry>.stride
 
   private let source: any ByteSource
@@ -19,10 +20,21 @@ final class TIFFLZWStream: TIFFStream {
   private var end = 0
   /// The string of a code: that of the smaller code `prefix`, and a last byte.
   private struct Entry {
+    /// The first eight bytes, the first one lowest, and zeros after a shorter string. Most strings are that short, and
+    /// are written at once.
+    var head: UInt64
     var prefix: UInt16
     var length: UInt16
     var last: UInt8
-    var first: UInt8
+
+    var first: UInt8 { UInt8(truncatingIfNeeded: head) }
+
+    /// The entry of this string and another byte.
+    func appending(_ byte: UInt8, to code: Int) -> Entry {
+      Entry(
+        head: length < 8 ? head | UInt64(byte) << UInt64(length * 8) : head, prefix: UInt16(truncatingIfNeeded: code),
+        length: length &+ 1, last: byte)
+    }
   }
 
   /// Codes below 256 are bytes; those from 258 to `count - 1` are defined.
@@ -42,7 +54,7 @@ final class TIFFLZWStream: TIFFStream {
     input = InputBuffer(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
     for code in 0..<Self.maximumCodes {
       let byte = UInt8(truncatingIfNeeded: code)
-      (entries + code).initialize(to: Entry(prefix: 0, length: 1, last: byte, first: byte))
+      (entries + code).initialize(to: Entry(head: UInt64(byte), prefix: 0, length: 1, last: byte))
     }
     window.initialize(repeating: 0, count: Self.windowBytes)
   }
@@ -101,7 +113,7 @@ final class TIFFLZWStream: TIFFStream {
       var (bits, bitCount, end, count, codeBits) = (self.bits, self.bitCount, 0, self.count, self.codeBits)
       var previous = self.previous ?? -1
       let (window, entries) = (window, entries)
-      decoding: while end < Self.windowBytes - Self.maximumCodes {
+      decoding: while end < Self.windowBytes - Self.maximumCodes - 8 {
         if bitCount < codeBits {
           if position + 4 <= bytes.count, let next = bytes.baseAddress {
             let word = UnsafeRawPointer(next + position).loadUnaligned(as: UInt32.self)
@@ -146,20 +158,19 @@ final class TIFFLZWStream: TIFFStream {
         let before = entries[previous]
         let first = code == count ? before.first : entries[code].first
         if count < Self.maximumCodes {
-          entries[count] = Entry(
-            prefix: UInt16(truncatingIfNeeded: previous), length: before.length &+ 1, last: first, first: before.first)
+          entries[count] = before.appending(first, to: previous)
           count += 1
           if count >= 1 << codeBits - 1 && codeBits < 12 { codeBits += 1 }
         }
-        // From the last byte to the first.
         var entry = entries[code]
-        var place = end + Int(entry.length) - 1
-        end = place + 1
-        window[place] = entry.last
-        while entry.length > 1 {
+        UnsafeMutableRawPointer(window + end).storeBytes(of: entry.head.littleEndian, as: UInt64.self)
+        end += Int(entry.length)
+        // What is longer, from its last byte on.
+        var place = end - 1
+        while entry.length > 8 {
+          window[place] = entry.last
           entry = entries[Int(entry.prefix)]
           place -= 1
-          window[place] = entry.last
         }
         previous = code
       }
