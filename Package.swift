@@ -118,7 +118,8 @@ let package = Package(
     Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
     Wing.imaging.module("MediaMetadata", ["Primitives", "PhotoModel", "CLibExif", "CExpat", "CZlib"]),
     Wing.imaging.module(
-      "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG"], settings: optimized),
+      "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG", "CZlib"],
+      settings: optimized),
     Wing.imaging.module(
       "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
       settings: optimized),
@@ -172,7 +173,7 @@ let package = Package(
 
     // Pictures made from nothing, for the demo library, the benchmarks and the tests.
     Wing.tools.c("CPhotoFixtures", ["jpeg", "png", "z", "lcms2"], settings: optimizedC),
-    Wing.tools.module("PhotoFixtures", ["CPhotoFixtures"], settings: optimized),
+    Wing.tools.module("PhotoFixtures", ["CPhotoFixtures", "CZlib"], settings: optimized),
     Wing.tools.executable("photod-demo", ["PhotoFixtures", argumentParser]),
     // The codecs alone, for the limit that a render is measured against.
     Wing.tools.c("CPhotodBench", ["jpeg", "png", "z"]),

@@ -51,7 +51,7 @@ extension SourceFormat {
   var codec: DecoderCodec? {
     switch self {
     case .jpeg, .png: nil
-    case .gif, .bmp: nil
+    case .gif, .bmp, .tiff: nil
     case .heic: .hevc
     case .avif: .av1
     case .webp: .webp

@@ -2,8 +2,8 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// GIF and BMP, which the daemon decodes itself: no decoder program is there.
-@Suite("GIF and BMP over real sockets", .blocking)
+/// GIF, BMP and TIFF, which the daemon decodes itself: no decoder program is there.
+@Suite("GIF, BMP and TIFF over real sockets", .blocking)
 struct SmallFormatTests {
   private static let colors: [[UInt8]] = (0..<16).map { [UInt8($0 * 16), UInt8($0 * 5), 200] }
 
@@ -48,6 +48,26 @@ struct SmallFormatTests {
     let pixels = try picture(identifier, daemon)
     #expect(pixels.width == 36 && pixels.height == 20)
     #expect(Array(pixels[35, 0]) == [0, 0, 245, 255] && Array(pixels[0, 19]) == [0, 95, 0, 255])
+  }
+
+  private static func tiff(_ change: (inout CodedTIFFFile) -> Void) -> [UInt8] {
+    CodedTIFFFile(width: 36, height: 20, samplesPerPixel: 3, samples: (0..<36 * 20 * 3).map { $0 % 251 }, change).bytes
+  }
+
+  @Test("a TIFF is rendered, and one with another compression is refused by its name")
+  func tiff() throws {
+    let daemon = try TestDaemon(
+      {
+        try $0.put(Self.tiff { ($0.compression, $0.tile, $0.isBigTIFF) = (.lzw, (16, 16), true) }, "a.tif")
+        try $0.put(Self.tiff { $0.entries = [.init(259, type: 3, [4])] }, "b.tif")
+      }, arguments: ["--set", "decoders.folder=/nonexistent"])
+    let pixels = try picture(try daemon.identifier("a.tif"), daemon)
+    #expect(pixels.width == 36 && pixels.height == 20)
+    #expect(Array(pixels[35, 0]) == [105, 106, 107, 255])
+    let other = try daemon.identifier("b.tif")
+    let answer = try daemon.get("/v1/assets/\(other)/image?format=png&targetSize=max")
+    #expect(answer.status == 415)
+    #expect((answer.json["detail"] as? String)?.contains("CCITT") == true, "\(answer.json)")
   }
 
   @Test("uploads of GIF and BMP are accepted")

@@ -54,7 +54,7 @@ struct MediaFormatTests {
       #expect(
         !format.decoders.isEmpty
           == (format.isRAW
-            || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp, .quickTime, .mpeg4].contains(format)))
+            || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp, .tiff, .quickTime, .mpeg4].contains(format)))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }
@@ -97,7 +97,10 @@ struct MediaFormatTests {
       "a header that is deflated", MovieFile { $0.isCompressed = true }.bytes,
       .unsupported("a movie whose header is compressed")
     ),
-    ("BigTIFF", TIFFPicture.tiff(.init()) { $0.version = 43 }.bytes, .unsupported("a BigTIFF picture")),
+    (
+      "a BigTIFF with offsets of nine bytes", TIFFPicture.tiff(.init()) { ($0.version, $0.padding) = (43, 1) }.bytes,
+      .malformed("a BigTIFF whose offsets do not have eight bytes", offset: 4)
+    ),
     (
       "a raw picture of another maker",
       TIFFPicture.tiff(.init()) {

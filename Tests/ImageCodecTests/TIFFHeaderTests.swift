@@ -17,6 +17,12 @@ struct TIFFHeaderTests {
     return [
       ("TIFF", Picture.tiff(details).bytes, .tiff, 300, 200),
       ("TIFF with what a former picture's size was", Picture.tiff(sized(3000, 2000)).bytes, .tiff, 300, 200),
+      (
+        "BigTIFF",
+        CodedTIFFFile(width: 60_000, height: 200, samplesPerPixel: 1, samples: []) {
+          ($0.isBigTIFF, $0.data) = (true, [[1]])
+        }.bytes, .tiff, 60_000, 200
+      ),
       ("DNG: the crop of the main picture", Picture.dng(details).bytes, .dng, 4000, 3000),
       ("CR2: what EXIF says", Picture.cr2(sized(3504, 2336)).bytes, .cr2, 3504, 2336),
       ("CR2 without EXIF's size", Picture.cr2(details).bytes, .cr2, 1536, 1024),

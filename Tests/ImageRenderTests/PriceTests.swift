@@ -178,6 +178,23 @@ struct PriceTests {
           $0.storeRuns { UInt8($0 * $1 & 255) }
         }, fit(200)),
     ]
+    let noisy = Self.noise(3, isEven: true)
+    func tiff(_ compression: CodedTIFFFile.Compression, _ change: (inout CodedTIFFFile) -> Void = { _ in }) -> [UInt8] {
+      CodedTIFFFile(noisy) {
+        $0.compression = compression
+        change(&$0)
+      }.bytes
+    }
+    cases += CodedTIFFFile.Compression.allCases.map { Case("TIFF, \($0)", tiff($0), fit(700)) }
+    cases += [
+      Case("TIFF, tiles, LZW", tiff(.lzw) { $0.tile = (64, 64) }, fit(700)),
+      Case("TIFF, tiles, JPEG", tiff(.jpeg) { $0.tile = (256, 256) }, fit(700)),
+      Case("TIFF, planes, deflate", tiff(.deflate) { $0.isPlanar = true }, fullPNG),
+      Case("TIFF, planes of tiles", tiff(.deflate) { ($0.isPlanar, $0.tile) = (true, (64, 64)) }, fullPNG),
+      Case(
+        "TIFF, 16 bits",
+        tiff(.none) { ($0.bits, $0.samples) = (16, $0.samples.map { $0 * 257 }) }, fit(700)),
+    ]
     return cases
   }()
 

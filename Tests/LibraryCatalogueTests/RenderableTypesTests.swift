@@ -41,7 +41,7 @@ struct RenderableTypesTests {
   func types() {
     let raw = Set(MediaFormat.allCases.filter(\.isRAW).map(\.uniformTypeIdentifier))
     #expect(raw.count == 9)
-    let inProcess = raw.union(["public.jpeg", "public.png", "com.compuserve.gif", "com.microsoft.bmp"])
+    let inProcess = raw.union(["public.jpeg", "public.png", "com.compuserve.gif", "com.microsoft.bmp", "public.tiff"])
     #expect(MediaFormat.renderableTypes(with: []) == inProcess)
     #expect(
       MediaFormat.renderableTypes(with: [.heic, .avif, .webp])

@@ -7,6 +7,7 @@ package enum CodedPicture: Sendable, Hashable {
   case webP(WebPPicture)
   case gif(GIFPicture)
   case bmp(BMPPicture)
+  case tiff(TIFFPage)
 }
 
 extension ImageHeader {
@@ -48,6 +49,17 @@ extension ImageHeader {
       embeddedProfile: picture.embeddedProfile,
       profileBytes: picture.embeddedProfile?.maximumBytes(limits) ?? 0)
     coded = .bmp(picture)
+  }
+
+  init(_ page: TIFFPage, _ media: MediaHeader, _ limits: CodecLimits) {
+    self.init(
+      format: .tiff, storedSize: page.size, colorChannels: page.colorChannels, hasAlpha: page.hasAlpha,
+      bitsPerChannel: page.bitsPerChannel, isProgressive: false, isBuffered: false, metadata: media.exif,
+      blocks: media.blocks, facts: media.facts, embeddedThumbnail: media.thumbnail, warnings: media.warnings,
+      embeddedProfile: page.embeddedProfile, profileBytes: page.embeddedProfile?.maximumBytes(limits) ?? 0,
+      calibration: media.exif.isAdobeRGB && page.colors == .rgb ? .adobeRGB : nil)
+    coded = .tiff(page)
+    containerOrientation = media.orientation
   }
 
   /// The header of a smaller picture of the same file that shows the same; smallest first.

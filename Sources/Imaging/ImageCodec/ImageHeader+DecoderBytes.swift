@@ -11,7 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .gif, .bmp, .heic, .avif, .webp, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .gif, .bmp, .tiff, .heic, .avif, .webp, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -64,6 +64,7 @@ extension CodedPicture {
         + alpha
     case .gif(let picture): return picture.decoderBytes
     case .bmp(let picture): return picture.decoderBytes
+    case .tiff(let page): return page.decoderBytes
     case .webP(let picture):
       // The worker holds its whole output, and lossless planes at full size.
       let output = picture.canvas.pixelCount * 4 * eighths * eighths / 64

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png, heic, avif, webp, gif, bmp
+  case jpeg, png, heic, avif, webp, gif, bmp, tiff
   /// A frame of a video that is coded neither like HEIC nor like AVIF nor as JPEG.
   case video
 
@@ -17,6 +17,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .gif: "com.compuserve.gif"
     case .bmp: "com.microsoft.bmp"
     case .video: "public.movie"
+    case .tiff: "public.tiff"
     }
   }
 
@@ -27,7 +28,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   package var decoderPackage: String? {
     switch self {
     case .jpeg, .png: nil
-    case .gif, .bmp: nil
+    case .gif, .bmp, .tiff: nil
     case .heic: "libde265-0"
     case .avif: "libdav1d6"
     case .webp: "libwebp7"
@@ -100,7 +101,7 @@ package struct ImageHeader: Sendable, Hashable {
     switch coded {
     case .heif: true
     case .webP(let picture): picture.fillsCanvas
-    case .gif, .bmp: false
+    case .gif, .bmp, .tiff: false
     case nil: format == .jpeg
     }
   }
@@ -139,6 +140,13 @@ package struct ImageHeader: Sendable, Hashable {
     case .quickTime, .mpeg4:
       let media = try MediaHeader.read(from: source, limits: limits)
       header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
+    case .tiff:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits.headerOnly)
+      header =
+        media.format == .tiff
+        ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media, limits)
+        : try ImageHeader(media, rawIn: source, limits: limits)
     default:
       guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)

@@ -2,7 +2,9 @@
 struct InputBuffer {
   static let capacity = 64 * 1024
 
-  private let cursor: SourceCursor
+  private var cursor: SourceCursor
+  /// The time of cursors that are done.
+  private var pastReadTime = Duration.zero
   private var buffer = [UInt8](repeating: 0, count: capacity)
   /// The unread bytes are at `buffer[start..<end]`.
   private var start = 0
@@ -11,9 +13,22 @@ struct InputBuffer {
   init(cursor: SourceCursor) { self.cursor = cursor }
 
   var available: Int { end - start }
-  var readTime: Duration { cursor.readTime }
+  var readTime: Duration { pastReadTime + cursor.readTime }
   /// The position in the file of the next byte.
   var position: Int64 { cursor.position - Int64(available) }
+
+  /// Goes on with another part of the source; unread bytes are dropped.
+  mutating func restart(_ next: SourceCursor) {
+    pastReadTime += cursor.readTime
+    cursor = next
+    (start, end) = (0, 0)
+  }
+
+  /// Gives the body all available bytes, and skips as many of them as it returns.
+  mutating func use(_ body: (UnsafeBufferPointer<UInt8>) -> Int) {
+    let used = buffer.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[start..<end])) }
+    skip(used)
+  }
 
   /// Makes bytes available.
   ///

@@ -37,6 +37,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "png") { run($0, $1, PictureTarget.png) },
     FuzzTarget(name: "gif") { run($0, $1, PictureTarget.check) },
     FuzzTarget(name: "bmp") { run($0, $1, PictureTarget.check) },
+    FuzzTarget(name: "tiff") { run($0, $1, PictureTarget.check) },
     FuzzTarget(name: "exif") { run($0, $1, MetadataTarget.exif) },
     FuzzTarget(name: "xmp") { run($0, $1, MetadataTarget.xmp) },
     FuzzTarget(name: "iptc") { run($0, $1, MetadataTarget.iptc) },

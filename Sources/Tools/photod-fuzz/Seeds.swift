@@ -11,9 +11,9 @@ enum Seeds {
 
   static func write(to folder: String) throws {
     for (target, seeds) in [
-      ("jpeg", jpegs), ("png", pngs), ("gif", gifs), ("bmp", bmps), ("exif", exifs), ("xmp", packets),
+      ("jpeg", jpegs), ("png", pngs), ("gif", gifs), ("bmp", bmps), ("tiff", tiffs), ("exif", exifs), ("xmp", packets),
       ("iptc", resources), ("mpf", multiPictures),
-      ("container", containers), ("location", jpegs + pngs + bmps + containers + located),
+      ("container", containers), ("location", jpegs + pngs + bmps + tiffs + containers + located),
       ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
@@ -101,6 +101,35 @@ enum Seeds {
   }
 
   private static var sixteenColors: [[UInt8]] { (0..<16).map { (i: UInt8) -> [UInt8] in [i * 15, i * 3, 200] } }
+
+  private static var tiffs: [[UInt8]] {
+    func file(_ channels: Int, _ change: (inout CodedTIFFFile) -> Void) -> [UInt8] {
+      let samples = (0..<24 * 18 * channels).map { ($0 * $0 / 5 + $0) & 255 }
+      return CodedTIFFFile(width: 24, height: 18, samplesPerPixel: channels, samples: samples) {
+        if channels < 3 { $0.interpretation = 1 }
+        change(&$0)
+      }.bytes
+    }
+    let coded = CodedTIFFFile.Compression.allCases.flatMap { compression in
+      [
+        file(3) { ($0.compression, $0.rowsPerStrip) = (compression, 8) },
+        file(1) { ($0.compression, $0.tile, $0.isBigTIFF, $0.jpeg.color) = (compression, (16, 16), true, .gray) },
+      ]
+    }
+    return coded + [
+      file(3) { ($0.compression, $0.predictor, $0.isPlanar, $0.isBigEndian) = (.lzw, 2, true, true) },
+      file(3) { ($0.compression, $0.bits, $0.predictor, $0.isBigEndian) = (.deflate, 16, 2, true) },
+      file(3) { ($0.interpretation, $0.subsampling) = (6, (2, 2)) },
+      file(3) { ($0.compression, $0.interpretation) = (.jpeg, 6) }, file(3) { $0.interpretation = 8 },
+      file(4) { $0.extraSamples = [1] }, file(2) { ($0.extraSamples, $0.bits) = ([2], 16) },
+      file(4) { $0.interpretation = 5 },
+      file(1) { ($0.bits, $0.isReversed, $0.samples) = (1, true, $0.samples.map { $0 & 1 }) },
+      file(1) {
+        ($0.bits, $0.interpretation, $0.samples) = (4, 3, $0.samples.map { $0 & 15 })
+        $0.colorMap = (0..<48).map { $0 * 1300 }
+      },
+    ]
+  }
 
   private static var bmps: [[UInt8]] {
     let colors = sixteenColors

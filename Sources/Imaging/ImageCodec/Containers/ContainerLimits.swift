@@ -45,6 +45,11 @@ enum ContainerLimits {
   static let assembledValueBytes = 16_384
   /// Maximum number of directories of a TIFF.
   static let directories = 32
+  /// Maximum number of strips and tiles of a TIFF's page, and of samples of one of its pixels.
+  static let stripsAndTiles = 1 << 20
+  static let samples = 64
+  /// Maximum bytes of the tables that the JPEGs in a TIFF share.
+  static let jpegTables = 1 << 16
   /// Maximum number of places in a RAW file that are examined for a JPEG; further ones are ignored.
   static let previews = 16
   /// Maximum number of entries of one directory.

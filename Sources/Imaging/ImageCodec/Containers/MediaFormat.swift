@@ -21,7 +21,9 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     } else if BMPHeader.matches(firstBytes: bytes) {
       self = .bmp
     } else if TIFFFile.order(bytes) != nil {
-      self = bytes.dropFirst(8).starts(with: TIFFHeader.canonSignature) ? .cr2 : .tiff
+      // In a BigTIFF there is an offset at this place.
+      let isCR2 = bytes.dropFirst(2).first == 42 && bytes.dropFirst(8).starts(with: TIFFHeader.canonSignature)
+      self = isCR2 ? .cr2 : .tiff
     } else if let variant = TIFFFile.variant(bytes) {
       self = variant.format
     } else if bytes.starts(with: RAFHeader.signature) {
@@ -139,9 +141,10 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: [.webp]
     case .gif: [.gif]
     case .bmp: [.bmp]
+    case .tiff: [.tiff]
     case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: [.jpeg]
     case .quickTime, .mpeg4: [.video, .heic, .avif]
-    case .heif, .tiff: []
+    case .heif: []
     }
   }
 

@@ -43,10 +43,11 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
     case .png:
       return try PNGDecoder(
         source: source, size: header.storedSize, rows: region.y..<region.y + region.height, limits: limits, stop: stop)
-    case .gif, .bmp:
+    case .gif, .bmp, .tiff:
       switch header.coded {
       case .gif(let picture): return try GIFDecoder(picture, region: region, source: source, stop: stop)
       case .bmp(let picture): return try BMPDecoder(picture, region: region, source: source, stop: stop)
+      case .tiff(let page): return TIFFDecoder(page, region: region, source: source, limits: limits, stop: stop)
       default: throw .malformed("a header without a picture", offset: nil)
       }
     case .heic, .avif, .webp, .video:
@@ -58,7 +59,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .webP(let picture):
         return WebPRowDecoder(
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
-      case .gif, .bmp, nil: throw .malformed("a header without a picture", offset: nil)
+      case .gif, .bmp, .tiff, nil: throw .malformed("a header without a picture", offset: nil)
       }
     }
   }

@@ -44,6 +44,12 @@ struct DecodeCost {
     // The rows above a region are decoded too; of a BMP only the region's rows are read.
     case .gif: return rowsRead + resampling
     case .bmp: return (header.isBuffered ? 1 : bottom - top) + resampling
+    // Strips and tiles outside of a region are not decoded; within one strip, only rows that are not compressed are
+    // skipped.
+    case .tiff:
+      guard case .tiff(let page) = header.coded else { break }
+      let across = page.isTiled ? right - left : 1
+      return across * (page.canSkipRows ? bottom - top : bottom) + resampling
     case .jpeg: break
     }
     // Planes are decoded from the top and in full width.

@@ -28,10 +28,12 @@ struct TIFFFile {
 
   let isBigEndian: Bool
   let firstOffset: Int
+  /// Whether offsets and counts have eight bytes: a BigTIFF (libtiff, "The BigTIFF File Format").
+  let isBig: Bool
   private let range: Range<Int64>
 
   /// - Parameter range: the part of the file to which offsets are relative.
-  /// - Throws: `malformed` if it is not a TIFF, `unsupported` for a BigTIFF.
+  /// - Throws: `malformed` if it is not a TIFF.
   init(_ reader: inout HeaderReader, in range: Range<Int64>) throws(CodecError) {
     self.range = range
     let head = try reader.wholeBytes(at: range.lowerBound, count: 8)
@@ -40,8 +42,15 @@ struct TIFFFile {
     }
     isBigEndian = order
     let version = order ? head.bigEndian(at: 2, bytes: 2) : head.littleEndian(at: 2, bytes: 2)
-    if version == 43 { throw .unsupported("a BigTIFF picture") }
-    firstOffset = order ? head.bigEndian(at: 4, bytes: 4) : head.littleEndian(at: 4, bytes: 4)
+    isBig = version == 43
+    guard isBig else {
+      firstOffset = order ? head.bigEndian(at: 4, bytes: 4) : head.littleEndian(at: 4, bytes: 4)
+      return
+    }
+    guard (order ? head.bigEndian(at: 4, bytes: 2) : head.littleEndian(at: 4, bytes: 2)) == 8 else {
+      throw .malformed("a BigTIFF whose offsets do not have eight bytes", offset: range.lowerBound + 4)
+    }
+    firstOffset = Self.number(try reader.wholeBytes(at: range.lowerBound + 8, count: 8), order, at: 0, 8)
   }
 
   /// Directories without a TIFF's header, such as those of a maker note.
@@ -51,6 +60,7 @@ struct TIFFFile {
     self.range = range
     self.isBigEndian = isBigEndian
     self.firstOffset = firstOffset
+    isBig = false
   }
 
   /// The RAW format of a TIFF with a version number of its own, and whether its byte order is big-endian; `nil` for
@@ -75,27 +85,37 @@ struct TIFFFile {
 
   /// The directory at an offset; `nil` if it is not completely within the part.
   func directory(at offset: Int, _ reader: inout HeaderReader) throws(CodecError) -> Directory? {
-    guard offset >= 8, let start = place(offset, 2) else { return nil }
-    let count = number(try reader.bytes(at: start.lowerBound, count: 2), at: 0, 2)
+    // An entry has a tag and a type of two bytes each, a count, and a value or its offset.
+    let (countBytes, fieldBytes) = isBig ? (8, 8) : (2, 4)
+    let entryBytes = 4 + 2 * fieldBytes
+    guard offset >= 8, let start = place(offset, countBytes) else { return nil }
+    let count = number(try reader.bytes(at: start.lowerBound, count: countBytes), at: 0, countBytes)
     if count > ContainerLimits.entries {
       throw .limitExceeded("the number of a directory's entries", limit: ContainerLimits.entries, found: count)
     }
-    guard place(offset + 2, count * 12) != nil else { return nil }
-    // The last four bytes may be missing; there is then no further directory.
-    let bytes = try reader.bytes(at: start.lowerBound + 2, count: count * 12 + 4)
-    guard bytes.count >= count * 12 else { return nil }
+    guard place(offset + countBytes, count * entryBytes) != nil else { return nil }
+    // The last bytes may be missing; there is then no further directory.
+    let bytes = try reader.bytes(at: start.upperBound, count: count * entryBytes + fieldBytes)
+    guard bytes.count >= count * entryBytes else { return nil }
     let entries = (0..<count).map { i -> Entry in
-      let type = number(bytes, at: i * 12 + 2, 2)
-      let values = number(bytes, at: i * 12 + 4, 4)
-      let length = values * (TIFFBlock.typeBytes(type) ?? 0)
-      let inline = start.lowerBound + 2 + Int64(i * 12 + 8)
+      let entry = i * entryBytes
+      let type = number(bytes, at: entry + 2, 2)
+      let values = number(bytes, at: entry + 4, fieldBytes)
+      let (length, overflows) = values.multipliedReportingOverflow(by: typeBytes(type) ?? 0)
+      let field = entry + 4 + fieldBytes
+      let inline = start.upperBound + Int64(field)
       let value =
-        length == 0
-        ? nil : length <= 4 ? inline..<inline + Int64(length) : place(number(bytes, at: i * 12 + 8, 4), length)
-      return Entry(tag: number(bytes, at: i * 12, 2), type: type, count: values, value: value)
+        length == 0 || overflows
+        ? nil
+        : length <= fieldBytes
+          ? inline..<inline + Int64(length) : place(number(bytes, at: field, fieldBytes), length)
+      return Entry(tag: number(bytes, at: entry, 2), type: type, count: values, value: value)
     }
-    return Directory(offset: offset, entries: entries, next: number(bytes, at: count * 12, 4))
+    return Directory(offset: offset, entries: entries, next: number(bytes, at: count * entryBytes, fieldBytes))
   }
+
+  /// The length of a value; BigTIFF adds three types of eight bytes.
+  func typeBytes(_ type: Int) -> Int? { isBig && 16...18 ~= type ? 8 : TIFFBlock.typeBytes(type) }
 
   /// An entry's bytes, if they are at most `limit`.
   func bytes(
@@ -108,19 +128,29 @@ struct TIFFFile {
 
   /// The first integers of an entry, at most `limit`; rationals are rounded. Empty for an entry of another type.
   func numbers(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Int] {
-    guard let entry, let value = entry.value, let size = TIFFBlock.typeBytes(entry.type) else { return [] }
+    guard let entry, let value = entry.value, let size = typeBytes(entry.type) else { return [] }
     let count = min(entry.count, limit)
     let bytes = try reader.bytes(at: value.lowerBound, count: count * size)
     guard bytes.count == count * size else { return [] }
     return (0..<count).compactMap { i in
       switch entry.type {
-      case 1, 3, 4, 13: return number(bytes, at: i * size, size)
+      case 1, 3, 4, 13, 16, 18: return number(bytes, at: i * size, size)
       case 5:
         let denominator = number(bytes, at: i * 8 + 4, 4)
         return denominator == 0 ? nil : (number(bytes, at: i * 8, 4) + denominator / 2) / denominator
       default: return nil
       }
     }
+  }
+
+  /// The first rationals of an entry, at most `limit`; empty for an entry of another type, or if one of them is none.
+  func rationals(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Double] {
+    guard let entry, entry.type == 5, let value = entry.value else { return [] }
+    let count = min(entry.count, limit)
+    let bytes = try reader.bytes(at: value.lowerBound, count: count * 8)
+    let denominators = (0..<count).map { number(bytes, at: $0 * 8 + 4, 4) }
+    guard bytes.count == count * 8, !denominators.contains(0) else { return [] }
+    return (0..<count).map { Double(number(bytes, at: $0 * 8, 4)) / Double(denominators[$0]) }
   }
 
   func number(of entry: Entry?, _ reader: inout HeaderReader) throws(CodecError) -> Int? {
@@ -138,15 +168,21 @@ struct TIFFFile {
 
   /// The position in the file of `length` bytes at an offset; `nil` if they are not within the part.
   func place(_ offset: Int, _ length: Int) -> Range<Int64>? {
-    guard offset >= 0, length >= 0, Int64(offset) + Int64(length) <= range.upperBound - range.lowerBound else {
-      return nil
-    }
+    let whole = range.upperBound - range.lowerBound
+    guard offset >= 0, length >= 0, Int64(length) <= whole, Int64(offset) <= whole - Int64(length) else { return nil }
     return range.lowerBound + Int64(offset)..<range.lowerBound + Int64(offset) + Int64(length)
   }
 
   private func number(_ bytes: ArraySlice<UInt8>, at position: Int, _ count: Int) -> Int {
+    Self.number(bytes, isBigEndian, at: position, count)
+  }
+
+  /// 0 if the bytes are missing; numbers of eight bytes that do not fit become the largest one.
+  private static func number(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, at position: Int, _ count: Int) -> Int {
     guard bytes.count >= position + count else { return 0 }
-    return isBigEndian ? bytes.bigEndian(at: position, bytes: count) : bytes.littleEndian(at: position, bytes: count)
+    let number =
+      isBigEndian ? bytes.bigEndian(at: position, bytes: count) : bytes.littleEndian(at: position, bytes: count)
+    return number < 0 ? .max : number
   }
 }
 
@@ -155,22 +191,42 @@ enum TIFFTag: Int {
   case newSubfileType = 254
   case imageWidth = 256
   case imageLength = 257
+  case bitsPerSample = 258
   case compression = 259
   case photometricInterpretation = 262
+  case fillOrder = 266
   case make = 271
   case stripOffsets = 273
+  case samplesPerPixel = 277
+  case rowsPerStrip = 278
   case stripByteCounts = 279
+  case planarConfiguration = 284
+  case predictor = 317
+  case colorMap = 320
+  case tileWidth = 322
+  case tileLength = 323
+  case tileOffsets = 324
+  case tileByteCounts = 325
   /// TIFF Technical Note 1.
   case subIFDs = 330
+  case inkSet = 332
   case extraSamples = 338
+  case sampleFormat = 339
+  /// TIFF Technical Note 2.
+  case jpegTables = 347
   case jpegOffset = 513
   case jpegLength = 514
+  case yCbCrCoefficients = 529
+  case yCbCrSubsampling = 530
+  case referenceBlackWhite = 532
   /// XMP specification part 3 §1.1.7.
   case xmp = 700
   /// TIFF/EP (ISO 12234-2); the EXIF and GPS directories are from CIPA DC-008 §4.6.3.
   case iptc = 33_723
   case exifDirectory = 34_665
   case gpsDirectory = 34_853
+  /// ICC.1 annex B.3.
+  case profile = 34_675
   case makerNote = 37_500
   case colorSpace = 40_961
   case pixelXDimension = 40_962

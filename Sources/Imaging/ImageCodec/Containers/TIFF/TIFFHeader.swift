@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// Reads TIFF and the RAW formats based on it: DNG, CR2, NEF, ARW, ORF, RW2, PEF.
+/// Reads TIFF, BigTIFF and the RAW formats based on it: DNG, CR2, NEF, ARW, ORF, RW2, PEF.
 ///
 /// Their first directory is often a small picture. The main directory has NewSubfileType 0 (TIFF 6.0 §8), and is either
 /// in the main chain or among the first directory's SubIFDs (TIFF Technical Note 1).
@@ -16,28 +16,15 @@ enum TIFFHeader {
   ) throws(CodecError) -> MediaHeader {
     let start = try reader.bytes(at: 0, count: 16)
     let file = try TIFFFile(&reader, in: 0..<reader.size)
-    guard let first = try file.directory(at: file.firstOffset, &reader) else {
-      throw .truncated(offset: reader.size)
-    }
-    let children = try children(of: first, in: file, &reader)
+    let (first, children) = try firstDirectories(of: file, &reader)
     let make = try file.text(of: first[.make], &reader) ?? ""
-    let isCR2 = start.dropFirst(8).starts(with: canonSignature)
+    let isCR2 = !file.isBig && start.dropFirst(8).starts(with: canonSignature)
     let variant = TIFFFile.variant(start)?.format
     let isDNG = first[.dngVersion] != nil
-    var main = try mainDirectory([first] + children, in: file, &reader)
-    var next = first.next
-    var seen = [first.offset]
-    // Among pages, use the first that is not a small version of another picture.
-    while main == nil, variant == nil, !isDNG, !isCR2, next != 0, !seen.contains(next) {
-      if seen.count >= ContainerLimits.directories {
-        throw .limitExceeded(
-          "the number of directories", limit: ContainerLimits.directories, found: seen.count + 1)
-      }
-      guard let directory = try file.directory(at: next, &reader) else { break }
-      seen.append(next)
-      next = directory.next
-      main = try mainDirectory([directory], in: file, &reader)
-    }
+    let main =
+      variant != nil || isDNG || isCR2
+      ? try mainDirectory([first] + children, in: file, &reader)
+      : try page(first, children, of: file, &reader)
     let shown = main ?? first
     let interpretation = try file.number(of: shown[.photometricInterpretation], &reader) ?? 0
     let isSensor = sensorInterpretations.contains(interpretation)
@@ -73,14 +60,48 @@ enum TIFFHeader {
       format: format,
       storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
     header.take(metadata)
-    // Associated alpha, or unassociated.
-    header.hasAlpha = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader).contains { $0 == 1 || $0 == 2 }
+    // Associated alpha, or unassociated; old writers do not say what the fourth sample of RGB is.
+    let samples = try file.number(of: shown[.samplesPerPixel], &reader)
+    let extra = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader)
+    let isUnstated = shown[.extraSamples] == nil && interpretation == 2 && samples == 4
+    header.hasAlpha = isUnstated || extra.contains { $0 == 1 || $0 == 2 }
     if let iptc = first[.iptc]?.value { try header.take(iptc: iptc, &reader) }
     if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
     var candidates = ([first] + children).filter { $0.offset != shown.offset }
     if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
     header.thumbnail = try thumbnail(candidates, in: file, &reader)
     return header
+  }
+
+  /// The first directory of the chain, and its SubIFDs.
+  static func firstDirectories(
+    of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> (first: TIFFFile.Directory, children: [TIFFFile.Directory]) {
+    guard let first = try file.directory(at: file.firstOffset, &reader) else {
+      throw .truncated(offset: reader.size)
+    }
+    return (first, try children(of: first, in: file, &reader))
+  }
+
+  /// The page that is shown of a file that is no RAW file: the first that is neither a smaller version of another
+  /// picture nor a mask; `nil` if there is none.
+  static func page(
+    _ first: TIFFFile.Directory, _ children: [TIFFFile.Directory], of file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> TIFFFile.Directory? {
+    var main = try mainDirectory([first] + children, in: file, &reader)
+    var next = first.next
+    var seen = [first.offset]
+    while main == nil, next != 0, !seen.contains(next) {
+      if seen.count >= ContainerLimits.directories {
+        throw .limitExceeded(
+          "the number of directories", limit: ContainerLimits.directories, found: seen.count + 1)
+      }
+      guard let directory = try file.directory(at: next, &reader) else { break }
+      seen.append(next)
+      next = directory.next
+      main = try mainDirectory([directory], in: file, &reader)
+    }
+    return main
   }
 
   /// Reads the EXIF directories, and the picture size that they state.
@@ -130,22 +151,23 @@ enum TIFFHeader {
     return directories
   }
 
-  /// The first directory whose NewSubfileType does not mark it as a smaller version; a missing tag means 0.
+  /// The first directory whose NewSubfileType does not mark it as a smaller version or a mask; a missing tag means 0.
   private static func mainDirectory(
     _ directories: [TIFFFile.Directory], in file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) -> TIFFFile.Directory? {
     for directory in directories where directory[.imageWidth] != nil {
-      if try (file.number(of: directory[.newSubfileType], &reader) ?? 0) & 1 == 0 { return directory }
+      if try (file.number(of: directory[.newSubfileType], &reader) ?? 0) & 5 == 0 { return directory }
     }
     return nil
   }
 
-  private static func size(
+  static func size(
     _ directory: TIFFFile.Directory, _ width: TIFFTag, _ height: TIFFTag, in file: TIFFFile,
     _ reader: inout HeaderReader
   ) throws(CodecError) -> PixelSize? {
     guard let width = try file.number(of: directory[width], &reader), width > 0,
-      let height = try file.number(of: directory[height], &reader), height > 0
+      let height = try file.number(of: directory[height], &reader), height > 0,
+      max(width, height) <= Int(UInt32.max)
     else { return nil }
     return PixelSize(width: width, height: height)
   }

@@ -92,7 +92,10 @@ struct TIFFMetadata: Sendable, Hashable {
   private mutating func take(
     _ entry: TIFFFile.Entry, _ section: Section, atMost limit: Int, of file: TIFFFile, _ reader: inout HeaderReader
   ) throws(CodecError) {
-    guard file.isBigEndian == isBigEndian, !values[section.rawValue].contains(where: { $0.tag == entry.tag }) else {
+    // BigTIFF's own types are none of EXIF's.
+    guard file.isBigEndian == isBigEndian, TIFFBlock.typeBytes(entry.type) != nil,
+      !values[section.rawValue].contains(where: { $0.tag == entry.tag })
+    else {
       return
     }
     guard let value = entry.value, bytes + value.count + 14 <= Self.maximumBytes,

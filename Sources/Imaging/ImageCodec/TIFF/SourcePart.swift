@@ -1,0 +1,35 @@
+import PhotoModel
+
+/// A part of a source that is read into memory. The source may have no data for now.
+struct SourcePart {
+  private let cursor: SourceCursor
+  private(set) var bytes: [UInt8]
+  private var filled = 0
+
+  /// - Parameter range: within the limits of whoever asks: as much is allocated.
+  init(_ range: ByteRange, of source: any ByteSource, _ stop: StopFlag) {
+    cursor = SourceCursor(source: source, range: range, stop: stop)
+    bytes = [UInt8](repeating: 0, count: range.length)
+  }
+
+  var readTime: Duration { cursor.readTime }
+
+  /// Reads the rest of the bytes. Returns false if there is no input for now.
+  ///
+  /// - Throws: `truncated` if the file ends first.
+  mutating func read() throws(CodecError) -> Bool {
+    while filled < bytes.count {
+      if cursor.isStopped { throw .stopped }
+      let got = bytes.withUnsafeMutableBufferPointer { [filled, cursor] buffer in
+        buffer.baseAddress.map { cursor.fill($0 + filled, buffer.count - filled) } ?? 0
+      }
+      switch got {
+      case -1: return false
+      case -2: throw .readFailed(code: cursor.failure ?? 0)
+      case 0: throw .truncated(offset: cursor.position)
+      default: filled += got
+      }
+    }
+    return true
+  }
+}

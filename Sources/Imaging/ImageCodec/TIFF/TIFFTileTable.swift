@@ -1,0 +1,77 @@
+import PhotoModel
+
+/// The positions of a page's tiles.
+struct TIFFTileTable {
+  static let byteCount = 2 * Window.byteCount
+
+  private let page: TIFFPage
+  private let source: any ByteSource
+  private var offsets: Window
+  private var lengths: Window?
+
+  init(_ page: TIFFPage, _ source: any ByteSource, _ stop: StopFlag) {
+    (self.page, self.source) = (page, source)
+    offsets = Window(page.offsets, source, stop, isBigEndian: page.isBigEndian)
+    lengths = page.lengths.map { Window($0, source, stop, isBigEndian: page.isBigEndian) }
+  }
+
+  var readTime: Duration { offsets.readTime + (lengths?.readTime ?? .zero) }
+
+  /// The bytes of a tile, at least one; `nil` if there is no input for now.
+  ///
+  /// - Parameter storedBytes: the length of the tile's rows without compression.
+  mutating func range(of tile: Int, storedBytes: Int) throws(CodecError) -> ByteRange? {
+    guard let offset = try offsets.number(tile) else { return nil }
+    var length = 0
+    // Rows that are not compressed have a known length, whatever is stated. Old writers state none at all.
+    if page.compression == .none {
+      length = storedBytes
+    } else if lengths != nil {
+      guard let stated = try lengths?.number(tile) else { return nil }
+      length = stated
+    }
+    guard offset > 0 else {
+      throw .malformed("a strip or tile without a position", offset: page.offsets.range.offset)
+    }
+    guard Int64(offset) < source.size else { throw .truncated(offset: source.size) }
+    let rest = Int(clamping: source.size - Int64(offset))
+    return ByteRange(offset: Int64(offset), length: length > 0 ? min(length, rest) : rest)
+  }
+
+  /// The numbers of one table, read some at a time: it may have a million.
+  private struct Window {
+    private static let entries = 1024
+    static let byteCount = entries * 8
+
+    private let table: TIFFPage.Table
+    private let source: any ByteSource
+    private let stop: StopFlag
+    private let isBigEndian: Bool
+    private var range = 0..<0
+    private var part: SourcePart?
+    /// The time of parts that are done.
+    private var pastReadTime = Duration.zero
+
+    init(_ table: TIFFPage.Table, _ source: any ByteSource, _ stop: StopFlag, isBigEndian: Bool) {
+      (self.table, self.source, self.stop, self.isBigEndian) = (table, source, stop, isBigEndian)
+    }
+
+    var readTime: Duration { pastReadTime + (part?.readTime ?? .zero) }
+
+    /// A number of the table; `nil` if there is no input for now.
+    mutating func number(_ i: Int) throws(CodecError) -> Int? {
+      let size = table.entryBytes
+      if !range.contains(i) {
+        pastReadTime = readTime
+        let count = min(Self.entries, table.range.length / size - i)
+        range = i..<i + count
+        part = SourcePart(
+          ByteRange(offset: table.range.offset + Int64(i * size), length: count * size), of: source, stop)
+      }
+      guard try part?.read() == true, let part else { return nil }
+      let bytes = part.bytes.dropFirst((i - range.lowerBound) * size)
+      let number = isBigEndian ? bytes.bigEndian(at: 0, bytes: size) : bytes.littleEndian(at: 0, bytes: size)
+      return number < 0 ? .max : number
+    }
+  }
+}
