@@ -53,6 +53,7 @@ let decoders: [(name: String, library: String, header: String)] = [
   ("photod-decoder-webp", "webp", "webp/decode.h"),
   ("photod-decoder-hevc", "de265", "libde265/de265.h"),
   ("photod-decoder-av1", "dav1d", "dav1d/dav1d.h"),
+  ("photod-decoder-jxl", "jxl", "jxl/decode.h"),
 ].filter { decoder in
   (["/usr/include", "/usr/local/include", "/opt/homebrew/include"]).contains {
     FileManager.default.fileExists(atPath: "\($0)/\(decoder.header)")
@@ -246,7 +247,7 @@ let package = Package(
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
-    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", logging]),
+    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", "PhotoFixtures", logging]),
     // A codec that does what its tests say.
     decoderProgram("photod-decoder-test", "Tests/DecoderTestWorker"),
     tests("ZipFormatTests", ["ZipFormat", "CZlib"]),

@@ -53,7 +53,7 @@ struct MediaFormatTests {
       #expect(MediaFormat(uniformTypeIdentifier: format.uniformTypeIdentifier) == format)
       #expect(
         (format.decoder != nil)
-          == (format.isRAW || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp].contains(format)))
+          == (format.isRAW || [.jpeg, .png, .heic, .avif, .webp, .jxl, .gif, .bmp].contains(format)))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }

@@ -44,8 +44,8 @@ struct RenderableTypesTests {
     let inProcess = raw.union(["public.jpeg", "public.png", "com.compuserve.gif", "com.microsoft.bmp"])
     #expect(MediaFormat.renderableTypes(with: []) == inProcess)
     #expect(
-      MediaFormat.renderableTypes(with: [.heic, .avif, .webp])
-        == inProcess.union(["public.heic", "public.avif", "org.webmproject.webp"]))
+      MediaFormat.renderableTypes(with: [.heic, .avif, .webp, .jxl])
+        == inProcess.union(["public.heic", "public.avif", "org.webmproject.webp", "public.jpeg-xl"]))
   }
 
   @Test("a RAW file without a preview can't be rendered, and a new decoder of another type does not change that")

@@ -19,8 +19,11 @@ package struct DecoderCodec: Sendable, Hashable {
   /// The tiles of AVIF pictures, by dav1d.
   package static let av1 = DecoderCodec(name: "av1", libraryPackage: "libdav1d6")
 
+  /// JPEG XL pictures, by libjxl.
+  package static let jxl = DecoderCodec(name: "jxl", libraryPackage: "libjxl0.7")
+
   /// Every codec that photod can be built with.
-  package static let all = [webp, hevc, av1]
+  package static let all = [webp, hevc, av1, jxl]
 
   package var programName: String { "photod-decoder-\(name)" }
 }

@@ -49,7 +49,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .bmp(let picture): return try BMPDecoder(picture, region: region, source: source, stop: stop)
       default: throw .malformed("a header without a picture", offset: nil)
       }
-    case .heic, .avif, .webp:
+    case .heic, .avif, .webp, .jxl:
       guard let workers else { throw .decoderUnavailable(header.format) }
       switch header.coded {
       case .heif(let picture):
@@ -57,6 +57,9 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
       case .webP(let picture):
         return WebPRowDecoder(
+          picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
+      case .jxl(let picture):
+        return JXLRowDecoder(
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
       case .gif, .bmp, nil: throw .malformed("a header without a picture", offset: nil)
       }
