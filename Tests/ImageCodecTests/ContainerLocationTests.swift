@@ -56,7 +56,8 @@ struct ContainerLocationTests {
     (
       "JPEG XL",
       JXLSamples.file(
-        JXLSamples.exif(exif, distance: 3), Boxes.box("jxlc", JXLSamples.turned), Boxes.box("xml ", bytes(secretPacket)))
+        JXLSamples.exif(exif, distance: 3), Boxes.box("jxlc", JXLSamples.turned), Boxes.box("xml ", bytes(secretPacket))
+      )
     ),
     (
       "JPEG XL in parts, with data that may hold anything",

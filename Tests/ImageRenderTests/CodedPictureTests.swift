@@ -359,7 +359,8 @@ struct CodedPictureTests {
     var colors = JXLColors()
     colors.hasProfile = hasProfile
     var header = ImageHeader(
-      format: .jxl, storedSize: size, colorChannels: isGray ? 1 : 3, hasAlpha: hasAlpha, bitsPerChannel: isDeep ? 16 : 8,
+      format: .jxl, storedSize: size, colorChannels: isGray ? 1 : 3, hasAlpha: hasAlpha,
+      bitsPerChannel: isDeep ? 16 : 8,
       isProgressive: false, isBuffered: false, metadata: EXIFSummary(),
       embeddedProfile: hasProfile ? .coded : nil, profileBytes: 0)
     header.coded = .jxl(

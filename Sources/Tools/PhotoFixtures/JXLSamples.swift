@@ -85,6 +85,13 @@ package enum JXLSamples {
     /woJBQMIKC4JCAKSCQAAmABLKDXGPswSCgKgyDgTPy8QBEDf9m+BJBiSgHLRDSYuzN1IazCbAQgCkgUAqABLOGiYwoP3FBQEQJ1xPsaM8S8QBE\
     BzEHBAILqUAANR1pVByjoYelZAiwE=
     """)
+  /// 1000 x 1000, lossy, of one gray.
+  package static let large = bytes(
+    """
+    /wo6HwEJxYUAEwgCAOABBwwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAi00JAIAKlVHGDV7O9Xz5ocNi2sZ1hrbatrCSFSkoKNxDz4gXY7DGo7\
+    SDIMgCAABzU14Y63QKcI+PvE/SgXAP4bFQNJjpEg2vaw8aXScfD6G7Y9Ybha9XQP0m/n9KwyDa6WmDfBiRkZ8u+8pZSIHcjTEYG2PcGLwtDOjs\
+    AECCpfOkPEG4skHoh6i3laq1YuHxn/nKBkFJAg==
+    """)
   /// A JPEG of ``ramps``, 64 x 48, and the data that make the JPEG of it.
   package static let jpeg = bytes(
     """

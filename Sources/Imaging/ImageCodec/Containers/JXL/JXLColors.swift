@@ -30,6 +30,8 @@ package struct JXLColors: Sendable, Hashable {
     let white = try Self.white(&bits, at: offset)
     primaries = isGray ? Self.with(white, .bt709) : try Self.primaries(&bits, white, at: offset)
     readTransfer(&bits)
+    // The rendering intent.
+    _ = bits.enumerated()
   }
 
   private static func white(_ bits: inout JXLBits, at offset: Int64) throws(CodecError) -> ColorCalibration.Point {

@@ -51,7 +51,8 @@ package struct JXLPicture: Sendable, Hashable {
   static func read(_ reader: HeaderReader) throws(CodecError) -> JXLPicture {
     var reader = reader
     let boxes = try JXLBoxes(reader)
-    return JXLPicture(try boxes.header(&reader), codestream: boxes.codestream.map { ByteRange($0) }, isJPEG: boxes.isJPEG)
+    return JXLPicture(
+      try boxes.header(&reader), codestream: boxes.codestream.map { ByteRange($0) }, isJPEG: boxes.isJPEG)
   }
 
   /// Memory of libjxl for the picture, without the codestream and the rows that it delivers. Measured with libjxl 0.7.0 as
