@@ -53,6 +53,7 @@ let decoders: [(name: String, libraries: [String], header: String)] = [
   ("photod-decoder-webp", ["webp"], "webp/decode.h"),
   ("photod-decoder-hevc", ["de265"], "libde265/de265.h"),
   ("photod-decoder-av1", ["dav1d"], "dav1d/dav1d.h"),
+  ("photod-decoder-jxl", ["jxl"], "jxl/decode.h"),
   ("photod-decoder-avcodec", ["avcodec", "avutil"], "libavcodec/avcodec.h"),
 ].filter { decoder in
   let folders = ["", "/x86_64-linux-gnu", "/aarch64-linux-gnu"].map { "/usr/include" + $0 }
@@ -249,7 +250,7 @@ let package = Package(
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
     // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
-    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", logging]),
+    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", "PhotoFixtures", logging]),
     // A codec that does what its tests say.
     decoderProgram("photod-decoder-test", "Tests/DecoderTestWorker"),
     tests("ZipFormatTests", ["ZipFormat", "CZlib"]),

@@ -56,6 +56,7 @@ extension SourceFormat {
     case .avif: .av1
     case .webp: .webp
     case .video: .avcodec
+    case .jxl: .jxl
     }
   }
 }
@@ -65,6 +66,7 @@ extension CodedPictureRequest {
     switch self {
     case .tiles(let configuration, _, _), .firstLit(let configuration, _, _): configuration.format
     case .webP: .webp
+    case .jxl, .jxlProfile: .jxl
     }
   }
 
@@ -79,6 +81,24 @@ extension CodedPictureRequest {
       return .webP(
         picture: [picture.picture], alpha: picture.alpha.map { [$0] } ?? [], isLossless: picture.isLossless,
         codedSize: picture.frame.size, size: size, samples: picture.hasAlpha ? .rgba : .rgb)
+    case .jxl(let picture, let step, let region):
+      return .jxl(
+        codestream: picture.codestream, codedSize: picture.header.size, region: region, step: step,
+        colors: picture.convertedColors?.decoded, isGray: picture.header.isGray,
+        bitDepth: picture.header.isDeep ? 16 : 8, hasAlpha: picture.header.hasAlpha,
+        workingBytes: picture.workingBytes)
+    case .jxlProfile(let picture):
+      return .jxlProfile(codestream: picture.codestream, codedSize: picture.header.size, rows: size)
+    }
+  }
+}
+
+extension JXLPicture.Colors {
+  fileprivate var decoded: DecodeRequest.RGBColors {
+    switch self {
+    case .sRGB: .sRGB
+    case .displayP3: .displayP3
+    case .bt2020: .bt2020
     }
   }
 }

@@ -2,8 +2,8 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// HEIC, AVIF and WebP with the real decoder programs, where they are built.
-@Suite("HEIC, AVIF and WebP over real sockets", .blocking)
+/// HEIC, AVIF, WebP and JPEG XL with the real decoder programs, where they are built.
+@Suite("HEIC, AVIF, WebP and JPEG XL over real sockets", .blocking)
 struct CodedImageTests {
   private static let programs = URL(filePath: TestDaemon.binary).deletingLastPathComponent().path
 
@@ -109,6 +109,55 @@ struct CodedImageTests {
     #expect(try #require(small.meanDifference(from: opaque.pixels.channels(3).averaged(width: 12, height: 8))) < 12)
   }
 
+  @Test("JPEG XL is rendered whole, cropped, turned and small, with alpha and profiles", .enabled(if: isBuilt("jxl")))
+  func jxl() throws {
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.orientation = 8
+    }
+    let daemon = try TestDaemon { files in
+      try files.put(JXLSamples.rgb, "plain.jxl")
+      try files.put(
+        JXLSamples.file(
+          JXLSamples.exif(Array(exif.bytes.dropFirst(6))), JXLSamples.parts(JXLSamples.turned, of: 50)), "turned.jxl")
+      try files.put(JXLSamples.rgba, "alpha.jxl")
+      try files.put(JXLSamples.animation, "animated.jxl")
+      try files.put(JXLSamples.gray, "gray.jxl")
+      try files.put(JXLSamples.profile, "profile.jxl")
+      try files.put(JXLSamples.displayP3, "wide.jxl")
+      try files.put(Array(JXLSamples.rgb.prefix(200)), "damaged.jxl")
+    }
+    let whole = JXLSamples.pixels(width: 300, height: 280)
+    #expect(largestDifference(try pixels("plain.jxl", "targetSize=max", daemon).channels(3), whole) == 0)
+    let right = try pixels("plain.jxl", "targetSize=max&resizeMode=exact&normalizedCropRect=0.6,0.5,0.4,0.5", daemon)
+    #expect(largestDifference(right.channels(3), whole.cropped(x: 180, y: 140, width: 120, height: 140)) == 0)
+    let small = try pixels("plain.jxl", "targetSize=30x30", daemon).channels(3)
+    #expect(try #require(small.meanDifference(from: whole.averaged(width: small.width, height: small.height))) < 12)
+    let turned = try pixels("turned.jxl", "targetSize=max", daemon).channels(3)
+    #expect(turned.width == 48)
+    #expect(try #require(turned.stored(orientation: 6).meanDifference(from: JXLSamples.ramps)) < 2)
+    let asset = try daemon.get("/v1/assets/\(try daemon.identifier("turned.jxl"))").json
+    #expect(asset["isRenderable"] as? Bool == true && asset["pixelWidth"] as? Int == 48)
+    let colors = JXLSamples.pixels(width: 60, height: 40)
+    let alpha = try pixels("alpha.jxl", "targetSize=max", daemon)
+    #expect(alpha.channels == 4 && largestDifference(alpha.channels(3), colors) == 0)
+    #expect((0..<60).allSatisfy { alpha[$0, 7].last == UInt8(255 - 4 * $0) })
+    #expect(largestDifference(try pixels("animated.jxl", "targetSize=max", daemon).channels(3), colors) == 0)
+    let gray = try pixels("gray.jxl", "targetSize=max", daemon)
+    #expect(gray.width == 40 && abs(Int(gray[39, 29].first ?? 0) - (39_000 + 20_300) / 257) <= 1)
+    // The profile stays with its pixels, unless they are converted.
+    let kept = try daemon.get(
+      "/v1/assets/\(try daemon.identifier("profile.jxl"))/image?format=png&targetSize=max&colorSpace=preserve")
+    #expect(String(decoding: kept.body.prefix(100), as: UTF8.self).contains("iCCP"))
+    #expect(largestDifference(try #require(Pixels.decoded(kept.body)).pixels.channels(3), colors) == 0)
+    let converted = try pixels("profile.jxl", "targetSize=max&colorSpace=srgb", daemon).channels(3)
+    #expect(converted.width == 60 && largestDifference(converted, colors) > 0)
+    let wide = try pixels("wide.jxl", "targetSize=max&colorSpace=srgb", daemon).channels(3)
+    #expect(try #require(wide.meanDifference(from: JXLSamples.ramps)) > 3)
+    let damaged = try daemon.get("/v1/assets/\(try daemon.identifier("damaged.jxl"))/image?format=png")
+    #expect(damaged.status == 422)
+  }
+
   @Test("a picture that its decoder refuses is 422, and the next one is rendered", .enabled(if: isBuilt("hevc")))
   func damaged() throws {
     let daemon = try TestDaemon { files in
@@ -131,9 +180,12 @@ struct CodedImageTests {
       try files.put(CodedSamples.heic(), "a.heic")
       try files.put(CodedSamples.LosslessPicture(width: 20, height: 20).file, "b.webp")
       try files.put(CodedSamples.avif(), "c.avif")
+      try files.put(JXLSamples.lossy, "d.jxl")
     }
     let daemon = try TestDaemon(fill, arguments: ["--set", "decoders.folder=/nonexistent"])
-    for (name, package) in [("a.heic", "libde265-0"), ("b.webp", "libwebp7"), ("c.avif", "libdav1d6")] {
+    for (name, package) in [
+      ("a.heic", "libde265-0"), ("b.webp", "libwebp7"), ("c.avif", "libdav1d6"), ("d.jxl", "libjxl0.7"),
+    ] {
       let path = "/v1/assets/\(try daemon.identifier(name))"
       let answer = try daemon.get("\(path)/image")
       #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/decoder-unavailable")
@@ -142,15 +194,16 @@ struct CodedImageTests {
     }
   }
 
-  @Test("uploads of HEIC, AVIF and WebP are accepted")
+  @Test("uploads of HEIC, AVIF, WebP and JPEG XL are accepted")
   func uploads() throws {
     let daemon = try TestDaemon()
     let picture = CodedSamples.LosslessPicture(width: 20, height: 20)
     let body = TestDaemon.form([
       ("a.heic", CodedSamples.heic()), ("b.webp", picture.file), ("c.avif", CodedSamples.avif()),
+      ("d.jxl", JXLSamples.lossy),
     ])
     let answer = try daemon.upload(body, type: "multipart/form-data; boundary=xyz")
     let results = try #require(answer.json["results"] as? [[String: Any]])
-    #expect(results.compactMap { $0["status"] as? Int } == [201, 201, 201])
+    #expect(results.compactMap { $0["status"] as? Int } == [201, 201, 201, 201])
   }
 }

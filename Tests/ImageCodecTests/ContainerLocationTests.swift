@@ -4,7 +4,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-@Suite("Removing places from HEIF, AVIF, CR3, RAF, RW2, WebP and GIF")
+@Suite("Removing places from HEIF, AVIF, CR3, RAF, RW2, WebP, JPEG XL and GIF")
 struct ContainerLocationTests {
   private static let exif = exifBlock {
     $0.make = "KEPT"
@@ -52,6 +52,18 @@ struct ContainerLocationTests {
     (
       "an animated WebP with JPEG's signature before its EXIF",
       WebPFile(.extended) { ($0.exif, $0.xmp, $0.frames) = (EXIFSummary.signature + exif, secretPacket, 3) }.bytes
+    ),
+    (
+      "JPEG XL",
+      JXLSamples.file(
+        JXLSamples.exif(exif, distance: 3), Boxes.box("jxlc", JXLSamples.turned), Boxes.box("xml ", bytes(secretPacket))
+      )
+    ),
+    (
+      "JPEG XL in parts, with data that may hold anything",
+      JXLSamples.file(
+        Boxes.box("jbrd", bytes(secret)), JXLSamples.parts(JXLSamples.lossy, of: 40), JXLSamples.exif(exif),
+        Boxes.box("brob", bytes("xml "), bytes(secret)), Boxes.box("jumb", bytes(secret)))
     ),
     ("GIF", GIFFile { ($0.xmp, $0.comment) = (secretPacket, "KEPT") }.bytes),
     (

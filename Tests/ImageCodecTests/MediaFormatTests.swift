@@ -54,7 +54,7 @@ struct MediaFormatTests {
       #expect(
         !format.decoders.isEmpty
           == (format.isRAW
-            || [.jpeg, .png, .heic, .avif, .webp, .gif, .bmp, .tiff, .quickTime, .mpeg4].contains(format)))
+            || [.jpeg, .png, .heic, .avif, .webp, .jxl, .gif, .bmp, .tiff, .quickTime, .mpeg4].contains(format)))
       #expect(format.isRAW == [.dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef].contains(format))
       #expect((format.mediaType == .video) == [.quickTime, .mpeg4].contains(format))
     }

@@ -129,6 +129,12 @@ enum ContainerSamples {
       }.bytes
     ),
     (
+      .jxl,
+      JXLSamples.file(
+        JXLSamples.exif(exifBlock { $0.make = "Maker" }), Boxes.box("jxlc", JXLSamples.turned),
+        Boxes.box("xml ", Array(packet(rating: 3).utf8)))
+    ),
+    (
       .bmp,
       BMPFile(width: 3, height: 2, bitsPerPixel: 24, pixels: [UInt8](repeating: 7, count: 24)) { $0.header = .v5 }.bytes
     ),

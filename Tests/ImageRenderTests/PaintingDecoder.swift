@@ -113,9 +113,17 @@ final class PaintingDecoder: CodedPictureDecoder {
   let bandRows: Int
   /// Ends after this many bands without an error, like a worker that lies.
   let lastBand: Int
+  /// The profile of a JPEG XL, and how long it is said to be.
+  let profile: [UInt8]
+  let statedProfileBytes: Int?
   private let log = Mutex<(requests: [[Int]], bands: Int)>(([], 0))
 
-  init(_ picture: PaintedPicture = PaintedPicture(), bandRows: Int = 10, lastBand: Int = .max) {
+  init(
+    _ picture: PaintedPicture = PaintedPicture(), bandRows: Int = 10, lastBand: Int = .max, profile: [UInt8] = [],
+    statedProfileBytes: Int? = nil
+  ) {
+    self.profile = profile
+    self.statedProfileBytes = statedProfileBytes
     self.picture = picture
     self.bandRows = bandRows
     self.lastBand = lastBand
@@ -133,6 +141,8 @@ final class PaintingDecoder: CodedPictureDecoder {
     case .tiles(let configuration, let size, let tiles), .firstLit(let configuration, let size, let tiles):
       try paint(configuration, size, tiles, source, stop, rows)
     case .webP(let webP, let size): try paint(webP, size, stop, rows)
+    case .jxl(let jxl, let step, let region): try paint(jxl, step, region, stop, rows)
+    case .jxlProfile: try sendProfile(request.size, stop, rows)
     }
   }
 
@@ -191,6 +201,53 @@ final class PaintingDecoder: CodedPictureDecoder {
       let band = DecodedBand(
         tile: 0, firstRow: first, rowCount: count, planes: [DecodedBand.Plane(offset: 0, strideBytes: stride)])
       if try !deliver(band, bytes, stop, rows) { return }
+    }
+  }
+
+  /// The region of a JPEG XL: samples of the picture, averaged in boxes, in planes.
+  private func paint(
+    _ jxl: JXLPicture, _ step: Int, _ region: PixelRect, _ stop: StopFlag,
+    _ rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+  ) throws(CodecError) {
+    var painted = picture
+    painted.size = jxl.header.size
+    painted.hasAlpha = jxl.header.hasAlpha
+    let size = PixelSize(
+      width: (painted.size.width + step - 1) / step, height: (painted.size.height + step - 1) / step)
+    let pixels = painted.pixels.averaged(width: size.width, height: size.height)
+    let colors = jxl.header.isGray ? 1 : 3
+    let isDeep = jxl.header.isDeep
+    for first in stride(from: 0, to: region.height, by: bandRows) {
+      let count = min(bandRows, region.height - first)
+      var bytes: [UInt8] = []
+      var places: [DecodedBand.Plane] = []
+      for channel in Array(0..<colors) + (jxl.header.hasAlpha ? [3] : []) {
+        places.append(DecodedBand.Plane(offset: bytes.count, strideBytes: region.width * (isDeep ? 2 : 1) + 4))
+        for y in region.y + first..<region.y + first + count {
+          for x in region.x..<region.x + region.width {
+            let sample = pixels.bytes[(y * size.width + x) * pixels.channels + channel]
+            bytes += isDeep ? [sample, sample] : [sample]
+          }
+          bytes += [9, 9, 9, 9]
+        }
+      }
+      let band = DecodedBand(tile: 0, firstRow: first, rowCount: count, planes: places)
+      if try !deliver(band, bytes, stop, rows) { return }
+    }
+  }
+
+  private func sendProfile(
+    _ size: PixelSize, _ stop: StopFlag, _ rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+  ) throws(CodecError) {
+    var bytes = (0..<4).map { UInt8(truncatingIfNeeded: (statedProfileBytes ?? profile.count) >> (24 - 8 * $0)) }
+    bytes += profile + [UInt8](repeating: 0, count: size.pixelCount - 4 - profile.count)
+    for first in stride(from: 0, to: size.height, by: 2) {
+      let count = min(2, size.height - first)
+      let band = DecodedBand(
+        tile: 0, firstRow: first, rowCount: count,
+        planes: [DecodedBand.Plane(offset: 0, strideBytes: size.width)])
+      let part = Array(bytes[first * size.width..<(first + count) * size.width])
+      if try !deliver(band, part, stop, rows) { return }
     }
   }
 

@@ -44,9 +44,10 @@ struct RenderableTypesTests {
     let inProcess = raw.union(["public.jpeg", "public.png", "com.compuserve.gif", "com.microsoft.bmp", "public.tiff"])
     #expect(MediaFormat.renderableTypes(with: []) == inProcess)
     #expect(
-      MediaFormat.renderableTypes(with: [.heic, .avif, .webp])
+      MediaFormat.renderableTypes(with: [.heic, .avif, .webp, .jxl])
         == inProcess.union([
-          "public.heic", "public.avif", "org.webmproject.webp", "com.apple.quicktime-movie", "public.mpeg-4",
+          "public.heic", "public.avif", "org.webmproject.webp", "public.jpeg-xl", "com.apple.quicktime-movie",
+          "public.mpeg-4",
         ]))
     // Whether it is the decoder of a video's codec, only its header tells.
     #expect(

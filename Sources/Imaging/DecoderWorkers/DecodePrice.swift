@@ -1,5 +1,5 @@
-// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11 and dav1d 1.0.0 as the smallest limit
-// under which a decode succeeds, and rounded up. A worker that needs more fails.
+// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11, dav1d 1.0.0 and libjxl 0.7.0
+// as the smallest limit under which a decode succeeds, and rounded up. A worker that needs more fails.
 
 import PhotoModel
 
@@ -44,6 +44,22 @@ enum DecodePrice {
     let rows = coded.width.multipliedClamped(by: 256)
     return fixedBytes.addedClamped(output).addedClamped(planes).addedClamped(rows)
       .addedClamped(payload.addedClamped(1 << 16))
+  }
+
+  /// libjxl, and the region as samples, or sums of four bytes.
+  ///
+  /// - Parameter workingBytes: what libjxl allocates for a picture of this size and kind, without the codestream.
+  static func jxl(_ region: PixelSize, channels: Int, sampleBytes: Int, workingBytes: Int, payload: Int) -> Int {
+    let output = region.width.multipliedClamped(by: region.height).multipliedClamped(by: channels * sampleBytes)
+    return fixedBytes.addedClamped(output).addedClamped(workingBytes).addedClamped(payload)
+  }
+
+  /// What libjxl may allocate to read a profile.
+  static let jxlProfileBytes = 16 << 20
+
+  /// Lossless pictures take up to 0.3 seconds a megapixel, ten times as long as others.
+  static func jxlSeconds(_ size: PixelSize) -> Int {
+    2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600)
   }
 
   /// Ten times what a slow core needs for an ordinary picture.

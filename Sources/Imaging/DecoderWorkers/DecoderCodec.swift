@@ -19,11 +19,13 @@ package struct DecoderCodec: Sendable, Hashable {
   /// The tiles of AVIF pictures and frames of AV1 videos, by dav1d.
   package static let av1 = DecoderCodec(name: "av1", libraryPackage: "libdav1d6")
 
+  /// JPEG XL pictures, by libjxl.
+  package static let jxl = DecoderCodec(name: "jxl", libraryPackage: "libjxl0.7")
   /// Frames of videos, by libavcodec.
   package static let avcodec = DecoderCodec(name: "avcodec", libraryPackage: "libavcodec59")
 
   /// Every codec that photod can be built with.
-  package static let all = [webp, hevc, av1, avcodec]
+  package static let all = [webp, hevc, av1, jxl, avcodec]
 
   package var programName: String { "photod-decoder-\(name)" }
 }

@@ -5,6 +5,7 @@ import PhotoModel
 package enum CodedPicture: Sendable, Hashable {
   case heif(HEIFPicture)
   case webP(WebPPicture)
+  case jxl(JXLPicture)
   case gif(GIFPicture)
   case bmp(BMPPicture)
   case tiff(TIFFPage)
@@ -31,6 +32,18 @@ extension ImageHeader {
       embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: picture.embeddedProfile,
       profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: nil)
     coded = .webP(picture)
+    containerOrientation = media.orientation
+  }
+
+  init(_ picture: JXLPicture, _ media: MediaHeader) {
+    let profile = picture.needsProfile ? EmbeddedProfile.coded : nil
+    self.init(
+      format: .jxl, storedSize: picture.header.size, colorChannels: picture.header.isGray ? 1 : 3,
+      hasAlpha: picture.header.hasAlpha, bitsPerChannel: picture.header.isDeep ? 16 : 8, isProgressive: false,
+      isBuffered: false, metadata: media.exif, blocks: media.blocks, facts: media.facts,
+      embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: profile,
+      profileBytes: profile?.maximumBytes(CodecLimits()) ?? 0, calibration: picture.calibration)
+    coded = .jxl(picture)
     containerOrientation = media.orientation
   }
 

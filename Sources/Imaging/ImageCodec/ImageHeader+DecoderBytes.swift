@@ -11,7 +11,7 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .gif, .bmp, .tiff, .heic, .avif, .webp, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .gif, .bmp, .tiff, .heic, .avif, .webp, .jxl, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -71,6 +71,12 @@ extension CodedPicture {
       let planes = picture.frame.width * picture.frame.height * (picture.isLossless || picture.hasAlpha ? 6 : 0)
       return Self.workerBytes + output + planes + picture.frame.width * 256 + picture.picture.length
         + (picture.alpha?.length ?? 0) + picture.canvas.width * 8
+    case .jxl(let picture):
+      let size = picture.header.size
+      // Sums of four bytes, or samples.
+      let sampleBytes = eighths < 8 ? 4 : picture.header.isDeep ? 2 : 1
+      let output = ((size.width * eighths + 7) / 8) * ((size.height * eighths + 7) / 8) * picture.channels * sampleBytes
+      return Self.workerBytes + picture.workingBytes + output + picture.codedBytes
     }
   }
 

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png, heic, avif, webp, gif, bmp, tiff
+  case jpeg, png, heic, avif, webp, jxl, gif, bmp, tiff
   /// A frame of a video that is coded neither like HEIC nor like AVIF nor as JPEG.
   case video
 
@@ -14,6 +14,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: "public.heic"
     case .avif: "public.avif"
     case .webp: "org.webmproject.webp"
+    case .jxl: "public.jpeg-xl"
     case .gif: "com.compuserve.gif"
     case .bmp: "com.microsoft.bmp"
     case .video: "public.movie"
@@ -33,6 +34,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .avif: "libdav1d6"
     case .webp: "libwebp7"
     case .video: "libavcodec59"
+    case .jxl: "libjxl0.7"
     }
   }
 }
@@ -99,7 +101,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
   package var scalesDecodes: Bool {
     switch coded {
-    case .heif: true
+    case .heif, .jxl: true
     case .webP(let picture): picture.fillsCanvas
     case .gif, .bmp, .tiff: false
     case nil: format == .jpeg
@@ -132,6 +134,10 @@ package struct ImageHeader: Sendable, Hashable {
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try WebPPictureReader.read(reader, limits: limits), media)
+    case .jxl:
+      reader.windowBytes = ContainerLimits.windowBytes
+      let media = try MediaHeader.read(from: source, limits: limits)
+      header = ImageHeader(try JXLPicture.read(reader), media)
     case .gif:
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)

@@ -76,6 +76,8 @@ package struct EmbeddedThumbnail: Sendable {
     let isDescribed = picture.embeddedProfile != nil || picture.calibration != nil
     usesPictureColor = header.embeddedProfile == nil && picture.colorChannels != 4 && isDescribed
     if usesPictureColor && header.colorChannels != picture.colorChannels { return nil }
+    // Asking the picture's decoder would take longer than a thumbnail may.
+    if usesPictureColor && picture.embeddedProfile == .coded { return nil }
     bars = Self.bars(header.storedSize, picture.storedSize)
     let (width, height) = (header.storedSize.width, header.storedSize.height)
     isLetterbox = Self.isWider(picture.storedSize, than: header.storedSize)

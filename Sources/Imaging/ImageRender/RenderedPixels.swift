@@ -26,7 +26,7 @@ extension Renderer {
     _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, transforms: ColorTransforms,
     limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> RenderedPixels {
-    let color = try SourceColor(plan.header, in: source, limits: limits)
+    let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
     let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
     let renderer = try Renderer(
       plan, source: source, workers: workers, color: output, encoder: PixelCollector(plan), limits: limits, stop: stop)

@@ -32,7 +32,7 @@ package final class SharedRenderer {
     transforms: ColorTransforms? = nil, limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     let started = ContinuousClock.now
-    let color = try SourceColor(plan.header, in: source, limits: limits)
+    let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: StopFlag(allOf: stops))
     let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
     var known: [(rows: RowFormat, colorSpace: ColorSpace, color: OutputColor)] = []
     let colors = plan.members.map { member in

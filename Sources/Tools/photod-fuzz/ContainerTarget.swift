@@ -51,6 +51,7 @@ enum ContainerTarget {
       precondition(crop.x >= 0 && crop.x + crop.width <= picture.color.size.width)
       precondition(crop.y >= 0 && crop.y + crop.height <= picture.color.size.height)
     case .gif, .bmp, .tiff: break
+    case .jxl(let picture): ranges = picture.codestream
     case .webP(let picture):
       ranges = [picture.picture] + [picture.alpha].compactMap(\.self)
       precondition(picture.frame.x + picture.frame.width <= picture.canvas.width)

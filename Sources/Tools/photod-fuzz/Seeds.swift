@@ -294,6 +294,13 @@ enum Seeds {
       CodedSamples.heic([CodedHEIFFile.irot(1), CodedHEIFFile.clap([31, 1, 12, 1, 2, 1, 1, 1])]),
       CodedSamples.avif(hasAlpha: true),
       CodedSamples.LosslessPicture(width: 60, height: 40, hasAlpha: true).file,
+      JXLSamples.rgba, JXLSamples.gray, JXLSamples.profile, JXLSamples.animation,
+      JXLSamples.file(
+        JXLSamples.exif(exif, distance: 2), JXLSamples.parts(JXLSamples.pq, of: 100),
+        Boxes.box("xml ", Array(xmp.utf8))),
+      JXLSamples.file(
+        Boxes.box("jbrd", JXLSamples.jpegReconstruction), Boxes.box("jxlc", JXLSamples.jpeg),
+        Boxes.box("brob", Array("Exif".utf8), [1, 2])),
       HEIFFile {
         $0.exif = exif
         $0.xmp = xmp

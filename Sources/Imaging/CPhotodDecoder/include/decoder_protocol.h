@@ -105,6 +105,28 @@ typedef struct {
   decoder_plane planes[DECODER_MAX_PLANES];
 } decoder_request;
 
+// JPEG XL: the colours of the rows.
+enum {
+  // Those of the codestream.
+  DECODER_JXL_AS_CODED = 0,
+  // These primaries and the white point D65, with the curve of sRGB. Only for pictures in XYB.
+  DECODER_JXL_SRGB = 1,
+  DECODER_JXL_DISPLAY_P3 = 2,
+  DECODER_JXL_BT2020 = 3,
+};
+
+// JPEG XL: the parameter bytes.
+typedef struct {
+  // Not 0: the rows are the bytes of the codestream's ICC profile after their number in four bytes, most significant
+  // first; zeros follow. Only the number, if the profile is longer than the rows.
+  uint32_t is_profile;
+  uint32_t primaries;
+  // Pixels of a side that are averaged to one: 1, 2, 4 or 8.
+  uint32_t step;
+  // The place of the rows in the picture of averaged pixels, whose sides are rounded up.
+  uint32_t x, y;
+} decoder_jxl_parameters;
+
 #define DECODER_MAX_REQUEST_BYTES                                                                      \
   (sizeof(decoder_request) + DECODER_MAX_TILES * sizeof(decoder_tile) +                                \
    DECODER_MAX_EXTENTS * sizeof(decoder_extent) + DECODER_MAX_PARAMETER_BYTES)

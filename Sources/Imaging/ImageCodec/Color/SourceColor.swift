@@ -8,8 +8,13 @@ package enum EmbeddedProfile: Sendable, Hashable {
   /// The compressed data of a PNG's iCCP chunk, and the length that the profile declares (ICC.1 §7.2.2); `nil` if that
   /// is not a valid length. Bytes after the declared length are not read.
   case deflated(ByteRange, declaredBytes: Int?)
+  /// The profile is a part of the coded picture, which only its decoder can read.
+  case coded
   /// A profile exists but can't be assembled; the text is the reason.
   case damaged(String)
+
+  /// The largest profile that a picture's decoder is asked for.
+  package static let maximumCodedBytes = 1 << 20
 
   /// Maximum memory of a profile with any content.
   func maximumBytes(_ limits: CodecLimits) -> Int {
@@ -17,6 +22,7 @@ package enum EmbeddedProfile: Sendable, Hashable {
     case .parts(let parts): parts.reduce(0) { $0 + $1.length }
     // zlib expands one byte to at most 1032.
     case .deflated(let range, let declared): min(limits.profileBytes, range.length * 1032, declared ?? .max)
+    case .coded: Self.maximumCodedBytes
     case .damaged: 0
     }
   }
@@ -39,12 +45,17 @@ package struct SourceColor: Sendable, Hashable {
 
   /// Reads the profile that the header points at. Blocks while the source is read.
   ///
+  /// - Parameter codedProfile: asks the picture's decoder for a ``EmbeddedProfile/coded`` profile; `nil` if it can't.
   /// - Throws: ``CodecError``: `limitExceeded` for a profile larger than `profileBytes`, before it is read or while it
   ///   is inflated, and errors of reading. A damaged profile is a warning, not an error.
-  package init(_ header: ImageHeader, in source: any ByteSource, limits: CodecLimits) throws(CodecError) {
+  package init(
+    _ header: ImageHeader, in source: any ByteSource, limits: CodecLimits,
+    codedProfile: () throws(CodecError) -> [UInt8]? = { nil }
+  ) throws(CodecError) {
     calibration = header.calibration
     switch header.embeddedProfile {
     case nil: break
+    case .coded: profile = try codedProfile()
     case .damaged(let reason): warning = reason
     case .parts(let parts):
       if header.profileBytes > limits.profileBytes {

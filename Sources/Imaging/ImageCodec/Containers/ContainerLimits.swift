@@ -58,6 +58,11 @@ enum ContainerLimits {
   static let makerNoteBytes = 32_768
   /// Maximum number of chunks of a WebP: an animation has one for each picture.
   static let chunks = 1024
+  /// Maximum number of parts of a JPEG XL codestream: all of them are sent to its decoder at once.
+  static let codestreamParts = 1024
+  /// Maximum bytes of a JPEG XL codestream's header, and extra channels that it describes.
+  static let codestreamHeaderBytes = 4096
+  static let extraChannels = 64
   /// Maximum bytes before the first picture of a GIF.
   static let extensionBytes = 1 << 18
 }

@@ -3,7 +3,7 @@ import PhotoModel
 /// A format of indexed files, detected from the bytes and not from the name.
 package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, heif, avif, webp, gif, tiff, dng, cr2, cr3, nef, arw, raf, orf, rw2, pef, quickTime, mpeg4
-  case bmp
+  case bmp, jxl
 
   /// The format according to the first bytes of a file; its name does not matter. Needs eighteen bytes, or more for a
   /// file of boxes, which may have many brands. Of the formats based on TIFF, only CR2, ORF and RW2 can be recognised
@@ -28,6 +28,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
       self = variant.format
     } else if bytes.starts(with: RAFHeader.signature) {
       self = .raf
+    } else if bytes.starts(with: JXLBoxes.signature) || bytes.starts(with: JXLCodestream.signature) {
+      self = .jxl
     } else if let type = FileType(firstBytes: bytes) {
       self = type.format
     } else {
@@ -56,6 +58,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "org.webmproject.webp"
     case .gif: "com.compuserve.gif"
     case .bmp: "com.microsoft.bmp"
+    case .jxl: "public.jpeg-xl"
     case .tiff: "public.tiff"
     case .dng: "com.adobe.raw-image"
     case .cr2: "com.canon.cr2-raw-image"
@@ -82,6 +85,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "image/webp"
     case .gif: "image/gif"
     case .bmp: "image/bmp"
+    case .jxl: "image/jxl"
     case .tiff: "image/tiff"
     // None of these is registered; file managers of desktops use these names.
     case .dng: "image/x-adobe-dng"
@@ -125,7 +129,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// Whether the first bytes of the format are so few that other data may have them by chance.
   var hasShortSignature: Bool {
     switch self {
-    case .tiff, .cr2, .orf, .rw2: true
+    case .tiff, .cr2, .orf, .rw2, .jxl: true
     default: false
     }
   }
@@ -139,6 +143,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .heic: [.heic]
     case .avif: [.avif]
     case .webp: [.webp]
+    case .jxl: [.jxl]
     case .gif: [.gif]
     case .bmp: [.bmp]
     case .tiff: [.tiff]
@@ -169,6 +174,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "a WebP picture"
     case .gif: "a GIF picture"
     case .bmp: "a BMP picture"
+    case .jxl: "a JPEG XL picture"
     case .tiff: "a TIFF picture"
     case .dng: "a DNG raw picture"
     case .cr2: "a Canon CR2 raw picture"

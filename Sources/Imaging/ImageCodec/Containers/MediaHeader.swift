@@ -80,6 +80,7 @@ package struct MediaHeader: Sendable, Hashable {
     case .gif: return try GIFHeader.read(&reader)
     case .bmp: return try BMPHeader.media(&reader)
     case .webp: return try WebPHeader.read(&reader)
+    case .jxl: return try JXLHeader.read(&reader)
     case .tiff, .dng, .cr2, .nef, .arw, .orf, .pef: return try TIFFHeader.read(&reader, selection)
     case .rw2:
       var header = try TIFFHeader.read(&reader, selection)

@@ -1,4 +1,4 @@
-// The first level of all files of boxes: HEIF, AVIF, CR3, QuickTime and MPEG-4. Only the heads of boxes and metadata are
+// The first level of all files of boxes: HEIF, AVIF, JPEG XL, CR3, QuickTime and MPEG-4. Only the heads of boxes and metadata are
 // read. A box of a kind that is not known is turned into a free one, because it may hold a place.
 
 import MediaMetadata
@@ -29,6 +29,7 @@ extension LocationRemoval {
   /// Boxes of a file that hold pictures, samples or structure.
   private static let kept: Set<FourCC> = [
     "ftyp", "styp", "mdat", "imda", "wide", "pnot", "PICT", "pdin", "sidx", "ssix", "mfra", "prft", "idat",
+    "JXL ", "jxll", "jxlc", "jxlp", "jxli", "jhgm",
   ]
 
   /// Boxes that hold nothing but data.
@@ -43,7 +44,7 @@ extension LocationRemoval {
     var rest = range.upperBound..<range.upperBound
     while let box = try fileBox(at: position, before: range.upperBound, &context) {
       // A file that follows this one: the movie of a motion photo.
-      if box.type == "ftyp", !boxes.isEmpty {
+      if box.type == "ftyp", !boxes.isEmpty, boxes.last?.type != "JXL " {
         rest = position..<range.upperBound
         break
       }
@@ -67,6 +68,8 @@ extension LocationRemoval {
       case "mpvd":
         // Motion photo format 1.0: the content is a movie.
         if box.content.count > 0 { try remove(from: box.content, &context) }
+      case "Exif": try exifBox(box, &context)
+      case "xml ": if !box.content.isEmpty { try context.removeXMP(in: box.content) }
       case "sefd": try samsungTrailer(box.content, &context)
       case _ where kept.contains(box.type): break
       default: try context.erase(box)

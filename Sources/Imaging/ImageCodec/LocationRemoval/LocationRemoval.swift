@@ -68,6 +68,7 @@ package enum LocationRemoval {
       case .gif: try gif(range, &context)
       case .bmp: try bmp(range, &context)
       case .webp: try webp(range, &context)
+      case .jxl: try jxl(range, &context)
       case .heic, .heif, .avif, .cr3, .quickTime, .mpeg4: try boxFile(range, &context)
       }
     }

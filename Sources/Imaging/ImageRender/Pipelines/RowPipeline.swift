@@ -50,7 +50,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .tiff(let page): return TIFFDecoder(page, region: region, source: source, limits: limits, stop: stop)
       default: throw .malformed("a header without a picture", offset: nil)
       }
-    case .heic, .avif, .webp, .video:
+    case .heic, .avif, .webp, .jxl, .video:
       guard let workers else { throw .decoderUnavailable(header.format) }
       switch header.coded {
       case .heif(let picture):
@@ -58,6 +58,9 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
       case .webP(let picture):
         return WebPRowDecoder(
+          picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
+      case .jxl(let picture):
+        return JXLRowDecoder(
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
       case .gif, .bmp, .tiff, nil: throw .malformed("a header without a picture", offset: nil)
       }

@@ -13,11 +13,20 @@ package enum CodedPictureRequest: Sendable, Hashable {
   case firstLit(TileConfiguration, size: PixelSize, pictures: [[ByteRange]])
   /// One tile: the frame scaled to `size`, in one plane of RGB, or RGBA with alpha that is not premultiplied.
   case webP(WebPPicture, size: PixelSize)
+  /// One tile: the region of the picture in which `step` pixels of a side are averaged to one, in planes of red, green
+  /// and blue, or gray, and then alpha that is not premultiplied. A sample has 1 byte, or 2 in native order if the
+  /// picture has more than 8 bits.
+  case jxl(JXLPicture, step: Int, region: PixelRect)
+  /// One tile: the number of bytes of the picture's ICC profile in four bytes, most significant first, the profile, and
+  /// zeros; in one plane. Only the number, if the profile is longer than the rows.
+  case jxlProfile(JXLPicture)
 
   /// The size of each tile's rows.
   package var size: PixelSize {
     switch self {
     case .tiles(_, let size, _), .firstLit(_, let size, _), .webP(_, let size): size
+    case .jxl(_, _, let region): region.size
+    case .jxlProfile: JXLPicture.profileRows
     }
   }
 }

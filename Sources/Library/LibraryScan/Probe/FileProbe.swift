@@ -25,7 +25,7 @@ package struct FileProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  var version: String { "10 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  var version: String { "11 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {

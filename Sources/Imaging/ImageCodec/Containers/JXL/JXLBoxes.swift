@@ -1,0 +1,106 @@
+// Finds the codestream and the metadata of a JPEG XL file: a codestream as such, or boxes (ISO/IEC 18181-2).
+
+import MediaMetadata
+import PhotoModel
+
+struct JXLBoxes {
+  /// The first box (§6.2).
+  static let signature: [UInt8] = [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
+
+  /// The ranges that are the codestream, in order.
+  private(set) var codestream: [Range<Int64>] = []
+  /// The metadata blocks: EXIF after the distance to its TIFF header, XMP as it is. Compressed ones are left out.
+  private(set) var exif: Range<Int64>?
+  private(set) var xmp: Range<Int64>?
+  /// Whether the picture was a JPEG, whose blocks the codestream has.
+  private(set) var isJPEG = false
+
+  /// - Throws: `malformed` without a codestream or with parts in another order, and errors of boxes.
+  init(_ reader: HeaderReader) throws(CodecError) {
+    var boxes = BoxReader(reader)
+    guard try boxes.reader.bytes(at: 0, count: Self.signature.count).elementsEqual(Self.signature) else {
+      codestream = [0..<reader.size]
+      return
+    }
+    var position: Int64 = 0
+    var isComplete = false
+    while let box = try boxes.next(&position, before: boxes.fileSize) {
+      switch box.type {
+      case "jxlc":
+        guard codestream.isEmpty else { throw Self.severalCodestreams(box) }
+        codestream = [box.content]
+        isComplete = true
+      case "jxlp":
+        if isComplete { throw Self.severalCodestreams(box) }
+        isComplete = try addPart(box, &boxes)
+      case "jbrd": isJPEG = true
+      case "Exif": exif = exif ?? box.content
+      case "xml ": xmp = xmp ?? box.content
+      default: break
+      }
+    }
+    if codestream.isEmpty { throw .malformed("a JPEG XL file without a codestream", offset: boxes.fileSize) }
+  }
+
+  /// §9.9: the number of the part, with the highest bit set in the last one. Returns whether it is the last one.
+  private mutating func addPart(_ box: Box, _ boxes: inout BoxReader) throws(CodecError) -> Bool {
+    var fields = try boxes.fields(of: box, atMost: 4)
+    let number = try fields.number(4)
+    guard number & 0x7FFF_FFFF == codestream.count else {
+      throw .malformed("parts of a JPEG XL codestream in another order", offset: box.content.lowerBound)
+    }
+    guard codestream.count < ContainerLimits.codestreamParts else {
+      throw .limitExceeded(
+        "the number of parts of the codestream", limit: ContainerLimits.codestreamParts, found: codestream.count + 1)
+    }
+    codestream.append(box.content.lowerBound + 4..<box.content.upperBound)
+    return number & 0x8000_0000 != 0
+  }
+
+  private static func severalCodestreams(_ box: Box) -> CodecError {
+    .malformed("a JPEG XL file with several codestreams", offset: box.content.lowerBound)
+  }
+
+  /// The codestream's header.
+  func header(_ reader: inout HeaderReader) throws(CodecError) -> JXLCodestream {
+    var bytes: [UInt8] = []
+    for part in codestream where bytes.count < ContainerLimits.codestreamHeaderBytes {
+      let wanted = min(Int64(ContainerLimits.codestreamHeaderBytes - bytes.count), part.upperBound - part.lowerBound)
+      bytes += try reader.bytes(at: part.lowerBound, count: Int(wanted))
+    }
+    return try JXLCodestream(bytes[...], at: codestream.first?.lowerBound ?? 0)
+  }
+}
+
+/// Reads JPEG XL headers for the catalogue.
+///
+/// Only the codestream's orientation counts: a decoder applies it, and not EXIF's (ISO/IEC 18181-2 §9.5).
+enum JXLHeader {
+  static func read(_ reader: inout HeaderReader) throws(CodecError) -> MediaHeader {
+    let boxes = try JXLBoxes(reader)
+    let codestream = try boxes.header(&reader)
+    var header = MediaHeader(format: .jxl, storedSize: codestream.size)
+    header.orientation = codestream.orientation
+    header.hasAlpha = codestream.hasAlpha
+    header.facts.isAnimated = codestream.isAnimated
+    if let exif = boxes.exif { try take(exif, &header, &reader) }
+    if let xmp = boxes.xmp { try header.take(xmp: xmp, &reader) }
+    return header
+  }
+
+  /// §9.5: the distance from these four bytes to the TIFF header, then the block.
+  private static func take(
+    _ exif: Range<Int64>, _ header: inout MediaHeader, _ reader: inout HeaderReader
+  ) throws(CodecError) {
+    let wanted = min(Int64(EXIFSummary.maximumBytes), exif.upperBound - exif.lowerBound)
+    let bytes = try reader.bytes(at: exif.lowerBound, count: Int(wanted))
+    guard bytes.count > 12 else { return }
+    let start = 4 + bytes.bigEndian(at: 0, bytes: 4)
+    guard start < bytes.count, TIFFBlock(bytes.dropFirst(start)) != nil else { return }
+    header.take(
+      exif: bytes.dropFirst(start), at: exif.lowerBound + Int64(start),
+      length: Int(clamping: exif.upperBound - exif.lowerBound) - start)
+    // A thumbnail has the orientation of its EXIF block, which can differ from the codestream's.
+    if header.exif.orientation != header.orientation { header.thumbnail = nil }
+  }
+}
