@@ -10,7 +10,7 @@ struct Render: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Render one file upright at a given size, without a library.")
 
-  @Argument(help: "The input: a JPEG, PNG, HEIC or WebP file.")
+  @Argument(help: "The input: a picture of any format that is rendered.")
   var input: String
 
   @Option(help: "The target size: max, or WxH in pixels.")
