@@ -312,6 +312,25 @@ struct CodecTests {
     }
   }
 
+  @Test("samples of 16 bits are averaged, with fewer at the edges", .enabled(if: isBuilt(.jxl)), arguments: [2, 4, 8])
+  func deepMeansOfJXL(_ step: Int) throws {
+    let size = PixelSize(width: (40 + step - 1) / step, height: (30 + step - 1) / step)
+    let (request, payload) = Self.jxl(
+      JXLSamples.gray, PixelSize(width: 40, height: 30), region: PixelRect(size), step: step, isGray: true,
+      bitDepth: 16)
+    let plane = try TestDecoders.pool([.jxl]).rows(request, of: .bytes(payload)).tiles[0][0]
+    let expected = (0..<size.height).flatMap { y in
+      (0..<size.width).flatMap { x -> [UInt8] in
+        let columns = x * step..<min(x * step + step, 40)
+        let rows = y * step..<min(y * step + step, 30)
+        let sum = rows.reduce(0) { sum, row in columns.reduce(sum) { $0 + $1 * 1000 + row * 700 } }
+        let count = rows.count * columns.count
+        return withUnsafeBytes(of: UInt16((sum + count / 2) / count)) { Array($0) }
+      }
+    }
+    #expect(plane == expected)
+  }
+
   @Test(
     "alpha, gray with 16 bits, and the first frame of an animation are decoded exactly", .enabled(if: isBuilt(.jxl)))
   func layoutsOfJXL() throws {
@@ -346,6 +365,18 @@ struct CodecTests {
     #expect(try difference(JXLSamples.displayP3, .displayP3) <= 2)
     #expect(try difference(JXLSamples.displayP3, .bt2020) > 4, "other numbers for the same colours")
     #expect(try difference(JXLSamples.jpeg, nil) <= 2)
+    // Means are rounded to the nearest.
+    let (whole, wholePayload) = Self.jxl(JXLSamples.lossy, size, colors: .sRGB)
+    let (reduced, reducedPayload) = Self.jxl(
+      JXLSamples.lossy, size, region: PixelRect(x: 0, y: 0, width: 16, height: 12), step: 4, colors: .sRGB)
+    let all = try pool.rows(whole, of: .bytes(wholePayload)).tiles[0]
+    let means = all.map { plane in
+      (0..<16 * 12).map { i in
+        let sum = (0..<16).reduce(0) { $0 + Int(plane[(i / 16 * 4 + $1 / 4) * 64 + i % 16 * 4 + $1 % 4]) }
+        return UInt8((sum + 8) / 16)
+      }
+    }
+    #expect(try pool.rows(reduced, of: .bytes(reducedPayload)).tiles == [means])
     // Without XYB, libjxl converts nothing.
     let (request, payload) = Self.jxl(JXLSamples.losslessP3, PixelSize(width: 60, height: 40), colors: .sRGB)
     #expect(pool.error(request, of: .bytes(payload)) == .failed(.jxl, .unsupported))

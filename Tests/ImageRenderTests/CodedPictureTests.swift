@@ -438,12 +438,14 @@ struct CodedPictureTests {
 
   @Test("a worker of a JPEG XL that leaves out rows is an error")
   func jxlMissingRows() throws {
-    let plan = RenderPlanner().plan(jxl(PixelSize(width: 136, height: 64)), whole)
-    let renderer = try Renderer(
-      plan, source: MemoryByteSource([0]), workers: PaintingDecoder(lastBand: 2), limits: CodecLimits(),
-      stop: StopFlag())
-    // The painter ends without an error; a consumer that wants more notices.
-    #expect(throws: CodecError.self) { try renderer.resume() }
+    guard case .jxl(let picture) = jxl(PixelSize(width: 136, height: 64)).coded else { return }
+    let decoder = JXLRowDecoder(
+      picture, eighths: 8, region: PixelRect(picture.header.size), workers: PaintingDecoder(lastBand: 2),
+      source: MemoryByteSource([0]), stop: StopFlag())
+    // The worker's end is no error, and the consumer wants more.
+    #expect(throws: CodecError.malformed("a decoder that left out rows", offset: nil)) {
+      _ = try decoder.decode(into: Rows(decoder.layout))
+    }
   }
 
   @Test("the profile of a JPEG XL comes from its worker, within its limits")
