@@ -20,7 +20,7 @@ struct JXLTests {
   }
 
   private static let p3 = ColorCalibration(transfer: .sRGB, primaries: .displayP3)
-  private static let bt2020 = ColorCalibration(transfer: .sRGB, primaries: .bt2020)
+  private static let perceptualQuantizer = ColorCalibration(transfer: .perceptualQuantizer, primaries: .bt2020)
 
   // MARK: Files of an encoder
 
@@ -46,7 +46,7 @@ struct JXLTests {
     let cases: [([UInt8], JXLPicture.Colors?, ColorCalibration?, needsProfile: Bool)] = [
       (JXLSamples.rgb, nil, nil, false), (JXLSamples.lossy, .sRGB, nil, false),
       (JXLSamples.displayP3, .displayP3, Self.p3, false), (JXLSamples.losslessP3, nil, Self.p3, false),
-      (JXLSamples.pq, nil, Self.bt2020, false), (JXLSamples.profile, nil, nil, true),
+      (JXLSamples.pq, nil, Self.perceptualQuantizer, false), (JXLSamples.profile, nil, nil, true),
       (JXLSamples.lossyProfile, .displayP3, Self.p3, false),
     ]
     for (index, (file, converted, calibration, needsProfile)) in cases.enumerated() {
@@ -187,7 +187,7 @@ struct JXLTests {
     let cinema = try calibration([(0, 2), (2, 2), (9, 4), (2, 2), (9, 4), (0, 1), (2, 2), (15, 4)])
     #expect(cinema?.transfer == .power(2.6) && cinema?.primaries.white == .init(0.314, 0.351))
     let bright = try calibration([(0, 2), (1, 2), (2, 2), (7, 4), (0, 1), (3, 2), (0, 6)])
-    #expect(bright == Self.bt2020)
+    #expect(bright == ColorCalibration(transfer: .hybridLogGamma, primaries: .bt2020))
     #expect(try calibration([(0, 2), (1, 2), (1, 2), (0, 1), (1, 2)]) == nil)
     // Gray has no primaries.
     #expect(try calibration([(1, 2), (1, 2), (1, 1), (10_000_000, 24)])?.transfer == .power(1))

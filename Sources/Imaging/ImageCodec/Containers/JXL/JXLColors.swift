@@ -9,7 +9,7 @@ package struct JXLColors: Sendable, Hashable {
   package var primaries: ColorCalibration.Primaries? = .bt709
   package var transfer = ColorCalibration.Transfer.sRGB
   /// Whether the curve is one of high dynamic range: PQ or HLG.
-  package var isHighDynamicRange = false
+  package var isHighDynamicRange: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
 
   package static let sRGB = JXLColors()
 
@@ -69,7 +69,8 @@ package struct JXLColors: Sendable, Hashable {
     }
     switch bits.enumerated() {
     case 8: transfer = .power(1)
-    case 16, 18: isHighDynamicRange = true
+    case 16: transfer = .perceptualQuantizer
+    case 18: transfer = .hybridLogGamma
     case 17: transfer = .power(2.6)
     // 1, of video, and 13, sRGB: see CodePoints.calibration.
     default: break
