@@ -81,7 +81,8 @@ extension Problem {
     case .limitExceeded(let name, let limit, let found):
       self.init(
         422, "image-too-large", "The image is too large",
-        detail: "The image's \(name) is \(found == .max ? "too large to count" : String(found)); the limit is \(limit)."
+        detail:
+          "In the original, \(name) is \(found == .max ? "too large to count" : String(found)); the limit is \(limit)."
       )
     case .decoderUnavailable(let format):
       self.init(
