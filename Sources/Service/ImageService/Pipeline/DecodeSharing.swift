@@ -28,7 +28,11 @@ struct DecodeSharing: Sendable {
   ) -> SharedRender {
     let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return alone }
-    let siblings = jobs.siblings(of: job)
+    // A frame that is made from a thumbnail must not be made from the picture at other times: its bytes would differ under
+    // the same entity tag.
+    let siblings = jobs.siblings(of: job).filter {
+      renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil
+    }
     // Single frames of a video are seldom asked for twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)
