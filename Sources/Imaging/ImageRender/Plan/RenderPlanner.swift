@@ -93,7 +93,7 @@ package struct RenderPlanner: Sendable {
   /// and the picture's colours. `nil` if there is none. A HEIC of 12 megapixels takes fifty times as long to decode as
   /// its thumbnail.
   ///
-  /// The frame can only be final if the thumbnail is sound, which its decode tells.
+  /// If the thumbnail turns out to be damaged, the final frame must be made from the picture itself.
   package func finalThumbnailPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     let geometry = geometry(header, wanted, eighths: nil)
     let thumbnail = header.thumbnails.first {

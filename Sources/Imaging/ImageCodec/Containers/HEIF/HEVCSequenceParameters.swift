@@ -46,19 +46,8 @@ struct HEVCSequenceParameters {
     }
     guard skipReferences(&bits, countBits) else { return nil }
     bits.skip(2)
-    // vui_parameters_present_flag, then the shape of pixels and overscan.
-    guard bits.flag() else { return nil }
-    if bits.flag(), bits.number(8) == 255 { bits.skip(32) }
-    if bits.flag() { bits.skip(1) }
-    guard bits.flag() else { return nil }
-    bits.skip(3)
-    var colors = CodePoints(isFullRange: bits.flag())
-    if bits.flag() {
-      colors.primaries = bits.number(8)
-      colors.transfer = bits.number(8)
-      colors.matrix = bits.number(8)
-    }
-    return bits.isValid ? colors : nil
+    // vui_parameters_present_flag.
+    return bits.flag() ? bits.usabilityColors() : nil
   }
 
   /// §7.3.3.

@@ -59,7 +59,7 @@ struct AVCSequenceParameters {
     size = PixelSize(width: width, height: height)
     self.chroma = chroma
     self.bitDepth = bitDepth
-    colors = Self.colors(&bits)
+    colors = bits.flag() ? bits.usabilityColors() : nil
   }
 
   /// §7.3.2.1.1.1.
@@ -84,21 +84,5 @@ struct AVCSequenceParameters {
       for _ in 0..<min(255, bits.golomb()) { _ = bits.golomb() }
     default: break
     }
-  }
-
-  private static func colors(_ bits: inout HeaderBits) -> CodePoints? {
-    guard bits.flag() else { return nil }
-    // The shape of pixels, and overscan.
-    if bits.flag(), bits.number(8) == 255 { bits.skip(32) }
-    if bits.flag() { bits.skip(1) }
-    guard bits.flag() else { return nil }
-    bits.skip(3)
-    var colors = CodePoints(isFullRange: bits.flag())
-    if bits.flag() {
-      colors.primaries = bits.number(8)
-      colors.transfer = bits.number(8)
-      colors.matrix = bits.number(8)
-    }
-    return bits.isValid ? colors : nil
   }
 }

@@ -94,7 +94,7 @@ struct MovieFragments {
     let flags = try fields.version().flags
     let count = try fields.number(4)
     var offset = Int(clamping: base)
-    if flags & 1 != 0 { offset = Self.sum(offset, try fields.signed32()) }
+    if flags & 1 != 0 { offset = MovieSamples.sum(offset, try fields.signed32()) }
     let firstFlags = flags & 4 != 0 ? try fields.number(4) : nil
     for index in 0..<count {
       entriesRead += 1
@@ -106,16 +106,11 @@ struct MovieFragments {
       let shift = flags & 0x800 != 0 ? try fields.signed32() : 0
       if sampleFlags & Self.dependentFlag == 0 {
         let data = try MovieSamples.checked(offset, size, fileSize: boxes.fileSize)
-        if !body(MovieKeyFrame(tick: Self.sum(time, shift), data: data)) { return false }
+        if !body(MovieKeyFrame(tick: MovieSamples.sum(time, shift), data: data)) { return false }
       }
-      offset = Self.sum(offset, size)
-      time = Self.sum(time, duration)
+      offset = MovieSamples.sum(offset, size)
+      time = MovieSamples.sum(time, duration)
     }
     return true
-  }
-
-  private static func sum(_ a: Int, _ b: Int) -> Int {
-    let (sum, overflow) = a.addingReportingOverflow(b)
-    return overflow ? Int.max : sum
   }
 }

@@ -231,7 +231,8 @@ struct MovieSamples {
     return ByteRange(offset: Int64(offset), length: length)
   }
 
-  private static func sum(_ a: Int, _ b: Int) -> Int {
+  /// `Int.max` for a sum that does not fit.
+  static func sum(_ a: Int, _ b: Int) -> Int {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? Int.max : sum
   }
