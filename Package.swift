@@ -115,11 +115,12 @@ let package = Package(
     Wing.imaging.c("CDecoderWorker", settings: optimizedC),
     Wing.imaging.module("DecoderWorkers", ["PhotoModel", "CPhotodDecoder", logging]),
     Wing.imaging.system("CLibExif", "libexif", "libexif-dev"),
+    Wing.imaging.system("CBrotli", "libbrotlidec", "libbrotli-dev"),
     Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
     Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
     Wing.imaging.module("MediaMetadata", ["Primitives", "PhotoModel", "CLibExif", "CExpat", "CZlib"]),
     Wing.imaging.module(
-      "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG", "CZlib"],
+      "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG", "CZlib", "CBrotli"],
       settings: optimized),
     Wing.imaging.module(
       "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],

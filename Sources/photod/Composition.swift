@@ -90,7 +90,7 @@ struct Composition: Sendable {
     let originals = OriginalStore(folder: folder)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
-      workers: WorkerPictureDecoder(pool: decoders.pool), metrics: metrics)
+      workers: decoders.pictures, metrics: metrics)
     let results = FetchResultStore(limits: settings.fetch.results)
     let lookups = WorkQueue(
       label: "photod.lookup", workers: cores, limit: max(64, settings.render.queueLength * 4), qos: .userInitiated)

@@ -8,15 +8,20 @@ import Telemetry
 
 struct Decoders: Sendable {
   let pool: DecoderPool
+  private let hevc: [DecoderCodec]
   private let logger = Logger(label: "decoders")
 
   init(_ settings: Settings) {
+    hevc = settings.decoders.hevc.codecs
     var limits = settings.decoders.limits
     limits.workers =
       settings.decoders.workers == 0 ? ProcessInfo.processInfo.activeProcessorCount : settings.decoders.workers
     pool = DecoderPool(
       folder: Self.folder(settings), sandbox: settings.decoders.sandbox, limits: limits, logger: logger)
   }
+
+  /// Decodes for renders.
+  var pictures: WorkerPictureDecoder { WorkerPictureDecoder(pool: pool, hevc: hevc) }
 
   /// The folder of the decoder programs.
   static func folder(_ settings: Settings) -> String {
@@ -34,7 +39,9 @@ struct Decoders: Sendable {
   func start() -> Set<String> {
     var formats: Set<SourceFormat> = []
     for report in pool.start() {
-      if case .ready = report.state { formats.formUnion(SourceFormat.allCases.filter { $0.codec == report.codec }) }
+      if case .ready = report.state {
+        formats.formUnion(SourceFormat.allCases.filter { $0.codecs(hevc: hevc).contains(report.codec) })
+      }
       switch report.state {
       case .ready(_, let sandbox) where sandbox == .all:
         logger.info("decoder ready", metadata: ["codec": "\(report.codec.name)", "detail": "\(report.summary)"])
@@ -56,6 +63,12 @@ struct Decoders: Sendable {
     registry.gauge(
       "photod_decoder_workers", "Decoder processes that are decoding.", read: { [pool] in Double(pool.workerCount) })
     for codec in DecoderCodec.all {
+      registry.counter(
+        "photod_decoder_cpu_seconds_total", "CPU time of the codec's decoder processes, without their start.",
+        ["codec": codec.name], read: { [pool] in pool.usage(of: codec).cpuTime / .seconds(1) })
+      registry.gauge(
+        "photod_decoder_peak_bytes", "Largest resident memory of one of the codec's decoder processes so far.",
+        ["codec": codec.name], read: { [pool] in Double(pool.usage(of: codec).peakBytes) })
       for reason in DecoderFailure.allCases {
         registry.counter(
           "photod_decoder_failures_total", "Pictures that a decoder process could not decode, by codec and reason.",

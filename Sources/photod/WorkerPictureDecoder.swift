@@ -8,6 +8,11 @@ import PhotoModel
 
 struct WorkerPictureDecoder: CodedPictureDecoder {
   let pool: DecoderPool
+  /// Decoders of HEVC, the preferred one first.
+  let hevc: [DecoderCodec]
+  var isUrgent = false
+
+  var urgent: any CodedPictureDecoder { WorkerPictureDecoder(pool: pool, hevc: hevc, isUrgent: true) }
 
   /// The most bytes of a picture that is in no file and is therefore copied.
   private static let copiedBytes = 64 << 20
@@ -20,8 +25,10 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     let identity = isOptional ? nil : (source as? LibraryFile)?.identity
     do throws(DecoderError) {
       try pool.decode(
-        request.decodeRequest, of: payload,
+        request.decodeRequest(hevc[0]), of: payload,
         file: identity.map { DecodedFile(identity: $0, epoch: RenderPlanner.epoch) },
+        fallback: request.isHEVC && hevc.count > 1 ? request.decodeRequest(hevc[1]) : nil,
+        workers: isUrgent ? CodedTiles.workersAtOnce : 1,
         cancellation: DecodeCancellation(following: stop)
       ) { band, bytes in
         bytes.withUnsafeBytes { rows(DecodedBand(band), $0) ? .more : .enough }
@@ -47,16 +54,17 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
 }
 
 extension SourceFormat {
-  /// The codec whose process decodes the format; `nil` for formats that this process decodes.
-  var codec: DecoderCodec? {
+  /// The codecs of which one must be there to decode the format; none for formats that this process decodes.
+  ///
+  /// - Parameter hevc: the decoders of HEVC that may be used.
+  func codecs(hevc: [DecoderCodec]) -> [DecoderCodec] {
     switch self {
-    case .jpeg, .png: nil
-    case .gif, .bmp, .tiff: nil
-    case .heic: .hevc
-    case .avif: .av1
-    case .webp: .webp
-    case .video: .avcodec
-    case .jxl: .jxl
+    case .jpeg, .png, .gif, .bmp, .tiff: []
+    case .heic: hevc
+    case .avif: [.av1]
+    case .webp: [.webp]
+    case .video: [.avcodec]
+    case .jxl: [.jxl]
     }
   }
 }
@@ -70,11 +78,19 @@ extension CodedPictureRequest {
     }
   }
 
-  fileprivate var decodeRequest: DecodeRequest {
+  fileprivate var isHEVC: Bool {
     switch self {
-    case .tiles(let configuration, let size, let tiles): return configuration.decodeRequest(size, tiles)
+    case .tiles(.hevc, _, _), .firstLit(.hevc, _, _): true
+    default: false
+    }
+  }
+
+  /// - Parameter hevc: the codec that decodes HEVC.
+  fileprivate func decodeRequest(_ hevc: DecoderCodec) -> DecodeRequest {
+    switch self {
+    case .tiles(let configuration, let size, let tiles): return configuration.decodeRequest(size, tiles, hevc)
     case .firstLit(let configuration, let size, let pictures):
-      var request = configuration.decodeRequest(size, pictures)
+      var request = configuration.decodeRequest(size, pictures, hevc)
       request.areAlternatives = true
       return request
     case .webP(let picture, let size):
@@ -104,7 +120,9 @@ extension JXLPicture.Colors {
 }
 
 extension TileConfiguration {
-  fileprivate func decodeRequest(_ size: PixelSize, _ ranges: [[ByteRange]]) -> DecodeRequest {
+  fileprivate func decodeRequest(
+    _ size: PixelSize, _ ranges: [[ByteRange]], _ hevc: DecoderCodec
+  ) -> DecodeRequest {
     let tiles = ranges.map { DecodeRequest.Tile(picture: $0) }
     switch self {
     case .av1(let configuration):
@@ -113,7 +131,8 @@ extension TileConfiguration {
         bitDepth: configuration.bitDepth, tiles: tiles)
     case .hevc(let configuration):
       return .hevc(
-        parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes, tileSize: size,
+        by: hevc, parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes,
+        tileSize: size,
         chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth, tiles: tiles)
     case .video(let configuration):
       return .video(

@@ -82,6 +82,13 @@ static int decode(decoder_job *job) {
     for (uint8_t value = 0;; value++)
       for (unsigned i = 0; i < DECODER_SLOTS; i++) memset(job->slots[i], value, request->slot_bytes);
   }
+  if (IS("crash without an extent")) {
+    for (uint32_t tile = 0; tile < request->tile_count; tile++) {
+      if (job->tiles[tile].extent_count == 0) *(volatile int *)8 = 1;
+      if (send_tile(job, tile)) return DECODER_REASON_MEMORY;
+    }
+    return 0;
+  }
   if (IS("payload")) return copy_payload(job), 0;
   if (IS("input")) {
     static uint8_t bytes[4096];

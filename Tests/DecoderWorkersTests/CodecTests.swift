@@ -11,25 +11,29 @@ struct CodecTests {
     FileManager.default.isExecutableFile(atPath: "\(TestDecoders.folder)/\(codec.programName)")
   }
 
-  @Test("HEVC tiles with 4:2:0 and 8 bits are decoded exactly", .enabled(if: isBuilt(.hevc)))
-  func hevc8() throws {
+  /// Decoders of HEVC.
+  static var hevcCodecs: [DecoderCodec] { [.hevc, .avcodec].filter(isBuilt) }
+
+  @Test("HEVC tiles with 4:2:0 and 8 bits are decoded exactly", arguments: hevcCodecs)
+  func hevc8(_ codec: DecoderCodec) throws {
     try expect(
-      CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
+      codec, CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
       sets: CodedPictures.sets420)
   }
 
-  @Test("an HEVC picture with 4:2:2 and 10 bits is decoded exactly", .enabled(if: isBuilt(.hevc)))
-  func hevc10() throws {
+  @Test("an HEVC picture with 4:2:2 and 10 bits is decoded exactly", arguments: hevcCodecs)
+  func hevc10(_ codec: DecoderCodec) throws {
     try expect(
-      CodedPictures.tiles422, size: PixelSize(width: 32, height: 16), .halfWidth, bitDepth: 10,
+      codec, CodedPictures.tiles422, size: PixelSize(width: 32, height: 16), .halfWidth, bitDepth: 10,
       sets: CodedPictures.sets422)
   }
 
   private func expect(
-    _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int, sets: [[UInt8]]
+    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int,
+    sets: [[UInt8]]
   ) throws {
-    let pool = TestDecoders.pool([.hevc])
-    let (request, payload) = Self.request(tiles, size: size, chroma, bitDepth: bitDepth, sets: sets)
+    let pool = TestDecoders.pool([codec])
+    let (request, payload) = Self.request(codec, tiles, size: size, chroma, bitDepth: bitDepth, sets: sets)
     let collected = try pool.rows(request, of: .bytes(payload))
     for tile in tiles.indices {
       for plane in 0..<3 {
@@ -43,7 +47,8 @@ struct CodecTests {
   }
 
   private static func request(
-    _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int, sets: [[UInt8]]
+    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int,
+    sets: [[UInt8]]
   ) -> (DecodeRequest, payload: [UInt8]) {
     // The payload begins with bytes that belong to no tile.
     var payload: [UInt8] = [1, 2, 3]
@@ -53,29 +58,30 @@ struct CodecTests {
       return DecodeRequest.Tile(picture: [ByteRange(offset: Int64(start), length: tile.count + 4)])
     }
     let request = DecodeRequest.hevc(
-      parameterSets: sets, nalLengthBytes: 4, tileSize: size, chroma: chroma, bitDepth: bitDepth, tiles: ranges)
+      by: codec, parameterSets: sets, nalLengthBytes: 4, tileSize: size, chroma: chroma, bitDepth: bitDepth,
+      tiles: ranges)
     return (request, payload)
   }
 
-  @Test("an HEVC picture of another size than its container says is refused", .enabled(if: isBuilt(.hevc)))
-  func mismatch() {
+  @Test("an HEVC picture of another size than its container says is refused", arguments: hevcCodecs)
+  func mismatch(_ codec: DecoderCodec) {
     let (request, payload) = Self.request(
-      CodedPictures.tiles420, size: PixelSize(width: 48, height: 24), .half, bitDepth: 8,
+      codec, CodedPictures.tiles420, size: PixelSize(width: 48, height: 24), .half, bitDepth: 8,
       sets: CodedPictures.sets420)
-    #expect(TestDecoders.pool([.hevc]).error(request, of: .bytes(payload)) == .failed(.hevc, .mismatch))
+    #expect(TestDecoders.pool([codec]).error(request, of: .bytes(payload)) == .failed(codec, .mismatch))
   }
 
-  @Test("a damaged HEVC picture fails alone or gives other rows, never anything else", .enabled(if: isBuilt(.hevc)))
-  func damaged() {
-    let pool = TestDecoders.pool([.hevc])
+  @Test("a damaged HEVC picture fails alone or gives other rows, never anything else", arguments: hevcCodecs)
+  func damaged(_ codec: DecoderCodec) {
+    let pool = TestDecoders.pool([codec])
     let (request, payload) = Self.request(
-      CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
+      codec, CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
       sets: CodedPictures.sets420)
     for index in stride(from: 3, to: payload.count, by: 37) {
       var damaged = payload
       damaged[index] ^= 0xFF
       switch pool.error(request, of: .bytes(damaged)) {
-      case nil, .failed(.hevc, _): break
+      case nil, .failed(codec, _): break
       case let error: Issue.record("byte \(index): \(String(describing: error))")
       }
     }
@@ -129,7 +135,8 @@ struct CodecTests {
   @Test("HEVC and AV1 frames can be alternatives too", .enabled(if: isBuilt(.hevc) && isBuilt(.av1)))
   func otherAlternatives() throws {
     var (hevc, payload) = Self.request(
-      CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8, sets: CodedPictures.sets420)
+      .hevc, CodedPictures.tiles420, size: PixelSize(width: 40, height: 24), .half, bitDepth: 8,
+      sets: CodedPictures.sets420)
     hevc.areAlternatives = true
     let frame = CodedPictures.plane(40, 24, tile: 0, plane: 0, bitDepth: 8)
     let first = try TestDecoders.pool([.hevc]).rows(hevc, of: .bytes(payload))

@@ -1,5 +1,7 @@
 import DecoderWorkers
+import Logging
 import PhotoModel
+import Synchronization
 import Testing
 
 @Suite("Decoder workers: remembered failures")
@@ -20,6 +22,15 @@ struct DecoderFailuresTests {
     #expect(pool.error(TestDecoders.request("rows"), file: Self.file(2)) == nil)
   }
 
+  @Test("a failing file is logged once, with its codec and reason")
+  func logged() {
+    let handler = CountingLogHandler()
+    let pool = TestDecoders.pool(logger: Logger(label: "test") { _ in handler })
+    for _ in 0..<3 { _ = pool.error(TestDecoders.request("crash"), file: Self.file(1)) }
+    _ = pool.error(TestDecoders.request("malformed"), file: Self.file(2))
+    #expect(handler.lines == ["picture not decoded: test crashed 1", "picture not decoded: test malformed 2"])
+  }
+
   @Test("no more files are remembered than the limit")
   func limit() {
     let pool = TestDecoders.pool(rememberedFailures: 4)
@@ -37,5 +48,30 @@ struct DecoderFailuresTests {
     let request = TestDecoders.request("input", payload: [ByteRange(offset: 0, length: 100)])
     #expect(pool.error(request, of: .bytes([1]), file: Self.file(1)) == .inputChanged)
     #expect(pool.failures.failure(of: Self.file(1)) == nil)
+  }
+}
+
+/// Keeps what is logged: the message, and the metadata that names a failure.
+final class CountingLogHandler: LogHandler {
+  private let kept = Mutex<[String]>([])
+
+  var lines: [String] { kept.withLock { $0 } }
+
+  subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  var logLevel: Logger.Level {
+    get { .notice }
+    set {}
+  }
+
+  func log(event: LogEvent) {
+    let details = ["codec", "reason", "inode"].compactMap { event.metadata?[$0].map { "\($0)" } }
+    kept.withLock { $0.append("\(event.message): \(details.joined(separator: " "))") }
   }
 }

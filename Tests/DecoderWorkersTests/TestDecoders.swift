@@ -18,6 +18,7 @@ enum TestDecoders {
   static func pool(
     _ codecs: [DecoderCodec] = [.test], folder: String = folder, slotBytes: Int = 64 << 10, workers: Int = 2,
     stall: Duration = .seconds(60), rememberedFailures: Int = 16,
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
     now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) -> DecoderPool {
     var limits = DecoderPool.Limits(workers: workers)
@@ -26,9 +27,7 @@ enum TestDecoders {
     limits.rememberedFailures = rememberedFailures
     return DecoderPool(
       codecs: codecs, folder: folder, sandbox: .filter, limits: limits,
-      logger: Logger(label: "test") { _ in
-        SwiftLogNoOpLogHandler()
-      }, now: now)
+      logger: logger, now: now)
   }
 
   /// A picture of the test codec.

@@ -47,6 +47,43 @@ struct CodedImageTests {
     #expect(asset["isRenderable"] as? Bool == true && asset["pixelWidth"] as? Int == 22)
   }
 
+  @Test("a sequence of HEVC pictures is shown by its first one", .enabled(if: isBuilt("hevc")))
+  func sequence() throws {
+    let entry = CodedMovieFile.entry(
+      "hvc1", 40, 24, CodedHEIFFile.hvcC(sets: CodedSamples.parameterSets), CodedMovieSamples.colors)
+    let frames = CodedSamples.tiles.map { CodedMovieFile.Frame(Boxes.number($0.count, 4) + $0) }
+    let daemon = try TestDaemon { files in
+      let file = CodedMovieFile(entry, frames) {
+        ($0.brand, $0.otherBrands, $0.handler) = ("msf1", ["msf1", "hevc"], "pict")
+      }
+      try files.put(file.bytes, "burst.heic")
+    }
+    let shown = try pixels("burst.heic", "targetSize=max", daemon).channels(3)
+    #expect(largestDifference(shown, CodedMovieSamples.pixels(tile: 0)) <= 1)
+    let asset = try daemon.get("/v1/assets/\(try daemon.identifier("burst.heic"))").json
+    #expect(asset["mediaType"] as? String == "image" && asset["isRenderable"] as? Bool == true)
+  }
+
+  @Test(
+    "each decoder of HEVC decodes the same picture, alone or as the setting says",
+    arguments: ["automatic", "libavcodec", "libde265"])
+  func decoders(_ setting: String) throws {
+    let needed = setting == "libavcodec" ? "avcodec" : "hevc"
+    guard Self.isBuilt(needed) else { return }
+    let daemon = try TestDaemon(
+      { files in try files.put(CodedSamples.heic(), "plain.heic") },
+      arguments: ["--set", "decoders.hevc=\(setting)"])
+    let shown = try pixels("plain.heic", "targetSize=max", daemon).channels(3)
+    #expect(largestDifference(shown, CodedSamples.heicPixels) <= 1)
+    let isAVCodec = setting == "libavcodec" || setting == "automatic" && Self.isBuilt("avcodec")
+    let metrics = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+    let used = Set(
+      ["hevc", "avcodec"].filter { codec in
+        !metrics.contains("photod_decoder_peak_bytes{codec=\"\(codec)\"} 0\n")
+      })
+    #expect(used == [isAVCodec ? "avcodec" : "hevc"])
+  }
+
   @Test("an AVIF grid is rendered whole, with alpha, cropped and turned", .enabled(if: isBuilt("av1")))
   func avif() throws {
     let daemon = try TestDaemon { files in

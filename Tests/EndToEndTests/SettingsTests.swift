@@ -24,6 +24,7 @@ struct SettingsTests {
       case ("logLevel", _): "debug"
       case ("decoders.folder", _): "/tmp/elsewhere"
       case ("decoders.sandbox", _): "optional"
+      case ("decoders.hevc", _): "libde265"
       case ("upload.template", _): "uploads/{name}"
       case ("limits.sourceSide", _): "65000"
       case ("caching.maximumLeaseSeconds", _): "3600"

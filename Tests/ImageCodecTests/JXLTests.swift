@@ -1,3 +1,4 @@
+import Foundation
 import ImageCodec
 import MediaMetadata
 import PhotoFixtures
@@ -224,6 +225,43 @@ struct JXLTests {
     #expect(header.blocks.map { part($0.range, of: file) } == [exif, packet])
     let whole = JXLSamples.file(Boxes.box("jxll", [5]), Boxes.box("jxlc", JXLSamples.turned))
     #expect(try read(whole).0.orientation == .rightTop)
+  }
+
+  @Test("compressed metadata is read, unless there is the same uncompressed")
+  func compressedMetadata() throws {
+    let packet = Array(
+      """
+      <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
+      <rdf:Description xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:Rating="4"/></rdf:RDF></x:xmpmeta>
+      """.utf8)
+    let exif: (String) -> [UInt8] = { make in exifBlock { $0.make = make } }
+    let picture = Boxes.box("jxlc", JXLSamples.lossy)
+    let both = JXLSamples.file(
+      picture, JXLSamples.compressed("Exif", [0, 0, 0, 0] + exif("Compressed")), JXLSamples.compressed("xml ", packet))
+    let (header, _) = try read(both)
+    #expect(header.metadata.make == "Compressed" && header.facts.rating == 4)
+    // There are no bytes in the file that could be read or changed as they are.
+    #expect(header.blocks.isEmpty)
+    let plain = JXLSamples.file(
+      JXLSamples.compressed("Exif", [0, 0, 0, 0] + exif("Compressed")), picture, JXLSamples.exif(exif("Plain")))
+    #expect(try read(plain).0.metadata.make == "Plain")
+    for damaged in [[], [0xFF], Array(JXLSamples.compressed("Exif", exif("Cut")).dropFirst(12).prefix(20))] {
+      let file = JXLSamples.file(picture, Boxes.box("brob", Array("Exif".utf8), damaged))
+      #expect(try read(file).0.metadata.make == nil)
+    }
+  }
+
+  @Test("Brotli is expanded up to a limit, and a block that wants too much memory gives nothing")
+  func brotli() {
+    func bytes(_ text: String) -> ArraySlice<UInt8> { Array(Data(base64Encoded: text) ?? Data())[...] }
+    let words = bytes("GycF4CVBWFx6kEMmsUwrRqUa7zPKMg/CwcwC")
+    let text = Array(String(repeating: "The same words, again and again. ", count: 40).utf8)
+    #expect(BrotliBlock.prefix(of: words, limit: 5000) == text)
+    #expect(BrotliBlock.prefix(of: words, limit: 100) == Array(text.prefix(100)))
+    #expect(BrotliBlock.prefix(of: words.dropLast(), limit: 5000).count < 5000)
+    // 64 MiB of zeros in 53 bytes.
+    let zeros = bytes("z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37//z//8c/ARCHBQC69/8=")
+    #expect(BrotliBlock.prefix(of: zeros, limit: 1 << 18).isEmpty)
   }
 
   @Test("boxes in another order, or none with a picture, are refused")

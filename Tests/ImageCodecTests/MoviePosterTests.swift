@@ -228,6 +228,24 @@ struct MoviePosterTests {
     }
   }
 
+  @Test("a sequence of pictures is shown by its first one, however dark, and is no video", arguments: ["msf1", "hevc"])
+  func sequence(_ brand: String) throws {
+    let entry = File.entry("hvc1", 40, 24, CodedHEIFFile.hvcC(sets: CodedSamples.parameterSets))
+    let file = File(entry, frames(4)) {
+      ($0.brand, $0.otherBrands, $0.handler) = (brand, ["msf1", "hevc", "mif1"], "pict")
+      $0.matrix = (0, 1, -1, 0)
+    }
+    #expect(try numbers(file) == [0])
+    let header = try header(file)
+    #expect(header.format == .heic && header.orientation == .rightTop && header.storedSize.width == 40)
+    let media = try MediaHeader.read(from: MemoryByteSource(file.bytes), limits: CodecLimits())
+    #expect(media.format == .heic && media.facts.isAnimated && media.durationSeconds == 0)
+    // A still picture in the same file comes first.
+    let both = CodedSamples.heic() + file.bytes.dropFirst(8 + 8 + 4 * 3)
+    let still = try ImageHeader.read(from: MemoryByteSource(both), limits: CodecLimits())
+    #expect(still.storedSize.width == 75)
+  }
+
   @Test("MPEG-4's configuration is found in its descriptors, with short and long lengths", arguments: [1, 4])
   func descriptors(_ lengthBytes: Int) throws {
     func descriptor(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {

@@ -14,8 +14,17 @@ struct CodedOriginalTests {
     /// Fails for pictures of this width.
     let failing: Int?
     private let log = Mutex<[(width: Int, isOptional: Bool)]>([])
+    private let urgency = Atomic<Int>(0)
 
     init(failing: Int? = nil) { self.failing = failing }
+
+    /// How often a render asked for several workers.
+    var urgentDecodes: Int { urgency.load(ordering: .relaxed) }
+
+    var urgent: any CodedPictureDecoder {
+      urgency.add(1, ordering: .relaxed)
+      return self
+    }
 
     var decodes: [(width: Int, isOptional: Bool)] { log.withLock { $0 } }
 
@@ -78,6 +87,54 @@ struct CodedOriginalTests {
     #expect(frame.result.size.width == side && decoder.decodes.map(\.width).last == decoded)
     #expect(frame.result.source == (decoded == 320 ? .preview : .original))
     #expect(decoder.decodes.count == (decoded == 320 ? 1 : 2))
+  }
+
+  /// Starts two requests whose renders wait for memory, then lets them go on, and returns the widths of their final frames.
+  private func together(
+    _ harness: ImageManagerHarness, sides: [Int], thumbnail: Bool = true, priority: ImagePriority = .normal
+  ) async -> [Int: ImageResult.Source] {
+    let asset = harness.originals.add(Self.file(thumbnail: thumbnail))
+    harness.blockRenderLane()
+    let (stream, continuation) = AsyncStream.makeStream(of: ImageFrame.self)
+    for side in sides {
+      var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
+      request.deliveryMode = .highQualityFormat
+      _ = harness.request(asset, request, named: "\(side)", priority: priority) {
+        if case .final(let frame) = $0 { continuation.yield(frame) }
+      }
+    }
+    await harness.untilQueued(sides.count)
+    harness.unblockRenderLane()
+    var sources: [Int: ImageResult.Source] = [:]
+    for await frame in stream {
+      sources[frame.result.size.width] = frame.result.source
+      if sources.count == sides.count { break }
+    }
+    return sources
+  }
+
+  @Test("a frame that the thumbnail serves never shares the picture's decode, so its bytes are always the same")
+  func thumbnailIsNotShared() async {
+    let decoder = GrayDecoder()
+    let sources = await together(ImageManagerHarness { $0.decoder = decoder }, sides: [600, 200, 500])
+    #expect(sources == [600: .original, 200: .preview, 500: .original])
+    // The other two share one decode.
+    #expect(decoder.decodes.map(\.width).sorted() == [320, 1200])
+  }
+
+  @Test("several workers decode one picture only while a client waits and nothing else is to be rendered")
+  func urgent() async {
+    let alone = GrayDecoder()
+    _ = await together(ImageManagerHarness { $0.decoder = alone }, sides: [600], thumbnail: false)
+    #expect(alone.urgentDecodes == 1)
+    let preheated = GrayDecoder()
+    _ = await together(
+      ImageManagerHarness { $0.decoder = preheated }, sides: [600], thumbnail: false, priority: .preheat)
+    #expect(preheated.urgentDecodes == 0 && preheated.decodes.count == 1)
+    // The picture waits for a second render, of the thumbnail.
+    let busy = GrayDecoder()
+    _ = await together(ImageManagerHarness { $0.decoder = busy }, sides: [600, 200])
+    #expect(busy.urgentDecodes == 0 && busy.decodes.count == 2)
   }
 
   @Test("a damaged thumbnail does not fail the picture", arguments: [600, 200])

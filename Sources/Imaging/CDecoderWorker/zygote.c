@@ -131,12 +131,17 @@ static _Noreturn void run_child(const int descriptors[], pid_t zygote) {
 
 // The zygote
 
-static bool send_status(int socket, uint32_t kind, int status, int descriptor) {
+static bool send_status(int socket, uint32_t kind, int status, int descriptor, const struct rusage *usage) {
   union {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];
   } control = {0};
-  decoder_status message = {kind, status};
+  decoder_status message = {.kind = kind, .status = status};
+  if (usage) {
+    const struct timeval user = usage->ru_utime, system = usage->ru_stime;
+    message.cpu_microseconds = (uint64_t)(user.tv_sec + system.tv_sec) * 1000000 + (uint64_t)(user.tv_usec + system.tv_usec);
+    message.peak_bytes = (uint64_t)usage->ru_maxrss << 10;
+  }
   struct iovec part = {&message, sizeof message};
   struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
   if (descriptor >= 0) {
@@ -172,7 +177,7 @@ static bool is_complete(ssize_t count) {
 static void start_child(ssize_t count, const int descriptors[]) {
   const int status = descriptors[DECODER_STATUS];
   if (!is_complete(count) || child_count == DECODER_MAX_CHILDREN) {
-    send_status(status, DECODER_CHILD_REFUSED, child_count == DECODER_MAX_CHILDREN ? EAGAIN : EINVAL, -1);
+    send_status(status, DECODER_CHILD_REFUSED, child_count == DECODER_MAX_CHILDREN ? EAGAIN : EINVAL, -1, NULL);
     close(status);
     return;
   }
@@ -180,13 +185,13 @@ static void start_child(ssize_t count, const int descriptors[]) {
   const pid_t pid = fork();
   if (pid == 0) run_child(descriptors, zygote);
   if (pid < 0) {
-    send_status(status, DECODER_CHILD_REFUSED, errno, -1);
+    send_status(status, DECODER_CHILD_REFUSED, errno, -1, NULL);
     close(status);
     return;
   }
   // The child has not been reaped, so the number is still its own.
   const int pidfd = (int)syscall(PIDFD_OPEN, pid, 0);
-  send_status(status, DECODER_CHILD_STARTED, 0, pidfd);
+  send_status(status, DECODER_CHILD_STARTED, 0, pidfd, NULL);
   if (pidfd >= 0) close(pidfd);
   children[child_count++] = (child){pid, status};
 }
@@ -224,10 +229,11 @@ static bool receive_request(void) {
 
 static void reap_children(void) {
   int status;
-  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+  struct rusage usage;
+  for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
     for (unsigned i = 0; i < child_count; i++) {
       if (children[i].pid != pid) continue;
-      send_status(children[i].status, DECODER_CHILD_ENDED, status, -1);
+      send_status(children[i].status, DECODER_CHILD_ENDED, status, -1, &usage);
       close(children[i].status);
       children[i] = children[--child_count];
       break;

@@ -7,7 +7,8 @@ enum DecodePrice {
   /// What a worker allocates besides its picture: tables and the codec's context.
   private static let fixedBytes = 4 << 20
 
-  /// The decoder's picture, its reference, and metadata for each block; the payload is there twice.
+  /// The decoder's picture, its reference, and metadata for each block; the payload is there twice. libavcodec needs less
+  /// than libde265.
   static func hevc(_ tile: PixelSize, _ samples: DecodeRequest.Samples, largestTile: Int) -> Int {
     let picture = tile.width.multipliedClamped(by: tile.height)
     // Up to 12 bytes a pixel for 4:4:4 with 16 bits.

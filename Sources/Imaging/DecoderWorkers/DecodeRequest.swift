@@ -41,9 +41,9 @@ package struct DecodeRequest: Sendable, Hashable {
   /// scales, and JPEG XL, whose worker averages pixels and sends a region.
   package let codedSize: PixelSize
   package let size: PixelSize
-  package let tiles: [Tile]
-  /// HEVC: the parameter sets, each after its length in four bytes, most significant first. AV1: bitstream units before
-  /// each tile's. JPEG XL: a decoder_jxl_parameters. libavcodec: the codec's name in four bytes, and its configuration.
+  package internal(set) var tiles: [Tile]
+  /// HEVC by libde265: the parameter sets, each after its length in four bytes, most significant first. AV1: bitstream
+  /// units before each tile's. JPEG XL: a decoder_jxl_parameters. libavcodec: the codec's name in four bytes, and its configuration.
   package let parameters: [UInt8]
   /// HEVC: the bytes of a NAL unit's length in the payload.
   package let nalLengthBytes: Int
@@ -73,29 +73,47 @@ package struct DecodeRequest: Sendable, Hashable {
     self.cpuSeconds = cpuSeconds
   }
 
-  /// The tiles of a HEIC picture that have the size `tileSize`, decoded in turn by one worker. Decoding parts of the
-  /// tiles in several requests at the same time uses several cores.
+  /// The tiles of a HEIC picture that have the size `tileSize`.
   ///
   /// - Parameters:
+  ///   - codec: ``DecoderCodec/hevc`` or ``DecoderCodec/avcodec``.
   ///   - parameterSets: NAL units of the item's `hvcC`, without lengths.
   ///   - nalLengthBytes: its lengthSizeMinusOne + 1.
   package static func hevc(
-    parameterSets: [[UInt8]], nalLengthBytes: Int, tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]
+    by codec: DecoderCodec = .hevc, parameterSets: [[UInt8]], nalLengthBytes: Int, tileSize: PixelSize, chroma: Chroma,
+    bitDepth: Int, tiles: [Tile]
   ) -> DecodeRequest {
     var parameters: [UInt8] = []
-    for set in parameterSets {
-      withUnsafeBytes(of: UInt32(truncatingIfNeeded: set.count).bigEndian) { parameters += $0 }
-      parameters += set
+    if codec == .avcodec {
+      parameters = Array("hvc1".utf8) + hevcConfiguration(parameterSets, nalLengthBytes: nalLengthBytes)
+    } else {
+      for set in parameterSets {
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: set.count).bigEndian) { parameters += $0 }
+        parameters += set
+      }
     }
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(
-      codec: .hevc, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: parameters,
+      codec: codec, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: parameters,
       nalLengthBytes: nalLengthBytes,
       priceBytes: DecodePrice.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
       cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
-  /// The tiles of an AVIF picture that have the size `tileSize`, as in ``hevc(parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
+  /// The content of an `hvcC` (ISO/IEC 14496-15 §8.3.3.1) with these parameter sets, each in an array of its own. What
+  /// describes the stream as a whole is left 0: decoders take it from the parameter sets.
+  private static func hevcConfiguration(_ parameterSets: [[UInt8]], nalLengthBytes: Int) -> [UInt8] {
+    var bytes: [UInt8] = [1] + Array(repeating: 0, count: 20)
+    bytes += [0xFC | UInt8(truncatingIfNeeded: nalLengthBytes - 1), UInt8(truncatingIfNeeded: parameterSets.count)]
+    for set in parameterSets {
+      bytes += [(set.first ?? 0) >> 1 & 0x3F, 0, 1, UInt8(truncatingIfNeeded: set.count >> 8)]
+      bytes.append(UInt8(truncatingIfNeeded: set.count))
+      bytes += set
+    }
+    return bytes
+  }
+
+  /// The tiles of an AVIF picture that have the size `tileSize`, as in ``hevc(by:parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
   ///
   /// - Parameter units: bitstream units that come before those of each tile.
   package static func av1(

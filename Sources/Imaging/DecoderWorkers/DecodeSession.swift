@@ -2,6 +2,8 @@
 // ended. Everything that the worker sends is checked against the request.
 //
 //   send -> [ message -> check -> copy rows -> release the slot -> consumer ] ... -> verdict -> kill -> wait for the end
+//
+// A picture that several workers decode has one session for each of them (DecodeGroup).
 
 import CPhotodDecoder
 import PhotoModel
@@ -17,7 +19,8 @@ package enum RowDemand: Sendable, Hashable {
   case enough
 }
 
-struct DecodeSession: ~Copyable {
+/// Used by one thread, that of the decode.
+final class DecodeSession {
   /// How often a waiting decode looks at the flag of its cancellation.
   static let flagInterval = Duration.milliseconds(20)
   /// How long a killed worker may take to end. It holds at most its price in memory.
@@ -32,9 +35,10 @@ struct DecodeSession: ~Copyable {
     var hasEnded: Bool
     /// Whether the zygote has ended.
     var lostZygote: Bool
+    var usage = DecoderUsage()
   }
 
-  private enum Verdict {
+  enum Verdict {
     case complete
     case failed(DecoderError)
     /// The worker closed its socket without a last message.
@@ -62,6 +66,7 @@ struct DecodeSession: ~Copyable {
   private var row = 0
   private var hasRows = false
   private var end: End?
+  private var usage = DecoderUsage()
 
   /// Why no session began.
   enum StartFailure: Error {
@@ -91,20 +96,23 @@ struct DecodeSession: ~Copyable {
     guard connection.send(request.message(layout, slotBytes: slots.slotBytes), descriptors) else { throw .notSent }
     self.progress = progress.takeOwn()
     child = DecoderChild(status: status.takeOwn())
+    cancellation.attach(child)
   }
 
-  /// Receives everything. Returns when the worker has ended.
-  mutating func run(_ rows: (RowBand, RawSpan) -> RowDemand) -> Result {
-    cancellation.attach(child)
-    let verdict = receive(rows)
+  /// Ends the worker, unless it has ended by itself. It may be still running after its last message, and write into
+  /// slots, for example. Does not wait.
+  func kill(after verdict: Verdict) {
     switch verdict {
-    // It may be still running: writing into slots after its last message, for example.
     case .complete, .failed: child.kill()
     case .closed: break
     }
+  }
+
+  /// Returns when the worker, which was killed or has closed its socket, has ended.
+  func finish(_ verdict: Verdict) -> Result {
     waitForEnd()
     cancellation.detach(child)
-    var result = Result(error: nil, hasRows: hasRows, hasEnded: false, lostZygote: false)
+    var result = Result(error: nil, hasRows: hasRows, hasEnded: false, lostZygote: false, usage: usage)
     switch end {
     case .ended, .refused: result.hasEnded = true
     case .lost: result.lostZygote = true
@@ -133,9 +141,16 @@ struct DecodeSession: ~Copyable {
 
   // MARK: Messages
 
-  private mutating func receive(_ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict {
+  /// Receives everything.
+  func receive(_ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict {
+    receive(tiles: .max, rows) ?? .complete
+  }
+
+  /// Receives the first `tiles` tiles of the request, if it has so many, and then returns `nil`. An earlier end has a
+  /// verdict. Time between calls does not count as the worker's silence.
+  func receive(tiles: Int, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
     var silentSince = ContinuousClock.now
-    while true {
+    while tile < tiles {
       if cancellation.isCancelled { return .failed(.cancelled) }
       let silence = ContinuousClock.now - silentSince
       if silence >= stall { return .failed(.failed(request.codec, .time)) }
@@ -154,10 +169,11 @@ struct DecodeSession: ~Copyable {
         return .closed
       }
     }
+    return nil
   }
 
   /// Waits for a message, or for a change of the worker's status, which it reads. Returns whether there may be a message.
-  private mutating func wait(for limit: Duration) -> Bool {
+  private func wait(for limit: Duration) -> Bool {
     let interval = cancellation.hasFlag ? min(limit, Self.flagInterval) : limit
     // The status no longer matters after the end: it would be readable forever.
     var polled = [pollfd(fd: progress.number, events: Int16(POLLIN), revents: 0)]
@@ -197,7 +213,7 @@ struct DecodeSession: ~Copyable {
   }
 
   /// Returns how the decode ends, or `nil` to go on.
-  private mutating func handle(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
+  private func handle(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
     let codec = request.codec
     switch Int(message.kind) {
     case Int(DECODER_ROWS): return handleRows(message, rows)
@@ -218,7 +234,7 @@ struct DecodeSession: ~Copyable {
   }
 
   /// Accepts exactly the next band: the worker chooses only the slot.
-  private mutating func handleRows(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
+  private func handleRows(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> Verdict? {
     let slot = Int(message.slot)
     let expected = min(layout.bandRows, request.size.height - row)
     guard tile < request.pictureCount, slot < DecoderSlots.count, Int(message.tile) == tile,
@@ -237,7 +253,7 @@ struct DecodeSession: ~Copyable {
 
   // MARK: The end of the worker
 
-  private mutating func waitForEnd() {
+  private func waitForEnd() {
     let limit = ContinuousClock.now + Self.endInterval
     while end == nil {
       let left = limit - .now
@@ -251,7 +267,7 @@ struct DecodeSession: ~Copyable {
   }
 
   /// Reads one message of the zygote.
-  private mutating func receiveStatus() {
+  private func receiveStatus() {
     var status = decoder_status()
     var descriptor: Int32 = -1
     let count = photod_decoder_receive(
@@ -263,7 +279,9 @@ struct DecodeSession: ~Copyable {
     }
     switch Int(status.kind) {
     case Int(DECODER_CHILD_STARTED): if descriptor >= 0 { child.started(pidfd: descriptor) }
-    case Int(DECODER_CHILD_ENDED): end = .ended(status.status)
+    case Int(DECODER_CHILD_ENDED):
+      end = .ended(status.status)
+      usage = DecoderUsage(status)
     default: end = .refused
     }
   }

@@ -13,6 +13,16 @@ package enum DecoderError: Error, Sendable, Hashable {
   case cancelled
 }
 
+extension DecoderError {
+  /// Whether another codec may decode the picture: this one can't be used, or does not support it.
+  var isOfCodec: Bool {
+    switch self {
+    case .unavailable, .failed(_, .unsupported): true
+    default: false
+    }
+  }
+}
+
 /// What a request may have only so much of.
 package enum DecodeLimit: String, Sendable, Hashable {
   case tiles, extents, parameterBytes, side, rowBytes

@@ -1,7 +1,8 @@
 // The door of this module: decodes pictures in worker processes.
 //
 //   decode -> DecoderFailures (failed before?) -> DecoderZygote (start it) -> DecoderSlots (wait for a pair)
-//     -> DecodeSession: request to the zygote, which forks a worker in a sandbox; bands of rows to the caller
+//     -> DecodeGroup of DecodeSessions: requests to the zygote, which forks a worker in a sandbox for each; bands of rows
+//        to the caller
 //     -> the worker has ended -> its slots are free again
 
 import CPhotodDecoder
@@ -33,6 +34,7 @@ package final class DecoderPool: Sendable {
   }
 
   package let failures: DecoderFailures
+  private let usages = DecoderUsages()
   private let zygotes: [DecoderCodec: DecoderZygote]
   private let codecs: [DecoderCodec]
   private let limits: Limits
@@ -86,6 +88,9 @@ package final class DecoderPool: Sendable {
   /// The process of a codec's running zygote.
   package func processIdentifier(of codec: DecoderCodec) -> Int32? { zygotes[codec]?.running?.processIdentifier }
 
+  /// What the workers of a codec have used.
+  package func usage(of codec: DecoderCodec) -> DecoderUsage { usages.usage(of: codec) }
+
   /// Ends all zygotes, and their workers. For the end of the daemon, after its renders.
   package func end() {
     for zygote in zygotes.values { zygote.end() }
@@ -96,37 +101,63 @@ package final class DecoderPool: Sendable {
   /// - Parameters:
   ///   - payload: the file, or the bytes, that the request's ranges are of.
   ///   - file: remembers a failure, and fails at once if one is remembered; `nil` for what is no file.
+  ///   - fallback: a request for another codec, which is decoded if the first codec can't be used here or does not
+  ///     support the picture.
+  ///   - workers: how many may decode the picture, if it has several tiles and they are idle.
   ///   - rows: gets each band with its bytes, in order, on the calling thread. The bytes are a copy that the worker
   ///     can't change, and are valid during the call. The worker decodes the next bands meanwhile.
   /// - Throws: after some rows or none. Rows that came before an error are valid, but not the whole picture.
   package func decode(
-    _ request: DecodeRequest, of payload: DecodePayload, file: DecodedFile? = nil,
-    cancellation: DecodeCancellation = DecodeCancellation(), rows: (RowBand, RawSpan) -> RowDemand
+    _ request: DecodeRequest, of payload: DecodePayload, file: DecodedFile? = nil, fallback: DecodeRequest? = nil,
+    workers: Int = 1, cancellation: DecodeCancellation = DecodeCancellation(),
+    rows: (RowBand, RawSpan) -> RowDemand
   ) throws(DecoderError) {
-    let codec = request.codec
-    guard let zygote = zygotes[codec] else { throw .unavailable(codec, .notInstalled) }
-    try request.validate()
-    if let file, let failure = failures.failure(of: file) { throw .failed(codec, failure) }
-    let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try takePlace(cancellation)
-    defer { places.signal() }
-    running.add(1, ordering: .relaxed)
-    defer { running.subtract(1, ordering: .relaxed) }
+    if let file, let failure = failures.failure(of: file) { throw .failed(request.codec, failure) }
+    var hasRows = false
     do throws(DecoderError) {
-      if try !attempt(request, layout, payload, zygote, cancellation, isLast: false, rows) {
-        _ = try attempt(request, layout, payload, zygote, cancellation, isLast: true, rows)
+      try decode(request, of: payload, workers: workers, cancellation) { band, bytes in
+        hasRows = true
+        return rows(band, bytes)
       }
     } catch {
-      if case .failed(_, let failure) = error { failures.record(failure, codec, file) }
+      if let fallback, !hasRows, error.isOfCodec {
+        return try decode(
+          fallback, of: payload, file: file, workers: workers, cancellation: cancellation, rows: rows)
+      }
+      if case .failed(_, let failure) = error { failures.record(failure, request.codec, file) }
       throw error
+    }
+  }
+
+  private func decode(
+    _ request: DecodeRequest, of payload: DecodePayload, workers: Int, _ cancellation: DecodeCancellation,
+    _ rows: (RowBand, RawSpan) -> RowDemand
+  ) throws(DecoderError) {
+    guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
+    try request.validate()
+    let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
+    try takePlace(cancellation)
+    var places = 1
+    if !request.areAlternatives { places += takeIdlePlaces(min(workers, request.tiles.count) - 1) }
+    running.add(places, ordering: .relaxed)
+    defer {
+      running.subtract(places, ordering: .relaxed)
+      for _ in 0..<places { self.places.signal() }
+    }
+    let parts = request.parts(places)
+    if try !attempt(request, parts, layout, payload, zygote, cancellation, isLast: false, rows) {
+      _ = try attempt(request, parts, layout, payload, zygote, cancellation, isLast: true, rows)
     }
   }
 
   /// Returns false if the zygote was lost before any row came and this is not the last attempt: its end says nothing
   /// about the picture.
+  ///
+  /// - Parameter parts: the request of each worker.
   private func attempt(
-    _ request: DecodeRequest, _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
-    _ cancellation: DecodeCancellation, isLast: Bool, _ rows: (RowBand, RawSpan) -> RowDemand
+    _ request: DecodeRequest, _ parts: [DecodeRequest], _ layout: BandLayout, _ payload: DecodePayload,
+    _ zygote: DecoderZygote, _ cancellation: DecodeCancellation, isLast: Bool,
+    _ rows: (RowBand, RawSpan) -> RowDemand
   ) throws(DecoderError) -> Bool {
     let connection: ZygoteConnection
     do throws(DecoderUnavailability) {
@@ -134,23 +165,42 @@ package final class DecoderPool: Sendable {
     } catch {
       throw .unavailable(request.codec, error)
     }
-    guard let slots = takeSlots() else { throw .interrupted(request.codec) }
-    let result = try payload.withDescriptor(request.codec) { descriptor throws(DecoderError) in
-      do throws(DecodeSession.StartFailure) {
-        var session = try DecodeSession(
-          request, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
-          stall: limits.stall)
-        return session.run(rows)
-      } catch {
-        return DecodeSession.Result(
-          error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: error == .notSent)
+    let results = try payload.withDescriptor(request.codec) { descriptor throws(DecoderError) in
+      var sessions: [DecodeSession] = []
+      var used: [DecoderSlots] = []
+      var failure: DecodeSession.Result?
+      for part in parts where failure == nil {
+        guard let slots = takeSlots() else {
+          failure = DecodeSession.Result(
+            error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: false)
+          break
+        }
+        used.append(slots)
+        do throws(DecodeSession.StartFailure) {
+          sessions.append(
+            try DecodeSession(
+              part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
+              stall: limits.stall))
+        } catch {
+          failure = DecodeSession.Result(
+            error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: error == .notSent)
+        }
       }
+      var group = DecodeGroup(sessions, of: request)
+      var results = failure == nil ? group.run(rows) : group.end()
+      if let failure { results.append(failure) }
+      // Another worker must not share slots with one that may still write. They are dropped then.
+      for (slots, result) in zip(used, results) where result.hasEnded { self.slots.withLock { $0.append(slots) } }
+      return results
     }
-    // Another worker must not share slots with one that may still write. They are dropped then.
-    if result.hasEnded { self.slots.withLock { $0.append(slots) } }
-    if result.lostZygote { zygote.lost(connection) }
-    guard let error = result.error else { return true }
-    if case .interrupted = error, !result.hasRows, !isLast { return false }
+    for result in results { usages.add(result.usage, request.codec) }
+    if results.contains(where: \.lostZygote) { zygote.lost(connection) }
+    // A worker's own failure says more than the end of another one.
+    let errors = results.compactMap(\.error)
+    guard let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first else {
+      return true
+    }
+    if case .interrupted = error, !results.contains(where: \.hasRows), !isLast { return false }
     throw error
   }
 
@@ -158,6 +208,13 @@ package final class DecoderPool: Sendable {
     while places.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
       if cancellation.isCancelled { throw .cancelled }
     }
+  }
+
+  /// Takes places that no decode uses, at most so many, and returns their number. Does not wait.
+  private func takeIdlePlaces(_ wanted: Int) -> Int {
+    var taken = 0
+    while taken < wanted, places.wait(timeout: .now()) == .success { taken += 1 }
+    return taken
   }
 
   private func takeSlots() -> DecoderSlots? {

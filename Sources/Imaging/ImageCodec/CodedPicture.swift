@@ -77,6 +77,16 @@ extension ImageHeader {
 
   /// The header of a smaller picture of the same file that shows the same; smallest first.
   package var thumbnails: [ImageHeader] {
+    if case .tiff(let page) = coded {
+      return page.reductions.map { reduction in
+        var header = self
+        header.coded = .tiff(reduction)
+        header.storedSize = reduction.size
+        header.embeddedProfile = reduction.embeddedProfile
+        header.profileBytes = reduction.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0
+        return header
+      }
+    }
     guard case .heif(let picture) = coded else { return [] }
     return picture.thumbnails.map { thumbnail in
       var header = self

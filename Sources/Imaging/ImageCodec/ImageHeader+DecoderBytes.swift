@@ -59,9 +59,10 @@ extension CodedPicture {
       let rows = (pending + step - 1) / step + 3
       let columns = (color.size.width + step - 1) / step + 8
       let alpha = picture.alpha == nil ? 0 : columns * ((color.size.height + step - 1) / step) * 2
-      return Self.workerBytes + tile.pixelCount * (color.configuration.chroma.doubledSamples * bytes + 2) + 3
-        * color.largestTile + columns * (rows * 6 + 32)
-        + alpha
+      let worker =
+        Self.workerBytes + tile.pixelCount * (color.configuration.chroma.doubledSamples * bytes + 2)
+        + 3 * color.largestTile
+      return min(color.tiles.count, CodedTiles.workersAtOnce) * worker + columns * (rows * 6 + 32) + alpha
     case .gif(let picture): return picture.decoderBytes
     case .bmp(let picture): return picture.decoderBytes
     case .tiff(let page): return page.decoderBytes

@@ -129,7 +129,11 @@ package struct ImageHeader: Sendable, Hashable {
     case .heic, .heif, .avif:
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
-      header = ImageHeader(try HEIFPictureReader.read(reader, media.format, limits: limits), media)
+      if let picture = try HEIFPictureReader.read(reader, media.format, limits: limits) {
+        header = ImageHeader(picture, media)
+      } else {
+        header = try MoviePoster.firstPicture(media, in: source, limits: limits)
+      }
     case .webp:
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)

@@ -1,8 +1,9 @@
-// photod-decoder-avcodec: frames of videos, by FFmpeg's libavcodec. It opens no files and reads no containers.
+// photod-decoder-avcodec: frames of videos and tiles of HEIC pictures, by FFmpeg's libavcodec. It opens no files and
+// reads no containers.
 //
 // The parameter bytes are the codec's name in four characters, as in a movie's sample description, and after it the
-// codec's own configuration: the content of `avcC`, the decoder configuration of `esds`, or nothing. The extents of a
-// tile are one sample of the movie, which is a key frame.
+// codec's own configuration: the content of `avcC` or `hvcC`, the decoder configuration of `esds`, or nothing. The
+// extents of a tile are one sample of the movie, which is a key frame, or a coded item of HEIF.
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
@@ -24,7 +25,7 @@ static const struct {
   enum AVCodecID codec;
 } codecs[] = {
     {"avc1", AV_CODEC_ID_H264},  {"mp4v", AV_CODEC_ID_MPEG4},  {"s263", AV_CODEC_ID_H263},
-    {"apch", AV_CODEC_ID_PRORES}, {"vp09", AV_CODEC_ID_VP9},
+    {"apch", AV_CODEC_ID_PRORES}, {"vp09", AV_CODEC_ID_VP9},    {"hvc1", AV_CODEC_ID_HEVC},
 };
 
 static enum AVCodecID codec_of(const decoder_job *job) {
@@ -46,6 +47,8 @@ static AVCodecContext *open_context(enum AVCodecID id, const uint8_t *extra, siz
   // The movie says that the sample can be decoded alone. Some cameras write intra pictures that the codec itself does
   // not mark as such.
   context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  // The size is compared with the container's: cropped exactly, also where that leaves rows unaligned.
+  context->flags |= AV_CODEC_FLAG_UNALIGNED;
   context->flags2 |= AV_CODEC_FLAG2_SHOW_ALL;
   if (extra_bytes > 0) {
     context->extradata = av_mallocz(extra_bytes + AV_INPUT_BUFFER_PADDING_SIZE);

@@ -34,6 +34,9 @@ package struct CodedMovieFile: Sendable {
   /// A JPEG that stands for the movie.
   package var coverArt: [UInt8]?
   package var brand = "isom"
+  package var otherBrands = ["isom"]
+  /// `pict` for a sequence of pictures (ISO/IEC 23008-12 §7.2).
+  package var handler = "vide"
   /// Replaces boxes of the sample table by their types.
   package var replacedTables: [String: [UInt8]] = [:]
 
@@ -65,7 +68,7 @@ package struct CodedMovieFile: Sendable {
   }
 
   package var bytes: [UInt8] {
-    let head = Boxes.fileType(brand, ["isom"])
+    let head = Boxes.fileType(brand, otherBrands)
     guard framesPerFragment == nil else { return head + Boxes.box("moov", movie([], [])) + fragments(after: head) }
     // The samples come first, so their places do not depend on the tables.
     let chunks = stride(from: 0, to: frames.count, by: framesPerChunk).map {
@@ -97,7 +100,7 @@ package struct CodedMovieFile: Sendable {
     let media = Boxes.box(
       "mdia",
       Boxes.fullBox("mdhd", Boxes.number(0, 8), Boxes.number(timescale, 4), Boxes.number(0, 4), Boxes.number(0, 4)),
-      Boxes.fullBox("hdlr", Boxes.number(0, 4), Boxes.fourCC("vide"), [UInt8](repeating: 0, count: 13)),
+      Boxes.fullBox("hdlr", Boxes.number(0, 4), Boxes.fourCC(handler), [UInt8](repeating: 0, count: 13)),
       Boxes.box("minf", Boxes.fullBox("vmhd"), sampleTable(chunks, offsets)))
     movie += Boxes.box("trak", header, edit, media)
     if framesPerFragment != nil {

@@ -52,6 +52,9 @@ package struct CodedTIFFFile: Sendable {
   package var entries: [Entry] = []
   /// Replaces the data of the strips or tiles.
   package var data: [[UInt8]]?
+  /// Further pages of the file, or SubIFDs of this one. Of the same byte order, and of no BigTIFF.
+  package var nextPages: [CodedTIFFFile] = []
+  package var subPages: [CodedTIFFFile] = []
 
   package init(
     width: Int, height: Int, samplesPerPixel: Int, samples: [Int], _ change: (inout CodedTIFFFile) -> Void = { _ in }
@@ -71,18 +74,36 @@ package struct CodedTIFFFile: Sendable {
   // MARK: The file
 
   package var bytes: [UInt8] {
-    let tiles = data ?? codedTiles
     // The directory comes after the data.
     var file = (isBigEndian ? Array("MM".utf8) : Array("II".utf8)) + number(isBigTIFF ? 43 : 42, 2)
     if isBigTIFF { file += number(8, 2) + number(0, 2) }
-    let pointer = file.count
+    var pointer = file.count
     file += number(0, fieldBytes)
+    for page in [self] + nextPages { pointer = page.append(to: &file, pointer: pointer) }
+    return file
+  }
+
+  /// Adds the data and the directory, whose position is written at `pointer`. Returns where that of the next page goes.
+  private func append(to file: inout [UInt8], pointer: Int) -> Int {
+    let tiles = data ?? codedTiles
+    var children: [Int] = []
+    for page in subPages {
+      // Its position is written over this.
+      let place = file.count
+      file += number(0, fieldBytes)
+      _ = page.append(to: &file, pointer: place)
+      children.append(place)
+    }
+    children = children.map { place in
+      (0..<fieldBytes).reduce(0) { $0 | Int(file[place + $1]) << (8 * (isBigEndian ? fieldBytes - 1 - $1 : $1)) }
+    }
     var offsets: [Int] = []
     for tile in tiles {
       offsets.append(file.count)
       file += tile + (tile.count % 2 == 1 ? [0] : [])
     }
     var directory = ownEntries(offsets, tiles.map(\.count))
+    if !children.isEmpty { directory.append(Entry(330, type: 4, children)) }
     for entry in entries {
       directory.removeAll { $0.tag == entry.tag }
       directory.append(entry)
@@ -104,7 +125,9 @@ package struct CodedTIFFFile: Sendable {
       }
       file += content + [UInt8](repeating: 0, count: fieldBytes - content.count)
     }
-    return file + number(0, fieldBytes) + values
+    let next = file.count
+    file += number(0, fieldBytes) + values
+    return next
   }
 
   private var fieldBytes: Int { isBigTIFF ? 8 : 4 }

@@ -147,6 +147,14 @@ package enum JXLSamples {
     Boxes.box("JXL ", [0x0D, 0x0A, 0x87, 0x0A]) + Boxes.fileType("jxl ", ["jxl "]) + boxes.joined()
   }
 
+  /// A box whose content is wrapped as Brotli (RFC 7932 §9.2) without being made smaller: at most 65,536 bytes.
+  package static func compressed(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    // A window of 64 KiB, one block that is stored, then an empty last one.
+    let head = (content.count - 1) << 4 | 1 << 20
+    let stream = (0..<3).map { UInt8(head >> (8 * $0) & 255) } + content + [3]
+    return Boxes.box("brob", Boxes.fourCC(type), stream)
+  }
+
   /// A codestream in parts of this many bytes.
   package static func parts(_ codestream: [UInt8], of bytes: Int) -> [UInt8] {
     let starts = Array(stride(from: 0, to: codestream.count, by: bytes))

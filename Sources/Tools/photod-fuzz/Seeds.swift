@@ -18,7 +18,7 @@ enum Seeds {
       ("http", requests),
       ("multipart", forms),
       ("predicate", predicates),
-    ] {
+    ] + DecoderSeeds.all.map({ ("decoder-\($0.codec)", $0.seeds) }) {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
       for (i, seed) in seeds.enumerated() { try Data(seed).write(to: URL(filePath: "\(place)/seed-\(i)")) }
@@ -301,6 +301,9 @@ enum Seeds {
       JXLSamples.file(
         Boxes.box("jbrd", JXLSamples.jpegReconstruction), Boxes.box("jxlc", JXLSamples.jpeg),
         Boxes.box("brob", Array("Exif".utf8), [1, 2])),
+      JXLSamples.file(
+        Boxes.box("jxlc", JXLSamples.lossy),
+        JXLSamples.compressed("Exif", [0, 0, 0, 0] + EXIFBlock { $0.orientation = 6 }.bytes.dropFirst(6))),
       HEIFFile {
         $0.exif = exif
         $0.xmp = xmp

@@ -54,7 +54,7 @@ struct Render: AsyncParsableCommand {
       let decoders = Decoders(Settings())
       defer { decoders.pool.end() }
       let renderer = try Renderer(
-        plan, source: file, workers: WorkerPictureDecoder(pool: decoders.pool), limits: limits, stop: StopFlag())
+        plan, source: file, workers: decoders.pictures.urgent, limits: limits, stop: StopFlag())
       guard let image = try renderer.resume() else { return }
       try Data(image.bytes).write(to: URL(filePath: output), options: .atomic)
     } catch {

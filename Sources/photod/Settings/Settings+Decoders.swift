@@ -1,5 +1,22 @@
 import DecoderWorkers
 
+/// The decoder of HEIC pictures and HEVC videos. The raw values are those of the setting `decoders.hevc`.
+enum HEVCDecoder: String, Sendable, CaseIterable {
+  /// The quicker one, libavcodec, if its program can be used and knows the picture; else libde265.
+  case automatic
+  case libavcodec
+  case libde265
+
+  /// The preferred codec first.
+  var codecs: [DecoderCodec] {
+    switch self {
+    case .automatic: [.avcodec, .hevc]
+    case .libavcodec: [.avcodec]
+    case .libde265: [.hevc]
+    }
+  }
+}
+
 /// `decoders.*`
 struct DecoderSettings: Sendable {
   /// Empty: the folder of the photod program.
@@ -7,6 +24,7 @@ struct DecoderSettings: Sendable {
   /// 0: one for each core.
   var workers = 0
   var sandbox = SandboxRequirement.filter
+  var hevc = HEVCDecoder.automatic
   var limits = DecoderPool.Limits(workers: 1)
 }
 
@@ -23,7 +41,9 @@ extension Settings {
       "decoders.workers", .number(\.decoders.workers, 0...DecoderPool.Limits.maximumWorkers),
       """
       Maximum number of decoder processes that decode at the same time. 0: one for each core that the process may use. \
-      Each one may use the memory that its picture's price allows, and shares three times decoders.slotBytes with photod.
+      Each one may use the memory that its picture's price allows, and shares three times decoders.slotBytes with \
+      photod. Up to four of them decode one HEIC or AVIF picture of several tiles while a client waits and no other \
+      picture does.
       """,
       advice: "Lower it to leave CPU and memory to other services."),
     Setting(
@@ -34,6 +54,13 @@ extension Settings {
       decoder without the required parts is not used, and its formats get 415.
       """,
       advice: "Set it to full if `photod decoders` says that this kernel has every part."),
+    Setting(
+      "decoders.hevc", .choice(\.decoders.hevcWord, HEVCDecoder.allCases.map(\.rawValue)),
+      """
+      The library that decodes HEIC pictures and HEVC videos. automatic: libavcodec, which is quicker, if its decoder \
+      program is installed, else libde265. libavcodec or libde265: only that one.
+      """,
+      advice: "Set it to libde265 if HEIC pictures should not depend on the large package of libavcodec."),
     Setting(
       "decoders.slotBytes",
       .number(\.decoders.limits.slotBytes, (64 << 10)...DecoderPool.Limits.maximumSlotBytes, .bytes),
@@ -60,6 +87,11 @@ extension Settings {
 }
 
 extension DecoderSettings {
+  fileprivate var hevcWord: String {
+    get { hevc.rawValue }
+    set { if let decoder = HEVCDecoder(rawValue: newValue) { hevc = decoder } }
+  }
+
   fileprivate var sandboxWord: String {
     get { sandbox.rawValue }
     set { if let requirement = SandboxRequirement(rawValue: newValue) { sandbox = requirement } }

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define DECODER_PROTOCOL_VERSION 2
+#define DECODER_PROTOCOL_VERSION 3
 
 // The descriptor of the zygote that requests arrive on.
 #define DECODER_CONTROL 3
@@ -147,6 +147,9 @@ typedef struct {
   uint32_t kind;
   // DECODER_CHILD_ENDED: what waitpid(2) returned. DECODER_CHILD_REFUSED: errno.
   int32_t status;
+  // DECODER_CHILD_ENDED: CPU time in user and kernel, and the largest resident set, with the pages that the child shared
+  // with the zygote and the daemon (getrusage(2)).
+  uint64_t cpu_microseconds, peak_bytes;
 } decoder_status;
 
 enum {

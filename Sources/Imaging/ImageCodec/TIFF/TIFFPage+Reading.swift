@@ -7,8 +7,10 @@ extension TIFFPage {
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> TIFFPage {
     let file = try TIFFFile(&reader, in: 0..<reader.size)
     let (first, children) = try TIFFHeader.firstDirectories(of: file, &reader)
-    let page = try TIFFHeader.page(first, children, of: file, &reader) ?? first
-    return try TIFFPage(page, of: file, &reader, limits: limits)
+    let directory = try TIFFHeader.page(first, children, of: file, &reader) ?? first
+    var page = try TIFFPage(directory, of: file, &reader, limits: limits)
+    page.reductions = TIFFReductions.read(of: page, directory, in: file, &reader, limits: limits)
+    return page
   }
 
   init(

@@ -63,7 +63,9 @@ package struct TIFFPage: Sendable, Hashable {
   let jpegTables: ByteRange?
   /// Whether those JPEGs are in YCbCr, which libjpeg turns into RGB.
   let hasJPEGInYCbCr: Bool
-  package let embeddedProfile: EmbeddedProfile?
+  package internal(set) var embeddedProfile: EmbeddedProfile?
+  /// Smaller versions in the same file, smallest first.
+  package internal(set) var reductions: [TIFFPage] = []
 
   package var hasAlpha: Bool { alpha != nil }
 

@@ -73,4 +73,11 @@ package protocol CodedPictureDecoder: Sendable {
     _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
     rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
   ) throws(CodecError)
+
+  /// The decoder for a picture that a client waits for: it may use several workers for one picture.
+  var urgent: any CodedPictureDecoder { get }
+}
+
+extension CodedPictureDecoder {
+  package var urgent: any CodedPictureDecoder { self }
 }

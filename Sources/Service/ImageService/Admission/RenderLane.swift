@@ -98,6 +98,9 @@ package final class RenderLane: Sendable {
     }
   }
 
+  /// Whether the lane has work besides one that runs.
+  package var hasOtherWork: Bool { state.withLock { $0.running > 1 || !$0.entries.isEmpty } }
+
   /// Number of running renders.
   package var runningCount: Int { state.withLock { $0.running } }
 

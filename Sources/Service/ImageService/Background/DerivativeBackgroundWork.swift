@@ -94,7 +94,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
     return BackgroundStep(bytes: plan.peakBytes) { [self] stop throws(AssetSourceError) in
       let stops = plan.members.map { _ in stop }
       do throws(ImageServiceError) {
-        try renderer.render(plan, from: source, of: asset, stops: stops) { member, result in
+        try renderer.render(plan, from: source, of: asset, isUrgent: false, stops: stops) { member, result in
           guard case .success(let image) = result, !image.isIncomplete, source.isUnchanged else { return }
           store.store(image, as: rungs[plan.members[member].request], of: asset)
         }

@@ -70,15 +70,18 @@ struct FrameRenderer: Sendable {
 
   /// Renders several pictures of one original in one decode, and calls `deliver` for each as soon as it is finished.
   ///
-  /// - Parameter stops: one flag for each member of the plan.
+  /// - Parameters:
+  ///   - isUrgent: whether a client waits, so that several workers may decode the original.
+  ///   - stops: one flag for each member of the plan.
   /// - Throws: an error that prevents every picture from being made.
   func render(
-    _ plan: SharedPlan, from source: any ByteSource, of asset: Asset, stops: [StopFlag],
+    _ plan: SharedPlan, from source: any ByteSource, of asset: Asset, isUrgent: Bool, stops: [StopFlag],
     deliver: (_ member: Int, Result<RenderedImage, ImageServiceError>) -> Void
   ) throws(ImageServiceError) {
     let isComplete = try codec { () throws(CodecError) in
       let renderer = try SharedRenderer(
-        plan, source: source, workers: workers, transforms: transforms, limits: limits, stops: stops)
+        plan, source: source, workers: isUrgent ? workers?.urgent : workers, transforms: transforms, limits: limits,
+        stops: stops)
       return renderer.resume { member, result in
         if case .success(let image) = result { for warnings in image.warnings { log(warnings, of: asset) } }
         deliver(member, result.mapError { Self.error($0) })

@@ -236,7 +236,11 @@ package final class ImagePipeline: Sendable {
     let source = renderStart.original.source
     let shared = sharing.sharedRender(of: job, plans.final, renderStart.original.header, reservation)
     do throws(ImageServiceError) {
-      try renderer.render(shared.plan, from: source, of: job.asset, stops: shared.stops) { member, result in
+      // Several workers finish one picture sooner, but not more pictures in the same time.
+      let isUrgent = jobs.ticketAndPriority(of: job)?.priority.isInteractive == true && !renderLane.hasOtherWork
+      try renderer.render(
+        shared.plan, from: source, of: job.asset, isUrgent: isUrgent, stops: shared.stops
+      ) { member, result in
         pictureFinished(shared, member, result, source, stepBegan: began)
       }
     } catch {
@@ -257,11 +261,12 @@ package final class ImagePipeline: Sendable {
     }
     guard let plan = plans.degraded, plan.outputSize.width > shown else { return nil }
     let source = renderStart.original.source
-    guard plan.header.format.needsWorker else {
+    let isStandIn = plan.header.raw == nil && plan.header.storedSize != renderStart.original.header.storedSize
+    guard isStandIn else {
       let attributes = FrameAttributes(job, plan.header.source, isDegraded: true, stepBegan: stepBegan)
       return try renderer.frame(plan, from: source, attributes, stop: job.stop)
     }
-    // A thumbnail in the file: if it is damaged, the picture itself may still be sound.
+    // A smaller picture in the file: if it is damaged, the picture itself may still be sound.
     let attributes = FrameAttributes(job, .preview, isDegraded: true, stepBegan: stepBegan)
     return renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
   }

@@ -38,8 +38,9 @@ enum BMFFHeader {
       if boxes.fileEndsInBox { throw .truncated(offset: boxes.fileSize) }
       throw .malformed("\(type.format.noun) without the box that describes it", offset: nil)
     }
-    return type.format == .cr3
-      ? try CR3Header.read(&boxes, movie: movie, xmpPacket, selection)
-      : try MovieHeader.read(&boxes, movie: movie, type.format, xmpPacket)
+    if type.format == .cr3 { return try CR3Header.read(&boxes, movie: movie, xmpPacket, selection) }
+    var header = try MovieHeader.read(&boxes, movie: movie, type.format, xmpPacket)
+    header.facts.isAnimated = isPicture
+    return header
   }
 }

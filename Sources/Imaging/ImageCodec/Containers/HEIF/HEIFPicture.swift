@@ -2,6 +2,9 @@ import PhotoModel
 
 /// A picture that is coded as equal tiles, row by row; most pictures are one tile.
 package struct CodedTiles: Sendable, Hashable {
+  /// How many workers may decode the tiles at the same time. The price of a picture contains so many.
+  package static let workersAtOnce = 4
+
   package let configuration: TileConfiguration
   package let tileSize: PixelSize
   package let columns: Int

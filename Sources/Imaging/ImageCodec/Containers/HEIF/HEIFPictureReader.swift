@@ -11,14 +11,13 @@ struct HEIFPictureReader {
   private let locations: [Int: HEIFItems.ItemLocation]
   private let limits: CodecLimits
 
+  /// - Returns: `nil` if the file has no still picture; it may then be a sequence.
   /// - Throws: ``CodecError``; `unsupported` if the file has no picture with HEVC or AV1.
   static func read(
     _ reader: HeaderReader, _ format: MediaFormat, limits: CodecLimits
-  ) throws(CodecError) -> HEIFPicture {
+  ) throws(CodecError) -> HEIFPicture? {
     var boxes = BoxReader(reader)
-    guard let meta = try boxes.first("meta", in: 0..<boxes.fileSize) else {
-      throw .unsupported("a HEIF file without a still picture")
-    }
+    guard let meta = try boxes.first("meta", in: 0..<boxes.fileSize) else { return nil }
     var reader = try HEIFPictureReader(boxes, meta, format, limits)
     return try reader.picture()
   }

@@ -9,9 +9,12 @@ struct JXLBoxes {
 
   /// The ranges that are the codestream, in order.
   private(set) var codestream: [Range<Int64>] = []
-  /// The metadata blocks: EXIF after the distance to its TIFF header, XMP as it is. Compressed ones are left out.
+  /// The metadata blocks: EXIF after the distance to its TIFF header, XMP as it is.
   private(set) var exif: Range<Int64>?
   private(set) var xmp: Range<Int64>?
+  /// The same, compressed with Brotli (§9.6), as cjxl writes the metadata of JPEGs.
+  private(set) var compressedEXIF: Range<Int64>?
+  private(set) var compressedXMP: Range<Int64>?
   /// Whether the picture was a JPEG, whose blocks the codestream has.
   private(set) var isJPEG = false
 
@@ -36,6 +39,14 @@ struct JXLBoxes {
       case "jbrd": isJPEG = true
       case "Exif": exif = exif ?? box.content
       case "xml ": xmp = xmp ?? box.content
+      case "brob":
+        var fields = try boxes.fields(of: box, atMost: 4)
+        let content = box.content.lowerBound + 4..<box.content.upperBound
+        switch try fields.type() {
+        case "Exif": compressedEXIF = compressedEXIF ?? content
+        case "xml ": compressedXMP = compressedXMP ?? content
+        default: break
+        }
       default: break
       }
     }
@@ -85,7 +96,23 @@ enum JXLHeader {
     header.facts.isAnimated = codestream.isAnimated
     if let exif = boxes.exif { try take(exif, &header, &reader) }
     if let xmp = boxes.xmp { try header.take(xmp: xmp, &reader) }
+    if boxes.exif == nil, let exif = boxes.compressedEXIF {
+      take(try expanded(exif, EXIFSummary.maximumBytes, &reader)[...], at: nil, length: 0, &header)
+    }
+    if boxes.xmp == nil, let xmp = boxes.compressedXMP {
+      let packet = try expanded(xmp, XMPPacket.maximumBytes, &reader)
+      header.facts.read(xmp: packet[...])
+      header.facts.readDescription(xmp: packet[...])
+    }
     return header
+  }
+
+  /// The first bytes of a compressed block: at most `limit`, from as many bytes of the file.
+  private static func expanded(
+    _ range: Range<Int64>, _ limit: Int, _ reader: inout HeaderReader
+  ) throws(CodecError) -> [UInt8] {
+    let count = Int(min(Int64(limit), range.upperBound - range.lowerBound))
+    return BrotliBlock.prefix(of: try reader.bytes(at: range.lowerBound, count: count), limit: limit)
   }
 
   /// §9.5: the distance from these four bytes to the TIFF header, then the block.
@@ -93,13 +120,21 @@ enum JXLHeader {
     _ exif: Range<Int64>, _ header: inout MediaHeader, _ reader: inout HeaderReader
   ) throws(CodecError) {
     let wanted = min(Int64(EXIFSummary.maximumBytes), exif.upperBound - exif.lowerBound)
-    let bytes = try reader.bytes(at: exif.lowerBound, count: Int(wanted))
+    take(
+      try reader.bytes(at: exif.lowerBound, count: Int(wanted)), at: exif.lowerBound,
+      length: Int(clamping: exif.upperBound - exif.lowerBound), &header)
+  }
+
+  /// - Parameters:
+  ///   - bytes: the first ones of the box.
+  ///   - offset: the box's position in the file; `nil` if the file has it in another form.
+  private static func take(
+    _ bytes: ArraySlice<UInt8>, at offset: Int64?, length: Int, _ header: inout MediaHeader
+  ) {
     guard bytes.count > 12 else { return }
     let start = 4 + bytes.bigEndian(at: 0, bytes: 4)
     guard start < bytes.count, TIFFBlock(bytes.dropFirst(start)) != nil else { return }
-    header.take(
-      exif: bytes.dropFirst(start), at: exif.lowerBound + Int64(start),
-      length: Int(clamping: exif.upperBound - exif.lowerBound) - start)
+    header.take(exif: bytes.dropFirst(start), at: offset.map { $0 + Int64(start) }, length: length - start)
     // A thumbnail has the orientation of its EXIF block, which can differ from the codestream's.
     if header.exif.orientation != header.orientation { header.thumbnail = nil }
   }

@@ -30,6 +30,13 @@ enum MoviePoster {
     }
   }
 
+  /// The first picture of a sequence (ISO/IEC 23008-12 §7), whose track is like that of a movie.
+  static func firstPicture(
+    _ media: MediaHeader, in source: any ByteSource, limits: CodecLimits
+  ) throws(CodecError) -> ImageHeader {
+    try frame(media, in: source, at: 0, limits)
+  }
+
   /// The picture beside the frames, if it has their aspect ratio.
   private static func coverArt(
     _ media: MediaHeader, in source: any ByteSource, _ limits: CodecLimits

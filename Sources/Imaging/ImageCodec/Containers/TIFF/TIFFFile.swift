@@ -197,6 +197,7 @@ enum TIFFTag: Int {
   case fillOrder = 266
   case make = 271
   case stripOffsets = 273
+  case orientation = 274
   case samplesPerPixel = 277
   case rowsPerStrip = 278
   case stripByteCounts = 279

@@ -1,0 +1,58 @@
+// One picture decoded by several workers: each one gets every nth tile, and the rows are received in the order of the
+// picture's tiles. A worker is at most two bands ahead, because it has two slots.
+
+/// The sessions of one decode. Used by one thread.
+struct DecodeGroup {
+  private let sessions: [DecodeSession]
+  private let request: DecodeRequest
+  private var verdicts: [DecodeSession.Verdict?]
+
+  /// - Parameter sessions: those of `request.parts(sessions.count)`, in that order.
+  init(_ sessions: [DecodeSession], of request: DecodeRequest) {
+    self.sessions = sessions
+    self.request = request
+    verdicts = Array(repeating: nil, count: sessions.count)
+  }
+
+  /// Receives everything. Returns when all workers have ended: the first failure, or success.
+  mutating func run(_ rows: (RowBand, RawSpan) -> RowDemand) -> [DecodeSession.Result] {
+    receive(rows)
+    // Workers whose rows are no longer wanted are ended too.
+    let verdicts = verdicts.map { $0 ?? .complete }
+    for (session, verdict) in zip(sessions, verdicts) { session.kill(after: verdict) }
+    return zip(sessions, verdicts).map { $0.finish($1) }
+  }
+
+  /// Ends all workers without receiving anything.
+  mutating func end() -> [DecodeSession.Result] {
+    for session in sessions { session.kill(after: .complete) }
+    return sessions.map { $0.finish(.complete) }
+  }
+
+  private mutating func receive(_ rows: (RowBand, RawSpan) -> RowDemand) {
+    guard sessions.count > 1 else { return verdicts[0] = sessions[0].receive(rows) }
+    for tile in request.tiles.indices {
+      let (worker, index) = (tile % sessions.count, tile / sessions.count)
+      let verdict = sessions[worker].receive(tiles: index + 1) { band, bytes in
+        rows(RowBand(tile: tile, firstRow: band.firstRow, rowCount: band.rowCount, layout: band.layout), bytes)
+      }
+      if let verdict { return verdicts[worker] = verdict }
+    }
+    // Each worker must still say that it is done.
+    for (worker, session) in sessions.enumerated() {
+      verdicts[worker] = session.receive { _, _ in .enough }
+    }
+  }
+}
+
+extension DecodeRequest {
+  /// The request for each of several workers: every nth tile. Each part has the price and the time of the whole.
+  func parts(_ count: Int) -> [DecodeRequest] {
+    guard count > 1 else { return [self] }
+    return (0..<count).map { first in
+      var part = self
+      part.tiles = stride(from: first, to: tiles.count, by: count).map { tiles[$0] }
+      return part
+    }
+  }
+}
