@@ -140,7 +140,7 @@ struct Composition: Sendable {
       requestScan: { scans.requestScan() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
-        allowsPublicCaching: settings.cache.allowsPublicCaching,
+        allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,
         codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits,
         presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))

@@ -166,6 +166,19 @@ extension AccessTableTests {
         get(inside + "/image?targetSize=20x21", reading(200, album: 200)),
         get(outside + "/image?targetSize=20x20", reading(200, limited: 404, album: 404)),
       ]
+    case "/iiif/3/{localIdentifier}", "/iiif/3/{localIdentifier}/info.json":
+      let path = resource.path.text.replacing("/iiif/3/{localIdentifier}", with: "")
+      let status = path.isEmpty ? 303 : 200
+      return [
+        get("/iiif/3/\(world.inside)" + path, reading(status, album: status)),
+        get("/iiif/3/\(world.outside)" + path, reading(status, limited: 404, album: 404)),
+      ]
+    case "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}":
+      let path = "/full/20,/0/default.jpg"
+      return [
+        get("/iiif/3/\(world.inside)" + path, reading(200, album: 200)),
+        get("/iiif/3/\(world.outside)" + path, reading(200, limited: 404, album: 404)),
+      ]
     case "/v1/collections": return [get("/v1/collections", reading(200))]
     case "/v1/collections/{collection}":
       return [get(album, reading(200, album: 200)), get(other, reading(200, limited: 404))]

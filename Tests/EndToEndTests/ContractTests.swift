@@ -51,7 +51,8 @@ struct ContractTests {
         .replacingOccurrences(of: "{collection}", with: year)
         .replacingOccurrences(of: "{cachingManager}", with: "default")
         .replacingOccurrences(of: "{upload}", with: upload).replacingOccurrences(of: "{type}", with: "photo")
-        .replacingOccurrences(of: "{file}", with: "app.js")
+        .replacingOccurrences(of: "{file}", with: path.hasPrefix("/iiif") ? "default.jpg" : "app.js")
+        .replacingOccurrences(of: "{region}/{size}/{rotation}", with: "full/max/0")
       func url(_ query: String) -> String {
         let needed =
           switch path {
@@ -64,7 +65,7 @@ struct ContractTests {
       let plain = try daemon.get(url(""))
       let responses = try #require(operation["responses"] as? Object)
       // A staged upload is described by fields alone.
-      let status = path == "/v1/uploads/{upload}" ? 204 : 200
+      let status = ["/v1/uploads/{upload}": 204, "/iiif/3/{localIdentifier}": 303][path] ?? 200
       #expect(plain.status == status && responses[String(status)] != nil, "\(path)")
       try Self.checkFields(plain, operation, in: document, path)
       let query = (operation["parameters"] as? [Object] ?? []).filter { $0["in"] as? String == "query" }

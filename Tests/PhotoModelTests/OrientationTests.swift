@@ -18,6 +18,21 @@ struct OrientationTests {
     #expect(orientation.stored(corner, ofUpright: upright) == PixelRegion(x: 0, y: 0, width: 1, height: 1))
   }
 
+  @Test("an orientation followed by another one has the effect of both", arguments: Orientation.allCases)
+  func followed(_ first: Orientation) {
+    let stored = PixelSize(width: 5, height: 3)
+    for next in Orientation.allCases {
+      let both = first.followed(by: next)
+      let middle = first.apply(to: stored)
+      let upright = next.apply(to: middle)
+      #expect(both.apply(to: stored) == upright)
+      let pixel = PixelRegion(x: 1, y: 0, width: 1, height: 1)
+      #expect(
+        both.stored(pixel, ofUpright: upright)
+          == first.stored(next.stored(pixel, ofUpright: upright), ofUpright: middle), "\(first) then \(next)")
+    }
+  }
+
   @Test("the whole upright picture maps to the whole stored picture", arguments: Orientation.allCases)
   func whole(_ orientation: Orientation) {
     let stored = PixelSize(width: 40, height: 30)

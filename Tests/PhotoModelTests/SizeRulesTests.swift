@@ -87,6 +87,21 @@ struct SizeRulesTests {
     #expect(rules.outputRect == row.window)
   }
 
+  @Test("a picture that fills its target has exactly its size, but no side is enlarged")
+  func filledTarget() {
+    func output(_ width: Int, _ height: Int, rect: UnitRect? = nil) -> SizeRules {
+      var request = ImageRequest(
+        targetSize: .size(PixelSize(width: width, height: height)), normalizedCropRect: rect)
+      request.fillsTarget = true
+      return SizeRules(request, upright: PixelSize(width: 400, height: 300))
+    }
+    #expect(output(100, 200).outputRect == PixelRect(x: 0, y: 0, width: 100, height: 200))
+    #expect(output(100, 500).output == PixelSize(width: 100, height: 300))
+    let part = output(50, 40, rect: UnitRect(x: 0.5, y: 0, width: 0.5, height: 0.5))
+    #expect(part.crop == PixelRect(x: 200, y: 0, width: 200, height: 150))
+    #expect(part.scaled == PixelSize(width: 50, height: 40) && part.output == part.scaled)
+  }
+
   @Test("the output of random requests is inside the picture and the target, not enlarged and not empty")
   func properties() {
     var generator = Lehmer(seed: 42)

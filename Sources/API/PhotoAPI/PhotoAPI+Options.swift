@@ -10,6 +10,8 @@ extension PhotoAPI {
     package var maximumRanges: Int
     /// Let shared caches store images that are visible without a credential.
     package var allowsPublicCaching: Bool
+    /// Serve callers without a credential: see ``AccessPolicy/allowsAllOrigins(_:)``.
+    package var allowsAnonymous: Bool
     /// Limits for reading image files, here for reading metadata.
     package var codec: CodecLimits
     /// Maximum duration of one fetch.
@@ -22,13 +24,16 @@ extension PhotoAPI {
     package var archives: ArchiveLimits
 
     package init(
-      proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, codec: CodecLimits, fetchDeadline: Duration,
+      proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, allowsAnonymous: Bool = false,
+      codec: CodecLimits,
+      fetchDeadline: Duration,
       uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets(),
       archives: ArchiveLimits = ArchiveLimits()
     ) {
       self.proxies = proxies
       self.maximumRanges = maximumRanges
       self.allowsPublicCaching = allowsPublicCaching
+      self.allowsAnonymous = allowsAnonymous
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads

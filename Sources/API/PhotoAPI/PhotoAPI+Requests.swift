@@ -50,7 +50,7 @@ extension PhotoAPI: HTTPHandler {
     _ request: HTTPRequest, _ check: HeadCheck, _ body: StreamedBody?, from peer: Peer, _ responder: Responder
   ) {
     let (head, target) = (request.head, check.target)
-    let reply = Reply(
+    var reply = Reply(
       responder: responder, rules: check.rules,
       commonFields: check.rules.cors.fields(for: head) + accessPolicy.varyFields)
     do throws(Problem) {
@@ -58,12 +58,20 @@ extension PhotoAPI: HTTPHandler {
       let reach = try check.reach.get()
       // `OPTIONS *` is about the server as a whole (RFC 9110 §9.3.7).
       if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
-      let identity = accessPolicy.authenticate(head, target, route, from: peer)
+      var identity = accessPolicy.authenticate(head, target, route, from: peer)
       guard let route else {
         _ = try accessPolicy.authorize(head, identity, .authenticated, from: peer)
         throw .noSuchResource
       }
-      if head.method == .options { return sendOptions(of: route.resource, to: head, check.rules, responder) }
+      if accessPolicy.allowsAllOrigins(route), case .caller(let caller) = identity, caller.sendsNoCredential {
+        // A page must not get more because its user's browser runs on this machine.
+        identity = .caller(Caller(withoutCredential: .anonymous))
+        reply = Reply(responder: responder, rules: check.rules, commonFields: CORSPolicy.everyOrigin)
+      }
+      if head.method == .options {
+        return sendOptions(
+          of: route.resource, to: head, check.rules, isForAllOrigins: accessPolicy.allowsAllOrigins(route), responder)
+      }
       guard let endpoint = route.resource.endpoint(for: head.method) else {
         throw .methodNotAllowed(allow: route.resource.allow)
       }
@@ -82,9 +90,12 @@ extension PhotoAPI: HTTPHandler {
   }
 
   private func sendOptions(
-    of resource: Resource, to head: RequestHead, _ rules: OriginRules.Version, _ responder: Responder
+    of resource: Resource, to head: RequestHead, _ rules: OriginRules.Version, isForAllOrigins: Bool,
+    _ responder: Responder
   ) {
-    let fields = rules.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
+    let fields =
+      isForAllOrigins
+      ? CORSPolicy.everyOriginOptions : rules.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
     Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
   }
 

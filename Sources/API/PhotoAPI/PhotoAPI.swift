@@ -30,6 +30,7 @@ package final class PhotoAPI: Sendable {
   let archive: ArchiveRoute
   let trash: TrashRoute
   let image: ImageRoute
+  let iiif: IIIFRoutes
   let batch: BatchRoute
   let requests: RequestRoutes
   let collections: CollectionRoutes
@@ -71,7 +72,8 @@ package final class PhotoAPI: Sendable {
   ) {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
-      failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger))
+      failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger),
+      allowsAnonymous: options.allowsAnonymous)
     let queries = QueryService(
       library: library, tokens: changeServices.catalogue.tokens, results: results, timeLimit: options.fetchDeadline,
       lookups: lookups, fetches: fetches, logger: logger)
@@ -108,6 +110,9 @@ package final class PhotoAPI: Sendable {
       queries: queries, images: images, presets: options.presets, raws: raws, responseCache: frameResponses.cache,
       fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
+    iiif = IIIFRoutes(
+      queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),
+      accessPolicy: accessPolicy)
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, raws: raws, queue: batches, logger: logger)
     requests = RequestRoutes(images: images)

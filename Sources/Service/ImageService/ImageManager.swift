@@ -155,6 +155,9 @@ package final class ImageManager: Sendable {
   /// Evicts frames that are over the memory limit. Call it after bytes were attached to a frame.
   package func trimFrames() { pipeline.cache.memory.trim() }
 
+  /// The memory of all renders together.
+  package var renderCapacityBytes: Int { pipeline.renderCapacityBytes }
+
   /// Number of jobs whose render has not begun.
   package var waitingJobCount: Int { pipeline.jobs.waitingCount }
 

@@ -15,13 +15,18 @@ struct AccessPolicy: Sendable {
   let access: AccessRegistry
   let failedAttempts: FailedAttemptThrottle
   let proxies: PeerSet
+  /// Whether the daemon was started to serve callers without a credential.
+  private let allowsAnonymous: Bool
 
   /// - Parameters:
   ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets local-admin rights any
   ///     more.
+  ///   - allowsAnonymous: whether the daemon was started to serve callers without a credential.
   init(
-    proxies: PeerSet, origins: OriginRules, access: AccessRegistry, failedAttempts: FailedAttemptThrottle
+    proxies: PeerSet, origins: OriginRules, access: AccessRegistry, failedAttempts: FailedAttemptThrottle,
+    allowsAnonymous: Bool
   ) {
+    self.allowsAnonymous = allowsAnonymous
     self.access = access
     self.failedAttempts = failedAttempts
     self.proxies = proxies
@@ -32,6 +37,18 @@ struct AccessPolicy: Sendable {
   /// headers. Such a request gets local-admin rights.
   func isLocal(_ head: RequestHead, from peer: Peer) -> Bool {
     peer.isLoopback && proxies.isEmpty && head.names.isDisjoint(with: Self.forwardedFields)
+  }
+
+  /// Whether pages of every origin may read a resource as callers without a credential. Only if the daemon was started
+  /// for such callers: otherwise every page that a user visits could read the library of a daemon on loopback.
+  func allowsAllOrigins(_ route: Route?) -> Bool {
+    allowsAnonymous && !access.requiresCredential && route?.resource.allowsAllOrigins == true
+  }
+
+  /// Scheme and authority as the client sees them, such as `https://photos.example`. Empty without a host.
+  func base(_ head: RequestHead, _ target: RequestTarget, from peer: Peer) -> String {
+    guard let authority = authority(head, target, from: peer) else { return "" }
+    return (isSecure(head, from: peer) ? "https://" : "http://") + authority
   }
 
   /// The `Vary` field of every response: two users of one browser cache may be two callers.

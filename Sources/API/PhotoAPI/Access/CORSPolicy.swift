@@ -35,6 +35,17 @@ struct CORSPolicy: Sendable {
     "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600
+  /// The fields of what pages of every origin may read. Browsers then let them read it only without credentials.
+  static let everyOrigin = [
+    (name: "Access-Control-Allow-Origin", value: "*"), ("Access-Control-Expose-Headers", exposedHeaders),
+    ("Timing-Allow-Origin", "*"), ("Cross-Origin-Resource-Policy", "cross-origin"),
+  ]
+  /// The fields of a response to OPTIONS on such a resource.
+  static let everyOriginOptions =
+    everyOrigin + [
+      ("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"), ("Access-Control-Allow-Headers", allowedHeaders),
+      ("Access-Control-Max-Age", String(preflightSeconds)),
+    ]
   private static let sameOrigin = [(name: "Cross-Origin-Resource-Policy", value: "same-origin")]
   private static let vary = [(name: "Vary", value: "Origin")]
 

@@ -12,7 +12,7 @@ package struct SignedTarget: Sendable {
   package let collection: String?
 
   /// - Parameters:
-  ///   - text: `/v1/assets/ID/image?…`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
+  ///   - text: `/v1/assets/ID/image?…`, an image of `/iiif/3/ID`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
   ///   - presets: those that an image's query may name. The signature covers the name, not what it stands for.
   package init(_ text: String, presets: ImagePresets) throws(Problem) {
     guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
@@ -22,7 +22,7 @@ package struct SignedTarget: Sendable {
     self.target = target
     switch Route(target.segments)?.resource.signedAccess {
     case .image:
-      _ = try ImageQuery(target, presets: presets)
+      try Self.check(target, presets)
       collection = nil
       subject = URLSignature.Subject(segments: target.segments, parameters: parameters)
     case .album:
@@ -31,8 +31,17 @@ package struct SignedTarget: Sendable {
       subject = Self.subject(ofCollection: identifier)
     case .albumAsset, nil:
       throw QueryReader.invalid(
-        "path", "must be that of one image (/v1/assets/ID/image) or of one album (/v1/collections/ID)")
+        "path", "must be that of one image (/v1/assets/ID/image or /iiif/3/ID/…) or of one album (/v1/collections/ID)")
     }
+  }
+
+  /// Parses the query of an image. Limits of sizes are applied when it is requested.
+  private static func check(_ target: RequestTarget, _ presets: ImagePresets) throws(Problem) {
+    guard target.segments[0] == "iiif", let route = Route(target.segments) else {
+      return _ = try ImageQuery(target, presets: presets)
+    }
+    _ = try IIIFRoutes.query(
+      route, LocalIdentifier(route["localIdentifier"]), target, IIIFLimits(renderBytes: .max))
   }
 
   /// The signed subject of a collection. It is the same for all resources of the collection.

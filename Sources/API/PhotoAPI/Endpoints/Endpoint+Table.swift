@@ -5,7 +5,7 @@ extension Endpoint {
   package static let all: [Endpoint] = Array(
     [
       service, access, assets, originals, archives, uploads, images, collections, fetchResults, changes,
-      cachingManagers, gallery,
+      cachingManagers, iiif, gallery,
     ].joined())
 }
 

@@ -18,12 +18,16 @@ package final class Endpoint: Sendable {
   package let isReading: Bool
   /// How a signed URL opens the resource. `nil`: not at all.
   package let signedAccess: SignedAccess?
+  /// Whether pages of every origin may read what a caller without a credential may see, if the daemon serves callers
+  /// without one (`allowAnonymous`).
+  package let allowsAllOrigins: Bool
   let operation: APIOperation
   let handler: Handler
 
   init(
     _ method: HTTPMethod, _ path: PathTemplate, _ operationID: String, needs requirement: Requirement,
-    isReading: Bool = true, signedAccess: SignedAccess? = nil, _ operation: APIOperation, handler: Handler
+    isReading: Bool = true, signedAccess: SignedAccess? = nil, allowsAllOrigins: Bool = false,
+    _ operation: APIOperation, handler: Handler
   ) {
     self.method = method
     self.path = path
@@ -31,6 +35,7 @@ package final class Endpoint: Sendable {
     self.requirement = requirement
     self.isReading = isReading
     self.signedAccess = signedAccess
+    self.allowsAllOrigins = allowsAllOrigins
     self.operation = operation
     self.handler = handler
   }

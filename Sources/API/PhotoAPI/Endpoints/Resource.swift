@@ -10,6 +10,8 @@ package final class Resource: Sendable {
   let allow: String
   /// How a signed URL opens the resource. `nil`: not at all.
   package let signedAccess: SignedAccess?
+  /// Whether pages of every origin may read it: see ``Endpoint/allowsAllOrigins``.
+  package let allowsAllOrigins: Bool
 
   private init(_ path: PathTemplate, _ endpoints: [Endpoint]) {
     self.path = path
@@ -23,6 +25,7 @@ package final class Resource: Sendable {
     self.methods = methods
     allow = methods.map(\.name).joined(separator: ", ")
     signedAccess = endpoints.compactMap(\.signedAccess).first
+    allowsAllOrigins = endpoints.allSatisfy(\.allowsAllOrigins)
   }
 
   /// The endpoint for a method; HEAD is answered by GET. `nil` for OPTIONS and for methods that are not supported.

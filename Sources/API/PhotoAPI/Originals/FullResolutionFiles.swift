@@ -19,7 +19,7 @@ struct FullResolutionFiles: Sendable {
     let isAdjusted = request.version == .current && asset.hasAdjustments
     return request.targetSize == .maximum && request.deliveryMode == .highQualityFormat && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
-      && asset.orientation == .topLeft && !asset.isAnimated
+      && request.turn == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 

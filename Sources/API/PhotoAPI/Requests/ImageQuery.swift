@@ -5,7 +5,7 @@ import ImageService
 import PhotoModel
 
 /// The parsed query of `GET /v1/assets/{id}/image`, before the asset is known.
-struct ImageQuery: Sendable {
+struct ImageQuery: PictureQuery {
   enum Format: String, CaseIterable { case auto, jpeg, png }
   enum Multipart: String, CaseIterable { case mixed, replace }
   enum ContentModeParameter: String, CaseIterable { case aspectFit, aspectFill, `default` }
@@ -70,6 +70,15 @@ struct ImageQuery: Sendable {
   var deliveryMode: DeliveryMode { request.deliveryMode }
   /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { request.version }
+
+  /// With opportunistic delivery the form follows Accept too.
+  var isNegotiated: Bool { format == .auto || (deliveryMode == .opportunistic && multipart == nil) }
+
+  func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm {
+    DeliveryForm(self, accept: accept, hasAccept: hasAccept)
+  }
+
+  func links(for asset: Asset) -> String? { nil }
 
   /// The options for a caching manager that prepares this rendition.
   var preheatOptions: PreheatOptions {

@@ -8,16 +8,21 @@ struct ImageHeaders: Sendable {
   private let isVersioned: Bool
   private let isNegotiated: Bool
   private let isPublic: Bool
+  private let links: String?
 
   /// - Parameters:
+  ///   - isNegotiated: whether the response depends on `Accept`.
+  ///   - links: the value of `Link`; `nil` for none.
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
-  init(_ wanted: ResolvedRequest, query: ImageQuery, isVersioned: Bool, isPublic: Bool) {
+  init(
+    _ wanted: ResolvedRequest, isNegotiated: Bool, links: String? = nil, isVersioned: Bool, isPublic: Bool
+  ) {
     self.wanted = wanted
     self.isPublic = isPublic
     self.isVersioned = isVersioned
-    // With opportunistic delivery the form follows Accept too.
-    isNegotiated = query.format == .auto || (query.deliveryMode == .opportunistic && query.multipart == nil)
+    self.isNegotiated = isNegotiated
+    self.links = links
   }
 
   var key: RenditionKey { wanted.key }
@@ -53,7 +58,7 @@ struct ImageHeaders: Sendable {
       ("ETag", key.entityTag(derivation)),
       ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
       ("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)"),
-    ] + vary
+    ] + vary + (links.map { [("Link", $0)] } ?? [])
   }
 
   /// The head of a response with one frame.
@@ -126,7 +131,7 @@ struct ImageHeaders: Sendable {
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
-      requestID: requestID, isDegraded: false, size: wanted.sized.sizes.output, source: derivation.source)
+      requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source)
     fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
     return fields + Self.nosniff
   }

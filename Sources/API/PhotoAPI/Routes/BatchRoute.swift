@@ -75,7 +75,8 @@ struct BatchRoute: Sendable {
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
       let request = try query.request(for: asset, accept: accept)
       let headers = ImageHeaders(
-        ResolvedRequest(request, for: asset), query: query, isVersioned: wanted.version != nil, isPublic: false)
+        ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,
+        isVersioned: wanted.version != nil, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {

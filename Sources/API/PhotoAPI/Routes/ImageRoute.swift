@@ -25,8 +25,12 @@ struct ImageRoute: Sendable {
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
   func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+    try answer(identifier, ImageQuery(exchange.target, presets: presets), exchange)
+  }
+
+  /// Looks the asset up and responds on the lookup queue.
+  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: Exchange) throws(Problem) {
     let caller = try exchange.authorizedCaller
-    let query = try ImageQuery(exchange.target, presets: presets)
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try answer(identifier, query, exchange.request, caller, exchange.reply)
     }
@@ -34,7 +38,7 @@ struct ImageRoute: Sendable {
 
   /// Asset, version, conditions, then the image manager.
   private func answer(
-    _ identifier: LocalIdentifier, _ query: ImageQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
+    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let generation = ResponseCache.Generation(library: queries.library.generation, rules: reply.rules.number)
@@ -48,13 +52,13 @@ struct ImageRoute: Sendable {
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
     var imageRequest = try query.request(for: asset, accept: accept)
-    let form = DeliveryForm(query, accept: accept, hasAccept: acceptField != nil)
+    let form = query.form(accept, hasAccept: acceptField != nil)
     if form == .single && imageRequest.deliveryMode == .opportunistic {
       imageRequest.deliveryMode = .highQualityFormat
     }
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
-      wanted, query: query, isVersioned: query.version != nil,
+      wanted, isNegotiated: query.isNegotiated, links: try query.links(for: asset), isVersioned: query.version != nil,
       isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 

@@ -36,6 +36,15 @@ package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
   case srgb
 }
 
+/// Which of the picture's colours the output shows.
+package enum Tone: String, Sendable, Hashable, CaseIterable {
+  case color
+  /// Luma (Rec. 601), one channel.
+  case gray
+  /// Each pixel is black or white: the luma above or below the middle.
+  case bitonal
+}
+
 /// An output format.
 package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png
@@ -70,6 +79,13 @@ package struct ImageRequest: Sendable, Hashable {
   /// The frame of a video: the key frame that is shown at this second or before. `nil`: the first key frame that is not
   /// nearly black. Without effect on pictures.
   package var posterTime: Double?
+  /// Whether the picture fills the target size without keeping its aspect ratio; neither side is enlarged. Only with
+  /// `resizeMode` exact; `contentMode` is ignored.
+  package var fillsTarget = false
+  /// Turns and mirrors the finished picture, after the size rules.
+  package var turn = Orientation.topLeft
+  /// `gray` and `bitonal` need the colour space `srgb`.
+  package var tone = Tone.color
 
   package init(
     targetSize: TargetSize = .maximum,

@@ -20,6 +20,16 @@ package enum Orientation: Int, Sendable, Hashable, CaseIterable {
   /// After swapping sides where needed, y counts from the bottom.
   package var mirrorsY: Bool { [.bottomRight, .bottomLeft, .rightBottom, .leftBottom].contains(self) }
 
+  /// The orientation that has the effect of this one and then of another one.
+  package func followed(by next: Orientation) -> Orientation {
+    let mirrorsX = (next.swapsSides ? mirrorsY : mirrorsX) != next.mirrorsX
+    let mirrorsY = (next.swapsSides ? self.mirrorsX : self.mirrorsY) != next.mirrorsY
+    let swapsSides = swapsSides != next.swapsSides
+    return Self.allCases.first {
+      $0.swapsSides == swapsSides && $0.mirrorsX == mirrorsX && $0.mirrorsY == mirrorsY
+    } ?? self
+  }
+
   /// The size of the upright picture that is stored with `size`, and the other way round.
   package func apply(to size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
 

@@ -35,6 +35,11 @@ package struct SizeRules: Sendable, Hashable {
       outputRect = PixelRect(scaled)
       return
     }
+    if request.fillsTarget {
+      scaled = PixelSize(width: min(target.width, crop.width), height: min(target.height, crop.height))
+      outputRect = PixelRect(scaled)
+      return
+    }
     switch (request.resizeMode, request.contentMode) {
     case (.exact, .aspectFill):
       let covers = crop.width >= target.width && crop.height >= target.height

@@ -5,6 +5,9 @@ package struct SizedRequest: Sendable, Hashable {
   package let upright: PixelSize
   package let sizes: SizeRules
 
+  /// The size of the finished picture: the output of the size rules, turned.
+  package var outputSize: PixelSize { request.turn.apply(to: sizes.output) }
+
   /// - Parameter upright: the size of the upright picture, before any crop.
   package init(_ request: ImageRequest, upright: PixelSize) {
     self.request = request

@@ -23,6 +23,7 @@ package struct HTTPStatus: Sendable, Hashable, ExpressibleByIntegerLiteral {
     case 204: "No Content"
     case 206: "Partial Content"
     case 301: "Moved Permanently"
+    case 303: "See Other"
     case 304: "Not Modified"
     case 400: "Bad Request"
     case 401: "Unauthorized"

@@ -36,10 +36,19 @@ final class RowOutput: RenderOutput, RowConsumer {
   func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
 
   private static func encoder(_ plan: RenderPlan, profile: [UInt8]?) throws(CodecError) -> any RowEncoder {
+    guard plan.tone != .color else { return try encoder(plan, channels: plan.outputChannels, profile: profile) }
+    let tones = ToneEncoder.channels(of: plan.outputChannels)
+    return ToneEncoder(
+      plan.tone, channels: plan.outputChannels, width: plan.outputSize.width,
+      encoder: try encoder(plan, channels: tones, profile: nil))
+  }
+
+  private static func encoder(
+    _ plan: RenderPlan, channels: Int, profile: [UInt8]?
+  ) throws(CodecError) -> any RowEncoder {
     switch plan.format {
-    case .jpeg:
-      try JPEGEncoder(size: plan.outputSize, channels: plan.outputChannels, quality: plan.quality, profile: profile)
-    case .png: try PNGEncoder(size: plan.outputSize, channels: plan.outputChannels, profile: profile)
+    case .jpeg: try JPEGEncoder(size: plan.outputSize, channels: channels, quality: plan.quality, profile: profile)
+    case .png: try PNGEncoder(size: plan.outputSize, channels: channels, profile: profile)
     }
   }
 

@@ -20,6 +20,7 @@ package struct RenderPlan: Sendable, Hashable {
   package let format: OutputFormat
   package let quality: Int
   package let colorSpace: ColorSpace
+  package let tone: Tone
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.

@@ -77,7 +77,9 @@ extension RenderPlanner {
   private func candidate(_ header: ImageHeader, _ wanted: SizedRequest, _ index: Int) -> Candidate {
     let geometry = geometry(header, wanted, eighths: nil)
     var pipelineKind = Candidate.PipelineKind.rows
-    if wanted.request.format == .jpeg && PlanePlanner.staysInPlanes(header, geometry) {
+    if wanted.request.format == .jpeg && wanted.request.tone == .color
+      && PlanePlanner.staysInPlanes(header, geometry)
+    {
       pipelineKind = header.mayConvert(to: wanted.request.colorSpace) ? .planesUnlessConverted : .planes
     }
     return Candidate(request: index, region: geometry.region, eighths: geometry.eighths, pipelineKind: pipelineKind)

@@ -42,7 +42,8 @@ package struct RenderPlanner: Sendable {
     let sizes = wanted.sizes(of: upright)
     return RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
-      output: header.orientation.apply(to: sizes.output), orientation: header.orientation,
+      output: header.orientation.apply(to: sizes.output),
+      orientation: header.orientation.followed(by: wanted.request.turn),
       eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
   }
@@ -178,7 +179,7 @@ package struct RenderPlanner: Sendable {
   ///   - wanted: the request, sized for the full picture.
   package func derivativePlan(_ derivative: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
     let geometry = RenderGeometry(
-      region: wanted.sizes.region, output: wanted.sizes.output, orientation: .topLeft, eighths: 8,
+      region: wanted.sizes.region, output: wanted.sizes.output, orientation: wanted.request.turn, eighths: 8,
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
     return standInPlan(derivative, content: nil, for: geometry, of: wanted.upright, wanted.request)
   }
@@ -236,11 +237,12 @@ package struct RenderPlanner: Sendable {
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * down, length: region.height * down,
       outputLength: storedOutput.height)
-    let planes = bounds == nil && request.format == .jpeg ? PlanePlanner.planes(header, geometry) : []
+    let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
+    let planes = staysInPlanes ? PlanePlanner.planes(header, geometry) : []
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: geometry.quality, colorSpace: request.colorSpace,
+      quality: geometry.quality, colorSpace: request.colorSpace, tone: request.tone,
       price: RenderPrice(
         header, geometry, horizontal, vertical, planes, format: request.format,
         isConverted: header.mayConvert(to: request.colorSpace)))

@@ -33,6 +33,8 @@ struct RenderPrice: Sendable, Hashable {
         size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes)
     case .png: bytes += PNGEncoder.peakBytes(size, channels: channels, profileBytes: header.profileBytes)
     }
+    // A row of a picture in another tone.
+    bytes += size.width * 2
     outputBytes = bytes + horizontal.byteCount + vertical.byteCount
   }
 

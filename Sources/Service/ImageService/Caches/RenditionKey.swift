@@ -13,6 +13,8 @@ package struct RenditionKey: Sendable, Hashable {
   private let format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
+  private let turn: Orientation
+  private let tone: Tone
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion
@@ -20,6 +22,8 @@ package struct RenditionKey: Sendable, Hashable {
     format = wanted.request.format
     quality = wanted.request.format == .jpeg ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
     colorSpace = wanted.request.colorSpace
+    turn = wanted.request.turn
+    tone = wanted.request.tone
   }
 
   /// The whole key and the renderer's epoch, on one line.
@@ -27,6 +31,7 @@ package struct RenditionKey: Sendable, Hashable {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
+      + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.

@@ -131,6 +131,9 @@ package final class ImagePipeline: Sendable {
     try queueRender(job, original.header, preview: largePreview)
   }
 
+  /// The memory of all renders together.
+  var renderCapacityBytes: Int { renderLane.capacityBytes }
+
   /// The original that another job of the same content has opened, or a newly opened one.
   private func open(_ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal {
     if let shared = jobs.sharedOriginal(for: job) { return shared }

@@ -1,0 +1,54 @@
+import HTTPCore
+import PhotoModel
+
+extension Endpoint {
+  /// The IIIF APIs.
+  static let iiif: [Endpoint] = [
+    Endpoint(
+      .get, "/iiif/3/{localIdentifier}", "getIIIFImageService", needs: .scope([.read]), signedAccess: .albumAsset,
+      allowsAllOrigins: true,
+      APIOperation(
+        "Leads to the image information document of an asset (IIIF Image API 3.0).",
+        responses: [
+          APIResponse(303, "The path of info.json is in Location.", .none, [.location, .cacheControl])
+        ], problems: [404, 415, 500]),
+      handler: .lookup { api, exchange throws(Problem) in try api.iiif.redirect(exchange) }),
+
+    Endpoint(
+      .get, "/iiif/3/{localIdentifier}/info.json", "getIIIFImageInformation", needs: .scope([.read]),
+      signedAccess: .albumAsset, allowsAllOrigins: true,
+      APIOperation(
+        "The image information document of an asset: sizes, tiles and limits (IIIF Image API 3.0 §5).",
+        responses: .validated(
+          "The document; as JSON-LD if Accept names it.", .media(["application/json", "application/ld+json"])),
+        problems: [404, 415, 500]),
+      handler: .lookup { api, exchange throws(Problem) in try api.iiif.info(exchange) }),
+
+    Endpoint(
+      .get, "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}", "getIIIFImage", needs: .scope([.read]),
+      signedAccess: .image, allowsAllOrigins: true,
+      APIOperation(
+        "A picture of an asset (IIIF Image API 3.0 §4, level 2).",
+        description: """
+          region: full, square, x,y,w,h in pixels, or pct:x,y,w,h. size: max, w,, ,h, w,h, !w,h or pct:n; nothing is \
+          enlarged, so ^ before a larger size gives 501. rotation: 0, 90, 180 or 270, with ! before it to mirror first. \
+          file: default, color, gray or bitonal, then .jpg or .png. Link has the canonical path.
+          """,
+        query: [.text("v", "The required contentVersion; makes the response immutable.")],
+        responses: [APIResponse].validated(
+          "The picture.", .media(["image/jpeg", "image/png"]),
+          [.lastModified, .imageResult, .acceptRanges, .serverTiming, .link],
+          notModified: "The picture matches If-None-Match.")
+          + [
+            APIResponse(
+              206, "The requested byte range; several ranges as multipart/byteranges.",
+              .media(["image/jpeg", "image/png", "multipart/byteranges"]),
+              [
+                .entityTag, .lastModified, .cacheControl, .acceptRanges, .contentRange, .imageResult, .serverTiming,
+                .link,
+              ])
+          ],
+        problems: [404, 415, 416, 422, 500, 501]),
+      handler: .custom { api, exchange throws(Problem) in try api.iiif.image(exchange) }),
+  ]
+}

@@ -1,0 +1,143 @@
+// Parses the path of an IIIF image request into an ImageRequest, or throws 400 or 501. Does not look anything up.
+
+import HTTPCore
+import ImageService
+import PhotoModel
+
+/// `/iiif/3/{id}/{region}/{size}/{rotation}/{quality}.{format}` before the asset is known.
+struct IIIFImageQuery: PictureQuery {
+  /// How `default` is shown, and the other qualities.
+  enum Quality: String, CaseIterable { case `default`, color, gray, bitonal }
+
+  /// The formats of Image API 3.0 §4.5; `nil` for those that are not made here.
+  static let formats: [String: OutputFormat?] = [
+    "jpg": .jpeg, "png": .png, "webp": nil, "tif": nil, "gif": nil, "jp2": nil, "pdf": nil,
+  ]
+
+  private let identifier: LocalIdentifier
+  private let region: IIIFRegion
+  private let size: IIIFSize
+  private let turn: Orientation
+  private let quality: Quality
+  private let formatName: String
+  private let format: OutputFormat
+  private let limits: IIIFLimits
+  let version: ContentVersion?
+
+  /// - Parameter path: region, size, rotation, and quality with format, decoded.
+  init(
+    _ identifier: LocalIdentifier, path: (region: String, size: String, rotation: String, file: String),
+    _ target: RequestTarget, limits: IIIFLimits
+  ) throws(Problem) {
+    self.identifier = identifier
+    self.limits = limits
+    region = try IIIFRegion(path.region)
+    size = try IIIFSize(path.size)
+    turn = try Self.turn(path.rotation)
+    (quality, formatName, format) = try Self.file(path.file)
+    var query = try QueryReader(target)
+    version = query.text("v").map(ContentVersion.init)
+    try query.finish()
+  }
+
+  var requestID: String? { nil }
+  var parameters: [String: String] { [:] }
+  var imageVersion: ImageVersion { .current }
+  var isNegotiated: Bool { false }
+
+  func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm { .single }
+
+  func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {
+    let rect = try region.rect(of: asset.pixelSize)
+    let size = try size.size(of: rect.size, limits)
+    let isWhole = rect == PixelRect(asset.pixelSize)
+    var request = ImageRequest(
+      // The largest size of the whole picture may be the original's own file.
+      targetSize: isWhole && size == rect.size ? .maximum : .size(size),
+      normalizedCropRect: isWhole ? nil : UnitRect(rect, of: asset.pixelSize), format: format)
+    request.fillsTarget = true
+    request.turn = turn
+    switch quality {
+    case .default, .color: break
+    case .gray: request.tone = .gray
+    case .bitonal: request.tone = .bitonal
+    }
+    if request.tone != .color { request.colorSpace = .srgb }
+    return request
+  }
+
+  /// The canonical form of the request (§4.7), and the compliance level.
+  func links(for asset: Asset) throws(Problem) -> String? {
+    let rect = try region.rect(of: asset.pixelSize)
+    let size = try size.size(of: rect.size, limits)
+    let regionText =
+      rect == PixelRect(asset.pixelSize) ? "full" : "\(rect.x),\(rect.y),\(rect.width),\(rect.height)"
+    let largest = try IIIFSize("max").size(of: rect.size, limits)
+    let sizeText = size == largest ? "max" : "\(size.width),\(size.height)"
+    let qualityText = quality == .color ? Quality.default.rawValue : quality.rawValue
+    let path = "/iiif/3/\(identifier)/\(regionText)/\(sizeText)/\(Self.text(of: turn))/\(qualityText).\(formatName)"
+    return "<\(path)>; rel=\"canonical\", <http://iiif.io/api/image/3/level2.json>; rel=\"profile\""
+  }
+
+  // MARK: Rotation
+
+  /// The turns that need no new pixels, by the text of the rotation: mirrored first, then turned clockwise.
+  private static let turns: [(text: String, turn: Orientation)] = {
+    let turns: [(String, Orientation)] = [
+      ("0", .topLeft), ("90", .rightTop), ("180", .bottomRight), ("270", .leftBottom),
+    ]
+    return turns + turns.map { ("!" + $0.0, Orientation.topRight.followed(by: $0.1)) }
+  }()
+
+  private static func text(of turn: Orientation) -> String { turns.first { $0.turn == turn }?.text ?? "0" }
+
+  private static func turn(_ text: String) throws(Problem) -> Orientation {
+    let isMirrored = text.hasPrefix("!")
+    guard let degrees = IIIFNumber.decimal(text.dropFirst(isMirrored ? 1 : 0)), degrees <= 360 else {
+      throw .invalidParameter(
+        "The rotation must be degrees from 0 to 360, with ! before them to mirror first.", parameter: "rotation")
+    }
+    let whole = degrees == 360 ? "0" : "\(Int(degrees))"
+    let name = (isMirrored ? "!" : "") + whole
+    guard degrees == degrees.rounded(), let turn = turns.first(where: { $0.text == name })?.turn else {
+      throw Problem(
+        501, "rotation-not-supported", "The rotation is not supported",
+        detail: "This service rotates by 0, 90, 180 and 270 degrees.", parameter: "rotation")
+    }
+    return turn
+  }
+
+  // MARK: Quality and format
+
+  private static func file(_ text: String) throws(Problem) -> (Quality, String, OutputFormat) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, let quality = Quality(rawValue: parts[0]) else {
+      throw .invalidParameter(
+        "The last segment must be a quality (\(Quality.allCases.map(\.rawValue).joined(separator: ", "))), a dot and a "
+          + "format.", parameter: "file")
+    }
+    guard let known = formats[parts[1]] else {
+      throw .invalidParameter("The format must be \(supported).", parameter: "file")
+    }
+    guard let format = known else {
+      throw Problem(
+        501, "format-not-supported", "The format is not supported", detail: "This service makes \(supported).",
+        parameter: "file")
+    }
+    return (quality, parts[1], format)
+  }
+
+  private static var supported: String {
+    formats.filter { $0.value != nil }.keys.sorted().joined(separator: " or ")
+  }
+}
+
+extension UnitRect {
+  /// Whole pixels of a picture. ``pixels(of:)`` gives the same pixels.
+  init(_ rect: PixelRect, of size: PixelSize) {
+    let (width, height) = (Double(size.width), Double(size.height))
+    self.init(
+      x: Double(rect.x) / width, y: Double(rect.y) / height, width: Double(rect.width) / width,
+      height: Double(rect.height) / height)
+  }
+}

@@ -1,0 +1,84 @@
+import PhotoModel
+
+/// The image information document (Image API 3.0 §5).
+struct IIIFInfo: Encodable {
+  static let context = "http://iiif.io/api/image/3/context.json"
+  /// The side of a tile in pixels: large enough for few requests, and quick to decode.
+  static let tileSide = 512
+
+  struct Size: Encodable {
+    let width: Int
+    let height: Int
+  }
+
+  struct Tiles: Encodable {
+    let width: Int
+    let height: Int
+    let scaleFactors: [Int]
+  }
+
+  let id: String
+  let type = "ImageService3"
+  let `protocol` = "http://iiif.io/api/image"
+  let profile = "level2"
+  let width: Int
+  let height: Int
+  let maxWidth: Int?
+  let maxHeight: Int?
+  let maxArea: Int?
+  let sizes: [Size]
+  let tiles: [Tiles]
+  let extraQualities = ["bitonal", "color", "gray"]
+  let extraFeatures = [
+    "baseUriRedirect", "canonicalLinkHeader", "cors", "jsonldMediaType", "mirroring", "profileLinkHeader",
+  ]
+  let preferredFormats = ["jpg"]
+
+  enum CodingKeys: String, CodingKey {
+    case context = "@context"
+    case id, type, `protocol`, profile, width, height, maxWidth, maxHeight, maxArea, sizes, tiles, extraQualities
+    case extraFeatures, preferredFormats
+  }
+
+  /// - Parameters:
+  ///   - id: the base URI of the image.
+  ///   - size: of the upright picture.
+  init(id: String, size: PixelSize, _ limits: IIIFLimits) {
+    self.id = id
+    (width, height) = (size.width, size.height)
+    let exceedsSide = max(size.width, size.height) > limits.maximumSide
+    maxWidth = exceedsSide ? limits.maximumSide : nil
+    maxHeight = exceedsSide ? limits.maximumSide : nil
+    maxArea = size.pixelCount > limits.maximumArea ? limits.maximumArea : nil
+    // Up to the factor at which one tile shows the whole picture.
+    var factors = [1]
+    while let last = factors.last, max(size.width, size.height) > Self.tileSide * last { factors.append(last * 2) }
+    tiles = [
+      Tiles(
+        width: min(Self.tileSide, size.width), height: min(Self.tileSide, size.height), scaleFactors: factors)
+    ]
+    sizes = factors.reversed().compactMap { factor in
+      let scaled = PixelSize(width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor)
+      return limits.allow(scaled) ? Size(width: scaled.width, height: scaled.height) : nil
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: CodingKeys.self)
+    try object.encode(Self.context, forKey: .context)
+    try object.encode(id, forKey: .id)
+    try object.encode(type, forKey: .type)
+    try object.encode(`protocol`, forKey: .protocol)
+    try object.encode(profile, forKey: .profile)
+    try object.encode(width, forKey: .width)
+    try object.encode(height, forKey: .height)
+    try object.encodeIfPresent(maxWidth, forKey: .maxWidth)
+    try object.encodeIfPresent(maxHeight, forKey: .maxHeight)
+    try object.encodeIfPresent(maxArea, forKey: .maxArea)
+    try object.encode(sizes, forKey: .sizes)
+    try object.encode(tiles, forKey: .tiles)
+    try object.encode(extraQualities, forKey: .extraQualities)
+    try object.encode(extraFeatures, forKey: .extraFeatures)
+    try object.encode(preferredFormats, forKey: .preferredFormats)
+  }
+}

@@ -1,0 +1,82 @@
+// The IIIF Image API 3.0, level 2 (https://iiif.io/api/image/3.0/): an asset as an image service. Its pictures come from
+// the same pipeline and the same caches as `/v1/assets/{id}/image`.
+
+import HTTPCore
+import ImageService
+import PhotoModel
+
+struct IIIFRoutes: Sendable {
+  let queries: QueryService
+  let image: ImageRoute
+  let limits: IIIFLimits
+  let accessPolicy: AccessPolicy
+
+  /// `/iiif/3/{id}`: leads to info.json (§2.2).
+  func redirect(_ exchange: Exchange) throws(Problem) -> HTTPResponse {
+    try QueryReader(exchange.target).finish()
+    let asset = try renderableAsset(exchange)
+    let query = exchange.target.query.map { "?\($0)" } ?? ""
+    return HTTPResponse(
+      303,
+      [
+        ("Location", "/iiif/3/\(asset.localIdentifier)/info.json\(query)"),
+        ("Cache-Control", QueryService.cacheControl),
+      ])
+  }
+
+  /// `/iiif/3/{id}/info.json`.
+  func info(_ exchange: Exchange) throws(Problem) -> HTTPResponse {
+    try QueryReader(exchange.target).finish()
+    let asset = try renderableAsset(exchange)
+    let info = IIIFInfo(
+      id: base(exchange) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize, limits)
+    return LinkedDataResponse(info, context: IIIFInfo.context).response(to: exchange.request.head)
+  }
+
+  /// `/iiif/3/{id}/{region}/{size}/{rotation}/{file}`.
+  func image(_ exchange: Exchange) throws(Problem) {
+    let identifier = exchange.identifier("localIdentifier")
+    let query = try Self.query(exchange.route, identifier, exchange.target, limits)
+    try image.answer(identifier, query, exchange)
+  }
+
+  /// Parses an image request; throws 400 or 501.
+  static func query(
+    _ route: Route, _ identifier: LocalIdentifier, _ target: RequestTarget, _ limits: IIIFLimits
+  ) throws(Problem) -> IIIFImageQuery {
+    try IIIFImageQuery(
+      identifier,
+      path: (route["region"], route["size"], route["rotation"], route["file"]), target, limits: limits)
+  }
+
+  private func renderableAsset(_ exchange: Exchange) throws(Problem) -> Asset {
+    let asset = try queries.asset(exchange.identifier("localIdentifier"), exchange.principal)
+    if let problem = Problem(unrenderable: asset) { throw problem }
+    return asset
+  }
+
+  /// Scheme and authority, as the client sees them.
+  private func base(_ exchange: Exchange) -> String {
+    accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
+  }
+}
+
+/// A JSON-LD document: as JSON, or with its own media type if `Accept` names it (Image API 3.0 §5.1).
+struct LinkedDataResponse {
+  private let body: [UInt8]
+  private let context: String
+
+  init(_ value: some Encodable, context: String) {
+    body = JSONBody.encode(value)
+    self.context = context
+  }
+
+  func response(to head: RequestHead) -> HTTPResponse {
+    let isNamed = Accept(head.value(of: .accept)).namesExplicitly("application/ld+json")
+    let mediaType = isNamed ? "application/ld+json;profile=\"\(context)\"" : JSONBody.mediaType
+    return JSONResponse(
+      body, tag: EntityTag.strong(over: body + Array(mediaType.utf8)), cacheControl: QueryService.cacheControl,
+      mediaType: mediaType, more: [("Vary", "Accept")]
+    ).response(to: head)
+  }
+}

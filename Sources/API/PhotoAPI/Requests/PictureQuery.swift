@@ -1,0 +1,24 @@
+import HTTPCore
+import PhotoModel
+
+/// The parsed request for one picture, before the asset is known: of `/v1/assets/{id}/image`, or of IIIF.
+protocol PictureQuery: Sendable {
+  /// The only content version that the caller accepts.
+  var version: ContentVersion? { get }
+  /// The client's own name for the request.
+  var requestID: String? { get }
+  /// The parameters as sent, with those of a preset in its place.
+  var parameters: [String: String] { get }
+  /// The requested version of an adjusted asset.
+  var imageVersion: ImageVersion { get }
+  /// Whether the response depends on `Accept`.
+  var isNegotiated: Bool { get }
+
+  func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm
+
+  /// The complete request for an asset.
+  func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest
+
+  /// The value of the response's `Link` field; `nil` for none.
+  func links(for asset: Asset) throws(Problem) -> String?
+}
