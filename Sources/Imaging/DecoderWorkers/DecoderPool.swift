@@ -3,6 +3,9 @@
 //   decode -> DecoderFailures (failed before?) -> DecoderZygote (start it) -> DecoderSlots (wait for a pair)
 //     -> DecodeSession: request to the zygote, which forks a worker in a sandbox; bands of rows to the caller
 //     -> the worker has ended -> its slots are free again
+//
+// An encode is the same with an EncodeSession. It has places of its own: a render may wait for an encoder while it holds
+// a decoder's place, and encoders never wait for decoders.
 
 import CPhotodDecoder
 import Dispatch
@@ -17,7 +20,7 @@ package final class DecoderPool: Sendable {
     package static let maximumWorkers = Int(DECODER_MAX_CHILDREN)
     package static let maximumSlotBytes = Int(DECODER_MAX_SLOT_BYTES)
 
-    /// Workers at a time, over all codecs.
+    /// Decoders at a time, over all codecs, and as many encoders.
     package var workers: Int
     /// The bytes of one slot. A worker has two, and the daemon has a copy of one.
     package var slotBytes = 2 << 20
@@ -29,7 +32,7 @@ package final class DecoderPool: Sendable {
     package init(workers: Int) { self.workers = max(1, workers) }
 
     /// What the slots of all workers take in this process, with the pages that it shares with them.
-    package var memoryBytes: Int { workers * 3 * slotBytes }
+    package var memoryBytes: Int { 2 * workers * 3 * slotBytes }
   }
 
   package let failures: DecoderFailures
@@ -40,6 +43,8 @@ package final class DecoderPool: Sendable {
   private let slots = Mutex<[DecoderSlots]>([])
   /// One for each worker that may run.
   private let places: DispatchSemaphore
+  /// One for each encoder that may run.
+  private let encoderPlaces: DispatchSemaphore
   private let running = Atomic<Int>(0)
 
   /// Starts nothing yet.
@@ -55,6 +60,7 @@ package final class DecoderPool: Sendable {
     self.limits = limits
     failures = DecoderFailures(limit: limits.rememberedFailures, logger: logger)
     places = DispatchSemaphore(value: limits.workers)
+    encoderPlaces = DispatchSemaphore(value: limits.workers)
     zygotes = Dictionary(
       uniqueKeysWithValues: codecs.map { codec in
         let zygote = DecoderZygote(
@@ -108,53 +114,96 @@ package final class DecoderPool: Sendable {
     try request.validate()
     if let file, let failure = failures.failure(of: file) { throw .failed(codec, failure) }
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try takePlace(cancellation)
+    try Self.take(places, cancellation)
     defer { places.signal() }
+    var hasRows = false
+    try attempts(payload, request, zygote, cancellation, file) { channel, slots in
+      withoutActuallyEscaping(rows) { rows in
+        var session = DecodeSession(request, layout, slots, rows: rows)
+        defer { hasRows = hasRows || session.hasRows }
+        return channel.run(&session)
+      }
+    } canRepeat: {
+      !hasRows
+    }
+  }
+
+  /// Encodes on the calling thread, which waits for the worker.
+  ///
+  /// - Parameter rows: all rows of the picture, top to bottom, without padding.
+  /// - Returns: the coded bytes; for AVIF those of the colours, then those of alpha if there is any.
+  package func encode(
+    _ encode: EncodeRequest, rows: UnsafeRawBufferPointer, cancellation: DecodeCancellation = DecodeCancellation()
+  ) throws(DecoderError) -> [[UInt8]] {
+    let request = encode.request
+    guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
+    try request.validate()
+    let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
+    precondition(rows.count == layout.planes[0].strideBytes * request.size.height, "rows of another size")
+    try Self.take(encoderPlaces, cancellation)
+    defer { encoderPlaces.signal() }
+    var parts: [[UInt8]] = []
+    try attempts(.bytes(encode.payload), request, zygote, cancellation, nil) { channel, slots in
+      var session = EncodeSession(encode, layout, slots, rows: rows)
+      let result = channel.run(&session)
+      parts = session.parts
+      return result
+    } canRepeat: {
+      true
+    }
+    return parts
+  }
+
+  /// Runs a worker, and a second one if the first was lost with its zygote: that end says nothing about the picture.
+  private func attempts(
+    _ payload: DecodePayload, _ request: DecodeRequest, _ zygote: DecoderZygote, _ cancellation: DecodeCancellation,
+    _ file: DecodedFile?, _ converse: (inout WorkerChannel, DecoderSlots) -> WorkerChannel.Result,
+    canRepeat: () -> Bool
+  ) throws(DecoderError) {
     running.add(1, ordering: .relaxed)
     defer { running.subtract(1, ordering: .relaxed) }
     do throws(DecoderError) {
-      if try !attempt(request, layout, payload, zygote, cancellation, isLast: false, rows) {
-        _ = try attempt(request, layout, payload, zygote, cancellation, isLast: true, rows)
+      do throws(DecoderError) {
+        try attempt(payload, request, zygote, cancellation, converse)
+      } catch {
+        guard case .interrupted = error, canRepeat() else { throw error }
+        try attempt(payload, request, zygote, cancellation, converse)
       }
     } catch {
-      if case .failed(_, let failure) = error { failures.record(failure, codec, file) }
+      if case .failed(_, let failure) = error { failures.record(failure, request.codec, file) }
       throw error
     }
   }
 
-  /// Returns false if the zygote was lost before any row came and this is not the last attempt: its end says nothing
-  /// about the picture.
   private func attempt(
-    _ request: DecodeRequest, _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
-    _ cancellation: DecodeCancellation, isLast: Bool, _ rows: (RowBand, RawSpan) -> RowDemand
-  ) throws(DecoderError) -> Bool {
+    _ payload: DecodePayload, _ request: DecodeRequest, _ zygote: DecoderZygote, _ cancellation: DecodeCancellation,
+    _ converse: (inout WorkerChannel, DecoderSlots) -> WorkerChannel.Result
+  ) throws(DecoderError) {
+    let codec = request.codec
     let connection: ZygoteConnection
     do throws(DecoderUnavailability) {
       connection = try zygote.connection()
     } catch {
-      throw .unavailable(request.codec, error)
+      throw .unavailable(codec, error)
     }
-    guard let slots = takeSlots() else { throw .interrupted(request.codec) }
-    let result = try payload.withDescriptor(request.codec) { descriptor throws(DecoderError) in
-      do throws(DecodeSession.StartFailure) {
-        var session = try DecodeSession(
-          request, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
-          stall: limits.stall)
-        return session.run(rows)
+    guard let slots = takeSlots() else { throw .interrupted(codec) }
+    let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
+    let result = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
+      do throws(WorkerChannel.StartFailure) {
+        var channel = try WorkerChannel(
+          request, layout, slots, payload: descriptor, to: connection, cancellation: cancellation, stall: limits.stall)
+        return converse(&channel, slots)
       } catch {
-        return DecodeSession.Result(
-          error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: error == .notSent)
+        return WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
       }
     }
     // Another worker must not share slots with one that may still write. They are dropped then.
     if result.hasEnded { self.slots.withLock { $0.append(slots) } }
     if result.lostZygote { zygote.lost(connection) }
-    guard let error = result.error else { return true }
-    if case .interrupted = error, !result.hasRows, !isLast { return false }
-    throw error
+    if let error = result.error { throw error }
   }
 
-  private func takePlace(_ cancellation: DecodeCancellation) throws(DecoderError) {
+  private static func take(_ places: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
     while places.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
       if cancellation.isCancelled { throw .cancelled }
     }

@@ -4,16 +4,21 @@ import PhotoModel
 
 /// The header fields of an image response.
 struct ImageHeaders: Sendable {
-  let wanted: ResolvedRequest
+  private(set) var wanted: ResolvedRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
   private let isPublic: Bool
+  /// Whether the format was chosen here.
+  private let isAutomatic: Bool
+  /// A smaller encoding has replaced the first answer.
+  private(set) var isUpgraded = false
 
   /// - Parameters:
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
   init(_ wanted: ResolvedRequest, query: ImageQuery, isVersioned: Bool, isPublic: Bool) {
     self.wanted = wanted
+    isAutomatic = query.format == .auto
     self.isPublic = isPublic
     self.isVersioned = isVersioned
     // With opportunistic delivery the form follows Accept too.
@@ -21,6 +26,24 @@ struct ImageHeaders: Sendable {
   }
 
   var key: RenditionKey { wanted.key }
+
+  /// The fields of the smaller encoding that has replaced this one.
+  func upgraded(to smaller: ResolvedRequest) -> ImageHeaders {
+    var copy = self
+    copy.wanted = smaller
+    copy.isUpgraded = true
+    return copy
+  }
+
+  /// Whether a request gets the smaller encoding that has replaced this one. A client that has this one gains nothing from
+  /// other bytes of the same picture; a shared cache passes them on to its clients.
+  func isReplaced(for head: RequestHead) -> Bool { isPublic || conditionalDerivation(head) == nil }
+
+  /// A value of Image-Result, with the format that was chosen here.
+  private func resultField(_ result: ImageResult, _ format: OutputFormat) -> String {
+    guard isAutomatic else { return result.fieldValue }
+    return "\(result.fieldValue), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
+  }
 
   private var request: ImageRequest { wanted.request }
 
@@ -59,9 +82,9 @@ struct ImageHeaders: Sendable {
   /// The head of a response with one frame.
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
-    var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
+    var fields: [(name: String, value: String)] = [("Content-Type", frame.format.mediaType)]
     fields += isFinal ? validatorFields(frame.derivation) + [("Accept-Ranges", "bytes")] : noStoreFields
-    fields.append(("Image-Result", frame.result.fieldValue))
+    fields.append(("Image-Result", resultField(frame.result, frame.format)))
     // A cached frame has no timings.
     let timing = frame.timings.serverTiming
     if !timing.isEmpty { fields.append(("Server-Timing", timing)) }
@@ -79,7 +102,7 @@ struct ImageHeaders: Sendable {
   /// The head of a part of `multipart/mixed`.
   func part(_ frame: ImageFrame, isFinal: Bool) -> [(name: String, value: String)] {
     var fields = [
-      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)),
+      ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
       ("Image-Result", frame.result.fieldValue),
     ]
     if isFinal && !frame.result.isIncomplete { fields.append(("ETag", key.entityTag(frame.derivation))) }
@@ -90,7 +113,8 @@ struct ImageHeaders: Sendable {
   func batchPart(_ frame: ImageFrame, location: String) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields = [
-      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)), ("Content-Location", location),
+      ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
+      ("Content-Location", location),
     ]
     if isFinal { fields += batchValidators(frame.derivation) }
     fields.append(("Image-Result", "status=200, " + frame.result.fieldValue))
@@ -127,7 +151,8 @@ struct ImageHeaders: Sendable {
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
       requestID: requestID, isDegraded: false, size: wanted.sized.sizes.output, source: derivation.source)
-    fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
+    fields +=
+      validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format))]
     return fields + Self.nosniff
   }
 

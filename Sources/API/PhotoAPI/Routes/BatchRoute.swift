@@ -73,7 +73,7 @@ struct BatchRoute: Sendable {
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
-      let request = try query.request(for: asset, accept: accept)
+      let request = query.request(try query.formats(for: asset, accept: accept, encoders: []).first)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), query: query, isVersioned: wanted.version != nil, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,

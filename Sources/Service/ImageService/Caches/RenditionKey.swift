@@ -13,13 +13,15 @@ package struct RenditionKey: Sendable, Hashable {
   private let format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
+  private let isAnimated: Bool
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion
     sizes = wanted.sizes
     format = wanted.request.format
-    quality = wanted.request.format == .jpeg ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
+    quality = wanted.request.format.isLossy ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
     colorSpace = wanted.request.colorSpace
+    isAnimated = wanted.request.isAnimated
   }
 
   /// The whole key and the renderer's epoch, on one line.
@@ -27,6 +29,7 @@ package struct RenditionKey: Sendable, Hashable {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
+      + (isAnimated ? "|animated" : "")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.
