@@ -223,7 +223,7 @@ struct AnimationTests {
     }
   }
 
-  @Test("damaged animations are refused or show the frames before the damage")
+  @Test("animations that end early are refused or show the frames before their end")
   func damaged() throws {
     let daemon = try TestDaemon { files in
       for (i, count) in [100, Self.gif.count / 2, Self.gif.count - 30].enumerated() {

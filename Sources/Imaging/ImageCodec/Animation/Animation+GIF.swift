@@ -16,7 +16,7 @@ extension Animation {
     var frames: [Frame] = []
     var plays = 1
     var control = GraphicControl()
-    // A file that ends early shows the frames before that.
+    // A file that ends between two frames shows those before that.
     loop: while position < min(reader.size, maximumBytes) {
       let block = try reader.bytes(at: position, count: 19)
       switch block.first {

@@ -22,7 +22,7 @@ extension Animation {
       try check(frames.count, limits)
       frames.append(finished.frame(pixels))
     }
-    // A file that ends early shows the frames before that.
+    // A file that ends between two frames shows those before that.
     for _ in 0..<maximumChunks {
       let chunk = try reader.bytes(at: position, count: 8)
       guard chunk.count == 8 else { break }
