@@ -2,7 +2,7 @@
 # Build:  docker build -t photod .
 # Run:    docker run -p 8080:8080 -v /path/to/photos:/photos:ro -v photod-data:/data photod --allow-anonymous
 #
-# The steps are those of scripts/run. The runtime image has the C libraries, photod and its decoder programs, and no toolchain: the
+# The steps are those of scripts/run. The runtime image has the C libraries, photod and its decoder and encoder programs, and no toolchain: the
 # Swift runtime is linked in.
 
 FROM swift:6.2-bookworm AS build
@@ -13,11 +13,11 @@ COPY Package.swift LICENSE ./
 COPY Sources Sources
 COPY Tests Tests
 RUN bash -c '. scripts/lib.sh && build_photod --static-swift-stdlib' \
-    && install -D -s -t /out .build/release/photod $(find .build/release/ -maxdepth 1 -name "photod-decoder-*" -type f -perm -u+x)
+    && install -D -s -t /out .build/release/photod $(find .build/release/ -maxdepth 1 -name "photod-*coder-*" -type f -perm -u+x)
 
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 libexpat1 liblcms2-2 libsqlite3-0 zlib1g libisal2 libbrotli1 libwebp7 libde265-0 libdav1d6 libjxl0.7 libavcodec59 libstdc++6 tzdata \
+    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 libexpat1 liblcms2-2 libsqlite3-0 zlib1g libisal2 libbrotli1 libwebp7 libde265-0 libdav1d6 libjxl0.7 libavcodec59 libaom3 libstdc++6 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data photod \
     && install -d -o photod -g photod /data /photos

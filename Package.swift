@@ -47,14 +47,17 @@ enum Wing: String {
   }
 }
 
-/// Decoder programs of codecs whose library is installed, by its header. A build without a library has no such program,
-/// and says so in `photod --version`.
+/// Decoder and encoder programs of codecs whose library is installed, by its header. A build without a library has no
+/// such program, and says so in `photod --version`.
 let decoders: [(name: String, libraries: [String], header: String)] = [
   ("photod-decoder-webp", ["webp"], "webp/decode.h"),
   ("photod-decoder-hevc", ["de265"], "libde265/de265.h"),
   ("photod-decoder-av1", ["dav1d"], "dav1d/dav1d.h"),
   ("photod-decoder-jxl", ["jxl"], "jxl/decode.h"),
   ("photod-decoder-avcodec", ["avcodec", "avutil"], "libavcodec/avcodec.h"),
+  ("photod-encoder-webp", ["webp"], "webp/encode.h"),
+  ("photod-encoder-avif", ["aom"], "aom/aomcx.h"),
+  ("photod-encoder-jxl", ["jxl"], "jxl/encode.h"),
 ].filter { decoder in
   let folders = ["", "/x86_64-linux-gnu", "/aarch64-linux-gnu"].map { "/usr/include" + $0 }
   return (folders + ["/usr/local/include", "/opt/homebrew/include"]).contains {

@@ -11,8 +11,8 @@ fail() {
 
 # Packages for building and running. libjpeg-dev is libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
 build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev libbrotli-dev pkg-config git ca-certificates"
-# Codecs of the decoder programs. A program whose library is missing is not built.
-decoder_packages="libwebp-dev libde265-dev libdav1d-dev libjxl-dev libavcodec-dev"
+# Codecs of the decoder and encoder programs. A program whose library is missing is not built.
+decoder_packages="libwebp-dev libde265-dev libdav1d-dev libjxl-dev libavcodec-dev libaom-dev"
 test_packages="python3 libimage-exiftool-perl nginx-light openssl curl"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"
@@ -62,11 +62,11 @@ set_up() {
   install_missing $build_packages $decoder_packages "$@"
 }
 
-# Builds photod and the decoder programs in the release configuration. Arguments are options of swift build.
+# Builds photod and the decoder and encoder programs in the release configuration. Arguments are options of swift build.
 build_photod() {
   local program
   swift build -c release --product photod "$@"
-  for program in $(swift package --package-path "$root" dump-package | grep -oE '"photod-decoder-[a-z0-9]+"' | tr -d '"' | sort -u); do
+  for program in $(swift package --package-path "$root" dump-package | grep -oE '"photod-(de|en)coder-[a-z0-9]+"' | tr -d '"' | sort -u); do
     [ "$program" = photod-decoder-test ] || swift build -c release --product "$program" "$@"
   done
 }

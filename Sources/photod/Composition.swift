@@ -91,6 +91,8 @@ struct Composition: Sendable {
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       workers: decoders.pictures, metrics: metrics)
+    let upgrades = EncodingUpgrades(images.manager, formats: decoders.encodedFormats, limits: settings.render.upgrades)
+    MetricsSetup.register(upgrades, in: metrics)
     let results = FetchResultStore(limits: settings.fetch.results)
     let lookups = WorkQueue(
       label: "photod.lookup", workers: cores, limit: max(64, settings.render.queueLength * 4), qos: .userInitiated)
@@ -123,7 +125,8 @@ struct Composition: Sendable {
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
-      originals: originals, images: images.manager, caching: caching, lookups: lookups, fetches: fetches,
+      originals: originals, images: images.manager, upgrades: upgrades, caching: caching, lookups: lookups,
+      fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       frameResponses: frameResponses, metrics: metrics,
       // Serial, with a higher priority than renders. A longer queue of scrapes would be useless.

@@ -4,6 +4,7 @@ import DecoderWorkers
 import Foundation
 import ImageCodec
 import Logging
+import PhotoModel
 import Telemetry
 
 struct Decoders: Sendable {
@@ -59,9 +60,15 @@ struct Decoders: Sendable {
     return MediaFormat.renderableTypes(with: formats)
   }
 
+  /// The formats whose encoder program has started.
+  var encodedFormats: Set<OutputFormat> {
+    Set(OutputFormat.allCases.filter { $0.encoder.flatMap(pool.processIdentifier) != nil })
+  }
+
   func register(in registry: MetricsRegistry) {
     registry.gauge(
-      "photod_decoder_workers", "Decoder processes that are decoding.", read: { [pool] in Double(pool.workerCount) })
+      "photod_decoder_workers", "Decoder and encoder processes that are at work.",
+      read: { [pool] in Double(pool.workerCount) })
     for codec in DecoderCodec.all {
       registry.counter(
         "photod_decoder_cpu_seconds_total", "CPU time of the codec's decoder processes, without their start.",
@@ -71,7 +78,8 @@ struct Decoders: Sendable {
         ["codec": codec.name], read: { [pool] in Double(pool.usage(of: codec).peakBytes) })
       for reason in DecoderFailure.allCases {
         registry.counter(
-          "photod_decoder_failures_total", "Pictures that a decoder process could not decode, by codec and reason.",
+          "photod_decoder_failures_total",
+          "Pictures that a decoder or encoder process could not code, by codec and reason.",
           ["codec": codec.name, "reason": reason.rawValue],
           read: { [pool] in Double(pool.failures.count(codec, reason)) })
       }

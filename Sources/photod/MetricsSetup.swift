@@ -55,6 +55,21 @@ enum MetricsSetup {
       read: { Double(cache.pinnedCapacityBytes) })
   }
 
+  static func register(_ upgrades: EncodingUpgrades, in registry: MetricsRegistry) {
+    registry.counter(
+      "photod_upgrades_total", "Frames that smaller encodings have replaced.",
+      read: { Double(upgrades.statistics.made) })
+    registry.counter(
+      "photod_upgrades_refused_total", "Frames that were encoded again without becoming smaller, or could not be.",
+      read: { Double(upgrades.statistics.notSmaller + upgrades.statistics.failed) })
+    registry.counter(
+      "photod_upgrades_saved_bytes_total", "Bytes of replaced frames less those of the smaller ones.",
+      read: { Double(upgrades.statistics.savedBytes) })
+    registry.counter(
+      "photod_upgrades_seconds_total", "Time spent on making smaller encodings, limited by render.upgradePercent.",
+      read: { upgrades.statistics.seconds })
+  }
+
   /// Distinguishes a leak from free memory that is not yet returned to the kernel.
   static func registerMemory(in registry: MetricsRegistry) {
     registry.gauge(

@@ -1,4 +1,4 @@
-// Connects renders with the pool of decoder processes: translates requests, rows and errors.
+// Connects renders with the pool of decoder and encoder processes: translates requests, rows and errors.
 
 import DecoderWorkers
 import ImageCodec
@@ -38,6 +38,23 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     }
   }
 
+  func encode(
+    _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
+  ) throws(CodecError) -> [[UInt8]] {
+    guard let codec = encoding.format.encoder else { throw .encoderUnavailable(encoding.format) }
+    let codes = AVIFFile.codePoints(hasProfile: encoding.hasProfile)
+    let request = EncodeRequest(
+      codec: codec, size: encoding.size, samples: encoding.samples, setting: encoding.setting, effort: encoding.effort,
+      hasFullChroma: encoding.hasFullChroma,
+      colors: .init(primaries: codes.primaries, transfer: codes.transfer, matrix: codes.matrix), profile: profile,
+      priceBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)
+    do throws(DecoderError) {
+      return try pool.encode(request, rows: rows, cancellation: DecodeCancellation(following: stop))
+    } catch {
+      throw CodecError(error, encoding.format)
+    }
+  }
+
   private func payload(_ source: any ByteSource) throws(CodecError) -> DecodePayload {
     if let file = source as? any FileByteSource { return .file(file) }
     guard source.size <= Self.copiedBytes else {
@@ -67,6 +84,22 @@ extension SourceFormat {
     case .jxl: [.jxl]
     }
   }
+}
+
+extension OutputFormat {
+  /// The codec whose process encodes the format; `nil` for formats that this process encodes.
+  var encoder: DecoderCodec? {
+    switch self {
+    case .jpeg, .png: nil
+    case .webp: .webpEncoder
+    case .avif: .avifEncoder
+    case .jxl: .jxlEncoder
+    }
+  }
+}
+
+extension WorkerEncoding {
+  fileprivate var samples: EncodeRequest.Samples { channels == 1 ? .gray : channels == 4 ? .rgba : .rgb }
 }
 
 extension CodedPictureRequest {
@@ -170,6 +203,19 @@ extension CodecError {
     case .inputChanged: self = .malformed("the file ends before its picture does", offset: nil)
     case .requestTooLarge(let limit, let most, let found):
       self = .limitExceeded("the number of \(limit.rawValue) for its decoder", limit: most, found: found)
+    case .cancelled: self = .stopped
+    }
+  }
+}
+
+extension CodecError {
+  fileprivate init(_ error: DecoderError, _ format: OutputFormat) {
+    switch error {
+    case .unavailable(_, .restarting), .interrupted, .inputChanged: self = .encoderInterrupted
+    case .unavailable: self = .encoderUnavailable(format)
+    case .failed(_, let failure):
+      self = .encodingFailed("the encoder for \(format.rawValue) \(DecoderFailureReason(failure).text)")
+    case .requestTooLarge(_, let most, let found): self = .outputTooLarge(format, limit: most, found: found)
     case .cancelled: self = .stopped
     }
   }

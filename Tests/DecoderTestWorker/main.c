@@ -65,8 +65,56 @@ static void copy_payload(decoder_job *job) {
   decoder_send(&(decoder_message){.kind = DECODER_ROWS, .slot = slot, .row_count = bytes ? 1 : 0});
 }
 
+// Encoders
+
+typedef struct {
+  uint8_t *bytes;
+  size_t row_bytes;
+} taken_rows;
+
+static void take(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
+  const taken_rows *const taken = context;
+  for (uint32_t i = 0; i < count; i++)
+    memcpy(taken->bytes + (first + i) * taken->row_bytes, rows + i * stride, taken->row_bytes);
+}
+
+// The actions of EncodeTests, in their order.
+enum { ECHO, TWO_PARTS, ENDLESS, EARLY_BYTES, SECOND_PART_ONLY, THIRD_PART, WRONG_COUNT, FREE_SLOT, NO_BYTES, NO_ROWS,
+       SENDS_ROWS, HANGS };
+
+static int encode(decoder_job *job, uint32_t action) {
+  const decoder_request *const request = &job->request;
+  const taken_rows taken = {.row_bytes = (size_t)request->planes[0].width * decoder_sample_bytes(request)};
+  const size_t count = taken.row_bytes * request->height;
+  taken_rows rows = taken;
+  rows.bytes = malloc(count);
+  if (!rows.bytes) return DECODER_REASON_MEMORY;
+  if (action == EARLY_BYTES) encoder_send_bytes(0, (const uint8_t *)"x", 1);
+  if (action == FREE_SLOT) decoder_send(&(decoder_message){.kind = ENCODER_RELEASED, .slot = DECODER_SLOTS});
+  if (action == NO_ROWS) return 0;
+  encoder_take_rows(job, take, &rows);
+  switch (action) {
+  case NO_BYTES: return 0;
+  case SENDS_ROWS: decoder_send(&(decoder_message){.kind = DECODER_ROWS, .row_count = request->height}); return 0;
+  case SECOND_PART_ONLY: encoder_send_bytes(1, rows.bytes, count); return 0;
+  case HANGS: run_forever(); return 0;
+  case WRONG_COUNT: decoder_send(&(decoder_message){.kind = ENCODER_BYTES, .row_count = 7}); return 0;
+  case ENDLESS: while (true) encoder_send_bytes(0, rows.bytes, count);
+  default: break;
+  }
+  encoder_send_bytes(0, rows.bytes, count);
+  if (action == TWO_PARTS) encoder_send_bytes(1, job->parameters, 4);
+  if (action == THIRD_PART) encoder_send_bytes(2, rows.bytes, count);
+  return 0;
+}
+
 static int decode(decoder_job *job) {
   const decoder_request *const request = &job->request;
+  encoder_parameters parameters;
+  // Other parameters are text.
+  if (request->parameter_bytes == sizeof parameters && job->parameters[3] == 0 &&
+      encoder_read_parameters(job, &parameters))
+    return encode(job, parameters.hundredths / 100);
   char action[64] = {0};
   memcpy(action, job->parameters, request->parameter_bytes < 63 ? request->parameter_bytes : 63);
 #define IS(name) (strcmp(action, name) == 0)

@@ -103,6 +103,39 @@ struct SharedCacheTests {
     return (try targets("in.jpg"), try targets("out.jpg"))
   }
 
+  @Test(
+    "a shared cache gives each client a format that it lists, before and after a smaller one replaces the first",
+    .enabled(if: EncodedFormatTests.isBuilt))
+  func formats() throws {
+    let scene = Scene(seed: 4, grain: 2).pixels(width: 500, height: 400)
+    let daemon = try TestDaemon(
+      { try $0.put(JPEGFile { _ in }.encoded(scene), "a.jpg") },
+      arguments: ["--allow-anonymous", "--set", "cache.allowPublic=true", "--set", "render.upgradePercent=100"])
+    let cache = try Cache(daemon)
+    let identifier = try daemon.identifier("a.jpg")
+    let version = try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
+    let target = "/v1/assets/\(identifier)/image?targetSize=400x400&v=\(version)"
+    let modern = "Accept: image/avif,image/*,*/*;q=0.8"
+    // nginx keeps the first answers for a year: of a class that gets a smaller one later, too.
+    #expect(try cache.get(target, [modern])["Content-Type"] == "image/jpeg")
+    #expect(try cache.get(target, ["Accept: image/jpeg"])["Content-Type"] == "image/jpeg")
+    try daemon.until("the frame is replaced") {
+      try daemon.get(target, [modern])["Content-Type"] == "image/avif"
+    }
+    let kept = try cache.get(target, [modern])
+    #expect(kept["X-Cache"] == "HIT" && kept["Content-Type"] == "image/jpeg")
+    // Another class of the same client program, and one that nginx has not seen.
+    #expect(try cache.get(target, ["Accept: image/avif"])["Content-Type"] == "image/avif")
+    for accept in ["*/*", "image/jpeg", "image/webp;q=0,image/*"] {
+      #expect(try cache.get(target, ["Accept: \(accept)"])["Content-Type"] == "image/jpeg", "\(accept)")
+    }
+    // Without a version it asks each time: an old tag is not confirmed, so the smaller frame takes its place.
+    let old = try #require(try daemon.get(target, ["Accept: image/jpeg"])["ETag"])
+    let asked = try cache.get(
+      "/v1/assets/\(identifier)/image?targetSize=400x400", [modern, "If-None-Match: \(old)"])
+    #expect(asked.status == 200 && asked["Content-Type"] == "image/avif")
+  }
+
   @Test("a shared cache never gives one caller's image to another, even if public images are allowed")
   func callers() throws {
     let daemon = try Self.daemon(["--set", "cache.allowPublic=true"])

@@ -241,7 +241,7 @@ struct PriceTests {
 
   @Test(
     "an encoded file over the size limit is refused with the limit's name",
-    arguments: OutputFormat.allCases, [100, 10_000])
+    arguments: [OutputFormat.jpeg, .png], [100, 10_000])
   func refusal(_ format: OutputFormat, _ limit: Int) throws {
     let noise = Self.noise(3, PixelSize(width: 300, height: 200))
     #expect(throws: CodecError.limitExceeded("the size of the encoded picture", limit: limit, found: limit + 1)) {
@@ -249,7 +249,7 @@ struct PriceTests {
       let encoder: any RowEncoder =
         switch format {
         case .jpeg: try JPEGEncoder(size: size, channels: 3, quality: 95, profile: nil, maximumBytes: limit)
-        case .png: try PNGEncoder(size: size, channels: 3, profile: nil, maximumBytes: limit)
+        default: try PNGEncoder(size: size, channels: 3, profile: nil, maximumBytes: limit)
         }
       try noise.bytes.withUnsafeBytes { bytes in
         for y in 0..<noise.height {

@@ -45,6 +45,7 @@ package final class PhotoAPI: Sendable {
   let requestScan: @Sendable () -> Void
 
   /// - Parameters:
+  ///   - upgrades: replaces frames by smaller encodings; this object observes it.
   ///   - access: tokens, sessions and signed URLs.
   ///   - origins: the host names and origins that are accepted.
   ///   - originals: opens the files that metadata is read from.
@@ -63,7 +64,8 @@ package final class PhotoAPI: Sendable {
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
-    results: FetchResultStore, originals: OriginalStore, images: ImageManager, caching managers: CachingManagerRegistry,
+    results: FetchResultStore, originals: OriginalStore, images: ImageManager,
+    upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
@@ -107,7 +109,8 @@ package final class PhotoAPI: Sendable {
     trash = TrashRoute(files: files, queries: queries)
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
-      queries: queries, images: images, presets: options.presets, raws: raws, responseCache: frameResponses.cache,
+      queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
+      responseCache: frameResponses.cache,
       fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(
@@ -115,6 +118,7 @@ package final class PhotoAPI: Sendable {
       accessPolicy: accessPolicy)
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, raws: raws, queue: batches, logger: logger)
+    upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
     transientCollections = TransientCollectionRoutes(queries: queries)

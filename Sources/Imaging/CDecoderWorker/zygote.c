@@ -241,6 +241,15 @@ static void reap_children(void) {
   }
 }
 
+// qsort(3) asks once for the memory of the machine if it needs a buffer, which children may not.
+static int compare_bytes(const void *a, const void *b) { return *(const uint8_t *)a - *(const uint8_t *)b; }
+
+static void warm_up_sorting(void) {
+  static uint8_t bytes[4096];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
+  qsort(bytes, sizeof bytes, 1, compare_bytes);
+}
+
 // Enters the sandbox in a child of its own, to know which parts the kernel has.
 static unsigned try_sandbox(void) {
   const pid_t zygote = getpid();
@@ -300,10 +309,13 @@ int decoder_main(const decoder_codec *found) {
   int type = 0;
   socklen_t length = sizeof type;
   if (getsockopt(DECODER_CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_SEQPACKET) {
-    fprintf(stderr, "photod-decoder-%s decodes pictures for photod, which starts it.\n", codec->name);
+    fprintf(
+        stderr, "photod-%s-%s %s pictures for photod, which starts it.\n", codec->is_encoder ? "encoder" : "decoder",
+        codec->name, codec->is_encoder ? "encodes" : "decodes");
     return 64;
   }
   lower_priority();
+  warm_up_sorting();
   if (codec->warm_up) codec->warm_up();
   base_bytes = allocated_bytes();
   sandbox_parts = try_sandbox();

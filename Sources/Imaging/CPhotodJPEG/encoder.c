@@ -1,4 +1,4 @@
-// Encoding rows to a baseline JPEG in memory.
+// Encoding rows to a baseline or progressive JPEG in memory.
 
 #include <stdlib.h>
 
@@ -62,6 +62,19 @@ void photod_jpeg_encoder_destroy(photod_jpeg_encoder *encoder) {
   free(encoder);
 }
 
+// By N. Robidoux, for luma and chroma; published with ImageMagick, and as table 3 of mozjpeg. It spends less on high
+// frequencies than annex K of T.81, which gives a better picture for the same bytes.
+static const unsigned robidoux_table[DCTSIZE2] = {
+    16, 16, 16,  18,  25,  37,  56,  85,   //
+    16, 17, 20,  27,  34,  40,  53,  75,   //
+    16, 20, 24,  31,  43,  62,  91,  135,  //
+    18, 27, 31,  40,  53,  74,  106, 156,  //
+    25, 34, 43,  53,  69,  94,  131, 189,  //
+    37, 40, 62,  74,  94,  124, 169, 238,  //
+    56, 53, 91,  106, 131, 169, 226, 311,  //
+    85, 75, 135, 156, 189, 238, 311, 418,
+};
+
 photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options) {
   j_compress_ptr info = &encoder->info;
   if (setjmp(encoder->errors.escape)) return encoder->errors.status;
@@ -71,12 +84,16 @@ photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photo
   info->in_color_space = options.components == 1 ? JCS_GRAYSCALE : options.planar ? JCS_YCbCr : JCS_RGB;
   jpeg_set_defaults(info);
   jpeg_set_quality(info, options.quality, TRUE);
+  if (options.robidoux_table)
+    for (int table = 0; table < 2; table++)
+      jpeg_add_quant_table(info, table, robidoux_table, jpeg_quality_scaling(options.quality), TRUE);
   if (options.components == 3) {
     int factor = options.subsample_chroma ? 2 : 1;
     info->comp_info[0].h_samp_factor = factor;
     info->comp_info[0].v_samp_factor = factor;
   }
   info->raw_data_in = options.planar;
+  if (options.progressive) jpeg_simple_progression(info);
   jpeg_start_compress(info, TRUE);
   if (options.icc_profile && options.icc_profile_length > 0)
     jpeg_write_icc_profile(info, options.icc_profile, (unsigned)options.icc_profile_length);

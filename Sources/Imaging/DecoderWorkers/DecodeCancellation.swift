@@ -12,7 +12,7 @@ package final class DecodeCancellation: Sendable {
   private let state = Mutex(State())
   private let flag: StopFlag?
 
-  /// - Parameter flag: also cancels when it is raised, at most ``DecodeSession/flagInterval`` later.
+  /// - Parameter flag: also cancels when it is raised, at most ``WorkerChannel/flagInterval`` later.
   package init(following flag: StopFlag? = nil) { self.flag = flag }
 
   package var isCancelled: Bool { state.withLock { $0.isCancelled } || flag?.isRaised == true }

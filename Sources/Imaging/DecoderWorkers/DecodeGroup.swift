@@ -5,7 +5,7 @@
 struct DecodeGroup {
   private let sessions: [DecodeSession]
   private let request: DecodeRequest
-  private var verdicts: [DecodeSession.Verdict?]
+  private var verdicts: [WorkerVerdict?]
 
   /// - Parameter sessions: those of `request.parts(sessions.count)`, in that order.
   init(_ sessions: [DecodeSession], of request: DecodeRequest) {
@@ -14,19 +14,13 @@ struct DecodeGroup {
     verdicts = Array(repeating: nil, count: sessions.count)
   }
 
-  /// Receives everything. Returns when all workers have ended: the first failure, or success.
-  mutating func run(_ rows: (RowBand, RawSpan) -> RowDemand) -> [DecodeSession.Result] {
+  /// Receives everything. Returns when all workers have ended.
+  mutating func run(_ rows: (RowBand, RawSpan) -> RowDemand) -> [WorkerChannel.Result] {
     receive(rows)
     // Workers whose rows are no longer wanted are ended too.
     let verdicts = verdicts.map { $0 ?? .complete }
-    for (session, verdict) in zip(sessions, verdicts) { session.kill(after: verdict) }
-    return zip(sessions, verdicts).map { $0.finish($1) }
-  }
-
-  /// Ends all workers without receiving anything.
-  mutating func end() -> [DecodeSession.Result] {
-    for session in sessions { session.kill(after: .complete) }
-    return sessions.map { $0.finish(.complete) }
+    for (session, verdict) in zip(sessions, verdicts) { session.channel.kill(after: verdict) }
+    return zip(sessions, verdicts).map { $0.channel.finish($1) }
   }
 
   private mutating func receive(_ rows: (RowBand, RawSpan) -> RowDemand) {

@@ -1,4 +1,5 @@
-// A codec that runs in a process of its own: `photod-decoder-NAME`, a C program beside the daemon's.
+// A codec that runs in a process of its own: `photod-decoder-NAME` or `photod-encoder-NAME`, a C program beside the
+// daemon's.
 
 /// One codec, and the program that contains it.
 package struct DecoderCodec: Sendable, Hashable {
@@ -7,9 +8,22 @@ package struct DecoderCodec: Sendable, Hashable {
   /// The package of Debian that has the codec's library, for messages.
   package let libraryPackage: String
 
+  package let programName: String
+
   package init(name: String, libraryPackage: String) {
+    self.init(name: name, libraryPackage: libraryPackage, programName: "photod-decoder-\(name)")
+  }
+
+  private init(name: String, libraryPackage: String, programName: String) {
     self.name = name
     self.libraryPackage = libraryPackage
+    self.programName = programName
+  }
+
+  /// - Parameter format: in the program's name: `webp`. The codec's own name has `-encoder` after it.
+  package static func encoder(_ format: String, libraryPackage: String) -> DecoderCodec {
+    DecoderCodec(
+      name: "\(format)-encoder", libraryPackage: libraryPackage, programName: "photod-encoder-\(format)")
   }
 
   /// WebP pictures, by libwebp.
@@ -24,8 +38,13 @@ package struct DecoderCodec: Sendable, Hashable {
   /// Frames of videos, by libavcodec.
   package static let avcodec = DecoderCodec(name: "avcodec", libraryPackage: "libavcodec59")
 
-  /// Every codec that photod can be built with.
-  package static let all = [webp, hevc, av1, jxl, avcodec]
+  /// Frames as WebP, by libwebp.
+  package static let webpEncoder = encoder("webp", libraryPackage: "libwebp7")
+  /// Frames as AVIF, by libaom.
+  package static let avifEncoder = encoder("avif", libraryPackage: "libaom3")
+  /// Frames as JPEG XL, by libjxl.
+  package static let jxlEncoder = encoder("jxl", libraryPackage: "libjxl0.7")
 
-  package var programName: String { "photod-decoder-\(name)" }
+  /// Every codec that photod can be built with.
+  package static let all = [webp, hevc, av1, jxl, avcodec, webpEncoder, avifEncoder, jxlEncoder]
 }

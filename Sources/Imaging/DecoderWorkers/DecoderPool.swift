@@ -4,6 +4,9 @@
 //     -> DecodeGroup of DecodeSessions: requests to the zygote, which forks a worker in a sandbox for each; bands of rows
 //        to the caller
 //     -> the worker has ended -> its slots are free again
+//
+// An encode is the same with an EncodeSession. It has places of its own: a render may wait for an encoder while it holds
+// a decoder's place, and encoders never wait for decoders.
 
 import CPhotodDecoder
 import Dispatch
@@ -18,7 +21,7 @@ package final class DecoderPool: Sendable {
     package static let maximumWorkers = Int(DECODER_MAX_CHILDREN)
     package static let maximumSlotBytes = Int(DECODER_MAX_SLOT_BYTES)
 
-    /// Workers at a time, over all codecs.
+    /// Decoders at a time, over all codecs, and as many encoders.
     package var workers: Int
     /// The bytes of one slot. A worker has two, and the daemon has a copy of one.
     package var slotBytes = 2 << 20
@@ -30,7 +33,7 @@ package final class DecoderPool: Sendable {
     package init(workers: Int) { self.workers = max(1, workers) }
 
     /// What the slots of all workers take in this process, with the pages that it shares with them.
-    package var memoryBytes: Int { workers * 3 * slotBytes }
+    package var memoryBytes: Int { 2 * workers * 3 * slotBytes }
   }
 
   package let failures: DecoderFailures
@@ -40,8 +43,10 @@ package final class DecoderPool: Sendable {
   private let limits: Limits
   /// Slots that no worker uses.
   private let slots = Mutex<[DecoderSlots]>([])
-  /// One for each worker that may run.
+  /// One for each decoder that may run.
   private let places: DispatchSemaphore
+  /// One for each encoder that may run.
+  private let encoderPlaces: DispatchSemaphore
   private let running = Atomic<Int>(0)
 
   /// Starts nothing yet.
@@ -57,6 +62,7 @@ package final class DecoderPool: Sendable {
     self.limits = limits
     failures = DecoderFailures(limit: limits.rememberedFailures, logger: logger)
     places = DispatchSemaphore(value: limits.workers)
+    encoderPlaces = DispatchSemaphore(value: limits.workers)
     zygotes = Dictionary(
       uniqueKeysWithValues: codecs.map { codec in
         let zygote = DecoderZygote(
@@ -136,7 +142,7 @@ package final class DecoderPool: Sendable {
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try takePlace(cancellation)
+    try Self.take(places, cancellation)
     var places = 1
     if !request.areAlternatives { places += takeIdlePlaces(min(workers, request.tiles.count) - 1) }
     running.add(places, ordering: .relaxed)
@@ -144,67 +150,121 @@ package final class DecoderPool: Sendable {
       running.subtract(places, ordering: .relaxed)
       for _ in 0..<places { self.places.signal() }
     }
-    let parts = request.parts(places)
-    if try !attempt(request, parts, layout, payload, zygote, cancellation, isLast: false, rows) {
-      _ = try attempt(request, parts, layout, payload, zygote, cancellation, isLast: true, rows)
+    var hasRows = false
+    try attempts(request, workers: places, layout, payload, zygote, cancellation) { channels, slots in
+      let sessions = zip(channels, slots).map { DecodeSession($0, layout, $1) }
+      var group = DecodeGroup(sessions, of: request)
+      return group.run { band, bytes in
+        hasRows = true
+        return rows(band, bytes)
+      }
+    } canRepeat: {
+      !hasRows
     }
   }
 
-  /// Returns false if the zygote was lost before any row came and this is not the last attempt: its end says nothing
-  /// about the picture.
+  /// Encodes on the calling thread, which waits for the worker.
   ///
+  /// - Parameter rows: all rows of the picture, top to bottom, without padding.
+  /// - Returns: the coded bytes; for AVIF those of the colours, then those of alpha if there is any.
+  package func encode(
+    _ encode: EncodeRequest, rows: UnsafeRawBufferPointer, cancellation: DecodeCancellation = DecodeCancellation()
+  ) throws(DecoderError) -> [[UInt8]] {
+    let request = encode.request
+    guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
+    try request.validate()
+    let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
+    precondition(rows.count == layout.planes[0].strideBytes * request.size.height, "rows of another size")
+    try Self.take(encoderPlaces, cancellation)
+    running.add(1, ordering: .relaxed)
+    defer {
+      running.subtract(1, ordering: .relaxed)
+      encoderPlaces.signal()
+    }
+    var parts: [[UInt8]] = []
+    do throws(DecoderError) {
+      try attempts(request, workers: 1, layout, .bytes(encode.payload), zygote, cancellation) { channels, slots in
+        var session = EncodeSession(encode, layout, slots[0], rows: rows)
+        let result = session.run(channels[0])
+        parts = session.parts
+        return [result]
+      } canRepeat: {
+        true
+      }
+    } catch {
+      if case .failed(_, let failure) = error { failures.record(failure, request.codec, nil) }
+      throw error
+    }
+    return parts
+  }
+
+  /// Runs workers, and a second time if one was lost with its zygote: that end says nothing about the picture.
+  ///
+  /// - Parameter converse: gets a channel and slots for each worker; returns when all workers have ended.
+  private func attempts(
+    _ request: DecodeRequest, workers: Int, _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
+    _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
+    canRepeat: () -> Bool
+  ) throws(DecoderError) {
+    do throws(DecoderError) {
+      try attempt(request.parts(workers), layout, payload, zygote, cancellation, converse)
+    } catch {
+      guard case .interrupted = error, canRepeat() else { throw error }
+      // By one worker: the process may have no descriptors for more.
+      try attempt([request], layout, payload, zygote, cancellation, converse)
+    }
+  }
+
   /// - Parameter parts: the request of each worker.
   private func attempt(
-    _ request: DecodeRequest, _ parts: [DecodeRequest], _ layout: BandLayout, _ payload: DecodePayload,
-    _ zygote: DecoderZygote, _ cancellation: DecodeCancellation, isLast: Bool,
-    _ rows: (RowBand, RawSpan) -> RowDemand
-  ) throws(DecoderError) -> Bool {
+    _ parts: [DecodeRequest], _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
+    _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
+  ) throws(DecoderError) {
+    let codec = zygote.codec
     let connection: ZygoteConnection
     do throws(DecoderUnavailability) {
       connection = try zygote.connection()
     } catch {
-      throw .unavailable(request.codec, error)
+      throw .unavailable(codec, error)
     }
-    let results = try payload.withDescriptor(request.codec) { descriptor throws(DecoderError) in
-      var sessions: [DecodeSession] = []
+    let results = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
+      var channels: [WorkerChannel] = []
       var used: [DecoderSlots] = []
-      var failure: DecodeSession.Result?
+      var failure: WorkerChannel.Result?
       for part in parts where failure == nil {
         guard let slots = takeSlots() else {
-          failure = DecodeSession.Result(
-            error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: false)
+          failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: false)
           break
         }
         used.append(slots)
-        do throws(DecodeSession.StartFailure) {
-          sessions.append(
-            try DecodeSession(
+        do throws(WorkerChannel.StartFailure) {
+          channels.append(
+            try WorkerChannel(
               part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
               stall: limits.stall))
         } catch {
-          failure = DecodeSession.Result(
-            error: .interrupted(request.codec), hasRows: false, hasEnded: true, lostZygote: error == .notSent)
+          failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
         }
       }
-      var group = DecodeGroup(sessions, of: request)
-      var results = failure == nil ? group.run(rows) : group.end()
-      if let failure { results.append(failure) }
+      var results: [WorkerChannel.Result]
+      if let failure {
+        for channel in channels { channel.kill(after: .complete) }
+        results = channels.map { $0.finish(.complete) } + [failure]
+      } else {
+        results = converse(channels, used)
+      }
       // Another worker must not share slots with one that may still write. They are dropped then.
       for (slots, result) in zip(used, results) where result.hasEnded { self.slots.withLock { $0.append(slots) } }
       return results
     }
-    for result in results { usages.add(result.usage, request.codec) }
+    for result in results { usages.add(result.usage, codec) }
     if results.contains(where: \.lostZygote) { zygote.lost(connection) }
     // A worker's own failure says more than the end of another one.
     let errors = results.compactMap(\.error)
-    guard let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first else {
-      return true
-    }
-    if case .interrupted = error, !results.contains(where: \.hasRows), !isLast { return false }
-    throw error
+    if let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first { throw error }
   }
 
-  private func takePlace(_ cancellation: DecodeCancellation) throws(DecoderError) {
+  private static func take(_ places: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
     while places.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
       if cancellation.isCancelled { throw .cancelled }
     }

@@ -1,5 +1,5 @@
-// The memory that a worker writes rows into: two sealed files in memory, mapped once and used again, because a fresh
-// one costs 25 times as much as a used one.
+// The memory that a decoder writes rows into, and that an encoder reads rows from: two sealed files in memory, mapped
+// once and used again, because a fresh one costs 25 times as much as a used one.
 
 import CPhotodDecoder
 
@@ -27,7 +27,8 @@ final class DecoderSlots: @unchecked Sendable {
       let file = photod_decoder_memory(slotBytes)
       guard file >= 0 else { break }
       files.append(file)
-      guard let mapping = mmap(nil, slotBytes, PROT_READ, MAP_SHARED, file, 0), mapping != MAP_FAILED else { break }
+      guard let mapping = mmap(nil, slotBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), mapping != MAP_FAILED
+      else { break }
       mappings.append(mapping)
     }
     self.files = files
@@ -55,6 +56,13 @@ final class DecoderSlots: @unchecked Sendable {
       copy.baseAddress?.advanced(by: plane.offset).copyMemory(
         from: mappings[slot].advanced(by: plane.offset), byteCount: bytes)
     }
+  }
+
+  /// Writes the rows of a band, without padding, for an encoder. The layout has one plane.
+  func write(_ rows: UnsafeRawBufferPointer, to slot: Int, _ layout: BandLayout) {
+    let offset = layout.planes[0].offset
+    precondition(offset + rows.count <= slotBytes, "a band beyond its slot")
+    UnsafeMutableRawBufferPointer(start: mappings[slot] + offset, count: rows.count).copyMemory(from: rows)
   }
 
   /// The band that was copied last.

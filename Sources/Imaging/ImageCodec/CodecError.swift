@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// Why a picture could not be read or written.
 package enum CodecError: Error, Sendable, Hashable {
   /// The bytes violate their format. `offset` is the position in the file, if it is known.
@@ -21,6 +23,12 @@ package enum CodecError: Error, Sendable, Hashable {
   case decoderFailed(SourceFormat, DecoderFailureReason)
   /// The decoder's process ended for a reason outside of the picture: a later attempt may succeed.
   case decoderInterrupted
+  /// The format's encoder runs in a process of its own, and is not there.
+  case encoderUnavailable(OutputFormat)
+  /// The encoder's process ended for a reason outside of the picture: a later attempt may succeed.
+  case encoderInterrupted
+  /// The format does not have so many pixels a side.
+  case outputTooLarge(OutputFormat, limit: Int, found: Int)
 }
 
 extension CodecError {
@@ -28,7 +36,9 @@ extension CodecError {
   package var isOfFile: Bool {
     switch self {
     case .malformed, .unsupported, .limitExceeded, .truncated, .decoderFailed: true
-    case .readFailed, .outOfMemory, .encodingFailed, .stopped, .decoderUnavailable, .decoderInterrupted: false
+    case .readFailed, .outOfMemory, .encodingFailed, .stopped, .decoderUnavailable, .decoderInterrupted,
+      .encoderUnavailable, .encoderInterrupted, .outputTooLarge:
+      false
     }
   }
 }
@@ -46,7 +56,7 @@ package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
   /// It crashed, or did what it may not do.
   case crashed
 
-  fileprivate var text: String {
+  package var text: String {
     switch self {
     case .malformed: "found damaged data"
     case .unsupported: "does not support the picture"
@@ -73,6 +83,10 @@ extension CodecError: CustomStringConvertible {
     case .decoderUnavailable(let format): "there is no decoder for \(format.rawValue)"
     case .decoderFailed(let format, let reason): "the decoder for \(format.rawValue) \(reason.text)"
     case .decoderInterrupted: "the decoder was interrupted"
+    case .encoderUnavailable(let format): "there is no encoder for \(format.rawValue)"
+    case .encoderInterrupted: "the encoder was interrupted"
+    case .outputTooLarge(let format, let limit, let found):
+      "the output has \(found) pixels on a side, \(format.rawValue) has at most \(limit)"
     }
   }
 }

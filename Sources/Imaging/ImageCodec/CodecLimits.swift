@@ -15,12 +15,16 @@ package struct CodecLimits: Sendable, Hashable {
   /// Maximum total bytes that are skipped between the marker segments before a JPEG's pixels. libjpeg has no such
   /// limit.
   package var headerSkippedBytes: Int
+  /// Maximum frames of an animation, and pixels that they paint: of each frame, and of the canvas each time.
+  package var animationFrames: Int
+  package var animationPixels: Int
   /// Maximum total bytes of cached colour transforms.
   package var colorTransformBytes: Int
 
   package init(
     sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 100, profileBytes: Int = 8 << 20,
-    headerSegments: Int = 4096, headerSkippedBytes: Int = 16 << 20, colorTransformBytes: Int = 16 << 20
+    headerSegments: Int = 4096, headerSkippedBytes: Int = 16 << 20, animationFrames: Int = 1000,
+    animationPixels: Int = 500_000_000, colorTransformBytes: Int = 16 << 20
   ) {
     self.sourcePixels = sourcePixels
     self.sourceSide = sourceSide
@@ -28,6 +32,8 @@ package struct CodecLimits: Sendable, Hashable {
     self.profileBytes = profileBytes
     self.headerSegments = headerSegments
     self.headerSkippedBytes = headerSkippedBytes
+    self.animationFrames = animationFrames
+    self.animationPixels = animationPixels
     self.colorTransformBytes = colorTransformBytes
   }
 

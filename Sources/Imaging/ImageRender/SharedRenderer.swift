@@ -70,7 +70,7 @@ package final class SharedRenderer {
     } else {
       let decoder = try RowPipeline.decoder(
         plan, source: source, workers: workers, limits: limits, stop: stop)
-      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, stops)
+      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, workers, stops)
     }
   }
 
@@ -81,7 +81,7 @@ package final class SharedRenderer {
   ) {
     self.plan = plan
     self.colors = colors
-    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, stops)
+    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, nil, stops)
   }
 
   /// Decodes as far as there is input, and delivers each picture once, when it is finished, on this thread and during
@@ -123,10 +123,10 @@ package final class SharedRenderer {
 
   private static func rows(
     _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], _ encoder: (any RowEncoder)?,
-    _ stops: [StopFlag]
+    _ workers: (any CodedPictureDecoder)?, _ stops: [StopFlag]
   ) -> (any RenderPipeline, [(Int, CodecError)]) {
     let made = branches(plan, stops) { (i, plan) throws(CodecError) in
-      try RowOutput(plan, layout: decoder.layout, color: colors[i], encoder: encoder, stop: stops[i])
+      try RowOutput(plan, layout: decoder.layout, color: colors[i], encoder: encoder, workers: workers, stop: stops[i])
     }
     return (RowPipeline(decoder, made.branches), made.failed)
   }

@@ -12,6 +12,7 @@ package struct ResolvedRequest: Sendable, Hashable {
   package init(_ request: ImageRequest, for asset: Asset) {
     var (request, asset) = (request, asset.withoutDescription)
     if asset.mediaType != .video { request.posterTime = nil }
+    if !asset.isAnimated { request.isAnimated = false }
     if let time = request.posterTime {
       asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
     }

@@ -7,7 +7,8 @@ import PhotoModel
 enum PictureTarget {
   /// Small limits, so that an input that takes long is a finding.
   static let limits = CodecLimits(
-    sourcePixels: 1 << 18, sourceSide: 2048, jpegScans: 40, profileBytes: 1 << 16, headerSegments: 64)
+    sourcePixels: 1 << 18, sourceSide: 2048, jpegScans: 40, profileBytes: 1 << 16, headerSegments: 64,
+    animationFrames: 16, animationPixels: 1 << 20)
 
   private static let pixelSide = 100
   private static let transforms = ColorTransforms(capacityBytes: 0)
@@ -37,6 +38,30 @@ enum PictureTarget {
     }
     thumbnails(header, source, request)
     pixels(header, source)
+    animation(header, source, request)
+  }
+
+  /// Renders all frames of an animation, with an encoder that encodes nothing.
+  private static func animation(_ header: ImageHeader, _ source: any ByteSource, _ request: ImageRequest) {
+    struct Encoder: CodedPictureDecoder {
+      func decode(
+        _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+        rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+      ) throws(CodecError) { throw .decoderUnavailable(.webp) }
+
+      func encode(
+        _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
+      ) throws(CodecError) -> [[UInt8]] {
+        precondition(rows.count == encoding.size.pixelCount * encoding.channels, "the rows of the part")
+        return [Array("RIFF\u{0C}\0\0\0WEBPVP8 \0\0\0\0".utf8)]
+      }
+    }
+    guard let animation = try? Animation.read(from: source, header: header, limits: limits) else { return }
+    precondition(animation.frames.count <= limits.animationFrames && animation.paintedPixels <= limits.animationPixels)
+    let plan = AnimationPlan(animation, header, header.sized(request))
+    let renderer = try? AnimationRenderer(
+      plan, source: source, workers: Encoder(), transforms: transforms, limits: limits, stop: StopFlag())
+    _ = try? renderer?.render()
   }
 
   /// libjpeg-turbo's two Huffman decoders, for full and for nearly empty buffers, treat a fill byte (T.81 §B.1.1.2)

@@ -22,10 +22,10 @@ struct Render: AsyncParsableCommand {
   @Option(help: "exact, fast or none.")
   var resizeMode = ResizeMode.exact
 
-  @Option(help: "jpeg or png. Default: by the output's extension, otherwise jpeg.")
+  @Option(help: "jpeg, png, webp, avif or jxl. Default: by the output's extension, otherwise jpeg.")
   var format: OutputFormat?
 
-  @Option(help: "The JPEG quality, from 1 to 100.")
+  @Option(help: "The quality of a lossy format, from 1 to 100.")
   var quality: Int?
 
   @Option(help: "preserve or srgb.")
@@ -40,7 +40,8 @@ struct Render: AsyncParsableCommand {
   func run() async throws {
     let request = ImageRequest(
       targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
-      format: format ?? (output.lowercased().hasSuffix(".png") ? .png : .jpeg), quality: quality,
+      format: format ?? OutputFormat(rawValue: URL(filePath: output).pathExtension.lowercased()) ?? .jpeg,
+      quality: quality,
       colorSpace: colorSpace)
     if let quality, !(1...100).contains(quality) {
       throw ValidationError("--quality must be from 1 to 100, not \(quality)")
@@ -50,7 +51,7 @@ struct Render: AsyncParsableCommand {
       let limits = CodecLimits()
       let plan = RenderPlanner().plan(try ImageHeader.read(from: file, limits: limits), request)
       if explain { try printPlan(plan) }
-      // Started only for a format that needs one.
+      // Started only for formats that need one.
       let decoders = Decoders(Settings())
       defer { decoders.pool.end() }
       let renderer = try Renderer(

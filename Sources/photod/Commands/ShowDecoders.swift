@@ -6,10 +6,10 @@ import Foundation
 struct ShowDecoders: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "decoders",
-    abstract: "List the decoders of other formats, with their libraries and sandboxes.",
+    abstract: "List the decoders and encoders of other formats, with their libraries and sandboxes.",
     discussion: """
       A line has the codec, and the version of its library with the parts of the sandbox that this kernel lacks, or the \
-      reason why it can't be used. The exit status is 1 if a decoder is missing.
+      reason why it can't be used. The exit status is 1 if one is missing.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -27,8 +27,10 @@ struct ShowDecoders: AsyncParsableCommand {
   static var installed: String {
     DecoderCodec.all.map { codec in
       let path = "\(Decoders.programFolder)/\(codec.programName)"
+      // photod-decoder-webp: decoder webp.
+      let name = codec.programName.dropFirst("photod-".count).replacing("-", with: " ")
       return FileManager.default.isExecutableFile(atPath: path)
-        ? "decoder \(codec.name)" : "decoder \(codec.name) missing: \(codec.programName) was not built or installed"
+        ? "\(name)" : "\(name) missing: \(codec.programName) was not built or installed"
     }.joined(separator: "\n")
   }
 }

@@ -16,6 +16,7 @@ struct RenderSettings: Sendable {
   var workers = 0
   var queueLength = 1024
   var limits = ImageManager.Limits()
+  var upgrades = EncodingUpgrades.Limits()
 }
 
 extension Settings {
@@ -70,6 +71,18 @@ extension Settings {
       "Maximum number of requests that may wait for a render worker; one more gets 503 with Retry-After.",
       advice: "Lower it if clients give up before their picture is ready."),
     Setting(
+      "render.upgradePercent", .number(\.render.upgrades.sharePercent, 0...100),
+      """
+      Most CPU time, in percent of one core, for smaller encodings: with format=auto, a frame that is asked for again is \
+      encoded as JPEG XL, AVIF or WebP while nothing else is rendered, for clients whose Accept lists the format. 0: frames \
+      stay JPEG or PNG.
+      """,
+      advice: "Raise it if clients have slow connections, and lower it to save CPU."),
+    Setting(
+      "render.upgradeQueueLength", .number(\.render.upgrades.waiting, 0...1_000_000),
+      "Maximum number of frames that wait for a smaller encoding. Others are encoded when they are asked for again.",
+      advice: "Raise it if photod_upgrades_total stays low although many frames are asked for again."),
+    Setting(
       "requests.deadlineSeconds", .number(\.render.limits.deadline.wholeSeconds, 1...86_400, .seconds),
       "Longest time from an image request to its final frame; then it gets 503 with Retry-After.",
       advice: "Raise it for slow disks or very large originals."),
@@ -115,6 +128,17 @@ extension Settings {
       Maximum number of marker segments (JPEG) or chunks (PNG) before the pixels; a file with more is refused (422).
       """,
       advice: "Raise it only if a real photograph is refused for this reason."),
+    Setting(
+      "limits.animationFrames", .number(\.codec.animationFrames, 2...1_000_000),
+      "Maximum number of frames of an animation for animated=true; one with more is refused (422).",
+      advice: "Raise it if longer animations must be shown."),
+    Setting(
+      "limits.animationPixels", .number(\.codec.animationPixels, 1...(1 << 40), .pixels),
+      """
+      Maximum number of pixels that an animation paints for animated=true: those of each frame, and those of the canvas \
+      once for each frame; one with more is refused (422). The default takes some seconds.
+      """,
+      advice: "Lower it to save CPU."),
     Setting(
       "limits.colorTransformBytes", .number(\.codec.colorTransformBytes, 0...(1 << 40), .bytes),
       """

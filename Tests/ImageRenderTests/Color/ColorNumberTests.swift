@@ -80,7 +80,7 @@ extension ColorTests {
       #expect(ICCFile.embedded(in: converted.image.bytes) == nil)
       let middles = Self.middles(converted.pixels, Self.colors.count)
       #expect(Self.isClose(middles, expected, 2), "\(middles) for \(expected)")
-      for format in OutputFormat.allCases {
+      for format in [OutputFormat.jpeg, .png] {
         let kept = try render(file, Self.asked(side, .preserve, format))
         let pixels = Self.middles(kept.pixels, Self.colors.count)
         #expect(Self.isClose(pixels, Self.colors, format == .jpeg ? 5 : 1), "the pixels stay")
@@ -102,7 +102,7 @@ extension ColorTests {
     let expected = asIs.map { ReferenceColor.sRGB($0, ReferenceColor.same) { $0 } }
     let converted = try render(file, Self.asked(128, .srgb))
     #expect(converted.channels == 1 && Self.isClose(Self.middles(converted.pixels, 8), expected, 2))
-    for format in OutputFormat.allCases {
+    for format in [OutputFormat.jpeg, .png] {
       let kept = try render(file, Self.asked(128, .preserve, format))
       let profile = try #require(ICCFile.embedded(in: kept.image.bytes))
       #expect(kept.channels == 1 && Self.isClose(Self.middles(kept.pixels, 8), asIs, 2))
@@ -117,7 +117,7 @@ extension ColorTests {
     let colors = [[white, white, white], [0, 0, 0], [255, 255, 255]].map { $0.map { UInt8($0) } }
     let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("cICP", [9, transfer.number, 0, 1])] }
       .encoded(Self.patches(colors))
-    for format in OutputFormat.allCases {
+    for format in [OutputFormat.jpeg, .png] {
       let rendered = try render(file, Self.asked(160, colorSpace, format))
       #expect(ICCFile.embedded(in: rendered.image.bytes) == nil)
       let middles = Self.middles(rendered.pixels, colors.count)

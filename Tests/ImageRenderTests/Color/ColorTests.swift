@@ -183,7 +183,7 @@ struct ColorTests {
       ? [Self.jpeg(Self.grays, profile), PNGFile(.gray(depth: 8)) { $0.profile = profile }.encoded(rgb)]
       : [PNGFile(.gray(depth: 16)) { $0.profile = profile }.encoded(rgb)]
     for file in files {
-      for format in OutputFormat.allCases {
+      for format in [OutputFormat.jpeg, .png] {
         let kept = try render(file, Self.asked(128, .preserve, format))
         #expect(ICCFile.embedded(in: kept.image.bytes) == profile && kept.channels == 1)
         #expect(Self.isClose(Self.middles(kept.pixels, 8), asIs, 2))

@@ -66,16 +66,18 @@ extension Endpoint {
       }),
   ]
 
+  private static let imageTypes = OutputFormat.allCases.map(\.mediaType)
+
   private static let imageResponses: [APIResponse] =
     [APIResponse].validated(
       "The frame, or the frames.",
-      .media(["image/jpeg", "image/png", "multipart/mixed", "multipart/x-mixed-replace"]),
+      .media(imageTypes + ["multipart/mixed", "multipart/x-mixed-replace"]),
       [.lastModified, .imageResult, .acceptRanges, .serverTiming],
       notModified: "The frame matches If-None-Match.")
     + [
       APIResponse(
         206, "The requested byte range of a final frame; several ranges as multipart/byteranges.",
-        .media(["image/jpeg", "image/png", "multipart/byteranges"]),
+        .media(imageTypes + ["multipart/byteranges"]),
         [.entityTag, .lastModified, .cacheControl, .acceptRanges, .contentRange, .imageResult, .serverTiming])
     ]
 
@@ -115,13 +117,26 @@ extension Endpoint {
     .flag(
       "allowSecondaryDegradedImage",
       "With deliveryMode opportunistic: allows a second, better degraded frame before the final one."),
-    .word("format", ImageQuery.Format.self, default: .auto, "auto follows Accept and keeps alpha."),
-    .number("quality", 1...100, default: 82, "For JPEG; ignored for PNG."),
+    .word(
+      "format", ImageQuery.Format.self, default: .auto,
+      """
+      auto follows Accept and keeps alpha: a frame that is asked for again may be replaced by a smaller encoding that \
+      Accept lists by name. webp, avif and jxl need their encoder on the server.
+      """),
+    .number(
+      "quality", 1...100, default: 82,
+      "The same visible quality for every lossy format, on the scale of libjpeg; ignored for PNG."),
     .word(
       "colorSpace", ColorSpace.self, default: .preserve,
       """
       preserve: keeps the embedded profile. srgb: converts the pixels to sRGB, without a profile. CMYK is always \
       converted.
+      """),
+    .flag(
+      "animated",
+      """
+      Of a GIF, APNG or animated WebP: all frames as an animated WebP, with format webp or auto. Otherwise the first \
+      frame.
       """),
     .text(
       "posterTime",

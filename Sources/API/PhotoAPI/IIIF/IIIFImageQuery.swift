@@ -43,11 +43,14 @@ struct IIIFImageQuery: PictureQuery {
   var requestID: String? { nil }
   var parameters: [String: String] { [:] }
   var imageVersion: ImageVersion { .current }
+  var hasAutomaticFormat: Bool { false }
   var isNegotiated: Bool { false }
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm { .single }
 
-  func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {
+  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) -> FormatChoice { FormatChoice(format) }
+
+  func request(for asset: Asset, as format: OutputFormat) throws(Problem) -> ImageRequest {
     let rect = try region.rect(of: asset.pixelSize)
     let size = try size.size(of: rect.size, limits)
     let isWhole = rect == PixelRect(asset.pixelSize)

@@ -17,7 +17,8 @@ struct FullResolutionFiles: Sendable {
     let (request, asset) = (wanted.request, wanted.asset)
     let isRawAsked = request.version == .original && asset.isRAW
     let isAdjusted = request.version == .current && asset.hasAdjustments
-    return request.targetSize == .maximum && request.deliveryMode == .highQualityFormat && request.quality == nil
+    return !request.format.needsWorker && request.targetSize == .maximum && request.deliveryMode == .highQualityFormat
+      && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
       && request.turn == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
@@ -57,7 +58,10 @@ struct FullResolutionFiles: Sendable {
       case .jpeg: [0xFF, 0xD9]
       // An empty IEND with its CRC (PNG third edition §11.2.5).
       case .png: [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
+      // They may contain much more than a picture.
+      case .webp, .avif, .jxl: []
       }
+    if end.isEmpty { return false }
     return try source.bytes(at: source.size - Int64(end.count), count: end.count) == end
   }
 }
@@ -67,6 +71,9 @@ extension SourceFormat {
     switch format {
     case .jpeg: self = .jpeg
     case .png: self = .png
+    case .webp: self = .webp
+    case .avif: self = .avif
+    case .jxl: self = .jxl
     }
   }
 }

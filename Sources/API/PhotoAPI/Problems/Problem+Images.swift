@@ -94,6 +94,21 @@ extension Problem {
       self.init(
         503, "decoder-interrupted", "The decoder was interrupted",
         detail: "The process that decodes the original ended. Retry after a moment.", fields: ["Retry-After": "5"])
+    case .encoderUnavailable(let format):
+      self.init(
+        415, "encoder-unavailable", "The encoder is not available",
+        detail: "The encoder of \(format.mediaType) is not installed or does not start. Ask for another format, or "
+          + "install the package \(WorkerEncoding.package(of: format)) on the server; its command photod decoders "
+          + "shows what is missing.", parameter: "format")
+    case .encoderInterrupted:
+      self.init(
+        503, "encoder-interrupted", "The encoder was interrupted",
+        detail: "The process that encodes the picture ended. Retry after a moment.", fields: ["Retry-After": "5"])
+    case .outputTooLarge(let format, let limit, let found):
+      self.init(
+        422, "image-too-large", "The image is too large",
+        detail: "A picture of \(format.mediaType) has at most \(limit) pixels a side, and this one would have "
+          + "\(found). Ask for a smaller size or another format.", parameter: "targetSize")
     case .malformed, .truncated, .decoderFailed:
       self.init(
         422, "image-unreadable", "The image can't be read",

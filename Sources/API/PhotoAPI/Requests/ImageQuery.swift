@@ -6,7 +6,7 @@ import PhotoModel
 
 /// The parsed query of `GET /v1/assets/{id}/image`, before the asset is known.
 struct ImageQuery: PictureQuery {
-  enum Format: String, CaseIterable { case auto, jpeg, png }
+  enum Format: String, CaseIterable { case auto, jpeg, png, webp, avif, jxl }
   enum Multipart: String, CaseIterable { case mixed, replace }
   enum ContentModeParameter: String, CaseIterable { case aspectFit, aspectFill, `default` }
 
@@ -38,6 +38,7 @@ struct ImageQuery: PictureQuery {
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
     let posterTime = try Self.posterTime(query.text("posterTime"))
+    let isAnimated = try query.flag("animated")
     multipart = try query.optionalWord("multipart")
     version = query.text("v").map(ContentVersion.init)
     try query.finish()
@@ -45,11 +46,20 @@ struct ImageQuery: PictureQuery {
     if crop != nil && resizeMode != .exact {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
-    request = ImageRequest(
+    try Self.checkAnimated(isAnimated, format)
+    var request = ImageRequest(
       targetSize: targetSize, contentMode: contentMode == .aspectFill ? .aspectFill : .aspectFit,
       resizeMode: resizeMode, deliveryMode: deliveryMode, version: imageVersion, normalizedCropRect: crop,
       quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary,
       posterTime: posterTime)
+    request.isAnimated = isAnimated
+    self.request = request
+  }
+
+  private static func checkAnimated(_ isAnimated: Bool, _ format: Format) throws(Problem) {
+    guard !isAnimated || format == .auto || format == .webp else {
+      throw QueryReader.invalid("animated", "needs format=webp or auto: animations are WebP")
+    }
   }
 
   /// - Parameters:
@@ -59,6 +69,7 @@ struct ImageQuery: PictureQuery {
     if request.normalizedCropRect != nil && request.resizeMode != .exact {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
+    try Self.checkAnimated(request.isAnimated, format)
     self.format = format
     self.request = request
     self.parameters = parameters
@@ -71,8 +82,10 @@ struct ImageQuery: PictureQuery {
   /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { request.version }
 
+  var hasAutomaticFormat: Bool { format == .auto }
+
   /// With opportunistic delivery the form follows Accept too.
-  var isNegotiated: Bool { format == .auto || (deliveryMode == .opportunistic && multipart == nil) }
+  var isNegotiated: Bool { hasAutomaticFormat || (deliveryMode == .opportunistic && multipart == nil) }
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm {
     DeliveryForm(self, accept: accept, hasAccept: hasAccept)
@@ -82,36 +95,18 @@ struct ImageQuery: PictureQuery {
 
   /// The options for a caching manager that prepares this rendition.
   var preheatOptions: PreheatOptions {
-    let named: OutputFormat? =
-      switch format {
-      case .auto: nil
-      case .jpeg: .jpeg
-      case .png: .png
-      }
-    return PreheatOptions(request, format: named)
+    PreheatOptions(request, format: request.isAnimated ? .webp : OutputFormat(rawValue: format.rawValue))
   }
 
-  /// The complete request for an asset. The format `auto` is resolved from `Accept` and the asset's needs.
-  func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest {
+  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
+    if request.isAnimated && asset.isAnimated { return FormatChoice(.webp) }
+    if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
+    return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
+  }
+
+  func request(for asset: Asset, as format: OutputFormat) -> ImageRequest {
     var request = request
-    switch format {
-    case .jpeg: request.format = .jpeg
-    case .png: request.format = .png
-    case .auto:
-      // An Accept that names only multipart types does not restrict the format of the parts.
-      let isSilent =
-        !accept.namesType("image") && accept.quality(of: "image/x") == 0 && accept.namesType("multipart")
-      func quality(_ format: OutputFormat) -> Int { isSilent ? 1000 : accept.quality(of: format.mediaType) }
-      // In order of preference, which decides between equal qualities: JPEG is smaller, but has no alpha channel.
-      let candidates: [OutputFormat] = asset.hasAlpha ? [.png] : [.jpeg, .png]
-      guard let best = candidates.filter({ quality($0) > 0 }).max(by: { quality($0) < quality($1) }) else {
-        let names = candidates.map(\.mediaType).joined(separator: " or ")
-        throw Problem(
-          406, "not-acceptable", "Not acceptable",
-          detail: "This image is available as \(names), which the request's Accept excludes. Set format to override.")
-      }
-      request.format = candidates.first { quality($0) == quality(best) } ?? best
-    }
+    request.format = format
     return request
   }
 

@@ -11,13 +11,20 @@ protocol PictureQuery: Sendable {
   var parameters: [String: String] { get }
   /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { get }
+  /// Whether the format follows `Accept`.
+  var hasAutomaticFormat: Bool { get }
   /// Whether the response depends on `Accept`.
   var isNegotiated: Bool { get }
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm
 
+  /// The formats for an asset. An automatic one is resolved from `Accept` and the asset's needs.
+  ///
+  /// - Parameter encoders: the formats with an encoder in a process of its own.
+  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice
+
   /// The complete request for an asset.
-  func request(for asset: Asset, accept: Accept) throws(Problem) -> ImageRequest
+  func request(for asset: Asset, as format: OutputFormat) throws(Problem) -> ImageRequest
 
   /// The value of the response's `Link` field; `nil` for none.
   func links(for asset: Asset) throws(Problem) -> String?

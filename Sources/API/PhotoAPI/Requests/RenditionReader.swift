@@ -47,6 +47,8 @@ struct RenditionReader {
     for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace"] { try note(name, &body) }
     request.quality = try body.number("quality", in: 1...100)
     parameters["quality"] = request.quality.map(String.init)
+    request.isAnimated = try body.flag("animated")
+    if request.isAnimated { parameters["animated"] = "true" }
     request.posterTime = try posterTime(&body)
     parameters["posterTime"] = request.posterTime.map { "\($0)" }
     // Accepted for PhotoKit's sake and ignored: every original is local.

@@ -4,21 +4,28 @@ import PhotoModel
 
 /// The header fields of an image response.
 struct ImageHeaders: Sendable {
-  let wanted: ResolvedRequest
+  private(set) var wanted: ResolvedRequest
   private let isVersioned: Bool
   private let isNegotiated: Bool
   private let isPublic: Bool
   private let links: String?
+  /// Whether the format was chosen here.
+  private let isAutomatic: Bool
+  /// A smaller encoding has replaced the first answer.
+  private(set) var isUpgraded = false
 
   /// - Parameters:
   ///   - isNegotiated: whether the response depends on `Accept`.
+  ///   - isAutomatic: whether the format was chosen here.
   ///   - links: the value of `Link`; `nil` for none.
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
   init(
-    _ wanted: ResolvedRequest, isNegotiated: Bool, links: String? = nil, isVersioned: Bool, isPublic: Bool
+    _ wanted: ResolvedRequest, isNegotiated: Bool, isAutomatic: Bool, links: String? = nil, isVersioned: Bool,
+    isPublic: Bool
   ) {
     self.wanted = wanted
+    self.isAutomatic = isAutomatic
     self.isPublic = isPublic
     self.isVersioned = isVersioned
     self.isNegotiated = isNegotiated
@@ -26,6 +33,24 @@ struct ImageHeaders: Sendable {
   }
 
   var key: RenditionKey { wanted.key }
+
+  /// The fields of the smaller encoding that has replaced this one.
+  func upgraded(to smaller: ResolvedRequest) -> ImageHeaders {
+    var copy = self
+    copy.wanted = smaller
+    copy.isUpgraded = true
+    return copy
+  }
+
+  /// Whether a request gets the smaller encoding that has replaced this one. A client that has this one gains nothing from
+  /// other bytes of the same picture; a shared cache passes them on to its clients.
+  func isReplaced(for head: RequestHead) -> Bool { isPublic || conditionalDerivation(head) == nil }
+
+  /// A value of Image-Result, with the format that was chosen here.
+  private func resultField(_ result: ImageResult, _ format: OutputFormat) -> String {
+    guard isAutomatic else { return result.fieldValue }
+    return "\(result.fieldValue), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
+  }
 
   private var request: ImageRequest { wanted.request }
 
@@ -64,9 +89,9 @@ struct ImageHeaders: Sendable {
   /// The head of a response with one frame.
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
-    var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
+    var fields: [(name: String, value: String)] = [("Content-Type", frame.format.mediaType)]
     fields += isFinal ? validatorFields(frame.derivation) + [("Accept-Ranges", "bytes")] : noStoreFields
-    fields.append(("Image-Result", frame.result.fieldValue))
+    fields.append(("Image-Result", resultField(frame.result, frame.format)))
     // A cached frame has no timings.
     let timing = frame.timings.serverTiming
     if !timing.isEmpty { fields.append(("Server-Timing", timing)) }
@@ -84,7 +109,7 @@ struct ImageHeaders: Sendable {
   /// The head of a part of `multipart/mixed`.
   func part(_ frame: ImageFrame, isFinal: Bool) -> [(name: String, value: String)] {
     var fields = [
-      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)),
+      ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
       ("Image-Result", frame.result.fieldValue),
     ]
     if isFinal && !frame.result.isIncomplete { fields.append(("ETag", key.entityTag(frame.derivation))) }
@@ -95,7 +120,8 @@ struct ImageHeaders: Sendable {
   func batchPart(_ frame: ImageFrame, location: String) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields = [
-      ("Content-Type", mediaType), ("Content-Length", String(frame.bytes.count)), ("Content-Location", location),
+      ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
+      ("Content-Location", location),
     ]
     if isFinal { fields += batchValidators(frame.derivation) }
     fields.append(("Image-Result", "status=200, " + frame.result.fieldValue))
@@ -132,7 +158,8 @@ struct ImageHeaders: Sendable {
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source)
-    fields += validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", result.fieldValue)]
+    fields +=
+      validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format))]
     return fields + Self.nosniff
   }
 

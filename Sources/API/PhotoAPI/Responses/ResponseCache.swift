@@ -29,13 +29,15 @@ final class ResponseCache: Sendable {
     let tag: [UInt8]
     let whole: PreparedResponse
     let notModified: PreparedResponse
+    /// The frame has replaced another one, whose tag is current too.
+    let isUpgraded: Bool
 
     /// The bytes of the entry without its frame. They are added to the frame's size in the frame cache.
     var byteCount: Int { key.count + tag.count + whole.headBytes + notModified.headBytes + 512 }
 
     init(
       key: [UInt8], hash: Int, slot: Int, generation: Generation, expires: Int64?, frame: CachedFrame, tag: [UInt8],
-      whole: PreparedResponse, notModified: PreparedResponse
+      whole: PreparedResponse, notModified: PreparedResponse, isUpgraded: Bool
     ) {
       self.key = key
       self.hash = hash
@@ -46,6 +48,7 @@ final class ResponseCache: Sendable {
       self.tag = tag
       self.whole = whole
       self.notModified = notModified
+      self.isUpgraded = isUpgraded
     }
   }
 
@@ -135,6 +138,7 @@ final class ResponseCache: Sendable {
       entry.tag.withUnsafeBytes { EntityTagList.matches($0, in: list, weakly: true) }
     }
     guard let matches else { return nil }
+    if !matches && entry.isUpgraded { return nil }
     return matches ? entry.notModified : entry.whole
   }
 
@@ -144,10 +148,11 @@ final class ResponseCache: Sendable {
   ///   - access: the access class of the caller that was allowed to see the asset.
   ///   - expires: when the request's signed URL expires, in seconds since 1970; `nil` for other requests.
   ///   - generation: the state in which the response was made, read before the asset was looked up.
+  ///   - isUpgraded: the frame has replaced another one: a condition with another tag needs the normal path.
   ///   - whole: the complete response, with ``PreparedResponse/requestIDPlaceholder`` for the request's identifier.
   func store(
     _ whole: HTTPResponse, notModified: HTTPResponse, entityTag: String, frame: CachedFrame, for head: RequestHead,
-    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation
+    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation, isUpgraded: Bool = false
   ) {
     guard capacity > 0, head.names.isSubset(of: Self.allowedFields),
       let whole = PreparedResponse(whole, makeMemoryOwner: { [frame] in frame.hold() }),
@@ -162,7 +167,7 @@ final class ResponseCache: Sendable {
       if let same = state.byFrame[ObjectIdentifier(frame)], same.count >= Self.entriesPerFrame { state.remove(same[0]) }
       let entry = Entry(
         key: key, hash: hash, slot: state.takeSlot(of: capacity), generation: generation, expires: expires,
-        frame: frame, tag: Array(entityTag.utf8), whole: whole, notModified: notModified)
+        frame: frame, tag: Array(entityTag.utf8), whole: whole, notModified: notModified, isUpgraded: isUpgraded)
       frame.attach(entry.byteCount)
       state.slots[entry.slot] = entry
       state.entries[hash] = entry

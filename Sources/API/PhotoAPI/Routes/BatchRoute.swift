@@ -73,10 +73,11 @@ struct BatchRoute: Sendable {
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
-      let request = try query.request(for: asset, accept: accept)
+      let format = try query.formats(for: asset, accept: accept, encoders: []).first
+      let request = query.request(for: asset, as: format)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,
-        isVersioned: wanted.version != nil, isPublic: false)
+        isAutomatic: query.hasAutomaticFormat, isVersioned: wanted.version != nil, isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {

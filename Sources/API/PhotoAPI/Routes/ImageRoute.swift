@@ -13,6 +13,7 @@ struct ImageRoute: Sendable {
 
   let queries: QueryService
   let images: ImageManager
+  let upgrades: EncodingUpgrades
   let presets: ImagePresets
   let raws: RAWOriginals
   let responseCache: ResponseCache
@@ -51,14 +52,16 @@ struct ImageRoute: Sendable {
     if let problem = Problem(unrenderable: asset) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
-    var imageRequest = try query.request(for: asset, accept: accept)
+    let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.formats)
+    var imageRequest = try query.request(for: asset, as: formats.first)
     let form = query.form(accept, hasAccept: acceptField != nil)
     if form == .single && imageRequest.deliveryMode == .opportunistic {
       imageRequest.deliveryMode = .highQualityFormat
     }
-    let wanted = ResolvedRequest(imageRequest, for: asset)
-    let headers = ImageHeaders(
-      wanted, isNegotiated: query.isNegotiated, links: try query.links(for: asset), isVersioned: query.version != nil,
+    var wanted = ResolvedRequest(imageRequest, for: asset)
+    var headers = ImageHeaders(
+      wanted, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
+      links: try query.links(for: asset), isVersioned: query.version != nil,
       isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
@@ -70,6 +73,14 @@ struct ImageRoute: Sendable {
     let isFromCaches = isCacheable && !context.bypassesCaches
 
     let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
+    // The original's own bytes are not encoded again.
+    var upgrade =
+      isFromCaches && !FullResolutionFiles.mayServe(wanted) ? smaller(formats, imageRequest, for: asset) : nil
+    if let smaller = upgrade, headers.isReplaced(for: request.head), upgrades.frame(smaller.key) != nil {
+      wanted = smaller
+      headers = headers.upgraded(to: smaller)
+      upgrade = nil
+    }
     let matching = isConditional ? headers.conditionalDerivation(request.head) : nil
     // A request with its own identifier can be watched and cancelled, which a file can't. The issuer of a signed URL
     // grants a picture, not a file with its metadata.
@@ -98,16 +109,37 @@ struct ImageRoute: Sendable {
       let derivation = isFromCaches ? images.expectedDerivation(of: wanted) : .original
       return reply.send(HTTPResponse(.ok, headers.headRequestFields(form, derivation, requestID: context.requestID)))
     }
-    let storesResponse = isFromCaches && query.requestID == nil
+    // A prepared response hides later requests, so the first one of a frame that may be replaced has none.
+    let isSettled = upgrade.map { isUpgrading(wanted, to: $0) } ?? true
+    let storesResponse = isFromCaches && query.requestID == nil && isSettled
     let delivery = ImageDeliveryWriter(
       form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: context.requestID,
       reply: reply, logger: logger
-    ) { frame in
+    ) { [headers, upgrade] frame in
       guard storesResponse, let cached = frame.cached else { return }
       storeResponse(cached, headers, reply, request.head, caller, generation: generation)
+      // The upgrade may have ended meanwhile.
+      if let upgrade, upgrades.isMade(upgrade.key) { responseCache.framesWereEvicted([cached]) }
     }
     let task = images.requestImage(wanted, context) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }
+  }
+
+  /// The request for a smaller encoding that may replace the first answer; `nil` if there is none.
+  private func smaller(_ formats: FormatChoice, _ request: ImageRequest, for asset: Asset) -> ResolvedRequest? {
+    guard let format = formats.smaller else { return nil }
+    var request = request
+    request.format = format
+    return ResolvedRequest(request, for: asset)
+  }
+
+  /// Whether a smaller encoding of a frame is being made, or was found not to be smaller. It is asked for if the frame is
+  /// cached: this is not the first request for it.
+  private func isUpgrading(_ wanted: ResolvedRequest, to smaller: ResolvedRequest) -> Bool {
+    // Made since this request began: the next one gets it.
+    if upgrades.isMade(smaller.key) { return false }
+    guard let current = images.cachedFrame(wanted.key)?.cached else { return false }
+    return upgrades.request(smaller, replacing: current)
   }
 
   /// Stores a prepared response for later equal requests.
@@ -128,7 +160,7 @@ struct ImageRoute: Sendable {
       notModified: reply.addingCommonFields(to: HTTPResponse(.notModified, validation)),
       entityTag: headers.validators(frame.derivation).entityTag ?? "",
       frame: frame, for: head, access: access, expires: caller.urlExpiry, variesByOrigin: cors.isConfigured,
-      generation: generation)
+      generation: generation, isUpgraded: headers.isUpgraded)
     images.trimFrames()
   }
 }

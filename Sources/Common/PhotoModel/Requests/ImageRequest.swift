@@ -47,16 +47,30 @@ package enum Tone: String, Sendable, Hashable, CaseIterable {
 
 /// An output format.
 package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
-  case jpeg, png
+  case jpeg, png, webp, avif, jxl
 
   package var mediaType: String {
     switch self {
     case .jpeg: "image/jpeg"
     case .png: "image/png"
+    case .webp: "image/webp"
+    case .avif: "image/avif"
+    case .jxl: "image/jxl"
     }
   }
 
-  package var carriesAlpha: Bool { self == .png }
+  package var carriesAlpha: Bool { self != .jpeg }
+
+  /// Whether the format has a quality.
+  package var isLossy: Bool { self != .png }
+
+  /// Whether the encoder runs in a process of its own.
+  package var needsWorker: Bool {
+    switch self {
+    case .jpeg, .png: false
+    case .webp, .avif, .jxl: true
+    }
+  }
 }
 
 /// A request for one asset: the target size, content mode and options of PHImageManager in one value.
@@ -86,6 +100,8 @@ package struct ImageRequest: Sendable, Hashable {
   package var turn = Orientation.topLeft
   /// `gray` and `bitonal` need the colour space `srgb`.
   package var tone = Tone.color
+  /// Of an animation: all frames, as an animated WebP; `format` is `webp` then.
+  package var isAnimated = false
 
   package init(
     targetSize: TargetSize = .maximum,

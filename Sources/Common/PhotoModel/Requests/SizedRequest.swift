@@ -21,6 +21,23 @@ package struct SizedRequest: Sendable, Hashable {
     upright == self.upright ? sizes : SizeRules(request, upright: upright)
   }
 
+  /// The request of a degraded frame: `fastFormat`, because it must be made quickly. A format whose encoder runs in a
+  /// process of its own would delay it: it is a JPEG then, or a PNG if the picture has alpha.
+  package func forDegradedFrame(hasAlpha: Bool) -> SizedRequest {
+    var copy = self
+    copy.request.deliveryMode = .fastFormat
+    copy.request.isAnimated = false
+    if request.format.needsWorker { copy.request.format = hasAlpha ? .png : .jpeg }
+    return copy
+  }
+
+  /// The same picture in another format.
+  package func inFormat(_ format: OutputFormat) -> SizedRequest {
+    var copy = self
+    copy.request.format = format
+    return copy
+  }
+
   /// The request of the final frame alone. Its size, and therefore its key, does not depend on the delivery mode.
   package var forFinalFrame: SizedRequest {
     var copy = self

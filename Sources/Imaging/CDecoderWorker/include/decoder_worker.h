@@ -26,7 +26,7 @@ typedef struct {
 } decoder_job;
 
 typedef struct {
-  // At most 15 bytes: photod-decoder-NAME.
+  // At most 15 bytes: photod-decoder-NAME or photod-encoder-NAME.
   const char *name;
   // Writes the version of the library, for people: at most `capacity` bytes with the terminator.
   void (*describe)(char *text, size_t capacity);
@@ -34,6 +34,8 @@ typedef struct {
   void (*warm_up)(void);
   // Runs in the sandbox. Sends every row of every tile and returns 0, or returns a DECODER_REASON.
   int (*decode)(decoder_job *job);
+  // The program is an encoder: `decode` takes rows with encoder_take_rows and sends the coded picture.
+  bool is_encoder;
 } decoder_codec;
 
 // The whole program. Returns its exit status when the daemon has closed the control socket.
@@ -63,6 +65,18 @@ void decoder_send(const decoder_message *message);
 // Bytes of one sample, and the rows of a plane: chroma planes of 4:2:0 have half the rows, rounded up.
 unsigned decoder_sample_bytes(const decoder_request *request);
 uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows);
+
+// Encoders: takes all rows of the picture, band after band. Row i of a band is at `rows + i * stride`, valid during the
+// call. Does not return if the daemon has gone.
+void encoder_take_rows(
+    decoder_job *job, void (*take)(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride),
+    void *context);
+
+// Encoders: sends the next bytes of a part. Parts come in their order.
+void encoder_send_bytes(uint32_t part, const uint8_t *bytes, size_t count);
+
+// Encoders: the parameters; false if the request has others.
+bool encoder_read_parameters(const decoder_job *job, encoder_parameters *parameters);
 
 // Whether an allocation of this process has failed.
 extern bool decoder_allocation_failed;

@@ -8,6 +8,12 @@
 //   child  -> daemon   decoder_message, on the progress socket of the request
 //   daemon -> child    decoder_release, on the same socket: a slot may be written again
 //
+// Encoder programs, photod-encoder-NAME, are the same with the direction reversed: rows go to the child in the slots, and
+// the coded picture comes back in messages.
+//
+//   daemon -> child    encoder_rows: rows of the picture are in a slot
+//   child  -> daemon   decoder_message: ENCODER_RELEASED, then ENCODER_BYTES, each followed by that many bytes
+//
 // All sockets are SOCK_SEQPACKET: a message arrives whole or not at all. Everything that comes from a child is
 // untrusted. Both sides are built together and run on one machine, so structures are copied as they are.
 #pragma once
@@ -159,7 +165,16 @@ enum {
   DECODER_DONE = 2,
   // The child ends without the remaining rows.
   DECODER_FAILED = 3,
+  // Encoders: the slot may be written again.
+  ENCODER_RELEASED = 4,
+  // Encoders: the next bytes of part `tile` follow, `row_count` of them.
+  ENCODER_BYTES = 5,
 };
+
+// The bytes that follow a message, at most.
+#define ENCODER_MAX_MESSAGE_BYTES 32768
+// Parts of a coded picture: the colours, and the alpha of an AVIF.
+#define ENCODER_MAX_PARTS 2
 
 // Why a child failed.
 enum {
@@ -185,3 +200,20 @@ typedef struct {
 typedef struct {
   uint32_t slot;
 } decoder_release;
+
+// Encoders: rows of the picture, from top to bottom. All bands but the last have band_rows.
+typedef struct {
+  uint32_t slot, first_row, row_count, reserved;
+} encoder_rows;
+
+// Encoders: the parameter bytes. The payload is the ICC profile of a JPEG XL.
+typedef struct {
+  // The codec's own number in hundredths: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
+  uint32_t hundredths;
+  // WebP: the method; AV1: the speed; JPEG XL: the effort.
+  uint32_t effort;
+  // AV1: chroma has the size of luma.
+  uint32_t has_full_chroma;
+  // AV1: H.273 code points.
+  uint32_t primaries, transfer, matrix;
+} encoder_parameters;

@@ -137,6 +137,10 @@ typedef struct {
   int quality;
   // Halve the chroma in both directions (4:2:0).
   bool subsample_chroma;
+  // Quantise with the table of N. Robidoux instead of those of T.81 annex K, at the same scale of quality.
+  bool robidoux_table;
+  // Several scans with Huffman tables of their own. All coefficients are held, two bytes each.
+  bool progressive;
   // The picture comes as planes of YCbCr of their final sizes: photod_jpeg_write_planes instead of write_rows.
   bool planar;
   // An ICC profile to carry, or NULL.

@@ -26,6 +26,13 @@ package struct GIFPicture: Sendable, Hashable {
       height: min(frame.y + frame.height, canvas.height) - y)
   }
 
+  /// The same picture on a canvas of its own size.
+  var onItsOwnCanvas: GIFPicture {
+    GIFPicture(
+      canvas: frame.size, frame: PixelRect(frame.size), isInterlaced: isInterlaced, transparentIndex: transparentIndex,
+      colorTable: colorTable, indexBits: indexBits, data: data)
+  }
+
   package var hasAlpha: Bool { transparentIndex != nil || shown != PixelRect(canvas) }
 
   /// Memory of its decoder: input, codes and colours, a row, and an interlaced picture's indexes.
@@ -72,7 +79,7 @@ package struct GIFPicture: Sendable, Hashable {
   }
 
   /// §20: place, flags, perhaps a colour table, and the size of the codes.
-  private static func picture(
+  static func picture(
     _ reader: inout HeaderReader, _ position: Int64, _ canvas: PixelSize, globalTable: ByteRange?,
     transparentIndex: UInt8?, _ limits: CodecLimits
   ) throws(CodecError) -> GIFPicture {

@@ -2,7 +2,26 @@ import CPhotodJPEG
 import MediaMetadata
 import PhotoModel
 
-/// Implements ``RowEncoder`` with libjpeg-turbo: baseline JPEG, gray or 4:2:0 colour.
+/// How a JPEG is coded: the same visible quality in each way.
+package enum JPEGCoding: Sendable, Hashable {
+  /// Baseline, with the tables of T.81: as quick to make and to decode as a JPEG can be. For degraded frames and
+  /// derivatives.
+  case quick
+  /// With Robidoux's table: fewer bytes at no cost.
+  case tuned
+  /// The same in several scans: fewer bytes again, for three times the time, and two bytes of memory a sample.
+  case progressive
+
+  /// Smaller pictures gain little from scans, and are asked for by the hundred.
+  private static let minimumProgressivePixels = 300 * 300
+
+  /// How a final frame of this size is coded.
+  package init(finalFrameOf size: PixelSize) {
+    self = size.pixelCount >= Self.minimumProgressivePixels ? .progressive : .tuned
+  }
+}
+
+/// Implements ``RowEncoder`` with libjpeg-turbo: gray or 4:2:0 colour, full colour resolution at high qualities.
 package final class JPEGEncoder: RowEncoder {
   /// The quality for requests that specify none.
   package static let defaultQuality = 82
@@ -11,9 +30,23 @@ package final class JPEGEncoder: RowEncoder {
   package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
 
   /// Peak memory of an encoder: its rows and the file. `profileBytes` is the size of the embedded profile.
-  package static func peakBytes(_ size: PixelSize, channels: Int, quality: Int, profileBytes: Int) -> Int {
+  package static func peakBytes(
+    _ size: PixelSize, channels: Int, quality: Int, profileBytes: Int, coding: JPEGCoding
+  ) -> Int {
     let (expected, limit) = fileBytes(size, channels: channels, quality: quality, profileBytes: profileBytes)
-    return 72 * 1024 + size.width * 16 * channels + EncodedFile.peakBytes(expected: expected, limit: limit)
+    // libjpeg pads coefficients to whole MCUs, and gathers the symbols of each scan's tables.
+    let coefficients =
+      coding == .progressive ? 128 * 1024 + 2 * sampleCount(size, channels: channels, quality: quality) : 0
+    return 72 * 1024 + size.width * 16 * channels + coefficients
+      + EncodedFile.peakBytes(expected: expected, limit: limit)
+  }
+
+  /// Samples of all components, padded to whole MCUs.
+  private static func sampleCount(_ size: PixelSize, channels: Int, quality: Int) -> Int {
+    func padded(_ side: Int, _ step: Int) -> Int { (side + step - 1) / step * step }
+    let step = channels == 1 ? 8 : 8 * chromaStep(quality: quality)
+    let luma = padded(size.width, step) * padded(size.height, step)
+    return channels == 1 ? luma : luma + 2 * luma / (step / 8 * step / 8)
   }
 
   /// The expected length of a file, and its limit.
@@ -24,10 +57,7 @@ package final class JPEGEncoder: RowEncoder {
     _ size: PixelSize, channels: Int, quality: Int, profileBytes: Int
   ) -> (expected: Int, limit: Int) {
     let bits = noiseBits.first { quality <= $0.quality }?.bits ?? 19
-    func padded(_ side: Int, _ step: Int) -> Int { (side + step - 1) / step * step }
-    let step = channels == 1 ? 8 : 8 * chromaStep(quality: quality)
-    let luma = padded(size.width, step) * padded(size.height, step)
-    let samples = channels == 1 ? luma : luma + 2 * luma / (step / 8 * step / 8)
+    let samples = sampleCount(size, channels: channels, quality: quality)
     let head = 4096 + profileBytes + profileBytes / 1024
     return (head + 32 * 1024 + size.pixelCount * 3 / 8, head + samples * bits / 8)
   }
@@ -42,14 +72,14 @@ package final class JPEGEncoder: RowEncoder {
 
   /// - Parameters:
   ///   - channels: 1 gray or 3 RGB, 8 bits each.
-  ///   - quality: 1...100.
+  ///   - quality: 1...100: the visible quality that the tables of T.81 give at that number of libjpeg's scale.
   ///   - profile: an ICC profile to embed.
   ///   - isPlanar: the picture arrives as YCbCr planes in their final sizes, through ``writeGroup(_:strideBytes:)``;
   ///     the two chroma planes have `chromaStep` pixels for each sample, rounded up.
   ///   - maximumBytes: maximum length of the file, if that is less than the limit in ``peakBytes``.
   package init(
-    size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, isPlanar: Bool = false,
-    maximumBytes: Int = .max
+    size: PixelSize, channels: Int, quality: Int, profile: [UInt8]?, coding: JPEGCoding = .quick,
+    isPlanar: Bool = false, maximumBytes: Int = .max
   ) throws(CodecError) {
     let (expected, limit) = Self.fileBytes(
       size, channels: channels, quality: quality, profileBytes: profile?.count ?? 0)
@@ -68,8 +98,10 @@ package final class JPEGEncoder: RowEncoder {
       photod_jpeg_encoder_start(
         handle,
         photod_jpeg_encode_options(
-          width: UInt32(size.width), height: UInt32(size.height), components: Int32(channels), quality: Int32(quality),
-          subsample_chroma: Self.chromaStep(quality: quality) == 2, planar: isPlanar, icc_profile: profile.baseAddress,
+          width: UInt32(size.width), height: UInt32(size.height), components: Int32(channels),
+          quality: Int32(coding == .quick ? quality : EncoderQuality.tunedJPEG(quality)),
+          subsample_chroma: Self.chromaStep(quality: quality) == 2, robidoux_table: coding != .quick,
+          progressive: coding == .progressive, planar: isPlanar, icc_profile: profile.baseAddress,
           icc_profile_length: profile.count))
     }
     try check(status)

@@ -248,7 +248,8 @@ extension LocationRemovalError {
     case .limitExceeded(let name, let limit, let found): self = .limitExceeded(name, limit: limit, found: found)
     case .truncated(let offset): self = .malformed("a file that ends too early", offset: offset)
     case .readFailed(let code): self = .readFailed(code: code)
-    case .outOfMemory, .encodingFailed, .stopped, .decoderUnavailable, .decoderFailed, .decoderInterrupted:
+    case .outOfMemory, .encodingFailed, .stopped, .decoderUnavailable, .decoderFailed, .decoderInterrupted,
+      .encoderUnavailable, .encoderInterrupted, .outputTooLarge:
       preconditionFailure("\(error) while reading metadata")
     }
   }

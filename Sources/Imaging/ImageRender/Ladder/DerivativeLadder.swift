@@ -86,7 +86,8 @@ package struct DerivativeLadder: Sendable, Hashable {
   package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
     ImageRequest(
       targetSize: .size(rung.box(of: upright)), contentMode: .aspectFit, resizeMode: .exact,
-      format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
+      // Baseline: it is decoded again and again.
+      deliveryMode: .fastFormat, format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
   }
 
   /// The smallest rung from which a final frame can be made without visible loss. `nil` if there is none: the frame is

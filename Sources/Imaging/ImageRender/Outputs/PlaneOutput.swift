@@ -12,7 +12,8 @@ final class PlaneOutput: RenderOutput, PlaneConsumer {
   ///   - profile: the profile to embed in the output.
   init(_ plan: RenderPlan, layouts: [PlaneLayout], profile: [UInt8]?, stop: StopFlag) throws(CodecError) {
     let encoder = try JPEGEncoder(
-      size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, isPlanar: true)
+      size: plan.outputSize, channels: 3, quality: plan.quality, profile: profile, coding: plan.jpegCoding,
+      isPlanar: true)
     writer = PlaneWriter(
       sizes: plan.planes.map(\.storedOutput), chromaStep: plan.chromaStep, orientation: plan.orientation,
       encoder: encoder, stop: stop)

@@ -16,10 +16,13 @@ final class RowOutput: RenderOutput, RowConsumer {
   /// - Parameters:
   ///   - layout: layout of the decoded rows.
   ///   - encoder: takes the rows; by default an encoder for a file of the plan's format.
+  ///   - workers: encode formats whose encoder runs in a process of its own; `nil` if there are none.
   init(
-    _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
+    _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
+    workers: (any CodedPictureDecoder)? = nil, stop: StopFlag
   ) throws(CodecError) {
-    let encoder: any RowEncoder = if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile) }
+    let encoder: any RowEncoder =
+      if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile, workers, stop) }
     writer = RowWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
@@ -35,20 +38,27 @@ final class RowOutput: RenderOutput, RowConsumer {
   func rowArrived(_ y: Int) -> Bool { consumer.rowArrived(y) }
   func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
 
-  private static func encoder(_ plan: RenderPlan, profile: [UInt8]?) throws(CodecError) -> any RowEncoder {
-    guard plan.tone != .color else { return try encoder(plan, channels: plan.outputChannels, profile: profile) }
+  private static func encoder(
+    _ plan: RenderPlan, profile: [UInt8]?, _ workers: (any CodedPictureDecoder)?, _ stop: StopFlag
+  ) throws(CodecError) -> any RowEncoder {
+    guard plan.tone != .color else {
+      return try encoder(plan, channels: plan.outputChannels, profile: profile, workers, stop)
+    }
     let tones = ToneEncoder.channels(of: plan.outputChannels)
     return ToneEncoder(
       plan.tone, channels: plan.outputChannels, width: plan.outputSize.width,
-      encoder: try encoder(plan, channels: tones, profile: nil))
+      encoder: try encoder(plan, channels: tones, profile: nil, workers, stop))
   }
 
   private static func encoder(
-    _ plan: RenderPlan, channels: Int, profile: [UInt8]?
+    _ plan: RenderPlan, channels: Int, profile: [UInt8]?, _ workers: (any CodedPictureDecoder)?, _ stop: StopFlag
   ) throws(CodecError) -> any RowEncoder {
     switch plan.format {
-    case .jpeg: try JPEGEncoder(size: plan.outputSize, channels: channels, quality: plan.quality, profile: profile)
+    case .jpeg:
+      try JPEGEncoder(
+        size: plan.outputSize, channels: channels, quality: plan.quality, profile: profile, coding: plan.jpegCoding)
     case .png: try PNGEncoder(size: plan.outputSize, channels: channels, profile: profile)
+    case .webp, .avif, .jxl: try WorkerEncoder(plan, channels: channels, profile: profile, workers, stop: stop)
     }
   }
 

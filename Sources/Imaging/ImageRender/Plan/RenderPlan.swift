@@ -19,6 +19,7 @@ package struct RenderPlan: Sendable, Hashable {
   package let planes: [PlaneAxes]
   package let format: OutputFormat
   package let quality: Int
+  package let jpegCoding: JPEGCoding
   package let colorSpace: ColorSpace
   package let tone: Tone
   let price: RenderPrice

@@ -171,8 +171,9 @@ package struct RenderPlanner: Sendable {
       request: ImageRequest(format: .png, colorSpace: .srgb))
   }
 
-  /// The plan of a frame from a derivative, which is the complete upright picture. If the derivative has fewer pixels
-  /// than the request asks for, the frame has the derivative's pixels.
+  /// The plan of a frame from a derivative, which is the complete upright picture: not progressive, because it is made
+  /// on a quick worker. If the derivative has fewer pixels than the request asks for, the frame has the derivative's
+  /// pixels.
   ///
   /// - Parameters:
   ///   - derivative: the derivative's own header.
@@ -181,16 +182,17 @@ package struct RenderPlanner: Sendable {
     let geometry = RenderGeometry(
       region: wanted.sizes.region, output: wanted.sizes.output, orientation: wanted.request.turn, eighths: 8,
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
-    return standInPlan(derivative, content: nil, for: geometry, of: wanted.upright, wanted.request)
+    return standInPlan(
+      derivative, content: nil, for: geometry, of: wanted.upright, wanted.request, finalCoding: .tuned)
   }
 
   /// The plan of a smaller picture that stands in for the full one and is stored in the same orientation.
   private func standInPlan(
     _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize,
-    _ request: ImageRequest
+    _ request: ImageRequest, finalCoding: JPEGCoding? = nil
   ) -> RenderPlan {
     let part = self.standIn(standIn, content: trimmed, for: geometry, of: size)
-    return plan(standIn, part, bounds: trimmed, request: request)
+    return plan(standIn, part, bounds: trimmed, request: request, finalCoding: finalCoding)
   }
 
   /// What is shown of a smaller picture that stands in for the full one, and at which size: never enlarged.
@@ -219,7 +221,7 @@ package struct RenderPlanner: Sendable {
 
   private func plan(
     _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
-    request: ImageRequest
+    request: ImageRequest, finalCoding: JPEGCoding? = nil
   ) -> RenderPlan {
     let (region, storedOutput, eighths) = (geometry.region, geometry.output, geometry.eighths)
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
@@ -237,15 +239,22 @@ package struct RenderPlanner: Sendable {
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * down, length: region.height * down,
       outputLength: storedOutput.height)
+    // Readers of these formats make RGB of gray, which a profile of gray does not describe.
+    let isGrayAsRGB = header.colorChannels == 1 && (request.format == .webp || request.format == .avif)
+    let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
     let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry) : []
+    // What is asked for quickly is made quickly.
+    let coding =
+      request.deliveryMode == .fastFormat
+      ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: geometry.quality, colorSpace: request.colorSpace, tone: request.tone,
+      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
       price: RenderPrice(
-        header, geometry, horizontal, vertical, planes, format: request.format,
-        isConverted: header.mayConvert(to: request.colorSpace)))
+        header, geometry, horizontal, vertical, planes, format: request.format, coding: coding,
+        isConverted: header.mayConvert(to: colorSpace)))
   }
 
   /// How many decoded pixels, in each direction, one output pixel needs. A scaled decode cuts off frequencies above its

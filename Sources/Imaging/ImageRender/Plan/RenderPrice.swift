@@ -14,7 +14,7 @@ struct RenderPrice: Sendable, Hashable {
   init(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
     _ planes: [PlaneAxes],
-    format: OutputFormat, isConverted: Bool
+    format: OutputFormat, coding: JPEGCoding, isConverted: Bool
   ) {
     let isPlanar = !planes.isEmpty
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
@@ -30,8 +30,14 @@ struct RenderPrice: Sendable, Hashable {
     switch format {
     case .jpeg:
       bytes += JPEGEncoder.peakBytes(
-        size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes)
+        size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes,
+        coding: coding)
     case .png: bytes += PNGEncoder.peakBytes(size, channels: channels, profileBytes: header.profileBytes)
+    case .webp, .avif, .jxl:
+      bytes +=
+        WorkerEncoding(
+          format, size: size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes
+        ).peakBytes
     }
     // A row of a picture in another tone.
     bytes += size.width * 2

@@ -1,5 +1,5 @@
-// The boundary to decoders that run in a process of their own. Renders see only this protocol; what is behind it starts
-// workers, and tests put their own in its place.
+// The boundary to decoders and encoders that run in a process of their own. Renders see only this protocol; what is
+// behind it starts workers, and tests put their own in its place.
 
 import ImageCodec
 import PhotoModel
@@ -59,6 +59,7 @@ package struct DecodedBand: Sendable, Hashable {
   }
 }
 
+/// Decoders, and encoders if there are any.
 package protocol CodedPictureDecoder: Sendable {
   /// Decodes on the calling thread, which waits for the worker.
   ///
@@ -76,8 +77,25 @@ package protocol CodedPictureDecoder: Sendable {
 
   /// The decoder for a picture that a client waits for: it may use several workers for one picture.
   var urgent: any CodedPictureDecoder { get }
+
+  /// Encodes on the calling thread, which waits for the worker.
+  ///
+  /// - Parameters:
+  ///   - profile: the profile of the rows, if the codec's data has it: that of JPEG XL. Else empty.
+  ///   - rows: all rows, top to bottom, without padding: `encoding.channels` bytes a pixel.
+  ///   - stop: ends the worker when it is raised.
+  /// - Returns: the coded data; for AVIF that of the colours, then that of alpha if there is any.
+  /// - Throws: ``CodecError``: `encoderUnavailable`, `encodingFailed`, `encoderInterrupted` or `stopped`.
+  func encode(
+    _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
+  ) throws(CodecError) -> [[UInt8]]
 }
 
 extension CodedPictureDecoder {
   package var urgent: any CodedPictureDecoder { self }
+
+  /// Without encoders.
+  package func encode(
+    _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
+  ) throws(CodecError) -> [[UInt8]] { throw .encoderUnavailable(encoding.format) }
 }

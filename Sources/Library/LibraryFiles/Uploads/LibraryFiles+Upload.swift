@@ -226,7 +226,7 @@ extension LibraryFilesError {
     case .readFailed(let code): self = .failed(path: [], SystemError(code: code))
     case .outOfMemory: self = .failed(path: [], SystemError(code: ENOMEM))
     case .malformed, .truncated, .limitExceeded, .encodingFailed, .stopped, .decoderUnavailable, .decoderFailed,
-      .decoderInterrupted:
+      .decoderInterrupted, .encoderUnavailable, .encoderInterrupted, .outputTooLarge:
       self = .damagedMedia(error.description)
     }
   }

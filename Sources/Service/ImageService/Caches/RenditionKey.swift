@@ -15,15 +15,17 @@ package struct RenditionKey: Sendable, Hashable {
   private let colorSpace: ColorSpace
   private let turn: Orientation
   private let tone: Tone
+  private let isAnimated: Bool
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion
     sizes = wanted.sizes
     format = wanted.request.format
-    quality = wanted.request.format == .jpeg ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
+    quality = wanted.request.format.isLossy ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
     colorSpace = wanted.request.colorSpace
     turn = wanted.request.turn
     tone = wanted.request.tone
+    isAnimated = wanted.request.isAnimated
   }
 
   /// The whole key and the renderer's epoch, on one line.
@@ -32,6 +34,7 @@ package struct RenditionKey: Sendable, Hashable {
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
+      + (isAnimated ? "|animated" : "")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.

@@ -56,10 +56,11 @@ extension ImageManager {
   /// list of requests and has no deadline.
   ///
   /// - Parameters:
+  ///   - priority: of the render, if one is needed.
   ///   - withoutOriginal: prepare only from disk or from a derivative; if neither is possible, do nothing.
   ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
-    _ wanted: ResolvedRequest, owner: String, withoutOriginal: Bool,
+    _ wanted: ResolvedRequest, owner: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
     done: @escaping @Sendable (Preparation, Preparation.Outcome) -> Void
   ) -> Preparation {
     let preparation = Preparation()
@@ -72,7 +73,7 @@ extension ImageManager {
         return done(kept.cached.map { .prepared($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
       }
       if withoutOriginal && !pipeline.quickFrames.canMake(wanted) { return done(.needsOriginal) }
-      begin(preparation, wanted, owner: owner, done)
+      begin(preparation, wanted, owner: owner, priority, done)
     }
     return preparation
   }
@@ -87,11 +88,11 @@ extension ImageManager {
 
   /// Runs on a quick worker.
   private func begin(
-    _ preparation: Preparation, _ wanted: ResolvedRequest, owner: String,
+    _ preparation: Preparation, _ wanted: ResolvedRequest, owner: String, _ priority: ImagePriority,
     _ done: @escaping @Sendable (Preparation.Outcome) -> Void
   ) {
     var context = RequestContext(requestID: "", owner: owner)
-    context.priority = .preheat
+    context.priority = priority
     let task = ImageTask(context, wanted, created: now()) { task, delivery in
       switch delivery {
       case .degraded: break

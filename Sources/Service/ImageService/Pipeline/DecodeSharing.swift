@@ -31,7 +31,7 @@ struct DecodeSharing: Sendable {
     // A frame that is made from a thumbnail must not be made from the picture at other times: its bytes would differ under
     // the same entity tag.
     let siblings = jobs.siblings(of: job).filter {
-      renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil
+      renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
     }
     // Single frames of a video are seldom asked for twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []

@@ -38,6 +38,26 @@ struct FrameRenderer: Sendable {
     return attributes.frame(image)
   }
 
+  /// The plan of an animation; `nil` if the file has no frames, or only one.
+  func animationPlan(_ original: OpenedOriginal, _ wanted: SizedRequest) throws(ImageServiceError) -> AnimationPlan? {
+    let animation = try codec { () throws(CodecError) in
+      try Animation.read(from: original.source, header: original.header, limits: limits)
+    }
+    return animation.map { AnimationPlan($0, original.header, wanted) }
+  }
+
+  /// Renders all frames of an animation.
+  func frame(
+    _ plan: AnimationPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
+  ) throws(ImageServiceError) -> ImageFrame {
+    let image = try codec { () throws(CodecError) in
+      try AnimationRenderer(
+        plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: stop
+      ).render()
+    }
+    return attributes.frame(image)
+  }
+
   /// The same for a frame that tasks can do without; `nil` if it can't be rendered.
   func optionalFrame(
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag

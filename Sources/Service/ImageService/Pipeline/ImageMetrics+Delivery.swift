@@ -44,10 +44,10 @@ extension ImageMetrics.Failure {
     case .cancelled, .codec(.stopped), .requestIDInUse: return nil
     case .deadlineExceeded: self = .deadlineExceeded
     case .failed, .codec(.readFailed), .codec(.outOfMemory), .codec(.decoderInterrupted): self = .originalUnreadable
-    case .codec(.unsupported), .codec(.decoderUnavailable): self = .formatUnsupported
-    case .codec(.limitExceeded): self = .imageTooLarge
+    case .codec(.unsupported), .codec(.decoderUnavailable), .codec(.encoderUnavailable): self = .formatUnsupported
+    case .codec(.limitExceeded), .codec(.outputTooLarge): self = .imageTooLarge
     case .codec(.malformed), .codec(.truncated), .codec(.decoderFailed): self = .imageUnreadable
-    case .codec(.encodingFailed): self = .encodingFailed
+    case .codec(.encodingFailed), .codec(.encoderInterrupted): self = .encodingFailed
     }
   }
 }

@@ -2,7 +2,7 @@
 //
 //     start -> JobTable: the task joins a job, or begins one
 //     openAndPlan, on the quick lane
-//         a derivative is good enough -> the final frame: done
+//         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         open the original, read its header
 //         a derivative or a thumbnail -> degraded frame
 //         plan, estimate memory -> 422, or into the render lane
@@ -117,12 +117,18 @@ package final class ImagePipeline: Sendable {
   private func openAndPlan(_ job: RenderJob) throws(ImageServiceError) {
     let began = now()
     if let frame = quickFrames.finalFrame(of: job, stepBegan: began) { return delivery.finish(job, frame) }
+    if let derivative = quickFrames.derivativePlan(of: job), derivative.peakBytes <= renderLane.capacityBytes {
+      return queueDerivative(job, derivative)
+    }
     let original = try open(job)
     let isPreviewWanted = jobs.originalOpened(job, original)
     let largePreview = isPreviewWanted ? preview(job, original, stepBegan: began) : nil
     // All tasks that wanted only a preview may have left by now.
     if job.stop.isRaised { return }
     job.addWorkTime(began.duration(to: now()))
+    if job.wanted.request.isAnimated, let plan = try renderer.animationPlan(original, job.wanted) {
+      return try queueAnimation(job, plan, original)
+    }
     if let plan = renderer.planner.finalThumbnailPlan(original.header, job.wanted),
       plan.peakBytes <= renderLane.capacityBytes
     {
@@ -194,6 +200,40 @@ package final class ImagePipeline: Sendable {
     }
   }
 
+  private func queueAnimation(
+    _ job: RenderJob, _ plan: AnimationPlan, _ original: OpenedOriginal
+  ) throws(ImageServiceError) {
+    guard plan.peakBytes <= renderLane.capacityBytes else {
+      throw .overBudget(needed: plan.peakBytes, budget: renderLane.capacityBytes)
+    }
+    queue(job, bytes: plan.peakBytes) { [self] reservation throws(ImageServiceError) in
+      let attributes = FrameAttributes(job, .original, isDegraded: false, stepBegan: now())
+      let frame = try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
+      if !original.source.isUnchanged { throw .originalChanged }
+      finish(job, frame) { reservation.split(off: $0) }
+    }
+  }
+
+  /// Queues the render of a final frame from a derivative, for formats whose encoder needs more memory than a quick
+  /// worker has. If the derivative is damaged, the original is rendered.
+  private func queueDerivative(_ job: RenderJob, _ derivative: QuickFrames.DerivativePlan) {
+    queue(job, bytes: derivative.peakBytes) { [self] reservation throws(ImageServiceError) in
+      let began = now()
+      let attributes = FrameAttributes(
+        job, .derivative, derivation: derivative.derivation, isDegraded: false, stepBegan: began)
+      do throws(ImageServiceError) {
+        let frame = try renderer.frame(derivative.plan, from: derivative.source, attributes, stop: job.stop)
+        finish(job, frame) { reservation.split(off: $0) }
+      } catch {
+        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
+        let original = try open(job)
+        _ = jobs.originalOpened(job, original)
+        job.addWorkTime(began.duration(to: now()))
+        try queueRender(job, original.header, preview: nil)
+      }
+    }
+  }
+
   private func queue(
     _ job: RenderJob, bytes: Int,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
@@ -220,10 +260,10 @@ package final class ImagePipeline: Sendable {
 
     init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
       final = planner.plan(header, job.wanted)
-      degraded = planner.degradedPlan(header, job.wanted)
+      degraded = planner.degradedPlan(header, job.wantedDegraded)
       self.preview = preview
       peakBytes = max(
-        final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.wanted, of: header) ?? 0)
+        final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.wantedDegraded, of: header) ?? 0)
     }
   }
 
@@ -259,7 +299,7 @@ package final class ImagePipeline: Sendable {
     guard let shown = renderStart.degradedWiderThan else { return nil }
     if let preview = plans.preview {
       let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-      let frame = renderer.frame(preview, for: job.wanted, renderStart.original, attributes, stop: job.stop)
+      let frame = renderer.frame(preview, for: job.wantedDegraded, renderStart.original, attributes, stop: job.stop)
       if let frame, frame.result.size.width > shown { return frame }
     }
     guard let plan = plans.degraded, plan.outputSize.width > shown else { return nil }

@@ -19,21 +19,52 @@ struct QuickFrames: Sendable {
   /// The final frame from the smallest derivative that has enough detail; `nil` if there is none or it can't be used.
   /// Stores the frame in the caches.
   func finalFrame(of job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame? {
-    guard !job.bypassesCaches, let rung = renderer.ladder.rung(for: job.wanted, hasAlpha: job.asset.hasAlpha),
+    guard !job.bypassesCaches, !job.wanted.request.format.needsWorker,
+      let rung = renderer.ladder.rung(for: job.wanted, hasAlpha: job.asset.hasAlpha),
       let frame = frame(from: rung, job, isDegraded: false, stepBegan: stepBegan)
     else { return nil }
     return cache.reservingMemory(for: cache.keep(frame, for: job.key.rendition))
   }
 
+  /// How a final frame is made from a derivative in the render lane.
+  struct DerivativePlan: Sendable {
+    let plan: RenderPlan
+    let source: MemoryByteSource
+    let derivation: Derivation
+    /// Memory of the render and of the derivative.
+    let peakBytes: Int
+  }
+
+  /// The plan of a final frame whose encoder is a worker, from the smallest derivative that has enough detail; `nil` if
+  /// there is none, or if the frame has another format.
+  func derivativePlan(of job: RenderJob) -> DerivativePlan? {
+    guard !job.bypassesCaches, job.wanted.request.format.needsWorker, !job.wanted.request.isAnimated,
+      let rung = renderer.ladder.rung(for: job.wanted, hasAlpha: job.asset.hasAlpha),
+      let derivative = cache.store.derivative(rung, of: job.asset)
+    else { return nil }
+    let source = MemoryByteSource(derivative.bytes)
+    do throws(ImageServiceError) {
+      let plan = renderer.planner.derivativePlan(try renderer.header(of: source), job.wanted)
+      return DerivativePlan(
+        plan: plan, source: source, derivation: .derivative(side: rung.side, eighths: derivative.eighths),
+        peakBytes: plan.peakBytes + derivative.bytes.count)
+    } catch {
+      return nil
+    }
+  }
+
   /// Whether a stored derivative is good enough for the request. One system call.
   func canMake(_ wanted: ResolvedRequest) -> Bool {
-    guard let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha) else { return false }
+    guard !wanted.request.isAnimated,
+      let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha)
+    else { return false }
     return cache.store.hasDerivative(rung, of: wanted.asset)
   }
 
   /// How a final frame that is in no cache would be made now.
   func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
-    guard let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha),
+    guard !wanted.request.isAnimated,
+      let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha),
       let derivative = cache.store.derivative(rung, of: wanted.asset)
     else { return .original }
     return .derivative(side: rung.side, eighths: derivative.eighths)
@@ -57,11 +88,12 @@ struct QuickFrames: Sendable {
       return .frame(frame)
     }
     let (header, source) = (original.header, original.source)
-    guard let thumbnail = EmbeddedThumbnail.best(for: job.wanted, of: header, in: source, limits: renderer.limits)
+    guard
+      let thumbnail = EmbeddedThumbnail.best(for: job.wantedDegraded, of: header, in: source, limits: renderer.limits)
     else { return .unavailable }
-    guard thumbnail.peakBytes(for: job.wanted, of: header) == 0 else { return .needsReservation(thumbnail) }
+    guard thumbnail.peakBytes(for: job.wantedDegraded, of: header) == 0 else { return .needsReservation(thumbnail) }
     let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-    return renderer.frame(thumbnail, for: job.wanted, original, attributes, stop: job.stop)
+    return renderer.frame(thumbnail, for: job.wantedDegraded, original, attributes, stop: job.stop)
       .flatMap(cache.reservingMemory).map(Preview.frame) ?? .unavailable
   }
 
@@ -81,13 +113,14 @@ struct QuickFrames: Sendable {
     let attributes = FrameAttributes(
       job, .derivative, derivation: .derivative(side: rung.side, eighths: derivative.eighths),
       isDegraded: isDegraded, stepBegan: stepBegan)
+    let wanted = isDegraded ? job.wantedDegraded : job.wanted
     do throws(ImageServiceError) {
       let source = MemoryByteSource(derivative.bytes)
       let header = try renderer.header(of: source)
-      if isDegraded, DerivativeLadder.canServeUnchanged(header, for: job.wanted) {
-        return attributes.frame(asItIs: derivative.bytes, header.storedSize, job.wanted.request.format)
+      if isDegraded, DerivativeLadder.canServeUnchanged(header, for: wanted) {
+        return attributes.frame(asItIs: derivative.bytes, header.storedSize, wanted.request.format)
       }
-      let plan = renderer.planner.derivativePlan(header, job.wanted)
+      let plan = renderer.planner.derivativePlan(header, wanted)
       guard plan.peakBytes + derivative.bytes.count <= maximumBytes else { return nil }
       return try renderer.frame(plan, from: source, attributes, stop: job.stop)
     } catch {

@@ -195,7 +195,9 @@ package final class PlaceholderProducer: Sendable {
   private func failed(_ error: CodecError, _ input: Input, _ asset: Asset) throws(AssetSourceError) -> Step? {
     switch error {
     case .stopped, .outOfMemory, .readFailed, .decoderUnavailable, .decoderInterrupted: return nil
-    case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed, .decoderFailed: break
+    case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed, .decoderFailed, .encoderUnavailable,
+      .encoderInterrupted, .outputTooLarge:
+      break
     }
     if input != .original { return try step(for: asset, after: input) }
     logger.info("no placeholder", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])

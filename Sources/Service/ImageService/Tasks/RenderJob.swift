@@ -25,6 +25,9 @@ final class RenderJob: Sendable {
     created = task.created
   }
 
+  /// The request of degraded frames.
+  var wantedDegraded: SizedRequest { wanted.forDegradedFrame(hasAlpha: asset.hasAlpha) }
+
   /// Adds the working time of one step.
   func addWorkTime(_ duration: Duration) {
     workNanoseconds.add(Int64(duration / .nanoseconds(1)), ordering: .relaxed)

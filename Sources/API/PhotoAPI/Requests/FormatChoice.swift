@@ -1,0 +1,43 @@
+// Which format answers `format=auto`. Clients fall into a few classes, so that caches stay small: only formats that
+// `Accept` lists by name count, because browsers send */* too and many programs can't show what it allows.
+
+import HTTPCore
+import PhotoModel
+
+/// The format of the first answer, and a smaller one that may replace it.
+struct FormatChoice: Sendable, Hashable {
+  let first: OutputFormat
+  /// `nil` if the client lists no smaller format, or none has an encoder.
+  var smaller: OutputFormat?
+
+  /// The format that a request names.
+  init(_ named: OutputFormat) { first = named }
+
+  /// - Parameter encoders: the formats with an encoder in a process of its own.
+  /// - Throws: 406 if the client accepts no format that the picture can have.
+  init(_ accept: Accept, hasAlpha: Bool, encoders: Set<OutputFormat>) throws(Problem) {
+    // An Accept that names only multipart types does not restrict the format of the parts.
+    let isSilent =
+      !accept.namesType("image") && accept.quality(of: "image/x") == 0 && accept.namesType("multipart")
+    func quality(_ format: OutputFormat) -> Int { isSilent ? 1000 : accept.quality(of: format.mediaType) }
+    // Those that save most come first.
+    let listed = [OutputFormat.jxl, .avif, .webp].filter {
+      encoders.contains($0) && accept.namesExplicitly($0.mediaType)
+    }
+    // In order of preference: WebP is smaller than PNG and keeps alpha, JPEG has no alpha.
+    let cheap: [OutputFormat] = hasAlpha ? (listed.contains(.webp) ? [.webp, .png] : [.png]) : [.jpeg, .png]
+    var candidates = cheap.filter { quality($0) > 0 }
+    // Firefox lists image/png and covers JPEG by image/*;q=0.8: that is no wish for photographs as PNG.
+    let prefersPNG = accept.namesExplicitly(OutputFormat.jpeg.mediaType) || quality(.jpeg) == 0
+    if !hasAlpha, !prefersPNG { candidates.removeAll { $0 == .png } }
+    if candidates.isEmpty { candidates = listed.reversed() }
+    guard let best = candidates.map(quality).max(), let first = candidates.first(where: { quality($0) == best }) else {
+      let names = cheap.map(\.mediaType).joined(separator: " or ")
+      throw Problem(
+        406, "not-acceptable", "Not acceptable",
+        detail: "This image is available as \(names), which the request's Accept excludes. Set format to override.")
+    }
+    self.first = first
+    smaller = listed.prefix { $0 != first }.first { quality($0) >= best }
+  }
+}

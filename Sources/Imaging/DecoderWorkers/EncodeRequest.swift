@@ -1,0 +1,77 @@
+// What a worker is asked to encode.
+
+import CPhotodDecoder
+import PhotoModel
+
+/// One encode: the shape of the rows, and the settings of the codec.
+package struct EncodeRequest: Sendable, Hashable {
+  /// The samples of the rows, 8 bits each.
+  package enum Samples: Sendable, Hashable {
+    case gray, rgb
+    /// Alpha is not multiplied.
+    case rgba
+
+    package var channels: Int {
+      switch self {
+      case .gray: 1
+      case .rgb: 3
+      case .rgba: 4
+      }
+    }
+
+    fileprivate var decoded: DecodeRequest.Samples {
+      switch self {
+      case .gray: .planar(.none, bitDepth: 8, hasAlpha: false)
+      case .rgb: .rgb
+      case .rgba: .rgba
+      }
+    }
+  }
+
+  /// Code points of H.273 that an AV1 picture carries.
+  package struct ColorCodes: Sendable, Hashable {
+    package var primaries: Int
+    package var transfer: Int
+    package var matrix: Int
+
+    package init(primaries: Int, transfer: Int, matrix: Int) {
+      self.primaries = primaries
+      self.transfer = transfer
+      self.matrix = matrix
+    }
+  }
+
+  /// The same as a decode: the rows go the other way.
+  let request: DecodeRequest
+  /// The ICC profile of a JPEG XL; else empty.
+  let payload: [UInt8]
+  /// The longest coded picture that is accepted.
+  package let maximumBytes: Int
+
+  package var codec: DecoderCodec { request.codec }
+  package var size: PixelSize { request.size }
+
+  /// - Parameters:
+  ///   - setting: the codec's own number: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
+  ///   - effort: WebP's method, the speed of AV1, the effort of JPEG XL.
+  ///   - hasFullChroma: AV1 only: chroma has the size of luma.
+  ///   - priceBytes: what the worker may allocate.
+  ///   - maximumBytes: the longest coded picture that is accepted.
+  package init(
+    codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, hasFullChroma: Bool = false,
+    colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2), profile: [UInt8] = [], priceBytes: Int,
+    maximumBytes: Int
+  ) {
+    let parameters = encoder_parameters(
+      hundredths: UInt32(clamping: Int((setting * 100).rounded())), effort: UInt32(clamping: effort),
+      has_full_chroma: hasFullChroma ? 1 : 0, primaries: UInt32(clamping: colors.primaries),
+      transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix))
+    request = DecodeRequest(
+      codec: codec, samples: samples.decoded, codedSize: size, size: size,
+      tiles: [.init(picture: profile.isEmpty ? [] : [ByteRange(offset: 0, length: profile.count)])],
+      parameters: withUnsafeBytes(of: parameters) { Array($0) }, priceBytes: priceBytes,
+      cpuSeconds: 2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600))
+    payload = profile
+    self.maximumBytes = maximumBytes
+  }
+}

@@ -1,0 +1,80 @@
+import PhotoModel
+
+// The frames of a GIF (GIF89a §18-26).
+
+extension Animation {
+  /// Blocks between two pictures are skipped; so many bytes of them at most, and of pictures.
+  private static let maximumBytes: Int64 = 1 << 30
+
+  static func gif(_ reader: inout HeaderReader, _ limits: CodecLimits) throws(CodecError) -> Animation? {
+    let screen = try reader.wholeBytes(at: 6, count: 7)
+    let canvas = PixelSize(
+      width: screen.littleEndian(at: 0, bytes: 2), height: screen.littleEndian(at: 2, bytes: 2))
+    try limits.check(canvas)
+    let table = GIFHeader.colorTable(flags: screen.bigEndian(at: 4, bytes: 1), at: 13)
+    var position = 13 + Int64(table?.length ?? 0)
+    var frames: [Frame] = []
+    var plays = 1
+    var control = GraphicControl()
+    // A file that ends between two frames shows those before that.
+    loop: while position < min(reader.size, maximumBytes) {
+      let block = try reader.bytes(at: position, count: 19)
+      switch block.first {
+      case 0x21:
+        if block.count >= 8, block.bigEndian(at: 1, bytes: 1) == 0xF9 { control = GraphicControl(block) }
+        if block.count >= 18, block.dropFirst(3).prefix(11).elementsEqual("NETSCAPE2.0".utf8) {
+          // The number of repetitions after the first time; 0 is without end.
+          let repeats = block.littleEndian(at: 16, bytes: 2)
+          plays = repeats == 0 ? 0 : min(repeats + 1, 65_535)
+        }
+        position = try skipSubBlocks(&reader, position + 2)
+      case 0: position += 1
+      case 0x2C:
+        try check(frames.count, limits)
+        let picture = try GIFPicture.picture(
+          &reader, position, canvas, globalTable: table, transparentIndex: control.transparentIndex, limits)
+        guard !picture.frame.isEmpty else { throw .malformed("a picture without pixels", offset: position) }
+        frames.append(
+          Frame(
+            place: picture.frame, coded: .gif(picture.onItsOwnCanvas), milliseconds: control.milliseconds,
+            disposal: control.disposal, isBlended: true))
+        control = GraphicControl()
+        position = try skipSubBlocks(&reader, picture.data)
+      default: break loop
+      }
+    }
+    return frames.isEmpty ? nil : Animation(canvas: canvas, frames: frames, plays: plays)
+  }
+
+  /// §23.
+  private struct GraphicControl {
+    var transparentIndex: UInt8?
+    /// Without a delay, browsers show a frame for a tenth of a second.
+    var milliseconds = 100
+    var disposal = Disposal.keep
+
+    init() {}
+
+    init(_ block: ArraySlice<UInt8>) {
+      let flags = block.bigEndian(at: 3, bytes: 1)
+      transparentIndex = flags & 1 != 0 ? UInt8(block.bigEndian(at: 6, bytes: 1)) : nil
+      let hundredths = block.littleEndian(at: 4, bytes: 2)
+      if hundredths > 1 { milliseconds = hundredths * 10 }
+      switch flags >> 2 & 7 {
+      case 2: disposal = .clear
+      case 3: disposal = .restore
+      default: break
+      }
+    }
+  }
+
+  /// §15. At the end of the file, its position.
+  private static func skipSubBlocks(_ reader: inout HeaderReader, _ start: Int64) throws(CodecError) -> Int64 {
+    var position = start
+    while let length = try reader.bytes(at: position, count: 1).first {
+      position += 1 + Int64(length)
+      if length == 0 { break }
+    }
+    return min(position, reader.size)
+  }
+}

@@ -1,0 +1,84 @@
+import MediaMetadata
+import PhotoModel
+
+/// The pictures of a GIF, an APNG or an animated WebP, in the order in which they are shown.
+package struct Animation: Sendable, Hashable {
+  /// What happens to a frame's place before the next frame.
+  package enum Disposal: Sendable, Hashable {
+    case keep
+    /// It becomes transparent.
+    case clear
+    /// It becomes what it was before the frame.
+    case restore
+  }
+
+  /// How the picture of a frame is coded: as a picture of its own.
+  package enum Coded: Sendable, Hashable {
+    case gif(GIFPicture)
+    case webP(WebPPicture)
+    /// Chunks of pixels, by their positions; with those before them they are a PNG.
+    case png([ByteRange])
+  }
+
+  package struct Frame: Sendable, Hashable {
+    /// The place on the canvas; it may reach beyond.
+    package let place: PixelRect
+    package let coded: Coded
+    /// 1...16,777,215.
+    package let milliseconds: Int
+    package let disposal: Disposal
+    /// Whether transparent pixels show the canvas; else they replace it.
+    package let isBlended: Bool
+  }
+
+  /// The longest duration that a WebP can state.
+  static let maximumMilliseconds = 1 << 24 - 1
+
+  package let canvas: PixelSize
+  /// At least one.
+  package let frames: [Frame]
+  /// How often it is shown; 0 is without end.
+  package let plays: Int
+  /// Of an APNG: the chunks before the pixels that each frame's PNG needs.
+  package var pngHead: [UInt8] = []
+
+  /// Pixels that are painted: each frame's own, and the canvas for each frame.
+  package var paintedPixels: Int {
+    frames.count * canvas.pixelCount + frames.reduce(0) { $0 + $1.place.size.pixelCount }
+  }
+
+  /// Reads where the frames are. `nil` if the file is not of a format with frames, or has only one.
+  ///
+  /// - Throws: `limitExceeded` for more frames or pixels than `limits` allow.
+  package static func read(
+    from source: any ByteSource, header: ImageHeader, limits: CodecLimits
+  ) throws(CodecError) -> Animation? {
+    var reader = HeaderReader(source: source)
+    let animation: Animation? =
+      switch header.format {
+      case .gif: try gif(&reader, limits)
+      case .webp: try webP(&reader, limits)
+      case .png: try png(&reader, limits)
+      default: nil
+      }
+    guard let animation, animation.frames.count > 1 else { return nil }
+    let pixels = animation.paintedPixels
+    guard pixels <= limits.animationPixels else {
+      throw .limitExceeded("the number of pixels of all frames", limit: limits.animationPixels, found: pixels)
+    }
+    return animation
+  }
+
+  static func check(_ count: Int, _ limits: CodecLimits) throws(CodecError) {
+    guard count < limits.animationFrames else {
+      throw .limitExceeded("the number of frames", limit: limits.animationFrames, found: count + 1)
+    }
+  }
+
+  /// The PNG of a frame of an APNG, as a file of its own.
+  package func pngFile(_ frame: Frame, in source: any ByteSource) throws(CodecError) -> [UInt8] {
+    guard case .png(let ranges) = frame.coded else { throw .malformed("a frame that is no PNG", offset: nil) }
+    var reader = HeaderReader(source: source)
+    return try Self.pngFile(head: pngHead, size: frame.place.size, ranges, &reader)
+  }
+}

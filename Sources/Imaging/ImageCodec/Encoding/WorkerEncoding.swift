@@ -1,0 +1,82 @@
+import PhotoModel
+
+/// How a picture is encoded by a process of its own: the settings of its codec, its price and its limits.
+package struct WorkerEncoding: Sendable, Hashable {
+  /// One of the formats that ``OutputFormat/needsWorker``.
+  package let format: OutputFormat
+  package let size: PixelSize
+  /// Bytes of a pixel in the rows: 1 gray, 3 RGB, 4 RGBA with alpha that is not multiplied.
+  package let channels: Int
+  /// 1...100, the same for every format.
+  package let quality: Int
+  /// Bytes of the profile that the file will have.
+  private let profileBytes: Int
+
+  package var hasProfile: Bool { profileBytes > 0 }
+
+  /// - Parameter channels: of the picture, 1...4.
+  package init(_ format: OutputFormat, size: PixelSize, channels: Int, quality: Int, profileBytes: Int) {
+    self.format = format
+    self.size = size
+    let isGray = channels == 1 && format != .webp
+    self.channels = channels % 2 == 0 ? 4 : isGray ? 1 : 3
+    self.quality = quality
+    self.profileBytes = profileBytes
+  }
+
+  /// The package of Debian with the encoder's library, for messages.
+  package static func package(of format: OutputFormat) -> String {
+    switch format {
+    case .webp: "libwebp7"
+    case .avif: "libaom3"
+    case .jxl: "libjxl0.7"
+    case .jpeg, .png: "photod"
+    }
+  }
+
+  /// The longest side that a file of the format may have.
+  package static func maximumSide(_ format: OutputFormat) -> Int {
+    // WEBP_MAX_DIMENSION. An AV1 frame has at most 65,536 (§5.5.1).
+    format == .webp ? 16_383 : 65_535
+  }
+
+  // MARK: The codec's own settings
+
+  /// WebP's quality, the quantizer of AV1, the distance of JPEG XL.
+  package var setting: Double { EncoderQuality.setting(format, quality) }
+
+  /// WebP's method, the speed of AV1, the effort of JPEG XL: those with the most saved bytes for their time. AV1 at
+  /// speed 8 takes three times as long as at 9, and WebP's method 4 twice as long as 2 for 3% of the bytes.
+  package var effort: Int {
+    switch format {
+    case .webp: 4
+    case .avif: 9
+    default: 3
+    }
+  }
+
+  /// As for JPEG, a high quality asks for full colour resolution.
+  package var hasFullChroma: Bool { format == .avif && channels != 1 && JPEGEncoder.chromaStep(quality: quality) == 1 }
+
+  // MARK: Memory
+
+  /// What the worker may allocate. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an encode of
+  /// noise, at the highest qualities, and rounded up. Photographs take about two thirds of it.
+  package var workerBytes: Int {
+    let pixels = (size.width + 64) * (size.height + 64)
+    let (fixed, perPixel) =
+      switch format {
+      // Tokens take most of it, and for alpha lists of matches.
+      case .webp: (8 << 20, channels == 4 ? 50 : quality <= 82 ? 28 : quality <= 90 ? 32 : 40)
+      case .avif: (16 << 20, (hasFullChroma ? 54 : 28) + (channels == 4 ? 3 : 0))
+      default: (24 << 20, channels == 1 ? 60 : channels == 3 ? 76 : 100)
+      }
+    return fixed + pixels * perPixel + maximumBytes + profileBytes * 2
+  }
+
+  /// The longest coded data that is accepted: more than noise takes.
+  package var maximumBytes: Int { (64 << 10) + size.pixelCount * channels * 3 / 2 + profileBytes }
+
+  /// Memory of an encode: the rows, the worker, the coded data, and the file.
+  package var peakBytes: Int { size.pixelCount * channels + workerBytes + maximumBytes + profileBytes * 2 }
+}

@@ -1,0 +1,50 @@
+import ImageCodec
+import PhotoModel
+
+/// How an animation becomes an animated WebP of another size.
+package struct AnimationPlan: Sendable {
+  package let animation: Animation
+  /// How a canvas becomes a frame, as pixels.
+  let frame: RenderPlan
+  let quality: Int
+  let colorSpace: ColorSpace
+  /// The header of the file.
+  let header: ImageHeader
+  /// Peak memory of the render; an upper estimate.
+  package let peakBytes: Int
+
+  /// The longest file that is made; the frames of a longer one would hardly be shown in time.
+  static let maximumBytes = 64 << 20
+
+  /// - Parameter header: of the file that the animation was read from.
+  package init(
+    _ animation: Animation, _ header: ImageHeader, _ wanted: SizedRequest, planner: RenderPlanner = RenderPlanner()
+  ) {
+    self.animation = animation
+    self.header = header
+    quality = wanted.request.quality ?? JPEGEncoder.defaultQuality
+    colorSpace = wanted.request.colorSpace
+    // The canvas is decoded already.
+    var canvas = header
+    canvas.format = .png
+    canvas.coded = nil
+    canvas.storedSize = animation.canvas
+    (canvas.colorChannels, canvas.hasAlpha, canvas.bitsPerChannel) = (3, true, 8)
+    (canvas.isProgressive, canvas.isBuffered) = (false, false)
+    canvas.containerOrientation = header.orientation
+    frame = planner.plan(canvas, wanted.asPixels)
+    let size = frame.outputSize
+    let encoder = WorkerEncoding(
+      .webp, size: size, channels: 4, quality: quality, profileBytes: header.profileBytes)
+    let largest = animation.frames.map(\.place.size.pixelCount).max() ?? 0
+    // A frame's decoder may be a worker, with its picture; the file of an APNG's frame is held.
+    peakBytes =
+      AnimationCanvas.byteCount(animation.canvas) + frame.peakBytes + size.pixelCount * 8 + encoder.peakBytes
+      + largest * 16 + (8 << 20) + 2 * min(Self.maximumBytes, animation.frames.count * encoder.maximumBytes)
+  }
+}
+
+extension SizedRequest {
+  /// The request of the same pixels for computation.
+  fileprivate var asPixels: SizedRequest { inFormat(.png) }
+}

@@ -1,0 +1,74 @@
+// Gathers the rows of a picture and has them encoded by a process of their own when the last one has come.
+//
+// A worker gets all rows at once, because a render that waited for an encoder's place while it decodes would keep the
+// decoder's place: two such renders could wait for each other.
+
+import ImageCodec
+import MediaMetadata
+import PhotoModel
+
+/// Implements ``RowEncoder`` with a worker: WebP, AVIF and JPEG XL.
+final class WorkerEncoder: RowEncoder {
+  private let encoding: WorkerEncoding
+  /// Channels of arriving rows.
+  private let channels: Int
+  private let profile: [UInt8]?
+  private let workers: any CodedPictureDecoder
+  private let stop: StopFlag
+  /// Row y at `y * size.width * encoding.channels`.
+  private let pixels: RowBuffer<UInt8>
+  private var row = 0
+  let warnings: CodecWarnings? = nil
+
+  /// - Parameter channels: those of the rows that arrive.
+  init(
+    _ plan: RenderPlan, channels: Int, profile: [UInt8]?, _ workers: (any CodedPictureDecoder)?, stop: StopFlag
+  ) throws(CodecError) {
+    let (format, size) = (plan.format, plan.outputSize)
+    guard let workers else { throw .encoderUnavailable(format) }
+    let (longer, limit) = (max(size.width, size.height), WorkerEncoding.maximumSide(format))
+    guard longer <= limit else { throw .outputTooLarge(format, limit: limit, found: longer) }
+    encoding = WorkerEncoding(
+      format, size: size, channels: channels, quality: plan.quality, profileBytes: profile?.count ?? 0)
+    self.channels = channels
+    self.profile = profile
+    self.workers = workers
+    self.stop = stop
+    pixels = RowBuffer(count: size.pixelCount * encoding.channels, zero: 0)
+  }
+
+  func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) {
+    let width = encoding.size.width
+    let rowBytes = width * encoding.channels
+    for y in 0..<count {
+      let from = (rows + y * strideBytes).assumingMemoryBound(to: UInt8.self)
+      let to = pixels.pointer + row * rowBytes
+      row += 1
+      guard channels != encoding.channels else {
+        to.update(from: from, count: rowBytes)
+        continue
+      }
+      // Gray, with or without alpha.
+      for x in 0..<width {
+        let pixel = to + x * encoding.channels
+        for channel in 0..<3 { pixel[channel] = from[x * channels] }
+        if encoding.channels == 4 { pixel[3] = from[x * channels + 1] }
+      }
+    }
+  }
+
+  func finish() throws(CodecError) -> [UInt8] {
+    let rows = UnsafeRawBufferPointer(start: pixels.pointer, count: encoding.size.pixelCount * encoding.channels)
+    let parts = try workers.encode(
+      encoding, profile: encoding.format == .jxl ? profile ?? [] : [], rows: rows, stop: stop)
+    guard let first = parts.first else { throw .encodingFailed("the encoder sent nothing") }
+    switch encoding.format {
+    case .avif:
+      return try AVIFFile(parts, size: encoding.size, isGray: encoding.channels == 1, profile: profile).bytes
+    case .webp:
+      guard let profile else { return first }
+      return try WebPProfile.insert(profile, into: first, size: encoding.size, hasAlpha: encoding.channels == 4)
+    case .jpeg, .png, .jxl: return first
+    }
+  }
+}

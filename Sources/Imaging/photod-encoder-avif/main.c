@@ -1,0 +1,168 @@
+// photod-encoder-avif: the coded data of an AVIF by libaom: part 0 is the picture, part 1 its alpha. photod writes the
+// container itself.
+//
+// Rows become YCbCr (BT.601, full range) as they arrive. The frame that libaom gets is the only copy of the picture.
+
+#include <aom/aom_encoder.h>
+#include <aom/aomcx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder_worker.h"
+
+static void describe(char *text, size_t capacity) { snprintf(text, capacity, "libaom %s", aom_codec_version_str()); }
+
+typedef struct {
+  aom_image_t *colors, *alpha;
+  unsigned channels;
+  bool has_full_chroma;
+} frame;
+
+// H.273 matrix coefficients 6 in 16 bits of fraction: kr 0.299, kb 0.114.
+static inline uint8_t luma(int r, int g, int b) { return (uint8_t)((19595 * r + 38470 * g + 7471 * b + 32768) >> 16); }
+static inline uint8_t clamped(int value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
+// Sums of `1 << shift` pixels. The sum of weights is 0, so gray is exactly 128.
+static inline uint8_t blue_difference(int r, int g, int b, int shift) {
+  return clamped(((-11059 * r - 21709 * g + 32768 * b + (32768 << shift)) >> (16 + shift)) + 128);
+}
+static inline uint8_t red_difference(int r, int g, int b, int shift) {
+  return clamped(((32768 * r - 27439 * g - 5329 * b + (32768 << shift)) >> (16 + shift)) + 128);
+}
+
+static uint8_t *row_of(aom_image_t *image, int plane, uint32_t y) {
+  return image->planes[plane] + (ptrdiff_t)y * image->stride[plane];
+}
+
+// Chroma of 2 x 2 pixels is that of their average. At odd edges the last column or row counts twice.
+static void halve_chroma(frame *frame, uint32_t y, const uint8_t *row, const uint8_t *next) {
+  const unsigned channels = frame->channels, width = frame->colors->d_w;
+  uint8_t *const blue = row_of(frame->colors, AOM_PLANE_U, y / 2), *const red = row_of(frame->colors, AOM_PLANE_V, y / 2);
+  for (unsigned x = 0; x < width; x += 2) {
+    const size_t a = (size_t)x * channels, b = (size_t)(x + 1 < width ? x + 1 : x) * channels;
+    const int r = row[a] + row[b] + next[a] + next[b], g = row[a + 1] + row[b + 1] + next[a + 1] + next[b + 1],
+              bl = row[a + 2] + row[b + 2] + next[a + 2] + next[b + 2];
+    blue[x / 2] = blue_difference(r, g, bl, 2);
+    red[x / 2] = red_difference(r, g, bl, 2);
+  }
+}
+
+// Bands begin at even rows.
+static void take(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
+  frame *const frame = context;
+  const unsigned channels = frame->channels, width = frame->colors->d_w;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t *const row = rows + i * stride;
+    uint8_t *const y = row_of(frame->colors, AOM_PLANE_Y, first + i);
+    if (channels == 1) {
+      memcpy(y, row, width);
+      continue;
+    }
+    for (unsigned x = 0; x < width; x++) {
+      const uint8_t *const pixel = row + (size_t)x * channels;
+      y[x] = luma(pixel[0], pixel[1], pixel[2]);
+    }
+    if (frame->has_full_chroma) {
+      uint8_t *const blue = row_of(frame->colors, AOM_PLANE_U, first + i);
+      uint8_t *const red = row_of(frame->colors, AOM_PLANE_V, first + i);
+      for (unsigned x = 0; x < width; x++) {
+        const uint8_t *const pixel = row + (size_t)x * channels;
+        blue[x] = blue_difference(pixel[0], pixel[1], pixel[2], 0);
+        red[x] = red_difference(pixel[0], pixel[1], pixel[2], 0);
+      }
+    } else if (i % 2 == 0) {
+      halve_chroma(frame, first + i, row, i + 1 < count ? row + stride : row);
+    }
+    if (frame->alpha) {
+      uint8_t *const alpha = row_of(frame->alpha, AOM_PLANE_Y, first + i);
+      for (unsigned x = 0; x < width; x++) alpha[x] = row[(size_t)x * channels + 3];
+    }
+  }
+}
+
+static int reason_of(aom_codec_err_t error) {
+  return error == AOM_CODEC_MEM_ERROR ? DECODER_REASON_MEMORY : DECODER_REASON_UNSUPPORTED;
+}
+
+// One still picture: AV1 §6.4.1, with the reduced header.
+static int encode_plane_set(
+    aom_image_t *image, uint32_t part, uint32_t quantizer, const encoder_parameters *parameters, bool is_monochrome) {
+  aom_codec_enc_cfg_t configuration;
+  aom_codec_ctx_t context;
+  aom_codec_iface_t *const codec = aom_codec_av1_cx();
+  aom_codec_err_t error = aom_codec_enc_config_default(codec, &configuration, AOM_USAGE_ALL_INTRA);
+  if (error) return reason_of(error);
+  configuration.g_w = image->d_w;
+  configuration.g_h = image->d_h;
+  configuration.g_threads = 1;
+  configuration.g_limit = 1;
+  configuration.g_lag_in_frames = 0;
+  configuration.g_profile = image->fmt == AOM_IMG_FMT_I444 ? 1 : 0;
+  configuration.full_still_picture_hdr = 0;
+  configuration.monochrome = is_monochrome;
+  configuration.rc_end_usage = AOM_Q;
+  configuration.rc_min_quantizer = 0;
+  configuration.rc_max_quantizer = 63;
+  if ((error = aom_codec_enc_init(&context, codec, &configuration, 0))) return reason_of(error);
+  if ((error = aom_codec_control(&context, AOME_SET_CPUUSED, (int)parameters->effort)) ||
+      (error = aom_codec_control(&context, AOME_SET_CQ_LEVEL, quantizer)) ||
+      (error = aom_codec_control(&context, AV1E_SET_ROW_MT, 0U)) ||
+      (error = aom_codec_control(&context, AV1E_SET_COLOR_RANGE, 1)) ||
+      (error = aom_codec_control(&context, AV1E_SET_COLOR_PRIMARIES, (int)parameters->primaries)) ||
+      (error = aom_codec_control(&context, AV1E_SET_TRANSFER_CHARACTERISTICS, (int)parameters->transfer)) ||
+      (error = aom_codec_control(&context, AV1E_SET_MATRIX_COEFFICIENTS, (int)parameters->matrix)))
+    return reason_of(error);
+  // The second call has no frame: it asks for what is left.
+  for (int turn = 0; turn < 2; turn++) {
+    if ((error = aom_codec_encode(&context, turn ? NULL : image, 0, 1, 0))) return reason_of(error);
+    aom_codec_iter_t position = NULL;
+    for (const aom_codec_cx_pkt_t *packet; (packet = aom_codec_get_cx_data(&context, &position));)
+      if (packet->kind == AOM_CODEC_CX_FRAME_PKT) encoder_send_bytes(part, packet->data.frame.buf, packet->data.frame.sz);
+  }
+  aom_codec_destroy(&context);
+  return 0;
+}
+
+// libaom reads chroma of monochrome frames too.
+static aom_image_t *gray_image(unsigned width, unsigned height) {
+  aom_image_t *const image = aom_img_alloc(NULL, AOM_IMG_FMT_I420, width, height, 16);
+  if (!image) return NULL;
+  image->monochrome = 1;
+  image->range = AOM_CR_FULL_RANGE;
+  for (int plane = 1; plane < 3; plane++)
+    memset(image->planes[plane], 128, (size_t)image->stride[plane] * ((image->h + 1) / 2));
+  return image;
+}
+
+static int encode(decoder_job *job) {
+  const decoder_request *const request = &job->request;
+  encoder_parameters parameters;
+  const bool is_gray = request->format == DECODER_PLANAR;
+  if (!encoder_read_parameters(job, &parameters) || parameters.hundredths > 6300 || request->plane_count != 1)
+    return DECODER_REASON_UNSUPPORTED;
+  frame frame = {.channels = is_gray ? 1 : request->format == DECODER_RGBA ? 4 : 3,
+                 .has_full_chroma = parameters.has_full_chroma};
+  if (is_gray) {
+    frame.colors = gray_image(request->width, request->height);
+  } else {
+    const aom_img_fmt_t format = frame.has_full_chroma ? AOM_IMG_FMT_I444 : AOM_IMG_FMT_I420;
+    frame.colors = aom_img_alloc(NULL, format, request->width, request->height, 16);
+    if (frame.colors) frame.colors->range = AOM_CR_FULL_RANGE;
+  }
+  if (frame.channels == 4) frame.alpha = gray_image(request->width, request->height);
+  if (!frame.colors || (frame.channels == 4 && !frame.alpha)) return DECODER_REASON_MEMORY;
+  encoder_take_rows(job, take, &frame);
+  const uint32_t quantizer = (parameters.hundredths + 50) / 100;
+  int reason = encode_plane_set(frame.colors, 0, quantizer, &parameters, is_gray);
+  aom_img_free(frame.colors);
+  if (reason || !frame.alpha) return reason;
+  // Errors of alpha are seen at edges, and it costs few bytes: half the quantizer. No colours (MIAF §7.3.5.2).
+  const encoder_parameters uncolored = {
+      .hundredths = parameters.hundredths, .effort = parameters.effort, .primaries = 2, .transfer = 2, .matrix = 2};
+  return encode_plane_set(frame.alpha, 1, quantizer / 2, &uncolored, true);
+}
+
+int main(void) {
+  static const decoder_codec codec = {"avif", describe, NULL, encode, true};
+  return decoder_main(&codec);
+}

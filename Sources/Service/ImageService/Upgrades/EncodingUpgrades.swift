@@ -1,0 +1,149 @@
+// Makes smaller encodings of frames that are asked for again: WebP, AVIF or JPEG XL in the place of a JPEG or PNG.
+//
+//     request -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
+//       -> smaller: in the caches under a key of its own, and the observer gets the frame that it replaces
+//       -> not smaller: remembered, and not made again
+//
+// An upgrade costs more CPU than the frame that it replaces, and only bytes are gained. So it runs when nothing else
+// wants the render lane, and takes at most a share of one core.
+
+import Dispatch
+import PhotoModel
+import Synchronization
+
+package final class EncodingUpgrades: Sendable {
+  package struct Limits: Sendable {
+    /// The most CPU time that upgrades take, in percent of one core. 0: none are made.
+    package var sharePercent = 10
+    /// Upgrades that wait. Frames beyond that are upgraded when they are asked for once more.
+    package var waiting = 256
+    /// Frames of which it is remembered that the other encoding was not smaller.
+    package var remembered = 16_384
+
+    package init() {}
+  }
+
+  /// For metrics.
+  package struct Statistics: Sendable {
+    package var made = 0
+    package var notSmaller = 0
+    package var failed = 0
+    /// Bytes of the replaced frames minus those of the new ones.
+    package var savedBytes = 0
+    package var seconds = 0.0
+  }
+
+  private struct Upgrade: Sendable {
+    let wanted: ResolvedRequest
+    let replacedBytes: Int
+    /// Not kept in memory for the time of waiting.
+    weak var replaced: CachedFrame?
+  }
+
+  private struct State {
+    var waiting: [Upgrade] = []
+    /// Waiting or in work.
+    var pending: Set<RenditionKey> = []
+    /// Not smaller, or not to be made.
+    var refused: Set<RenditionKey> = []
+    /// An upgrade is in work, or the timer for the next one runs.
+    var isBusy = false
+    var statistics = Statistics()
+    var observer: (@Sendable (CachedFrame) -> Void)?
+  }
+
+  /// The formats whose encoders are there.
+  package let formats: Set<OutputFormat>
+  private let images: ImageManager
+  private let limits: Limits
+  private let queue = DispatchQueue(label: "photod.upgrade", qos: .utility)
+  private let state = Mutex(State())
+
+  package init(_ images: ImageManager, formats: Set<OutputFormat>, limits: Limits) {
+    self.images = images
+    self.formats = limits.sharePercent > 0 ? formats : []
+    self.limits = limits
+  }
+
+  package var statistics: Statistics { state.withLock { $0.statistics } }
+
+  /// Calls `observer` with each frame that a smaller one replaces, on a worker and without a lock held. Called once,
+  /// before the first request.
+  package func observe(_ observer: @escaping @Sendable (CachedFrame) -> Void) {
+    state.withLock { $0.observer = observer }
+  }
+
+  /// The cached smaller frame of a request; `nil` if there is none. Blocks while one file is read.
+  package func frame(_ key: RenditionKey) -> ImageFrame? {
+    state.withLock { $0.refused.contains(key) } ? nil : images.cachedFrame(key)
+  }
+
+  /// Whether a smaller frame is in memory. Does not count as a use.
+  package func isMade(_ key: RenditionKey) -> Bool {
+    !state.withLock { $0.refused.contains(key) } && images.isInMemory(key)
+  }
+
+  /// Asks for an upgrade. Returns false if it can't be accepted now: the next request should ask again.
+  ///
+  /// - Parameters:
+  ///   - wanted: the same picture in the smaller format.
+  ///   - replaced: the frame that answers requests until then.
+  package func request(_ wanted: ResolvedRequest, replacing replaced: CachedFrame) -> Bool {
+    let isAccepted = state.withLock { state -> Bool? in
+      if state.pending.contains(wanted.key) || state.refused.contains(wanted.key) { return true }
+      guard state.waiting.count < limits.waiting else { return false }
+      state.pending.insert(wanted.key)
+      state.waiting.append(Upgrade(wanted: wanted, replacedBytes: replaced.bytes.count, replaced: replaced))
+      defer { state.isBusy = true }
+      return state.isBusy ? true : nil
+    }
+    if let isAccepted { return isAccepted }
+    queue.async { [self] in next() }
+    return true
+  }
+
+  private func next() {
+    let upgrade = state.withLock { state -> Upgrade? in
+      guard !state.waiting.isEmpty else {
+        state.isBusy = false
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+    guard let upgrade else { return }
+    let began = ContinuousClock.now
+    _ = images.prepare(upgrade.wanted, owner: "", priority: .background, withoutOriginal: false) {
+      [self] _, outcome in
+      let elapsed = ContinuousClock.now - began
+      ended(upgrade, outcome, elapsed)
+      // Waiting counts as work too: a busy machine makes fewer upgrades.
+      let pause = elapsed * (Double(100 - limits.sharePercent) / Double(limits.sharePercent))
+      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) { [self] in next() }
+    }
+  }
+
+  private func ended(_ upgrade: Upgrade, _ outcome: Preparation.Outcome, _ elapsed: Duration) {
+    let (found, isMade): (CachedFrame?, Bool) =
+      switch outcome {
+      case .prepared(let frame): (frame, true)
+      // A client has asked for the format by name.
+      case .alreadyInMemory(let frame): (frame, false)
+      case .incomplete, .noRoom, .needsOriginal, .failed: (nil, false)
+      }
+    let saved = found.map { upgrade.replacedBytes - $0.bytes.count } ?? 0
+    let observer = state.withLock { state -> (@Sendable (CachedFrame) -> Void)? in
+      state.pending.remove(upgrade.wanted.key)
+      state.statistics.seconds += elapsed / .seconds(1)
+      if saved > 0 {
+        state.statistics.made += isMade ? 1 : 0
+        state.statistics.savedBytes += isMade ? saved : 0
+        return state.observer
+      }
+      if found == nil { state.statistics.failed += 1 } else { state.statistics.notSmaller += 1 }
+      if state.refused.count >= limits.remembered { state.refused = [] }
+      state.refused.insert(upgrade.wanted.key)
+      return nil
+    }
+    if let replaced = upgrade.replaced { observer?(replaced) }
+  }
+}

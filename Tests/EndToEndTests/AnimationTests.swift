@@ -1,0 +1,242 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+@Suite("Animations over real sockets", .blocking, .enabled(if: EncodedFormatTests.isBuilt))
+struct AnimationTests {
+  private static let size = (width: 64, height: 48)
+  private static let colors: [[UInt8]] = [[200, 30, 30], [40, 180, 60], [30, 60, 200], [230, 220, 40]]
+  private static let milliseconds = [200, 70, 100, 50]
+
+  /// Four frames with every disposal: the place, the index of the colour at a point of the place (`nil`: transparent).
+  private static let frames:
+    [(x: Int, y: Int, width: Int, height: Int, disposal: Int, index: @Sendable (Int, Int) -> Int?)] = [
+      (0, 0, 64, 48, 0, { _, _ in 0 }), (16, 8, 24, 16, 2, { _, _ in 1 }), (0, 0, 16, 8, 3, { _, _ in 2 }),
+      (32, 0, 16, 16, 1, { x, _ in x < 8 ? 3 : nil }),
+    ]
+
+  /// What is shown, as RGBA: painted here, without photod's code.
+  private static let shown: [Pixels] = {
+    var canvas = Pixels(width: size.width, height: size.height, channels: 4)
+    return frames.map { frame in
+      let before = canvas
+      for y in 0..<frame.height {
+        for x in 0..<frame.width {
+          guard let index = frame.index(x, y) else { continue }
+          let at = ((frame.y + y) * size.width + frame.x + x) * 4
+          canvas.bytes.replaceSubrange(at..<at + 4, with: colors[index] + [255])
+        }
+      }
+      let result = canvas
+      if frame.disposal == 3 { canvas = before }
+      if frame.disposal == 2 {
+        for y in frame.y..<frame.y + frame.height {
+          let at = (y * size.width + frame.x) * 4
+          canvas.bytes.replaceSubrange(at..<at + frame.width * 4, with: [UInt8](repeating: 0, count: frame.width * 4))
+        }
+      }
+      return result
+    }
+  }()
+
+  private static let gif: [UInt8] = {
+    var file = Array("GIF89a".utf8) + [64, 0, 48, 0, 0, 0, 0]
+    file += [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1, 2, 0, 0]
+    for (frame, milliseconds) in zip(frames, [200, 70, 10, 50]) {
+      let indexes = (0..<frame.width * frame.height).map { UInt8(frame.index($0 % frame.width, $0 / frame.width) ?? 4) }
+      let picture = CodedGIFFile(width: frame.width, height: frame.height, indexes: indexes) {
+        $0.origin = (frame.x, frame.y)
+        $0.indexBits = 3
+        $0.localColors = colors + Array(repeating: [0, 0, 0], count: 4)
+        $0.isInterlaced = frame.disposal == 2
+      }
+      file += [0x21, 0xF9, 4, UInt8(frame.disposal << 2 | 1), UInt8(milliseconds / 10), 0, 4, 0]
+      file += picture.bytes.dropFirst(13).dropLast()
+    }
+    return file + [0x3B]
+  }()
+
+  private static let png: [UInt8] = {
+    func number(_ value: Int, _ bytes: Int = 4) -> [UInt8] { Boxes.number(value, bytes) }
+    func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+      var sum = ~UInt32(0)
+      for byte in Array(type.utf8) + content {
+        sum ^= UInt32(byte)
+        for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xEDB8_8320 : 0) }
+      }
+      return number(content.count) + Array(type.utf8) + content + number(Int(~sum))
+    }
+    var (file, sequence) = ([UInt8](), 0)
+    for (i, frame) in frames.enumerated() {
+      var pixels = Pixels(width: frame.width, height: frame.height, channels: 4)
+      for p in 0..<frame.width * frame.height {
+        guard let index = frame.index(p % frame.width, p / frame.width) else { continue }
+        pixels.bytes.replaceSubrange(p * 4..<p * 4 + 4, with: colors[index] + [255])
+      }
+      let picture = PNGFile(.rgba(depth: 8)).encoded(pixels)
+      if i == 0 {
+        // Signature and IHDR.
+        file = Array(picture.prefix(33)) + chunk("acTL", number(frames.count) + number(3))
+      }
+      let disposal = [0, 0, 1, 2][frame.disposal]
+      file += chunk(
+        "fcTL",
+        number(sequence) + number(frame.width) + number(frame.height) + number(frame.x) + number(frame.y)
+          + number(milliseconds[i], 2) + number(1000, 2) + [UInt8(disposal), 1])
+      sequence += 1
+      var position = 33
+      while position + 12 <= picture.count {
+        let length = picture[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }
+        let content = Array(picture[position + 8..<position + 8 + length])
+        if picture[position + 4..<position + 8].elementsEqual("IDAT".utf8) {
+          file += i == 0 ? chunk("IDAT", content) : chunk("fdAT", number(sequence) + content)
+          if i > 0 { sequence += 1 }
+        }
+        position += length + 12
+      }
+    }
+    return file + chunk("IEND", [])
+  }()
+
+  /// An animated WebP, taken apart: each frame as a file of its own.
+  private struct TakenApart {
+    var size = (width: 0, height: 0)
+    var plays = -1
+    var frames: [(x: Int, y: Int, milliseconds: Int, file: [UInt8])] = []
+
+    init(_ file: [UInt8]) throws {
+      func little(_ at: Int, _ bytes: Int) -> Int { (0..<bytes).reduce(0) { $0 | Int(file[at + $1]) << (8 * $1) } }
+      try #require(file.count > 30 && file.starts(with: "RIFF".utf8) && little(4, 4) + 8 == file.count)
+      var position = 12
+      while position + 8 <= file.count {
+        let (length, start) = (little(position + 4, 4), position + 8)
+        switch String(decoding: file[position..<position + 4], as: UTF8.self) {
+        case "VP8X": size = (little(start + 4, 3) + 1, little(start + 7, 3) + 1)
+        case "ANIM": plays = little(start + 4, 2)
+        case "ANMF":
+          let chunks = Array(file[start + 16..<start + length])
+          let sides = file[start + 6..<start + 12]
+          let hasAlpha = chunks.starts(with: "ALPH".utf8)
+          let head = hasAlpha ? Array("VP8X".utf8) + [10, 0, 0, 0, 0x10, 0, 0, 0] + sides : []
+          let count = 4 + head.count + chunks.count
+          let riff = Array("RIFF".utf8) + Boxes.number(count, 4).reversed() + Array("WEBP".utf8) + head + chunks
+          frames.append((little(start, 3) * 2, little(start + 3, 3) * 2, little(start + 12, 3), riff))
+        default: break
+        }
+        position = start + length + length % 2
+      }
+    }
+  }
+
+  private func image(_ daemon: TestDaemon, _ name: String, _ query: String) throws -> TestDaemon.Response {
+    try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?\(query)")
+  }
+
+  /// Compares what an animation shows with pictures.
+  private func expect(_ bytes: [UInt8], shows expected: [Pixels], _ name: String, within limit: Double = 5) throws {
+    let animation = try TakenApart(bytes)
+    #expect(animation.plays == 3, "\(name)")
+    #expect(animation.frames.map(\.milliseconds) == Self.milliseconds, "\(name)")
+    let decoder = try TestDaemon { files in
+      for (i, frame) in animation.frames.enumerated() { try files.put(frame.file, "\(i).webp") }
+    }
+    var canvas = Pixels(width: animation.size.width, height: animation.size.height, channels: 4)
+    for (i, frame) in animation.frames.enumerated() {
+      let answer = try image(decoder, "\(i).webp", "format=png&targetSize=max")
+      let part = try #require(Pixels.decoded(answer.body)).pixels
+      for y in 0..<part.height {
+        let at = ((frame.y + y) * canvas.width + frame.x) * 4
+        canvas.bytes.replaceSubrange(
+          at..<at + part.width * 4, with: part.bytes[y * part.width * 4..<(y + 1) * part.width * 4])
+      }
+      // Colours of transparent pixels mean nothing.
+      func visible(_ pixels: Pixels) -> Pixels {
+        var pixels = pixels
+        for p in stride(from: 0, to: pixels.bytes.count, by: 4) where pixels.bytes[p + 3] == 0 {
+          pixels.bytes.replaceSubrange(p..<p + 3, with: [0, 0, 0])
+        }
+        return pixels
+      }
+      let difference = try #require(visible(canvas).meanDifference(from: visible(expected[i])), "\(name) \(i)")
+      #expect(difference < limit, "\(name), frame \(i)")
+    }
+  }
+
+  @Test("every frame of a GIF, an APNG and a WebP is shown as players show it, at the size that is asked for")
+  func frames() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(Self.gif, "a.gif")
+      try files.put(Self.png, "b.png")
+    }
+    var first: [UInt8] = []
+    for name in ["a.gif", "b.png"] {
+      let whole = try image(daemon, name, "animated=true&quality=95")
+      #expect(whole.status == 200 && whole["Content-Type"] == "image/webp", "\(name)")
+      try expect(whole.body, shows: Self.shown, name)
+      first = whole.body
+      let half = try image(daemon, name, "animated=true&quality=95&targetSize=32x32")
+      #expect(half.result("width") == "32" && half.result("height") == "24")
+      try expect(
+        half.body, shows: Self.shown.map { $0.averaged(width: 32, height: 24) }, "\(name), half",
+        // Most pixels are at an edge.
+        within: 8)
+    }
+    // What photod has written is an animation that it reads.
+    let again = try TestDaemon { try $0.put(first, "c.webp") }
+    try expect(
+      try image(again, "c.webp", "animated=true&format=webp&quality=95").body, shows: Self.shown, "c.webp")
+  }
+
+  @Test("by default an animation is its first frame, under another tag")
+  func still() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(Self.gif, "a.gif")
+      try files.put(JPEGFile { _ in }.encoded(Self.shown[0].channels(3)), "still.jpg")
+    }
+    let moving = try image(daemon, "a.gif", "animated=true")
+    let still = try image(daemon, "a.gif", "format=webp")
+    #expect(try TakenApart(moving.body).frames.count == 4 && still.body.count < moving.body.count)
+    #expect(moving["ETag"] != still["ETag"] && moving["ETag"] != nil)
+    #expect(try image(daemon, "a.gif", "animated=true").result("source") == "memory")
+    #expect(try image(daemon, "still.jpg", "animated=true")["Content-Type"] == "image/jpeg")
+    for format in ["jpeg", "png", "avif", "jxl"] {
+      let answer = try image(daemon, "a.gif", "animated=true&format=\(format)")
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == "animated")
+    }
+  }
+
+  @Test("an animation beyond a limit is 422 with the limit; its first frame is shown")
+  func limits() throws {
+    for (setting, words) in [
+      ("limits.animationFrames=3", "number of frames"), ("limits.animationPixels=10000", "pixels of all frames"),
+    ] {
+      let daemon = try TestDaemon(
+        { files in
+          try files.put(Self.gif, "a.gif")
+          try files.put(Self.png, "b.png")
+        }, arguments: ["--set", setting])
+      for name in ["a.gif", "b.png"] {
+        let answer = try image(daemon, name, "animated=true")
+        #expect(answer.status == 422 && (answer.json["detail"] as? String)?.contains(words) == true, "\(name)")
+        #expect(try image(daemon, name, "targetSize=20x20").status == 200)
+      }
+    }
+  }
+
+  @Test("animations that end early are refused or show the frames before their end")
+  func damaged() throws {
+    let daemon = try TestDaemon { files in
+      for (i, count) in [100, Self.gif.count / 2, Self.gif.count - 30].enumerated() {
+        try files.put(Array(Self.gif.prefix(count)), "\(i).gif")
+      }
+      for (i, count) in [Self.png.count / 2, Self.png.count - 20].enumerated() {
+        try files.put(Array(Self.png.prefix(count)), "\(i).png")
+      }
+    }
+    for name in ["0.gif", "1.gif", "2.gif", "0.png", "1.png"] {
+      let answer = try image(daemon, name, "animated=true")
+      #expect([200, 415, 422].contains(answer.status), "\(name): \(answer.status)")
+    }
+    #expect(try daemon.get("/healthz").status == 200)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+@Suite("format=auto, over real sockets", .blocking)
+struct AutomaticFormatTests {
+  private static let scene = Scene(seed: 4, grain: 2).pixels(width: 600, height: 400)
+
+  private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
+    try TestDaemon(
+      { files in
+        try files.put(JPEGFile { _ in }.encoded(scene), "a.jpg")
+        var cutOut = Pixels(width: 80, height: 60, channels: 4)
+        for i in 0..<4800 { cutOut.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: [200, 90, 40, UInt8(i % 80 * 3)]) }
+        try files.put(PNGFile(.rgba(depth: 8)).encoded(cutOut), "b.png")
+      }, arguments: arguments)
+  }
+
+  /// `Accept` of programs and browsers, and the types of the first answers: without and with alpha.
+  static let clients: [(name: String, accept: String, opaque: String?, alpha: String?)] = [
+    ("a program", "*/*", "image/jpeg", "image/png"),
+    (
+      "Safari", "image/webp,image/avif,image/jxl,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5",
+      "image/jpeg", "image/webp"
+    ),
+    ("Chromium", "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "image/jpeg", "image/webp"),
+    ("Firefox", "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5", "image/jpeg", "image/webp"),
+    ("an old browser", "image/png,image/*;q=0.8,*/*;q=0.5", "image/jpeg", "image/png"),
+    ("only PNG", "image/png", "image/png", "image/png"),
+    ("PNG rather than JPEG", "image/png, image/jpeg;q=0.5", "image/png", "image/png"),
+    ("only AVIF", "image/avif", "image/avif", "image/avif"),
+    ("no WebP", "image/webp;q=0, */*", "image/jpeg", "image/png"),
+    ("only text", "text/html", nil, nil),
+  ]
+
+  @Test(
+    "the first answer is cheap, and only formats that Accept lists count",
+    .enabled(if: EncodedFormatTests.isBuilt))
+  func classes() throws {
+    let daemon = try Self.daemon(["--set", "render.upgradePercent=1"])
+    for client in Self.clients {
+      for (file, type) in [("a.jpg", client.opaque), ("b.png", client.alpha)] {
+        let answer = try daemon.get(
+          "/v1/assets/\(try daemon.identifier(file))/image?targetSize=\(client.name.utf8.count + 30)x60",
+          ["Accept: \(client.accept)"])
+        #expect(answer.status == (type == nil ? 406 : 200), "\(client.name)")
+        guard let type else { continue }
+        #expect(answer["Content-Type"] == type && answer["Vary"] == "Accept", "\(client.name): \(file)")
+        #expect(answer.result("format") == String(type.dropFirst(6)) && answer.result("upgraded") == nil)
+      }
+    }
+  }
+
+  @Test(
+    "a frame that is asked for again is replaced by a smaller one, under a tag of its own",
+    .enabled(if: EncodedFormatTests.isBuilt), arguments: ["webp", "avif", "jxl"])
+  func replaced(_ format: String) throws {
+    let daemon = try Self.daemon(["--set", "render.upgradePercent=100"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=500x500"
+    let accept = "Accept: image/\(format),image/*,*/*;q=0.8"
+    let first = try daemon.get(target, [accept])
+    #expect(first["Content-Type"] == "image/jpeg" && first.result("upgraded") == nil)
+    // A first request makes nothing smaller.
+    #expect(Self.upgrades(try daemon.get("/metrics")) == 0)
+    var latest = first
+    try daemon.until("the frame is replaced") {
+      latest = try daemon.get(target, [accept])
+      return latest["Content-Type"] == "image/\(format)"
+    }
+    #expect(latest.result("upgraded") == "?1" && latest.result("format") == format && latest["Vary"] == "Accept")
+    #expect(latest.body.count < first.body.count)
+    let (old, new) = (try #require(first["ETag"]), try #require(latest["ETag"]))
+    #expect(old != new)
+    // It is the frame of format=…, and of HEAD.
+    #expect(try daemon.get("\(target)&format=\(format)")["ETag"] == new)
+    #expect(try daemon.get(target, [accept], method: "HEAD")["ETag"] == new)
+    // Both are the current picture to a client that has them.
+    for tag in [old, new] {
+      let answer = try daemon.get(target, [accept, "If-None-Match: \(tag)"])
+      #expect(answer.status == 304 && answer["ETag"] == tag)
+    }
+    // Clients that don't list the format keep theirs.
+    for other in ["*/*", "image/jpeg", "image/*"] {
+      let answer = try daemon.get(target, ["Accept: \(other)"])
+      #expect(answer["Content-Type"] == "image/jpeg" && answer["ETag"] == old, "\(other)")
+    }
+    #expect(Self.upgrades(try daemon.get("/metrics")) == 1)
+  }
+
+  private static func upgrades(_ metrics: TestDaemon.Response) -> Int? {
+    String(decoding: metrics.body, as: UTF8.self).split(separator: "\n")
+      .first { $0.hasPrefix("photod_upgrades_total ") }.flatMap { Int($0.dropFirst("photod_upgrades_total ".count)) }
+  }
+
+  @Test("without a share of the CPU, or without encoders, frames stay as they are")
+  func off() throws {
+    for arguments in [["--set", "render.upgradePercent=0"], ["--set", "decoders.folder=/nonexistent"]] {
+      let daemon = try Self.daemon(arguments)
+      let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=90x90"
+      for _ in 0..<3 {
+        let answer = try daemon.get(target, ["Accept: image/avif,image/webp,*/*"])
+        #expect(answer["Content-Type"] == "image/jpeg")
+      }
+      let alpha = try daemon.get(
+        "/v1/assets/\(try daemon.identifier("b.png"))/image?targetSize=60x60", ["Accept: image/avif,image/webp,*/*"])
+      #expect(alpha["Content-Type"] == "image/png")
+      #expect(Self.upgrades(try daemon.get("/metrics")) == 0)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("How JPEGs are coded")
+struct JPEGCodingTests {
+  private static let scene = Scene(seed: 9, grain: 4).pixels(width: 640, height: 640)
+  private static let jpeg = JPEGFile { $0.quality = 95 }.encoded(scene)
+  private static let png = PNGFile(.rgb(depth: 8)).encoded(scene)
+
+  private func rendered(_ file: [UInt8], _ side: Int, _ delivery: DeliveryMode, quality: Int? = nil) throws -> (
+    bytes: [UInt8], psnr: Double
+  ) {
+    let request = ImageRequest(
+      targetSize: .size(PixelSize(width: side, height: side)), deliveryMode: delivery, format: .jpeg, quality: quality)
+    let (image, pixels, _) = try render(file, request)
+    return (image.bytes, try #require(pixels.channels(3).psnr(against: Self.scene.averaged(width: side, height: side))))
+  }
+
+  @Test("final frames from 300 x 300 pixels on are progressive, smaller and quick ones are baseline")
+  func scans() throws {
+    // A JPEG stays in planes, a PNG comes as rows.
+    for file in [Self.jpeg, Self.png] {
+      for (side, delivery, isProgressive) in [
+        (299, DeliveryMode.highQualityFormat, false), (300, .highQualityFormat, true), (300, .fastFormat, false),
+      ] {
+        let facts = try #require(JPEGFacts(try rendered(file, side, delivery).bytes))
+        #expect(facts.isProgressive == isProgressive && facts.warningCount == 0, "\(side) \(delivery)")
+      }
+    }
+  }
+
+  @Test("a frame of the same quality takes fewer bytes than with the tables of T.81", arguments: [30, 60, 82, 90])
+  func bytes(_ quality: Int) throws {
+    for side in [200, 400] {
+      let quick = try rendered(Self.png, side, .fastFormat, quality: quality)
+      let final = try rendered(Self.png, side, .highQualityFormat, quality: quality)
+      #expect(final.bytes.count < quick.bytes.count, "\(side)")
+      #expect(final.psnr > quick.psnr - 0.6, "\(side)")
+    }
+  }
+
+  @Test("the first coefficients of Robidoux's table are in final frames, and those of T.81 in quick ones")
+  func tables() throws {
+    func table(_ file: [UInt8]) throws -> [UInt8] {
+      let start = try #require(file.firstRange(of: [0xFF, 0xDB])).upperBound + 3
+      return Array(file[start..<start + 6])
+    }
+    // At quality 50 the scale is 1 with T.81's tables; in zigzag order.
+    #expect(try table(rendered(Self.png, 100, .fastFormat, quality: 50).bytes) == [16, 11, 12, 14, 12, 10])
+    let tuned = try table(rendered(Self.png, 100, .highQualityFormat, quality: 50).bytes)
+    #expect(Set(tuned).count <= 3 && tuned[0] == tuned[1] && tuned[0] == tuned[2])
+  }
+
+  @Test("derivatives are as quick to decode as a JPEG can be")
+  func derivatives() throws {
+    let ladder = DerivativeLadder.standard
+    let size = PixelSize(width: 4000, height: 3000)
+    for rung in ladder.rungs(of: size) {
+      #expect(ladder.request(for: rung, of: size, hasAlpha: false).deliveryMode == .fastFormat)
+    }
+  }
+}
