@@ -14,8 +14,10 @@ struct PhotodDemo: ParsableCommand {
     @Argument(help: "The folder; it is created if needed.")
     var folder: String
 
+    @Option(help: "Scales the sides of all photographs.") var scale = 1.0
+
     func run() throws {
-      for path in try DemoLibrary.write(to: folder) { print(path) }
+      for path in try DemoLibrary.write(to: folder, scale: scale) { print(path) }
     }
   }
 
