@@ -79,6 +79,8 @@ class Tab:
         self.browser.call("Log.enable")
         self.browser.call("Page.addScriptToEvaluateOnNewDocument", source="""
           window.refused = [];
+          window.streams = [];
+          window.EventSource = class extends EventSource { constructor(url) { super(url); streams.push(this); } };
           addEventListener('securitypolicyviolation', event => refused.push(event.blockedURI + ' ' + event.violatedDirective));
         """)
         self.open(url)

@@ -124,6 +124,22 @@ def viewer(tab, other):
     return favourite
 
 
+def hidden_tab(tab, other):
+    hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))"
+    other.do(hide % "true")
+    other.until("streams.length >= 2 && streams.every(stream => stream.readyState == EventSource.CLOSED)", "the end of its streams")
+    asset = tab.run("[...document.querySelectorAll('.cell')].find(c => !c.asset.isFavorite).asset.id")
+    star = lambda value: tab.run(f"""fetch('/v1/changes', {{method: 'POST', headers: {{'Content-Type': 'application/json'}},
+      body: JSON.stringify({{changes: [{{type: 'updateAsset', asset: '{asset}', isFavorite: {value}}}]}})}}).then(r => r.ok)""")
+    star("true")
+    other.do(hide % "false")
+    marked = f"[...document.querySelectorAll('.cell')].find(c => c.asset.id == '{asset}')?.querySelector('.favourite')"
+    other.until(marked, "a change while a tab was hidden")
+    star("false")
+    other.until(f"!{marked}", "the next change")
+    step("a hidden tab holds no connection, and catches up when it is shown")
+
+
 def kinds(tab):
     open_cell(tab, cell("burst"))
     tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a burst")
@@ -152,6 +168,12 @@ def kinds(tab):
     tab.key("i")
     tab.until("[...document.querySelectorAll('.chips button')].some(b => b.textContent == 'Ada Lovelace')", "details")
     accessibility.check(tab, "details in the viewer")
+    # In a field where the browser has no clipboard for the page.
+    tab.do("document.querySelector('.viewerBar [aria-label=\"Copy a link\"]').click()")
+    tab.until("document.querySelector('#messages p') || document.querySelector('#question[open] input')?.value.includes('/v1/assets/')",
+              "a link")
+    tab.do("document.querySelector('#question').close()")
+    step("a signed link is offered")
     tab.do("[...document.querySelectorAll('.chips button')].find(b => b.textContent == 'Ada Lovelace').click()")
     tab.until(f"{COUNT} == '1'", "a search for a person")
     step("the details name people and places, and search for them")
@@ -315,7 +337,12 @@ def appearance(tab):
 def reconnect(tab, daemon):
     count = daemon.count
     status = "document.querySelector('#connection').textContent"
-    daemon.restart(lambda: tab.until(status, "the offline status"))
+
+    def offline():
+        tab.until(status, "the offline status")
+        accessibility.check(tab, "the offline status")
+
+    daemon.restart(offline)
     tab.until(f"!{status}", "the end of the offline status")
     write_picture(f"{daemon.library}/later.jpg", 102, 600, 450)
     tab.until(f"{COUNT} == '{count + 1}'", "a change after a restart")
@@ -343,9 +370,9 @@ def sign_in(tab, token, is_ready):
     tab.browser.call("Network.clearBrowserCookies")
     tab.open(tab.run("location.origin") + "/")
     tab.until("document.querySelector('#signIn').open", "the sign-in")
-    accessibility.check(tab, "the sign-in")
     tab.do("document.querySelector('#signIn input').value = 'wrong', document.querySelector('#signIn form').requestSubmit()")
     tab.until("document.querySelector('.problem').textContent", "the refusal of a token")
+    accessibility.check(tab, "a refused token")
     tab.do(f"document.querySelector('#signIn input').value = '{token}', document.querySelector('#signIn form').requestSubmit()")
     tab.until(f"{is_ready} && !document.querySelector('#signIn').open", "signing in")
 
@@ -388,6 +415,7 @@ def main():
     one, two = Tab(f"{work}/one", daemon.url + "/"), Tab(f"{work}/two", daemon.url + "/")
     timeline(one, two)
     favourite = viewer(one, two)
+    hidden_tab(one, two)
     kinds(one)
     elsewhere(one, two, daemon)
     albums(one, two, daemon)
