@@ -20,6 +20,8 @@ slow_bench_packages="slowhttptest"
 scan_bench_packages="exiv2 libimage-exiftool-perl libjpeg-turbo-progs strace"
 # Debian's package. Ubuntu's package of this name installs a snap, which cannot read /tmp.
 browser_packages="chromium python3"
+# Optional: a second browser for the gallery page.
+firefox_packages="firefox-esr"
 
 # Installs the packages of its arguments that are missing.
 install_missing() {

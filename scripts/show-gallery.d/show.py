@@ -1,235 +1,436 @@
-# show.py PHOTOD DEMO WORK SCREENSHOTS : see scripts/show-gallery. SCREENSHOTS may be empty.
-import atexit
-import json
+# show.py PHOTOD DEMO WORK AXE SCREENSHOTS : see scripts/show-gallery. AXE and SCREENSHOTS may be empty.
 import os
-import re
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
-from browser import Browser
+import firefox
+from accessibility import Accessibility
+from daemon import Daemon, Tab, until
 
-photod, demo, work, screenshots = sys.argv[1:]
-PICTURES = 24
-STEP_SECONDS = 20
-
-
-def picture(path, seed, width=1200, height=900):
-    subprocess.run([demo, "photo", path, "--seed", str(seed), "--width", str(width), "--height", str(height)],
-                   check=True, stdout=subprocess.DEVNULL)
-
-
-class Daemon:
-    def __init__(self, name):
-        self.library, self.data = f"{work}/{name}", f"{work}/{name}.data"
-        os.mkdir(self.library)
-        for seed in range(PICTURES):
-            shape = [(1200, 900), (900, 1200), (1600, 900)][seed % 3]
-            path = f"{self.library}/{seed:02}.jpg"
-            picture(path, seed, *shape)
-            # Pictures of many months.
-            stamp = 1_700_000_000 - seed * 12 * 86_400
-            os.utime(path, (stamp, stamp))
-        environment = {**os.environ, "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_ACCESS_LOG": "false"}
-        self.process = subprocess.Popen(
-            [photod, "serve", "--library", self.library, "--data", self.data, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
-        atexit.register(self.process.terminate)
-        self.url = re.search(r"http://\S+", self.process.stdout.readline()).group()
-        until(lambda: self.get("/v1/assets?count=true")["count"] == PICTURES)
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path) as answer:
-            return json.load(answer)
-
-    def needs_token(self):
-        try:
-            self.get("/v1/assets?limit=1")
-        except urllib.error.HTTPError as error:
-            return error.code == 401
-        return False
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-
-
-def until(condition, what="a step"):
-    end = time.monotonic() + STEP_SECONDS
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise SystemExit(f"{what} did not come to its end")
-
-
-class Tab:
-    def __init__(self, name, url, width=1280, height=900):
-        self.browser = Browser(f"{work}/{name}", width, height)
-        self.browser.call("Runtime.enable")
-        self.browser.open(url)
-
-    def run(self, script):
-        return self.browser.evaluate(script)
-
-    def until(self, script, what):
-        return until(lambda: self.run(f"!!({script})"), what)
-
-    def failures(self):
-        """Exceptions of scripts, and what the Content-Security-Policy refused."""
-        self.run("1")
-        return [event["params"] for event in self.browser._events if event.get("method") == "Runtime.exceptionThrown"]
-
+photod, demo, work, axe, screenshots = sys.argv[1:]
+PICTURES = 12
+accessibility = Accessibility(axe)
+began = time.monotonic()
 
 READY = "document.querySelectorAll('.cell.ready').length"
-CELLS = "document.querySelectorAll('.cell').length"
+PICTURE = "document.querySelector('#viewer .picture')"
+COUNT = "document.querySelector('#count').textContent.replace(/\\D/g, '')"
+SELECTED = "document.querySelectorAll('.cell.selected').length"
 
 
 def step(name, value=""):
-    print(f"{name:<62} {value}", flush=True)
+    print(f"{time.monotonic() - began:5.1f} s  {name:<66} {value}", flush=True)
 
 
-def key(tab, name):
-    tab.run(f"(document.activeElement ?? document.body).dispatchEvent("
-            f"new KeyboardEvent('keydown', {{key: '{name}', bubbles: true, cancelable: true}})), 1")
+def write_picture(path, seed, width=1200, height=900):
+    subprocess.run([demo, "photo", path, "--seed", str(seed), "--width", str(width), "--height", str(height), "--thumbnail"],
+                   check=True, stdout=subprocess.DEVNULL)
 
 
-def main():
-    daemon = Daemon("library")
-    one, two = Tab("one", daemon.url + "/"), Tab("two", daemon.url + "/")
-    one.until(f"{READY} > 8", "the first pictures")
-    step("pictures of the first screen are shown", one.run(READY))
-    step("time to the first picture, ms", one.run(
-        "Math.round(Math.min(...performance.getEntriesByType('resource')"
-        ".filter(e => e.name.includes('/image?')).map(e => e.responseEnd)))"))
-    step("bytes of the page's own code", one.run(
-        "performance.getEntriesByType('resource').filter(e => e.name.includes('/gallery/'))"
-        ".reduce((sum, e) => sum + e.decodedBodySize, 0)"))
-    one.run("document.querySelector('#timeline').scrollTop = 1e6, 1")
-    one.until("[...document.querySelectorAll('.cell')].some(c => c.asset && +c.dataset.index > 20)", "scrolling")
-    step("the end of the list is reached; nodes of the grid", one.run("document.querySelectorAll('.canvas *').length"))
-    one.run("document.querySelector('#timeline').scrollTop = 0, 1")
+def make_library(path):
+    """The demo library, and pictures of many months."""
+    library = subprocess.Popen([demo, "library", path, "--scale", "0.4"], stdout=subprocess.DEVNULL)
+    os.makedirs(path, exist_ok=True)
+    for seed in range(PICTURES):
+        file = f"{path}/{seed:02}.jpg"
+        write_picture(file, seed, *[(900, 675), (675, 900), (1200, 675)][seed % 3])
+        stamp = 1_600_000_000 - seed * 12 * 86_400
+        os.utime(file, (stamp, stamp))
+    if library.wait() != 0:
+        raise SystemExit("photod-demo failed")
 
-    # The viewer
-    one.until("document.querySelector('.cell[data-index=\"0\"]')", "the first cell")
-    one.run("document.querySelector('.cell[data-index=\"0\"]').click(), 1")
-    one.until("document.querySelector('#viewer .picture')?.naturalWidth > 1000 && document.querySelector('#viewer').open", "the viewer")
-    step("the viewer shows the picture at the screen's size", one.run(
-        "(i => i.naturalWidth + ' x ' + i.naturalHeight)(document.querySelector('#viewer .picture'))"))
-    key(one, "ArrowRight")
-    one.until("document.querySelector('#viewer .picture')?.src.includes(document.querySelector("
-              "'.cell[data-index=\"1\"]').asset.id)", "the next picture")
-    step("an arrow key shows the next one")
-    key(one, "f")
-    two.until("document.querySelector('.cell[data-index=\"1\"] .badge.favourite')", "a star in another tab")
+
+def cell(kind):
+    return f"document.querySelector('.cell:has(.badge.{kind})')"
+
+
+def open_cell(tab, cell):
+    """Opens a picture, and waits for its final frame."""
+    tab.until(cell, "a cell")
+    tab.do(f"{cell}.click()")
+    tab.until("document.querySelector('#viewer').open", "the viewer")
+
+
+def close_viewer(tab):
+    tab.key("Escape")
+    # The focus returns to the picture.
+    tab.until("!document.querySelector('#viewer').open && !document.querySelector('.stage').childElementCount"
+              " && document.activeElement.closest('.cell')", "closing the viewer")
+
+
+def timeline(tab, other):
+    tab.until(f"{READY} > 8", "the first pictures")
+    step("pictures of the first screen are shown", tab.run(READY))
+    size = tab.run("performance.getEntriesByType('resource').filter(e => e.name.includes('/gallery/'))"
+                   ".reduce((sum, e) => sum + e.decodedBodySize, 0)")
+    if size > 120 << 10:
+        raise SystemExit(f"the page's code has {size} bytes")
+    step("bytes of the page's own code", size)
+    for kind in ["burst", "raw", "live", "hdr", "video"]:
+        tab.until(cell(kind), f"a badge: {kind}")
+    if tab.run("document.querySelectorAll('.cell.stack').length") != 1:
+        raise SystemExit("five pictures of a burst are not one stack")
+    step("badges: burst, RAW, live, HDR, video")
+    tab.do("document.querySelector('#timeline').scrollTop = 1e6")
+    tab.until("[...document.querySelectorAll('.cell')].some(c => c.asset.id == [...document.querySelectorAll('.cell')].at(-1)"
+              ".asset.id && document.querySelector('#timeline').scrollTop > 200)", "scrolling")
+    step("the end of the list is reached; nodes of the grid", tab.run("document.querySelectorAll('.canvas *').length"))
+    tab.do("document.querySelector('#timeline').scrollTop = 0")
+    other.until(f"{READY} > 8", "the first pictures of the other tab")
+
+
+def viewer(tab, other):
+    # The sizes of each picture that the viewer shows, as they come.
+    tab.do("""window.sizes = {}, (function look() {
+      const picture = document.querySelector('#viewer .picture');
+      if (picture?.naturalWidth) {
+        const list = sizes[picture.src] ??= [];
+        if (list.at(-1) != picture.naturalWidth) list.push(picture.naturalWidth);
+      }
+      requestAnimationFrame(look);
+    })()""")
+    open_cell(tab, "[...document.querySelectorAll('.cell')].find(c => c.asset.type == 'image')")
+    grown = "Object.values(sizes).find(list => list.length > 1 && list[0] < list.at(-1))"
+    for _ in range(12):
+        tab.until(f"{PICTURE}?.naturalWidth >= 600 || document.querySelector('#viewer video[controls]')", "a picture")
+        if tab.run(f"!!{grown}"):
+            break
+        tab.key("ArrowRight")
+    else:
+        raise SystemExit("no degraded frame came before a final one")
+    step("the viewer shows the degraded frame, then the final one", tab.run(f"{grown}.join(' -> ') + ' px wide'"))
+    close_viewer(tab)
+
+    tab.do("document.querySelector('#timeline').scrollTop = 0")
+    open_cell(tab, "document.querySelector('.cell[data-index=\"0\"]')")
+    tab.key("ArrowRight")
+    tab.until(f"{PICTURE}?.src.includes(document.querySelector('.cell[data-index=\"1\"]').asset.id)"
+              " || document.querySelector('#viewer video')", "the next picture")
+    close_viewer(tab)
+    step("an arrow key shows the next one, Escape closes")
+    open_cell(tab, cell("hdr"))
+    favourite = tab.run(f"{cell('hdr')}.asset.id")
+    tab.key("f")
+    other.until(f"[...document.querySelectorAll('.cell')].find(c => c.asset.id == '{favourite}')?.querySelector('.favourite')",
+                "a star in another tab")
     step("a star in one tab appears in the other")
     for _ in range(4):
-        key(one, "+")
-    one.until("document.querySelectorAll('#viewer .tile').length > 0 && "
+        tab.key("+")
+    tab.until("document.querySelectorAll('#viewer .tile').length > 0 && "
               "[...document.querySelectorAll('#viewer .tile')].every(t => t.complete && t.naturalWidth > 0)", "tiles")
-    step("zooming shows tiles of the full resolution", one.run("document.querySelectorAll('#viewer .tile').length"))
-    one.run("document.querySelector('#viewer').close(), 1")
+    step("zooming shows tiles of the full resolution", tab.run("document.querySelectorAll('#viewer .tile').length"))
+    close_viewer(tab)
+    return favourite
 
-    # What happens elsewhere
-    picture(f"{daemon.library}/new.jpg", 99)
-    one.until(f"document.querySelector('#count').textContent == '{PICTURES + 1}'", "a copied file")
+
+def hidden_tab(tab, other):
+    hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))"
+    other.do(hide % "true")
+    other.until("streams.length >= 2 && streams.every(stream => stream.readyState == EventSource.CLOSED)", "the end of its streams")
+    asset = tab.run("[...document.querySelectorAll('.cell')].find(c => !c.asset.isFavorite).asset.id")
+    star = lambda value: tab.run(f"""fetch('/v1/changes', {{method: 'POST', headers: {{'Content-Type': 'application/json'}},
+      body: JSON.stringify({{changes: [{{type: 'updateAsset', asset: '{asset}', isFavorite: {value}}}]}})}}).then(r => r.ok)""")
+    star("true")
+    other.do(hide % "false")
+    marked = f"[...document.querySelectorAll('.cell')].find(c => c.asset.id == '{asset}')?.querySelector('.favourite')"
+    other.until(marked, "a change while a tab was hidden")
+    star("false")
+    other.until(f"!{marked}", "the next change")
+    step("a hidden tab holds no connection, and catches up when it is shown")
+
+
+def kinds(tab):
+    open_cell(tab, cell("burst"))
+    tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a burst")
+    before = tab.run(f"{PICTURE}.src")
+    tab.do("document.querySelector('.strip [aria-pressed=false]').click()")
+    tab.until(f"{PICTURE}.src != '{before}' && {PICTURE}.naturalWidth > 400", "another picture of a burst")
+    accessibility.check(tab, "a burst in the viewer")
+    close_viewer(tab)
+    step("a burst shows its five pictures")
+    open_cell(tab, cell("raw"))
+    tab.until(f"{PICTURE}.naturalWidth > 400", "a RAW file")
+    close_viewer(tab)
+    step("a RAW file is shown by its preview")
+    open_cell(tab, cell("video"))
+    tab.until("document.querySelector('#viewer video')?.readyState >= 2", "a video")
+    tab.do("document.querySelector('#viewer video').currentTime = 7")
+    tab.until("(v => !v.seeking && v.readyState >= 2 && v.currentTime >= 7)(document.querySelector('#viewer video'))", "a seek")
+    close_viewer(tab)
+    step("a video plays, and seeks")
+    open_cell(tab, cell("live"))
+    tab.do("document.querySelector('.viewerBar [aria-label=\"Play the live photo\"]').click()")
+    tab.until("document.querySelector('#viewer .live.playing')?.currentTime > 0", "a live photo")
+    close_viewer(tab)
+    step("a live photo plays")
+    open_cell(tab, "[...document.querySelectorAll('.cell')].find(c => c.asset.date == '2025-06-21T10:00:41Z')")
+    tab.key("i")
+    tab.until("[...document.querySelectorAll('.chips button')].some(b => b.textContent == 'Ada Lovelace')", "details")
+    accessibility.check(tab, "details in the viewer")
+    # In a field where the browser has no clipboard for the page.
+    tab.do("document.querySelector('.viewerBar [aria-label=\"Copy a link\"]').click()")
+    tab.until("document.querySelector('#messages p') || document.querySelector('#question[open] input')?.value.includes('/v1/assets/')",
+              "a link")
+    tab.do("document.querySelector('#question').close()")
+    step("a signed link is offered")
+    tab.do("[...document.querySelectorAll('.chips button')].find(b => b.textContent == 'Ada Lovelace').click()")
+    tab.until(f"{COUNT} == '1'", "a search for a person")
+    step("the details name people and places, and search for them")
+    tab.do("document.querySelector('#search input').focus()")
+    tab.key("Escape")
+    tab.until(f"{COUNT} > 10", "the end of a search")
+
+
+def elsewhere(tab, other, daemon):
+    count = daemon.count
+    write_picture(f"{daemon.library}/new.jpg", 99, 600, 450)
+    tab.until(f"{COUNT} == '{count + 1}'", "a copied file")
     step("a file that is copied into the library appears")
-
-    # An upload, by the page's own input
-    picture(f"{work}/upload.jpg", 100)
-    node = one.browser.call("DOM.getDocument")["root"]["nodeId"]
-    files = one.browser.call("DOM.querySelector", nodeId=node, selector="#files")["nodeId"]
-    one.browser.call("DOM.setFileInputFiles", nodeId=files, files=[f"{work}/upload.jpg"])
-    two.until(f"document.querySelector('#count').textContent == '{PICTURES + 2}'", "an upload")
+    write_picture(f"{work}/upload.jpg", 100, 600, 450)
+    tab.choose_files(f"{work}/upload.jpg")
+    other.until(f"{COUNT} == '{count + 2}'", "an upload")
     step("an uploaded file appears in the other tab")
+    # The first piece does not arrive, and then the page is loaded again.
+    write_picture(f"{work}/resumed.jpg", 101, 600, 450)
+    tab.browser.call("Network.setBlockedURLs", urls=["*/v1/uploads/*"])
+    tab.choose_files(f"{work}/resumed.jpg")
+    tab.until("Object.keys(JSON.parse(localStorage.getItem('photod-uploads') ?? '{}')).length == 1", "an upload's beginning")
+    tab.browser.call("Network.setBlockedURLs", urls=[])
+    tab.open(daemon.url + "/")
+    other.until(f"{COUNT} == '{count + 3}'", "a resumed upload")
+    step("an upload goes on after a reload")
+    tab.until(f"{READY} > 8 && document.querySelectorAll('.collection').length > 3", "pictures after the reload")
 
-    # Albums and selection
-    one.run("document.querySelector('#sidebar h2 .small').click(), 1")
-    one.until("document.querySelector('#question').open", "a question")
-    one.run("document.querySelector('#question input').value = 'Norway', "
-            "document.querySelector('#question .primary').click(), 1")
-    two.until("[...document.querySelectorAll('.name')].some(n => n.textContent == 'Norway')", "an album in another tab")
+
+DROP = """((from, to, after) => {
+  const data = new DataTransfer(), box = to.getBoundingClientRect();
+  const at = {dataTransfer: data, bubbles: true, cancelable: true, clientX: after ? box.right - 3 : box.left + 3, clientY: box.top + 9};
+  from.dispatchEvent(new DragEvent('dragstart', at));
+  to.dispatchEvent(new DragEvent('dragover', at));
+  to.dispatchEvent(new DragEvent('drop', at));
+})"""
+
+
+def row(title):
+    return f"[...document.querySelectorAll('.collection')].find(r => r.querySelector('.name').textContent == '{title}')"
+
+
+def albums(tab, other, daemon):
+    tab.do("document.querySelector('#sidebar h2 .small').click()")
+    tab.until("document.querySelector('#question').open", "a question")
+    tab.do("document.querySelector('#question input').value = 'Norway', document.querySelector('#question .primary').click()")
+    other.until(row("Norway"), "an album in another tab")
+    tab.until(row("Norway"), "an album")
     step("an album that one tab makes appears in the other")
-    one.run("document.querySelectorAll('.cell .check')[0].click(), document.querySelectorAll('.cell .check')[2].click(), 1")
-    one.until("!document.querySelector('#selectionBar').hidden", "a selection")
-    album = next(c for c in daemon.get("/v1/collections?type=album")["collections"])["localIdentifier"]
-    one.run("""(() => {
-      const data = new DataTransfer(), row = [...document.querySelectorAll('.collection')].find(r => r.textContent.includes('Norway'));
-      document.querySelector('.cell.selected').dispatchEvent(new DragEvent('dragstart', {dataTransfer: data, bubbles: true}));
-      row.dispatchEvent(new DragEvent('dragover', {dataTransfer: data, bubbles: true, cancelable: true}));
-      row.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
-    })(), 1""")
-    until(lambda: len(daemon.get(f"/v1/collections/{album}/assets")["assets"]) == 2, "a drop")
-    step("two selected pictures are dropped into the album")
-    key(one, "Escape")
+    tab.do("document.querySelectorAll('.cell .check')[0].click(), document.querySelectorAll('.cell .check')[2].click()")
+    tab.until(f"{SELECTED} == 2", "a selection")
+    accessibility.check(tab, "a selection")
+    album = daemon.get("/v1/collections?type=album")["collections"][0]["localIdentifier"]
+    members = lambda: [asset["localIdentifier"] for asset in daemon.get(f"/v1/collections/{album}/assets")["assets"]]
+    tab.do(f"{DROP}(document.querySelector('.cell.selected'), {row('Norway')})")
+    order = until(lambda: len(members()) == 2 and members(), "a drop")
+    other.until(f"{row('Norway')}.querySelector('.number').textContent == '2'", "the count of an album")
+    step("two selected pictures are dropped into it; the other tab counts them")
+    tab.key("Escape")
+    tab.do(f"{row('Norway')}.querySelector('.open').click()")
+    tab.until(f"{COUNT} == '2' && document.querySelectorAll('.cell').length == 2", "an album's list")
+    tab.do(f"{DROP}(document.querySelectorAll('.cell')[1], document.querySelectorAll('.cell')[0])")
+    until(lambda: members() == order[::-1], "a new order")
+    tab.until(f"document.querySelectorAll('.cell')[0].asset.id == '{order[1]}' || "
+              f"[...document.querySelectorAll('.cell')].find(c => c.dataset.index == 0).asset.id == '{order[1]}'", "its display")
+    step("a picture is dropped before another one of the album")
+    tab.do("document.querySelector('#sidebar .open').click()")
+    tab.until(f"{COUNT} > 10 && {READY} > 5", "the library")
 
-    # Deleting, and taking it back
-    one.run("document.querySelectorAll('.cell .check')[0].click(), 1")
-    one.run("[...document.querySelectorAll('#selectionBar button')].at(-1).click(), 1")
-    one.until("document.querySelector('#messages button')", "a deletion")
-    until(lambda: daemon.get("/v1/assets?count=true")["count"] < PICTURES + 2, "a deletion")
-    one.run("document.querySelector('#messages button').click(), 1")
-    until(lambda: daemon.get("/v1/assets?count=true")["count"] == PICTURES + 2, "taking it back")
+
+def selection(tab):
+    box = lambda index: tab.run(f"(b => [b.left + b.width / 2, b.top + b.height / 2])("
+                                f"document.querySelector('.cell[data-index=\"{index}\"]').getBoundingClientRect())")
+    tab.mouse("mousePressed", *box(0))
+    tab.until(f"{SELECTED} == 1", "a long press")
+    tab.mouse("mouseMoved", *box(1))
+    tab.mouse("mouseMoved", *box(3))
+    tab.mouse("mouseReleased", *box(3))
+    tab.until(f"{SELECTED} == 4", "a selection by drag")
+    tab.key("Escape")
+    tab.until(f"{SELECTED} == 0", "no selection")
+    step("a long press and a drag select a range")
+    # From the first control on, by the keyboard alone.
+    tab.do("document.activeElement.blur(), window.getSelection().removeAllRanges()")
+    tab.open(tab.run("location.href"))
+    tab.until(f"{READY} > 8 && document.querySelectorAll('.collection').length > 3", "pictures after the reload")
+    reached = []
+    for _ in range(60):
+        tab.key("Tab")
+        reached.append(tab.run("(e => e.id || e.parentElement.id || e.className.split(' ')[0])(document.activeElement)"))
+        if reached[-1] == "cell":
+            break
+    wanted = ["skip", "search", "add", "service", "open", "cell"]
+    places = [reached.index(name) if name in reached else -1 for name in wanted]
+    if -1 in places or places != sorted(places):
+        raise SystemExit(f"Tab reaches {reached}")
+    tab.key(" ")
+    for _ in range(3):
+        tab.key("ArrowRight", shift=True)
+    tab.until(f"{SELECTED} == 4", "a selection by keys")
+    tab.key("Escape")
+    tab.key("Enter")
+    tab.until("document.querySelector('#viewer').open", "Enter")
+    close_viewer(tab)
+    if tab.run("document.activeElement.className.split(' ')[0]") != "cell":
+        raise SystemExit("the focus does not return to the picture")
+    step("Tab reaches everything in order; keys select, open and close", " ".join(wanted))
+
+
+def deletion(tab, daemon):
+    count = daemon.count
+    tab.do("document.querySelectorAll('.cell .check')[0].click()")
+    tab.do("[...document.querySelectorAll('#selectionBar button')].at(-1).click()")
+    tab.until("document.querySelector('#messages button')", "a deletion")
+    until(lambda: daemon.count < count, "a deletion")
+    tab.do("document.querySelector('#messages button').click()")
+    until(lambda: daemon.count == count, "taking it back")
     step("a deleted picture comes back")
 
-    # Search
-    one.run("document.querySelector('#search input').value = 'pixelWidth > 10 AND isFav', "
-            "document.querySelector('#search input').dispatchEvent(new Event('input', {bubbles: true})), 1")
-    completed = one.run("[...document.querySelectorAll('#words option')].map(o => o.value)")
+
+def search(tab, favourite):
+    tab.do("document.querySelector('#search input').value = 'pixelWidth > 10 AND isFav', "
+           "document.querySelector('#search input').dispatchEvent(new Event('input', {bubbles: true}))")
+    completed = tab.run("[...document.querySelectorAll('#words option')].map(o => o.value)")
     if completed != ["pixelWidth > 10 AND isFavorite"]:
         raise SystemExit(f"completed: {completed}")
     step("the search completes the words of predicates")
-    one.run("document.querySelector('#search input').value = 'isFavorite == YES', "
-            "document.querySelector('#search').requestSubmit(), 1")
-    one.until("document.querySelector('#count').textContent == '1'", "a search")
+    tab.do("document.querySelector('#search input').value = 'isFavorite == YES', "
+           "document.querySelector('#search').requestSubmit()")
+    tab.until(f"{COUNT} == '1' && document.querySelector('.cell').asset.id == '{favourite}'", "a search")
     step("a predicate finds the favourite")
+    tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
+    tab.until(f"{COUNT} > 10", "the end of a search")
 
-    # What a screen reader and the keyboard find
-    faults = one.run("""[...document.querySelectorAll('button, input, [tabindex="0"], dialog, nav, main')]
-      .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.hidden || !e.isConnected))
-      .filter(e => e.matches('button, input, [tabindex="0"]') && e.type != 'file')
-      .map(e => e.outerHTML.slice(0, 80))""")
-    if faults:
-        raise SystemExit(f"without a name: {faults}")
-    step("every control has a name")
 
-    # Sign-in
-    token = subprocess.run([photod, "token", "create", "--scope", "read,write", "--data", daemon.data, "--library", daemon.library],
-                           check=True, capture_output=True, text=True).stdout.strip()
-    for tab in [one, two]:
-        if tab.failures():
-            raise SystemExit(f"exceptions in the page: {json.dumps(tab.failures())[:2000]}")
+def appearance(tab):
+    tab.do("document.querySelector('#service').click()")
+    tab.until("document.querySelectorAll('#panel dd').length == 10 && /\\d ms/.test(document.querySelector('#panel').textContent)",
+              "the service panel")
+    for scheme in ["light", "dark"]:
+        for width in [360, 1280]:
+            tab.resize(width, 900, scheme)
+            tab.until(f"innerWidth == {width} && {READY} > 3", "a size")
+            accessibility.check(tab, f"the timeline, {scheme}, {width} px")
+            if tab.run("document.documentElement.scrollWidth") > width:
+                raise SystemExit(f"the page is wider than {width} px")
+    step("accessibility and width, light and dark, 360 and 1280 px", accessibility.name)
+    tab.do("document.documentElement.dir = 'rtl', dispatchEvent(new Event('resize'))")
+    left = lambda index: f"document.querySelector('.cell[data-index=\"{index}\"]').getBoundingClientRect().left"
+    tab.until(f"{left(0)} > {left(1)}", "a layout from right to left")
+    tab.until("document.documentElement.scrollWidth <= innerWidth", "its width")
+    tab.do("document.documentElement.dir = ''")
+    tab.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    if tab.run("getComputedStyle(document.querySelector('.cell img')).transitionDuration") != "0s":
+        raise SystemExit("pictures fade in with reduced motion")
+    tab.resize(1280, 900)
+    tab.do("document.querySelector('#service').click()")
+    step("right to left, reduced motion")
+
+
+def reconnect(tab, daemon):
+    count = daemon.count
+    status = "document.querySelector('#connection').textContent"
+
+    def offline():
+        tab.until(status, "the offline status")
+        accessibility.check(tab, "the offline status")
+
+    daemon.restart(offline)
+    tab.until(f"!{status}", "the end of the offline status")
+    write_picture(f"{daemon.library}/later.jpg", 102, 600, 450)
+    tab.until(f"{COUNT} == '{count + 1}'", "a change after a restart")
+    step("a lost connection is shown, and changes arrive after it")
+
+
+def other_browser(url):
+    if not firefox.program():
+        step("Firefox is not installed: skipped")
+        return
+    tab = firefox.Firefox(f"{work}/firefox", 1280, 900)
+    try:
+        tab.open(url)
+        until(lambda: tab.evaluate(f"{READY} > 8"), "the first pictures in Firefox")
+        until(lambda: tab.evaluate(f"!!{cell('burst')}"), "badges in Firefox")
+        tab.evaluate("document.querySelector('.cell:has(.badge.hdr)').click()")
+        until(lambda: tab.evaluate(f"{PICTURE}?.naturalWidth > 400"), "the viewer in Firefox")
+        tab.evaluate("document.querySelector('#viewer').close()")
+        step("Firefox shows the timeline and the viewer")
+    finally:
+        tab.close()
+
+
+def sign_in(tab, token, is_ready):
+    tab.browser.call("Network.clearBrowserCookies")
+    tab.open(tab.run("location.origin") + "/")
+    tab.until("document.querySelector('#signIn').open", "the sign-in")
+    tab.do("document.querySelector('#signIn input').value = 'wrong', document.querySelector('#signIn form').requestSubmit()")
+    tab.until("document.querySelector('.problem').textContent", "the refusal of a token")
+    accessibility.check(tab, "a refused token")
+    tab.do(f"document.querySelector('#signIn input').value = '{token}', document.querySelector('#signIn form').requestSubmit()")
+    tab.until(f"{is_ready} && !document.querySelector('#signIn').open", "signing in")
+
+
+def callers(tab, daemon):
+    tokens = {scope: daemon.token(scope) for scope in ["read,write", "read", "add"]}
     # The daemon looks for commits of other processes once a second.
     until(daemon.needs_token, "the first token")
-    two.browser.open(daemon.url + "/")
-    two.until("document.querySelector('#signIn').open", "the sign-in")
-    two.run(f"document.querySelector('#signIn input').value = '{token}', "
-            "document.querySelector('#signIn form').requestSubmit(), 1")
-    two.until(f"{READY} > 4 && !document.querySelector('#signIn').open", "signing in")
+    hidden = lambda selector: tab.run(f"!document.querySelector('{selector}')?.checkVisibility()")
+    sign_in(tab, tokens["add"], "document.querySelector('.empty').textContent")
+    if hidden("#add") or not hidden("#search") or not hidden("#sidebar"):
+        raise SystemExit("an add-only caller sees the wrong controls")
+    step("an add-only caller may add, and sees nothing else")
+    sign_in(tab, tokens["read"], f"{READY} > 4")
+    open_cell(tab, "document.querySelector('.cell')")
+    if not hidden("#add") or not hidden("[aria-label=Delete]") or not hidden("#sidebar h2 .small"):
+        raise SystemExit("a reader sees controls of writers")
+    step("a reader sees no controls that change anything")
+    sign_in(tab, tokens["read,write"], f"{READY} > 4")
     step("a token signs in")
-    if two.failures():
-        raise SystemExit(f"exceptions in the page: {json.dumps(two.failures())[:2000]}")
-    if screenshots:
-        take_screenshots(two)
-    for tab in [one, two]:
-        tab.browser.close()
-    daemon.close()
 
 
 def take_screenshots(tab):
     os.makedirs(screenshots, exist_ok=True)
     for width in [360, 1600, 2560]:
         for scheme in ["light", "dark"]:
-            tab.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=max(740, width * 5 // 8),
-                             deviceScaleFactor=1, mobile=False)
-            tab.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-            time.sleep(1)
-            tab.until("[...document.querySelectorAll('.cell')].every(c => c.matches('.ready, .missing'))", "pictures")
+            tab.resize(width, max(740, width * 5 // 8), scheme)
+            tab.until(f"innerWidth == {width} && "
+                      "[...document.querySelectorAll('.cell')].every(c => c.matches('.ready, .missing'))", "pictures")
             with open(f"{screenshots}/{width}-{scheme}.png", "wb") as file:
                 file.write(tab.browser.screenshot())
+    step("screenshots", screenshots)
+
+
+def main():
+    Tab.screenshots = screenshots
+    make_library(f"{work}/library")
+    step("a library is made")
+    daemon = Daemon(photod, f"{work}/library")
+    one, two = Tab(f"{work}/one", daemon.url + "/"), Tab(f"{work}/two", daemon.url + "/")
+    timeline(one, two)
+    favourite = viewer(one, two)
+    hidden_tab(one, two)
+    kinds(one)
+    elsewhere(one, two, daemon)
+    albums(one, two, daemon)
+    selection(one)
+    deletion(one, daemon)
+    search(one, favourite)
+    appearance(one)
+    if screenshots:
+        take_screenshots(two)
+    other_browser(daemon.url + "/")
+    reconnect(one, daemon)
+    callers(two, daemon)
+    for tab in [one, two]:
+        tab.close()
+    daemon.stop()
 
 
 main()

@@ -29,6 +29,10 @@ package struct CodedMovieFile: Sendable {
   package var hasWideOffsets = false
   /// Whether frames of equal size have one size in the table.
   package var hasEqualSizes = false
+  /// Seconds since 1904.
+  package var created = 0
+  /// Whether the track says how long it is; players can't seek otherwise.
+  package var hasTrackDuration = false
   /// The frames of each fragment; `nil` for a movie that is not fragmented.
   package var framesPerFragment: Int?
   /// A JPEG that stands for the movie.
@@ -87,7 +91,8 @@ package struct CodedMovieFile: Sendable {
   private func movie(_ chunks: [Int], _ offsets: [Int]) -> [UInt8] {
     let seconds = frames.reduce(0) { $0 + $1.duration } / timescale
     var movie = Boxes.fullBox(
-      "mvhd", Boxes.number(0, 8), Boxes.number(1, 4), Boxes.number(seconds, 4), [UInt8](repeating: 0, count: 80))
+      "mvhd", Boxes.number(created, 4), Boxes.number(created, 4), Boxes.number(1, 4), Boxes.number(seconds, 4),
+      [UInt8](repeating: 0, count: 80))
     let (a, b, c, d) = matrix
     let numbers = [a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30].flatMap { Boxes.number($0, 4) }
     let header = Boxes.fullBox(
@@ -99,7 +104,9 @@ package struct CodedMovieFile: Sendable {
     let edit = edits.isEmpty ? [] : Boxes.box("edts", Boxes.fullBox("elst", Boxes.number(edits.count, 4), list))
     let media = Boxes.box(
       "mdia",
-      Boxes.fullBox("mdhd", Boxes.number(0, 8), Boxes.number(timescale, 4), Boxes.number(0, 4), Boxes.number(0, 4)),
+      Boxes.fullBox(
+        "mdhd", Boxes.number(0, 8), Boxes.number(timescale, 4),
+        Boxes.number(hasTrackDuration ? frames.reduce(0) { $0 + $1.duration } : 0, 4), Boxes.number(0, 4)),
       Boxes.fullBox("hdlr", Boxes.number(0, 4), Boxes.fourCC(handler), [UInt8](repeating: 0, count: 13)),
       Boxes.box("minf", Boxes.fullBox("vmhd"), sampleTable(chunks, offsets)))
     movie += Boxes.box("trak", header, edit, media)

@@ -1,6 +1,8 @@
 import FoundationEssentials
 
-/// A small demo library: landscapes from several cameras, upright and turned, with dates and places, in folders.
+/// A small demo library: landscapes from several cameras, upright and turned, with dates and places, in folders. It also
+/// has a burst, a RAW file with its JPEG, a live photo, a video, a picture of high dynamic range, and people's names.
+/// DemoLibrary+Kinds.swift writes these.
 package enum DemoLibrary {
   private struct Shot {
     let path: String
@@ -13,8 +15,8 @@ package enum DemoLibrary {
     let camera: (make: String, model: String)
   }
 
-  private static let phone = (make: "Demo", model: "Pocket 6")
-  private static let camera = (make: "Demo", model: "Reflex II")
+  static let phone = (make: "Demo", model: "Pocket 6")
+  static let camera = (make: "Demo", model: "Reflex II")
 
   private static let shots = [
     Shot(
@@ -44,10 +46,13 @@ package enum DemoLibrary {
   ]
 
   /// Writes the library into a folder, which is created. Returns the paths in order.
-  package static func write(to folder: String) throws -> [String] {
+  ///
+  /// - Parameter scale: of the sides of all photographs; a test needs no large ones.
+  package static func write(to folder: String, scale: Double = 1) throws -> [String] {
     var paths: [String] = []
     for (seed, shot) in shots.enumerated() {
-      let upright = Scene(seed: seed + 11).pixels(width: shot.width, height: shot.height)
+      let upright = Scene(seed: seed + 11).pixels(
+        width: Int(Double(shot.width) * scale), height: Int(Double(shot.height) * scale))
       let stored = upright.stored(orientation: shot.orientation)
       let file = JPEGFile { file in
         file.exif = EXIFBlock { exif in
@@ -56,6 +61,7 @@ package enum DemoLibrary {
           exif.model = shot.camera.model
           exif.dateTimeOriginal = shot.date
           exif.offsetTimeOriginal = shot.offset
+          exif.exposure = (aperture: 8, fraction: 250, iso: 100, focalLength: 35)
           exif.latitude = shot.place?.latitude
           exif.longitude = shot.place?.longitude
           exif.thumbnail = thumbnail(of: stored)
@@ -78,7 +84,7 @@ package enum DemoLibrary {
     // The cut-out has no embedded date. An old file date keeps a photograph the newest asset.
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_640_995_200)], ofItemAtPath: folder + "/graphics/cut-out.png")
-    return paths + ["graphics/cut-out.png"]
+    return paths + ["graphics/cut-out.png"] + (try writeKinds(to: folder, scale: scale))
   }
 
   /// A thumbnail of 160x120 as cameras write it: the whole picture, with black bars if its shape differs.
@@ -97,7 +103,7 @@ package enum DemoLibrary {
     return JPEGFile { $0.quality = 75 }.encoded(frame)
   }
 
-  private static func save(_ bytes: [UInt8], _ path: String, below folder: String) throws {
+  static func save(_ bytes: [UInt8], _ path: String, below folder: String) throws {
     let whole = folder + "/" + path
     let parent = whole[..<(whole.lastIndex(of: "/") ?? whole.startIndex)]
     try FileManager.default.createDirectory(atPath: String(parent), withIntermediateDirectories: true)

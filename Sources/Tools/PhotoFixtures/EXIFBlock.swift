@@ -9,6 +9,8 @@ package struct EXIFBlock: Sendable {
   /// `+02:00`
   package var offsetTimeOriginal: String?
   package var subSecTimeOriginal: String?
+  /// The f-number, the exposure as 1/n of a second, the ISO speed, and the focal length in millimetres.
+  package var exposure: (aperture: Double, fraction: Int, iso: Int, focalLength: Int)?
   /// 1 is sRGB, 65535 is uncalibrated.
   package var colorSpace: Int?
   /// R98 is sRGB, R03 Adobe RGB.
@@ -38,9 +40,16 @@ package struct EXIFBlock: Sendable {
     if let model { first.append((0x0110, .ascii(model))) }
     if let orientation { first.append((0x0112, .short(orientation))) }
     var details: [(Int, Value)] = []
+    if let exposure {
+      details += [
+        (0x829A, .rationals([(1, exposure.fraction)])), (0x829D, .rationals([(Int(exposure.aperture * 10), 10)])),
+        (0x8827, .short(exposure.iso)),
+      ]
+    }
     if let dateTimeOriginal { details.append((0x9003, .ascii(dateTimeOriginal))) }
     if let offsetTimeOriginal { details.append((0x9011, .ascii(offsetTimeOriginal))) }
     if let subSecTimeOriginal { details.append((0x9291, .ascii(subSecTimeOriginal))) }
+    if let exposure { details.append((0x920A, .rationals([(exposure.focalLength, 1)]))) }
     if let colorSpace { details.append((0xA001, .short(colorSpace))) }
     var interoperability: [(Int, Value)] = []
     if let interoperabilityIndex {

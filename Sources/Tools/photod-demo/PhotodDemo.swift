@@ -14,8 +14,14 @@ struct PhotodDemo: ParsableCommand {
     @Argument(help: "The folder; it is created if needed.")
     var folder: String
 
+    @Option(help: "Scales the sides of all photographs.") var scale = 1.0
+
+    func validate() throws {
+      guard (0.1...4).contains(scale) else { throw ValidationError("--scale must be between 0.1 and 4.") }
+    }
+
     func run() throws {
-      for path in try DemoLibrary.write(to: folder) { print(path) }
+      for path in try DemoLibrary.write(to: folder, scale: scale) { print(path) }
     }
   }
 

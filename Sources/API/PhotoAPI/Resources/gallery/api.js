@@ -45,13 +45,23 @@ export function imageURL(asset, width, height, more = {}) {
   return `/v1/assets/${asset.id}/image?${query({ targetSize: size, v: asset.version, ...more })}`
 }
 
-/// Events of a stream, as long as the page wants them. The browser reconnects by itself.
+/// Events of a stream, while the page is visible: browsers allow six connections to a server, for all tabs together.
+/// `parameters()` is a promise; it is asked again when the page is shown again. The browser reconnects by itself.
 export function stream(parameters, handlers) {
-  const source = new EventSource(`/v1/changes/stream?${query(parameters)}`)
-  for (const type of ["change", "reload"]) {
-    source.addEventListener(type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
+  let source = null, isClosed = false
+  const close = () => { source?.close(); source = null }
+  const open = async () => {
+    const named = await parameters()
+    if (source || isClosed || document.hidden) return
+    const opened = source = new EventSource(`/v1/changes/stream?${query(named)}`)
+    for (const type of ["change", "reload"]) {
+      source.addEventListener(type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
+    }
+    source.onopen = () => handlers.open?.()
+    source.onerror = () => handlers.error?.(opened.readyState === EventSource.CLOSED)
   }
-  source.onopen = () => handlers.open?.()
-  source.onerror = () => handlers.error?.(source.readyState === EventSource.CLOSED)
-  return source
+  const look = () => { if (document.hidden) close(); else open() }
+  document.addEventListener("visibilitychange", look)
+  open()
+  return { close() { isClosed = true; close(); document.removeEventListener("visibilitychange", look) } }
 }

@@ -23,9 +23,11 @@ const rights = { canRead: false, canAdd: false, canWrite: false, hasSession: fal
 const timeline = new Timeline($("timeline"))
 const viewer = new Viewer($("viewer"), timeline, rights)
 const sidebar = new Sidebar($("sidebar"), rights, ask)
-const panel = new Panel($("panel"), timeline)
+const panel = new Panel($("panel"), timeline, viewer)
 const uploads = new Uploads($("uploads"), () => (sidebar.selected?.type === "album" ? sidebar.selected.localIdentifier : null))
 let list = null
+/// Places of moments, for the search field.
+let places = null
 
 translate(document)
 new Scrubber($("scrubber"), timeline)
@@ -37,9 +39,13 @@ async function start() {
   rights.canRead = scopes.includes("read")
   rights.canAdd = scopes.includes("add") || scopes.includes("write")
   rights.canWrite = scopes.includes("write")
+  timeline.canDrag = rights.canWrite
   $("add").hidden = !rights.canAdd
+  document.body.classList.toggle("addOnly", !rights.canRead)
+  if (rights.canAdd) uploads.resume()
   if (status === "notDetermined" || status === "denied" || scopes.length === 0) return signIn()
   if (!rights.canRead) {
+    $("title").textContent = document.title = text("addPhotos")
     timeline.say(text("localOnly"))
     return
   }
@@ -57,6 +63,7 @@ async function show(source, title = text("allPhotos")) {
   timeline.say(text("loading"))
   shown.addEventListener("page", () => { if (shown.assets.length === Math.min(shown.count, 10000)) present(shown) })
   shown.addEventListener("change", () => { if (shown === list) { timeline.relayout(); viewer.refresh(); describe() } })
+  shown.addEventListener("kinds", () => { if (shown === list) timeline.mark() })
   shown.addEventListener("offline", () => { $("connection").textContent = text("connectionLost") })
   shown.addEventListener("online", () => { $("connection").textContent = "" })
   shown.addEventListener("failure", (event) => report(event.detail))
@@ -87,8 +94,14 @@ sidebar.addEventListener("open", (event) => {
   document.body.classList.remove("withSidebar")
   $("menu").setAttribute("aria-expanded", "false")
   const collection = event.detail
-  show(collection ? { collection: collection.localIdentifier } : {}, collection?.title ?? text("allPhotos"))
+  show(collection ? sourceOf(collection) : {}, collection?.title ?? text("allPhotos"))
 })
+
+const sourceOf = ({ localIdentifier, type, subtype }) => ({
+  collection: localIdentifier, isAlbum: type === "album",
+  ...(subtype === "smartAlbumAllHidden" ? { includeHiddenAssets: true } : {}),
+})
+
 sidebar.addEventListener("failure", (event) => report(event.detail))
 
 /// Words are a search. What looks like a predicate is one.
@@ -97,7 +110,7 @@ $("search").addEventListener("submit", (event) => {
   const words = event.target.search.value.trim()
   const isPredicate = /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words)
   const source = words === "" ? {} : isPredicate ? { predicate: words } : { search: words }
-  if (sidebar.selected) source.collection = sidebar.selected.localIdentifier
+  if (sidebar.selected) Object.assign(source, sourceOf(sidebar.selected))
   show(source, words || sidebar.selected?.title || text("allPhotos"))
 })
 $("search").addEventListener("input", (event) => {
@@ -105,8 +118,23 @@ $("search").addEventListener("input", (event) => {
   if (value === "") $("search").requestSubmit()
   // The last word is completed with those of the predicate language.
   const [, before, word] = value.match(/^(.*?)(\w*)$/s)
-  const found = word.length < 2 ? [] : PREDICATE_WORDS.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()))
+  const starts = (name) => name.toLowerCase().startsWith(word.toLowerCase())
+  const found = word.length < 2 ? [] : [...PREDICATE_WORDS, ...places ?? []].filter(starts)
   $("words").replaceChildren(...found.map((name) => Object.assign(document.createElement("option"), { value: before + name })))
+})
+
+/// Moments are named after their places, for those who may know them.
+$("search").addEventListener("focusin", async () => {
+  if (places) return
+  places = []
+  const moments = await json(`/v1/collections?${query({ type: "moment", limit: 1000 })}`).catch(() => ({ collections: [] }))
+  places = [...new Set(moments.collections.flatMap(({ title }) => title?.split(/, | & /) ?? []))]
+})
+$("search").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return
+  event.target.value = ""
+  $("search").requestSubmit()
+  timeline.focus(0, false)
 })
 
 // The viewer
@@ -114,7 +142,14 @@ $("search").addEventListener("input", (event) => {
 timeline.addEventListener("open", (event) => viewer.open(event.detail))
 viewer.addEventListener("show", (event) => timeline.reveal(event.detail))
 viewer.addEventListener("delete", (event) => remove(event.detail))
+viewer.addEventListener("hide", (event) => hide(event.detail))
+viewer.addEventListener("search", (event) => {
+  $("search").elements.search.value = event.detail
+  $("search").requestSubmit()
+})
+viewer.addEventListener("link", (event) => ask(text("link", { date: event.detail.date }), event.detail.link))
 viewer.addEventListener("failure", (event) => report(event.detail))
+viewer.addEventListener("closed", () => document.body.append($("messages")))
 viewer.addEventListener("message", (event) => say(event.detail))
 
 // Selection
@@ -135,7 +170,7 @@ timeline.addEventListener("selection", () => {
       ["addToAlbum", addToAlbum],
       ...(album ? [["removeFromAlbum", () =>
         act({ type: "removeAssets", collection: album.localIdentifier, assets: selected() })]] : []),
-      ["hide", () => act(...selected().map((asset) => ({ type: "updateAsset", asset, isHidden: true })))],
+      ["hide", () => hide(selected())],
       ["delete", () => remove(selected())],
     ] : []),
   ]
@@ -151,8 +186,10 @@ async function act(...changes) {
   try {
     await change(...changes)
     timeline.select(new Set())
+    return true
   } catch (error) {
     report(error)
+    return false
   }
 }
 
@@ -164,6 +201,11 @@ async function addToAlbum() {
   const collection = album?.localIdentifier ?? "$album"
   act(...(album ? [] : [{ type: "createAlbum", title, placeholder: "$album" }]),
     { type: "addAssets", collection, assets: selected() })
+}
+
+async function hide(assets) {
+  const changes = (isHidden) => assets.map((asset) => ({ type: "updateAsset", asset, isHidden }))
+  if (await act(...changes(true))) say(text("hidden", { count: assets.length }), text("undo"), () => act(...changes(false)))
 }
 
 /// Moves assets to the trash, and offers to take that back.
@@ -184,13 +226,45 @@ $("timeline").addEventListener("dragstart", (event) => {
   if (!cell) return
   const assets = timeline.selection.has(cell.asset.id) ? selected() : [cell.asset.id]
   event.dataTransfer.setData(DRAGGED, JSON.stringify(assets))
+  event.dataTransfer.setDragImage(cell, 20, 20)
+})
+
+/// In an album, pictures are also dropped before or after others.
+const target = (event) => {
+  const cell = event.target.closest?.(".cell")
+  return cell && list?.hasOwnOrder && rights.canWrite && event.dataTransfer.types.includes(DRAGGED) ? cell : null
+}
+const unmark = () => { for (const cell of document.querySelectorAll(".before, .after")) cell.classList.remove("before", "after") }
+const isAfter = (cell, event) => {
+  const box = cell.getBoundingClientRect()
+  return (event.clientX > box.left + box.width / 2) !== (getComputedStyle(cell).direction === "rtl")
+}
+$("timeline").addEventListener("dragover", (event) => {
+  unmark()
+  const cell = target(event)
+  if (!cell) return
+  event.preventDefault()
+  cell.classList.add(isAfter(cell, event) ? "after" : "before")
+})
+$("timeline").addEventListener("dragend", unmark)
+$("timeline").addEventListener("drop", (event) => {
+  unmark()
+  const cell = target(event)
+  if (!cell) return
+  event.preventDefault()
+  event.stopPropagation()
+  const moved = JSON.parse(event.dataTransfer.getData(DRAGGED))
+  const before = list.assets.slice(0, Number(cell.dataset.index) + (isAfter(cell, event) ? 1 : 0))
+  // The index counts the others only.
+  const index = before.filter(({ id }) => !moved.includes(id)).length
+  act({ type: "moveAssets", collection: list.source.collection, assets: moved, index })
 })
 
 // Adding files
 
 $("add").addEventListener("click", () => $("files").click())
 $("files").addEventListener("change", (event) => { uploads.add(event.target.files); event.target.value = "" })
-uploads.addEventListener("failure", (event) => say(event.detail))
+uploads.addEventListener("message", (event) => say(event.detail))
 addEventListener("dragover", (event) => {
   if (!rights.canAdd || !event.dataTransfer.types.includes("Files")) return
   event.preventDefault()
@@ -209,6 +283,13 @@ addEventListener("drop", (event) => {
 $("menu").addEventListener("click", () => {
   const isOpen = document.body.classList.toggle("withSidebar")
   $("menu").setAttribute("aria-expanded", isOpen)
+  if (isOpen) $("sidebar").querySelector("button")?.focus()
+})
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !document.body.classList.contains("withSidebar")) return
+  document.body.classList.remove("withSidebar")
+  $("menu").setAttribute("aria-expanded", "false")
+  $("menu").focus()
 })
 $("service").addEventListener("click", () => $("service").setAttribute("aria-pressed", panel.toggle()))
 $("signOut").addEventListener("click", async () => {
@@ -264,7 +345,7 @@ function ask(question, value = "", choices = []) {
     }
     const no = Object.assign(document.createElement("button"), { type: "button", textContent: text("cancel") })
     no.addEventListener("click", () => dialog.close())
-    const yes = Object.assign(document.createElement("button"), { className: "primary", value: "yes", textContent: "OK" })
+    const yes = Object.assign(document.createElement("button"), { className: "primary", value: "yes", textContent: text("ok") })
     form.append(no, yes)
     dialog.returnValue = ""
     dialog.replaceChildren(form)
@@ -285,6 +366,9 @@ function say(message, actionName, action) {
     button.addEventListener("click", () => { line.remove(); action() })
     line.append(button)
   }
+  // In front of an open viewer, which is in the top layer.
+  if ($("viewer").open) $("viewer").append($("messages"))
+  else document.body.append($("messages"))
   $("messages").append(line)
   setTimeout(() => line.remove(), action ? 10000 : 6000)
 }

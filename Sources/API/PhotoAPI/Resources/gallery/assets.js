@@ -5,13 +5,13 @@ import { json, post, query, request, stream } from "/gallery/api.js"
 
 const FIELDS = [
   "localIdentifier", "contentVersion", "mediaType", "mediaSubtypes", "duration", "creationDate", "utcOffset",
-  "isFavorite", "placeholder",
+  "isFavorite", "placeholder", "isRAW", "representsBurst",
 ]
 const PAGE = 10000
 const RANGE = 1000
 
 export class AssetList extends EventTarget {
-  /// Each asset is {id, version, type, subtypes, duration, ratio, date, offset, isFavorite, placeholder}.
+  /// Each asset is {id, version, type, subtypes, duration, ratio, date, offset, isFavorite, placeholder, isRAW, isBurst}.
   assets = []
   count = 0
   #handle = null
@@ -25,19 +25,47 @@ export class AssetList extends EventTarget {
     this.source = source
   }
 
+  /// Albums are in the order that the user gave them, everything else is by date.
+  get hasOwnOrder() { return this.source.isAlbum === true && !this.source.search && !this.source.predicate }
+
+  get #body() {
+    const { isAlbum, ...body } = this.source
+    return body
+  }
+
   get handle() { return this.#handle?.id }
 
   /// Loads the whole list, a page at a time; "page" events tell when more can be shown.
   async load() {
     for (let turn = 0; ; turn++) {
-      this.#handle = await post("/v1/fetchResults", this.source)
+      this.#handle = await post("/v1/fetchResults", this.#body)
       this.count = this.#handle.count
       this.assets = []
       if (await this.#loadColumns(turn === 2)) break
       // The library changed between two pages.
       await this.#release(this.#handle)
     }
-    if (!this.#isClosed) this.#follow()
+    if (this.#isClosed) return
+    this.#follow()
+    await this.#loadKinds()
+  }
+
+  /// Columns have no property for RAW files and bursts: the smart albums of both are read after the first pictures.
+  async #loadKinds() {
+    const { collections } = await json("/v1/collections?type=smartAlbum")
+    const kinds = { smartAlbumRAW: "isRAW", smartAlbumBursts: "isBurst" }
+    for (const album of collections) {
+      const kind = kinds[album.subtype]
+      if (!kind || album.estimatedAssetCount === 0) continue
+      let next = `/v1/collections/${album.localIdentifier}/assets?${query({ layout: "columns", limit: PAGE, fields: "localIdentifier" })}`
+      while (next && !this.#isClosed) {
+        const page = await json(next)
+        const found = new Set(page.columns.localIdentifier)
+        for (const asset of this.assets) if (found.has(asset.id)) asset[kind] = true
+        next = page.next
+      }
+    }
+    this.dispatchEvent(new Event("kinds"))
   }
 
   close() {
@@ -52,7 +80,7 @@ export class AssetList extends EventTarget {
 
   /// Returns false if the pages are not of one state. The last attempt reads the handle, which is slower and always is.
   async #loadColumns(isLast) {
-    const { collection, ...rest } = this.source
+    const { collection, ...rest } = this.#body
     const path = collection ? `/v1/collections/${encodeURIComponent(collection)}/assets` : "/v1/assets"
     let next = isLast ? null : `${path}?${query({ layout: "columns", limit: PAGE, ...rest })}`
     while (next && !this.#isClosed) {
@@ -88,6 +116,7 @@ export class AssetList extends EventTarget {
             subtypes: asset.mediaSubtypes ?? [], duration: asset.duration ?? 0,
             ratio: asset.pixelWidth / asset.pixelHeight || 1, date: asset.creationDate ?? "1970-01-01T00:00:00Z",
             offset: asset.utcOffset, isFavorite: asset.isFavorite, placeholder: asset.placeholder,
+            isRAW: asset.isRAW, isBurst: asset.representsBurst,
           })
         }
       }
@@ -98,7 +127,9 @@ export class AssetList extends EventTarget {
   // Changes
 
   #follow() {
-    this.#stream = stream({ fetchResult: this.#handle.id }, {
+    // After the deltas that are on their way.
+    const parameters = () => this.#work.then(() => ({ fetchResult: this.#handle.id }))
+    this.#stream = stream(parameters, {
       // One after the other: each delta is of the list that the previous one left.
       change: (delta) => { this.#work = this.#work.then(() => this.#apply(delta)).catch((error) => this.#fail(error)) },
       reload: () => this.#restart(),
@@ -128,39 +159,37 @@ export class AssetList extends EventTarget {
   async #apply(delta) {
     if (this.#isClosed) return
     const after = delta.fetchResultAfterChanges
-    if (!delta.hasIncrementalChanges) {
-      this.assets = await this.#read(after.id, [[0, after.count - 1]])
-    } else {
-      const fresh = [...delta.insertedIndexes, ...delta.changedIndexes].sort((a, b) => a - b)
-      this.assets = applyDelta(this.assets, delta, await this.#readAfter(after, delta, fresh))
-    }
+    this.assets = await updated(this.assets, delta, (ranges) => this.#read(after.id, ranges))
     this.#handle = after
     this.count = after.count
     this.dispatchEvent(new CustomEvent("change", { detail: delta }))
   }
+}
 
-  /// New and changed assets by their position before the moves, read at their position after them.
-  async #readAfter(after, delta, positions) {
-    const place = positionsAfterMoves(after.count, delta.moves)
-    const wanted = positions.map((position) => place(position)).sort((a, b) => a - b)
-    const ranges = []
-    for (const position of wanted) {
-      const last = ranges.at(-1)
-      if (last && position - last[1] <= 8) last[1] = position
-      else ranges.push([position, position])
-    }
-    const assets = await this.#read(after.id, ranges)
-    const byPosition = new Map()
-    let index = 0
-    for (const [first, last] of ranges) {
-      for (let position = first; position <= last; position++) byPosition.set(position, assets[index++])
-    }
-    return (position) => byPosition.get(place(position))
+/// Returns the list after a delta. `read(ranges)` reads items of the new list.
+export async function updated(items, delta, read) {
+  const { count } = delta.fetchResultAfterChanges
+  if (!delta.hasIncrementalChanges) return read(count > 0 ? [[0, count - 1]] : [])
+  // New and changed items, by their position before the moves, are read at their position after them.
+  const place = positionsAfterMoves(count, delta.moves)
+  const wanted = [...delta.insertedIndexes, ...delta.changedIndexes].map((position) => place(position)).sort((a, b) => a - b)
+  const ranges = []
+  for (const position of wanted) {
+    const last = ranges.at(-1)
+    if (last && position - last[1] <= 8) last[1] = position
+    else ranges.push([position, position])
   }
+  const fresh = await read(ranges)
+  const byPosition = new Map()
+  let index = 0
+  for (const [first, last] of ranges) {
+    for (let position = first; position <= last; position++) byPosition.set(position, fresh[index++])
+  }
+  return applyDelta(items, delta, (position) => byPosition.get(place(position)))
 }
 
 /// Applies a delta; `read(position)` is a new or changed asset, by its position before the moves.
-export function applyDelta(assets, delta, read) {
+function applyDelta(assets, delta, read) {
   const removed = new Set(delta.removedIndexes)
   let result = removed.size > 0 ? assets.filter((_, index) => !removed.has(index)) : assets.slice()
   if (delta.insertedIndexes.length > 0) {

@@ -9,24 +9,21 @@ const INTERVAL = 2000
 export class Panel {
   #timer = 0
   #window = null
-  #times = { degraded: [], final: [] }
+  #thumbnails = []
 
-  constructor(element, timeline) {
-    Object.assign(this, { element, timeline })
+  constructor(element, timeline, viewer) {
+    Object.assign(this, { element, timeline, viewer })
     timeline.addEventListener("window", (event) => { this.#window = event.detail })
     // The browser's own measurement of pictures.
     new PerformanceObserver((entries) => {
       for (const entry of entries.getEntries()) {
         if (entry.initiatorType !== "img" || !entry.name.includes("/image?")) continue
-        this.#note("degraded", entry.responseStart - entry.startTime)
-        this.#note("final", entry.responseEnd - entry.startTime)
+        // Frames of opportunistic responses are timed by the viewer.
+        if (entry.name.includes("opportunistic") || entry.transferSize === 0) continue
+        this.#thumbnails.push(entry.responseEnd - entry.startTime)
+        if (this.#thumbnails.length > 200) this.#thumbnails.shift()
       }
     }).observe({ type: "resource" })
-  }
-
-  #note(kind, milliseconds) {
-    this.#times[kind].push(milliseconds)
-    if (this.#times[kind].length > 200) this.#times[kind].shift()
   }
 
   toggle() {
@@ -50,19 +47,22 @@ export class Panel {
     const prepared = sum("photod_http_prepared_responses_total")
     const median = (values) => values.length ? `${values.toSorted((a, b) => a - b)[values.length >> 1].toFixed(0)} ms` : "–"
     const rows = [
-      ["Cached", frames + prepared > 0 ? `${(100 * (cached + prepared) / (frames + prepared)).toFixed(0)} %` : "–"],
-      ["First byte", median(this.#times.degraded)], ["Final", median(this.#times.final)],
-      ["Window", this.#window ? `${this.#window.start}–${this.#window.end}, ${this.#window.ready} ready, ${this.#window.pending} pending` : "–"],
-      ["Prepared, used", manager ? `${manager.prepared}, ${manager.hitRate === null ? "–" : `${(manager.hitRate * 100).toFixed(0)} %`}` : "–"],
-      ["Memory", metrics.size ? `${bytes(sum("photod_memory_in_use_bytes"))} of ${bytes(sum("photod_memory_budget_bytes"))}` : "–"],
-      ["Frame cache", metrics.size ? bytes(sum("photod_frame_cache_bytes")) : "–"],
-      ["Queue", metrics.size ? String(sum("photod_render_queue_depth")) : "–"],
-      ["Resident", metrics.size ? bytes(sum("process_resident_memory_bytes")) : "–"],
+      ["panelCached", frames + prepared > 0 ? `${(100 * (cached + prepared) / (frames + prepared)).toFixed(0)} %` : "–"],
+      ["panelThumbnail", median(this.#thumbnails)],
+      ["panelDegraded", median(this.viewer.times.map(({ degraded }) => degraded).filter((time) => time !== null))],
+      ["panelFinal", median(this.viewer.times.map(({ final }) => final).filter((time) => time !== null))],
+      ["panelWindow", this.#window ? text("panelWindowOf", this.#window) : "–"],
+      ["panelPrepared", manager ? `${manager.prepared}, ${manager.hitRate === null ? "–" : `${(manager.hitRate * 100).toFixed(0)} %`}` : "–"],
+      ["panelMemory", metrics.size ? text("panelMemoryOf", {
+        used: bytes(sum("photod_memory_in_use_bytes")), budget: bytes(sum("photod_memory_budget_bytes")) }) : "–"],
+      ["panelFrames", metrics.size ? bytes(sum("photod_frame_cache_bytes")) : "–"],
+      ["panelQueue", metrics.size ? String(sum("photod_render_queue_depth")) : "–"],
+      ["panelResident", metrics.size ? bytes(sum("process_resident_memory_bytes")) : "–"],
     ]
     const list = document.createElement("dl")
     for (const [name, value] of rows) {
       list.append(
-        Object.assign(document.createElement("dt"), { textContent: name }),
+        Object.assign(document.createElement("dt"), { textContent: text(name) }),
         Object.assign(document.createElement("dd"), { textContent: value }))
     }
     this.element.replaceChildren(Object.assign(document.createElement("h2"), { textContent: text("service") }), list)

@@ -1,17 +1,25 @@
-// Albums, folders, smart albums and years. Albums and folders are a fetch result over collections, kept current by its
-// stream: what another tab creates appears here.
+// Albums, folders, smart albums, years and moments. Albums, folders and smart albums are one fetch result over collections,
+// kept current by its deltas: what another tab creates appears here, and counts follow every change of the library.
 
 import { change, json, post, query, stream } from "/gallery/api.js"
-import { text } from "/gallery/strings.js"
+import { updated } from "/gallery/assets.js"
+import { dayName, text } from "/gallery/strings.js"
 
 const DRAGGED = "application/x-photod-assets"
+const MOMENTS = 6
+const RANGE = 1000
 
 export class Sidebar extends EventTarget {
   collections = []
   selected = null
   #stream = null
+  #library = null
   #smart = []
   #years = []
+  #moments = []
+  /// All collections of the fetch result, in its order.
+  #all = []
+  #work = Promise.resolve()
 
   constructor(element, rights, ask) {
     super()
@@ -19,50 +27,66 @@ export class Sidebar extends EventTarget {
   }
 
   async load() {
-    const kinds = await Promise.all([
-      this.#all({ type: "smartAlbum" }), this.#all({ type: "folder", subtype: "momentListYear" }),
-    ])
-    this.#smart = kinds[0].filter((album) => album.estimatedAssetCount > 0 && album.subtype !== "smartAlbumUserLibrary")
-    this.#years = kinds[1]
-    await this.#follow()
+    this.#stream?.close()
+    let handle = await post("/v1/fetchResults", { collections: {} })
+    await this.#take(await this.#read(handle.id, handle.count > 0 ? [[0, handle.count - 1]] : []))
+    this.#stream = stream(() => this.#work.then(() => ({ fetchResult: handle.id })), {
+      // One after the other, as for assets.
+      change: (delta) => {
+        const read = (ranges) => this.#read(delta.fetchResultAfterChanges.id, ranges)
+        this.#work = this.#work.then(async () => {
+          await this.#take(await updated(this.#all, delta, read))
+          handle = delta.fetchResultAfterChanges
+        }).catch(() => this.#reload())
+      },
+      reload: () => this.#reload(),
+      error: (isClosed) => { if (isClosed) this.#reload() },
+    })
   }
 
-  async #all(parameters) {
+  #reload() {
+    this.#stream?.close()
+    setTimeout(() => this.load().catch(() => this.#reload()), 3000)
+  }
+
+  async #read(handle, ranges) {
     const found = []
-    let next = `/v1/collections?${query({ limit: 1000, ...parameters })}`
-    while (next) {
-      const page = await json(next)
-      found.push(...page.collections)
-      next = page.next
+    for (const [first, last] of ranges) {
+      for (let start = first; start <= last; start += RANGE) {
+        const range = `${start}-${Math.min(last, start + RANGE - 1)}`
+        found.push(...(await json(`/v1/fetchResults/${handle}/collections?${query({ range })}`)).collections)
+      }
     }
     return found
   }
 
-  async #follow() {
-    this.#stream?.close()
-    const handle = await post("/v1/fetchResults", { collections: { type: "album" } })
-    await this.#read()
-    this.#stream = stream({ fetchResult: handle.id }, {
-      change: () => this.#read().catch(() => {}), reload: () => this.#read().catch(() => {}),
-      error: (isClosed) => { if (isClosed) setTimeout(() => this.#follow().catch(() => {}), 5000) },
-    })
-  }
-
-  async #read() {
-    const [folders, albums] = await Promise.all([this.#all({ type: "folder" }), this.#all({ type: "album" })])
-    this.collections = [...folders.filter((folder) => !folder.subtype.startsWith("momentList")), ...albums]
+  async #take(all) {
+    this.#all = all.filter((collection) => !collection.deleted)
+    this.collections = this.#all.filter((collection) => collection.type !== "smartAlbum")
+    this.#smart = this.#all.filter(({ type, subtype, estimatedAssetCount }) =>
+      type === "smartAlbum" && estimatedAssetCount > 0 && subtype !== "smartAlbumUserLibrary")
+    this.#library = this.#all.find(({ subtype }) => subtype === "smartAlbumUserLibrary");
+    // Those by date are not among all collections.
+    [this.#years, this.#moments] = await Promise.all([
+      { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
+    ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections))
     this.render()
     this.dispatchEvent(new Event("change"))
   }
 
   render() {
-    const all = this.#row({ localIdentifier: null, title: text("allPhotos"), type: "smartAlbum" }, 0)
+    const all = this.#row({ ...this.#library, localIdentifier: null, title: text("allPhotos"), type: "smartAlbum" }, 0)
     const sections = [
       all, this.#heading(text("albums"), this.rights.canWrite), ...this.#children(null, 0),
       this.#heading(text("smartAlbums")), ...this.#smart.map((album) => this.#row(album, 0)),
       this.#heading(text("years")), ...this.#years.map((year) => this.#row(year, 0)),
+      this.#heading(text("moments")), ...this.#moments.map((moment) =>
+        this.#row({ ...moment, title: moment.title || dayName(moment.startDate) }, 0)),
     ]
+    // The focus stays on its row.
+    const focused = document.activeElement?.closest?.("#sidebar .collection")?.dataset.id
     this.element.replaceChildren(...sections)
+    if (focused !== undefined) this.element.querySelector(`[data-id="${focused}"] .open`)?.focus()
   }
 
   #children(parent, depth) {
@@ -91,10 +115,11 @@ export class Sidebar extends EventTarget {
   #row(collection, depth) {
     const row = document.createElement("div")
     row.className = "collection"
+    row.dataset.id = collection.localIdentifier ?? ""
     row.style.paddingInlineStart = `${18 + depth * 16}px`
     const open = Object.assign(document.createElement("button"), { className: "open" })
     const isSelected = (this.selected?.localIdentifier ?? null) === collection.localIdentifier
-    open.setAttribute("aria-current", isSelected)
+    if (isSelected) open.setAttribute("aria-current", "true")
     const cover = document.createElement("span")
     cover.className = collection.type === "folder" ? "cover folder" : "cover"
     const key = collection.keyAssets?.[0]
@@ -114,6 +139,16 @@ export class Sidebar extends EventTarget {
         this.#small("✎", text("rename"), () => this.#rename(collection)),
         this.#small("✕", text("delete"), () => this.#delete(collection)))
       this.#acceptDrops(row, open, collection)
+      open.setAttribute("aria-keyshortcuts", "Alt+ArrowUp Alt+ArrowDown")
+      open.addEventListener("keydown", (event) => {
+        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+        if (!event.altKey || !step) return
+        event.preventDefault()
+        const siblings = this.collections.filter((other) => other.parent === collection.parent)
+        const index = siblings.findIndex((other) => other.localIdentifier === collection.localIdentifier) + step
+        if (index < 0 || index >= siblings.length) return
+        this.#act(change({ type: "moveCollections", parent: collection.parent, collections: [collection.localIdentifier], index }))
+      })
     }
     return row
   }
@@ -178,7 +213,7 @@ export class Sidebar extends EventTarget {
   }
 
   #act(promise) {
-    promise.then(() => this.#read()).catch((error) => this.dispatchEvent(new CustomEvent("failure", { detail: error })))
+    promise.catch((error) => this.dispatchEvent(new CustomEvent("failure", { detail: error })))
   }
 
   close() {

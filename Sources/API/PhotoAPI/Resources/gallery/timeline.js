@@ -17,6 +17,7 @@ export class Timeline extends EventTarget {
   #list = null
   #cells = new Map()
   #headings = new Map()
+  #old = new Map()
   #focused = 0
   #anchor = null
   #lastTop = 0
@@ -26,19 +27,24 @@ export class Timeline extends EventTarget {
   #settle = 0
   #windowTimer = 0
   #reported = ""
+  #isPressed = false
+
+  /// Whether pictures can be dragged to albums.
+  canDrag = false
 
   constructor(element) {
     super()
     this.element = element
     this.canvas = element.appendChild(document.createElement("div"))
     this.canvas.className = "canvas"
-    this.canvas.setAttribute("role", "list")
     this.empty = element.appendChild(document.createElement("p"))
     this.empty.className = "empty"
     element.addEventListener("scroll", () => this.#schedule(), { passive: true })
     element.addEventListener("keydown", (event) => this.#key(event))
     this.canvas.addEventListener("click", (event) => this.#click(event))
     this.canvas.addEventListener("pointerdown", (event) => this.#press(event))
+    // A long press selects: what moves then is the selection, not the picture.
+    this.canvas.addEventListener("dragstart", (event) => { if (this.#isPressed) event.preventDefault() })
     new ResizeObserver(() => this.relayout()).observe(element)
   }
 
@@ -63,9 +69,12 @@ export class Timeline extends EventTarget {
     this.rowHeight = width < 500 ? 112 : width < 1200 ? 180 : 220
     const needed = this.rowHeight * 1.15 * devicePixelRatio
     this.thumbnailHeight = THUMBNAIL_HEIGHTS.find((height) => height >= needed) ?? THUMBNAIL_HEIGHTS.at(-1)
-    this.layout = new Layout(this.assets, width, this.rowHeight)
+    this.layout = new Layout(this.assets, width, this.rowHeight, this.#list?.hasOwnOrder)
     this.canvas.style.height = `${this.layout.height}px`
-    for (const cell of this.#cells.values()) cell.remove()
+    // Cells of pictures that stay keep their elements, so nothing flickers.
+    const focused = document.activeElement?.closest(".cell")?.asset
+    const old = new Map([...this.#cells.values()].map((cell) => [cell.asset.id, cell]))
+    this.#old = old
     for (const heading of this.#headings.values()) heading.remove()
     this.#cells.clear()
     this.#headings.clear()
@@ -74,7 +83,19 @@ export class Timeline extends EventTarget {
       if (index >= 0) this.element.scrollTop = this.layout.tops[this.layout.rowOf(index)] - distance
     }
     this.draw()
+    this.#old = new Map()
+    for (const cell of old.values()) cell.remove()
+    if (focused) {
+      const index = this.assets.findIndex((asset) => asset.id === focused.id)
+      if (index >= 0 && index !== this.#focused) this.focus(index, false)
+    }
     this.dispatchEvent(new Event("layout"))
+    if (isNew) this.#schedule()
+  }
+
+  /// Draws the badges of the visible pictures again.
+  mark() {
+    for (const cell of this.#cells.values()) this.#mark(cell)
   }
 
   say(message) {
@@ -120,11 +141,11 @@ export class Timeline extends EventTarget {
     for (const [month, heading] of this.#headings) {
       if (heading.offsetTop < top || heading.offsetTop > bottom) { heading.remove(); this.#headings.delete(month) }
     }
-    for (const { month, top: y } of this.layout.months) {
-      if (y < top || y > bottom || this.#headings.has(month)) continue
+    for (const { month, top: y, left } of this.layout.months) {
+      if (month === null || y < top || y > bottom || this.#headings.has(month)) continue
       const heading = document.createElement("h2")
       heading.textContent = monthName(month)
-      heading.style.top = `${y}px`
+      Object.assign(heading.style, { top: `${y}px`, insetInlineStart: `${left}px` })
       this.canvas.append(heading)
       this.#headings.set(month, heading)
     }
@@ -137,18 +158,27 @@ export class Timeline extends EventTarget {
   #makeCell(index) {
     const asset = this.assets[index]
     const row = this.layout.rowOf(index)
-    const cell = document.createElement("div")
-    cell.className = "cell"
+    const old = this.#old.get(asset.id)
+    const cell = old?.asset.version === asset.version ? old : this.#newCell(asset)
+    if (cell === old) this.#old.delete(asset.id)
     cell.asset = asset
     cell.dataset.index = index
-    cell.setAttribute("role", "listitem")
     cell.tabIndex = index === this.#focused ? 0 : -1
-    const name = text(asset.type === "video" ? "videoOf" : "photoOf", { date: dayName(asset.date, asset.offset) })
-    cell.setAttribute("aria-label", name)
     Object.assign(cell.style, {
       insetInlineStart: `${this.layout.lefts[index]}px`, top: `${this.layout.tops[row]}px`,
       width: `${this.layout.widths[index]}px`, height: `${this.layout.heights[row]}px`,
     })
+    this.#mark(cell)
+    if (!cell.isConnected) this.canvas.append(cell)
+    this.#cells.set(index, cell)
+    return cell
+  }
+
+  #newCell(asset) {
+    const cell = document.createElement("div")
+    cell.className = "cell"
+    cell.setAttribute("role", "button")
+    cell.draggable = this.canDrag
     if (asset.placeholder) cell.style.backgroundImage = `url(${placeholderURL(asset.placeholder)})`
     const image = document.createElement("img")
     image.alt = ""
@@ -157,27 +187,31 @@ export class Timeline extends EventTarget {
     image.onload = () => cell.classList.add("ready")
     image.onerror = () => cell.classList.add("missing")
     cell.image = image
-    const check = document.createElement("button")
+    // For the pointer; keys select with Space.
+    const check = document.createElement("span")
     check.className = "check"
-    check.tabIndex = -1
-    check.setAttribute("aria-label", text("select"))
-    cell.append(image, check)
-    for (const badge of badges(asset)) {
-      const mark = document.createElement("span")
-      mark.className = `badge ${badge.kind}`
-      mark.textContent = badge.label
-      cell.append(mark)
-    }
-    this.#mark(cell)
-    this.canvas.append(cell)
-    this.#cells.set(index, cell)
+    cell.marks = document.createElement("span")
+    cell.marks.className = "badges"
+    cell.append(image, check, cell.marks)
     return cell
   }
 
+  /// Shows what may change while the picture stays: the selection, badges, the name.
   #mark(cell) {
-    const isSelected = this.selection.has(cell.asset.id)
+    const { asset } = cell
+    const isSelected = this.selection.has(asset.id)
     cell.classList.toggle("selected", isSelected)
-    cell.setAttribute("aria-selected", isSelected)
+    if (this.selection.size > 0) cell.setAttribute("aria-pressed", isSelected)
+    else cell.removeAttribute("aria-pressed")
+    cell.classList.toggle("stack", !!asset.isBurst)
+    const found = badges(asset)
+    const kinds = found.map(({ kind }) => kind).join()
+    if (cell.kinds === kinds) return
+    cell.kinds = kinds
+    cell.marks.replaceChildren(...found.map(({ kind, label }) =>
+      Object.assign(document.createElement("span"), { className: `badge ${kind}`, textContent: label })))
+    const name = text(asset.type === "video" ? "videoOf" : "photoOf", { date: dayName(asset.date, asset.offset) })
+    cell.setAttribute("aria-label", [name, ...found.map(({ name }) => name)].join(", "))
   }
 
   // The preheat window
@@ -243,7 +277,7 @@ export class Timeline extends EventTarget {
     const start = { x: event.clientX, y: event.clientY }
     let isSelecting = false
     const timer = setTimeout(() => {
-      isSelecting = true
+      isSelecting = this.#isPressed = true
       this.#suppressClick = true
       this.#toggle(first, false)
     }, LONG_PRESS)
@@ -257,6 +291,7 @@ export class Timeline extends EventTarget {
     }
     const end = () => {
       clearTimeout(timer)
+      this.#isPressed = false
       removeEventListener("pointermove", move)
       removeEventListener("pointerup", end)
       removeEventListener("pointercancel", end)
@@ -320,9 +355,12 @@ export class Timeline extends EventTarget {
 /// What a picture's corner says about it.
 function badges(asset) {
   const found = []
-  if (asset.type === "video") found.push({ kind: "video", label: seconds(asset.duration) })
-  if (asset.subtypes.includes("photoLive")) found.push({ kind: "live", label: "LIVE" })
-  if (asset.subtypes.includes("photoHDR")) found.push({ kind: "hdr", label: "HDR" })
-  if (asset.isFavorite) found.push({ kind: "favourite", label: "♥" })
+  const add = (kind, label, name = label) => found.push({ kind, label, name })
+  if (asset.isFavorite) add("favourite", "♥", text("favourite"))
+  if (asset.isBurst) add("burst", text("burst"))
+  if (asset.subtypes.includes("photoLive")) add("live", text("live"))
+  if (asset.subtypes.includes("photoHDR")) add("hdr", text("hdr"))
+  if (asset.isRAW) add("raw", text("raw"))
+  if (asset.type === "video") add("video", seconds(asset.duration))
   return found
 }

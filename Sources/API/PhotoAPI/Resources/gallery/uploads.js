@@ -1,5 +1,5 @@
 // Adds files by staged uploads: pieces of a few megabytes, resumed after a lost connection, a reload or a restart of the
-// daemon. The names of unfinished uploads are kept in the browser.
+// daemon. The browser keeps the files of unfinished uploads in its database, and their names where it has none.
 
 import { Failure, json, post, query, request } from "/gallery/api.js"
 import { text } from "/gallery/strings.js"
@@ -7,6 +7,8 @@ import { text } from "/gallery/strings.js"
 const PIECE = 4 << 20
 const STORE = "photod-uploads"
 const RETRIES = 5
+/// The largest file of which the browser keeps a copy, in bytes.
+const KEPT = 256 << 20
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 const stored = () => JSON.parse(localStorage.getItem(STORE) ?? "{}")
@@ -18,6 +20,31 @@ function remember(file, upload) {
   localStorage.setItem(STORE, JSON.stringify(all))
 }
 
+/// Files that are not added yet, for the next visit. All errors are ignored: then the user has to choose the files again.
+const files = {
+  async run(mode, work) {
+    try {
+      const opening = indexedDB.open(STORE, 1)
+      opening.onupgradeneeded = () => opening.result.createObjectStore("files")
+      const result = (request) => new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result)
+        request.onerror = () => reject(request.error)
+      })
+      const database = await result(opening)
+      try {
+        return await result(work(database.transaction("files", mode).objectStore("files")))
+      } finally {
+        database.close()
+      }
+    } catch {
+      return undefined
+    }
+  },
+  keep: (file) => file.size <= KEPT ? files.run("readwrite", (store) => store.put(file, nameOf(file))) : undefined,
+  forget: (file) => files.run("readwrite", (store) => store.delete(nameOf(file))),
+  all: () => files.run("readonly", (store) => store.getAll()),
+}
+
 export class Uploads extends EventTarget {
   #queue = []
   #done = 0
@@ -26,12 +53,25 @@ export class Uploads extends EventTarget {
   constructor(element, album) {
     super()
     Object.assign(this, { element, album })
-    const count = Object.keys(stored()).length
-    if (count > 0) this.#say(text("resumable", { count }))
   }
 
-  add(files) {
-    this.#queue.push(...files)
+  /// Goes on with what an earlier visit left.
+  async resume() {
+    const kept = await files.all() ?? []
+    const count = Object.keys(stored()).length
+    if (kept.length > 0) {
+      this.dispatchEvent(new CustomEvent("message", { detail: text("resumed") }))
+      this.add(kept)
+    } else if (count > 0) {
+      this.#say(text("resumable", { count }))
+    }
+  }
+
+  add(added) {
+    const known = new Set(this.#queue.map(nameOf))
+    const more = [...added].filter((file) => !known.has(nameOf(file)))
+    this.#queue.push(...more)
+    for (const file of more) files.keep(file)
     if (!this.#isRunning) this.#run()
   }
 
@@ -45,9 +85,11 @@ export class Uploads extends EventTarget {
         await this.#send(file)
         added += 1
       } catch (error) {
-        this.dispatchEvent(new CustomEvent("failure", { detail: `${file.name}: ${error.message}` }))
+        this.dispatchEvent(new CustomEvent("message", { detail: `${file.name}: ${error.message}` }))
         if (!(error instanceof Failure)) { this.#queue = []; break }
+        remember(file, null)
       }
+      await files.forget(file)
       this.#queue.shift()
       this.#done += 1
     }
@@ -66,6 +108,7 @@ export class Uploads extends EventTarget {
       remember(file, upload)
       offset = 0
     }
+    this.#progress(file, offset)
     for (let failures = 0; offset < file.size;) {
       this.#progress(file, offset)
       try {

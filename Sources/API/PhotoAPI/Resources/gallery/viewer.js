@@ -1,8 +1,8 @@
 // One picture on the whole screen: the thumbnail at hand, then the degraded and the final frame of one opportunistic
 // request, then, when zoomed in, the full resolution in tiles of the visible part.
 
-import { change, imageURL, json, post } from "/gallery/api.js"
-import { bytes, momentName, seconds, text } from "/gallery/strings.js"
+import { change, imageURL, json, post, query } from "/gallery/api.js"
+import { bytes, dateAndTime, momentName, seconds, text } from "/gallery/strings.js"
 import { placeholderURL } from "/gallery/thumbhash.js"
 
 const TILE = 512
@@ -24,6 +24,11 @@ export class Viewer extends EventTarget {
   #details = null
   #pointers = new Map()
   #tileTimer = 0
+  /// The picture of a burst that is shown in the place of the one that represents it.
+  #picked = null
+  #burst = null
+  /// Milliseconds from a request to its degraded frame (null: there was none) and to its final one.
+  times = []
 
   /// `rights` says what the caller may do: {canWrite, seesPlaces}.
   constructor(dialog, timeline, rights) {
@@ -36,13 +41,14 @@ export class Viewer extends EventTarget {
     this.bar.className = "viewerBar"
     this.caption = document.createElement("p")
     this.favourite = button("favourite", "M12 20s-7-4.6-9-9a5 5 0 0 1 9-4 5 5 0 0 1 9 4c-2 4.4-9 9-9 9z", () => this.#star())
+    this.live = button("playLive", "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z", () => this.#playLive?.())
     this.trash = button("delete", "M5 7h14M10 7V5h4v2M7 7l1 13h8l1-13", () => this.#delete())
     this.hide = button("hide", "M3 12s3-6 9-6 9 6 9 6-3 6-9 6-9-6-9-6zM4 20L20 4", () => this.#hideAsset())
     this.bar.append(
-      button("close", "M6 6l12 12M18 6L6 18", () => dialog.close()), this.caption, this.favourite,
+      button("close", "M6 6l12 12M18 6L6 18", () => dialog.close()), this.caption, this.live, this.favourite,
       button("share", "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7", () => this.#share()),
       button("download", "M12 4v11M8 11l4 4 4-4M5 20h14", () => this.#download()),
-      button("info", "M12 11v6M12 7v1", () => this.#toggleDetails()), this.hide, this.trash)
+      button("info", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v6M12 7.5v.5", () => this.#toggleDetails()), this.hide, this.trash)
     dialog.append(
       Object.assign(button("previous", "M15 5l-7 7 7 7", () => this.step(-1)), { className: "icon step back" }),
       Object.assign(button("next", "M9 5l7 7-7 7", () => this.step(1)), { className: "icon step forward" }))
@@ -56,7 +62,7 @@ export class Viewer extends EventTarget {
     addEventListener("resize", () => { if (dialog.open) this.#place() })
   }
 
-  get asset() { return this.timeline.assets[this.#index] }
+  get asset() { return this.#picked ?? this.timeline.assets[this.#index] }
 
   open(index) {
     this.#show(index)
@@ -73,7 +79,10 @@ export class Viewer extends EventTarget {
   refresh() {
     if (!this.dialog.open) return
     const index = this.timeline.assets.findIndex((asset) => asset.id === this.shown.id)
-    if (index < 0) {
+    if (this.#picked) {
+      // It is in no list; what represents it may have moved.
+      this.#index = Math.max(0, this.timeline.assets.findIndex((asset) => asset.id === this.#burst.of))
+    } else if (index < 0) {
       if (this.timeline.assets.length === 0) this.dialog.close()
       else this.#show(Math.min(this.#index, this.timeline.assets.length - 1))
     } else {
@@ -85,25 +94,28 @@ export class Viewer extends EventTarget {
 
   // Showing
 
-  #show(index) {
+  #show(index, picked = null) {
     this.#index = index
+    this.#picked = picked
     this.shown = this.asset
     this.#zoom = 1
     this.#x = this.#y = 0
-    this.stage.replaceChildren()
+    this.#clear()
     this.frame = this.stage.appendChild(document.createElement("div"))
     this.frame.className = "frame"
     if (this.asset.placeholder) this.frame.style.backgroundImage = `url(${placeholderURL(this.asset.placeholder)})`
     this.#place()
+    this.#playLive = null
+    this.#labels()
     if (this.asset.type === "video") this.#showVideo()
     else this.#showPicture()
-    this.#labels()
+    if (!picked) this.#showBurst()
     if (this.#details) this.#loadDetails()
     this.dispatchEvent(new CustomEvent("show", { detail: index }))
   }
 
   #showPicture() {
-    const cell = this.timeline.cell(this.#index)
+    const cell = this.#picked ? null : this.timeline.cell(this.#index)
     if (cell?.image.complete && cell.image.naturalWidth > 0) {
       this.frame.append(Object.assign(new Image(), { src: cell.image.src, alt: "" }))
     }
@@ -113,6 +125,7 @@ export class Viewer extends EventTarget {
     // A plain <img> shows each frame of the response as it arrives.
     picture.src = imageURL(asset, width * devicePixelRatio, height * devicePixelRatio, { deliveryMode: "opportunistic" })
     picture.onload = () => this.#prepareNeighbours()
+    this.#watch(picture)
     picture.onerror = () => {
       this.frame.append(Object.assign(document.createElement("p"), { className: "notice", textContent: text("notRenderable") }))
     }
@@ -120,16 +133,72 @@ export class Viewer extends EventTarget {
     if (asset.subtypes.includes("photoLive")) this.#addLiveVideo(asset)
   }
 
-  /// Plays while the pointer rests on the picture, or holds it.
+  #playLive = null
+
+  /// Notes when the first frame of a picture and its last one were shown, for the panel.
+  #watch(picture) {
+    const began = performance.now(), times = { degraded: null, final: null }
+    this.times = [...this.times.slice(-99), times]
+    let width = 0
+    const look = () => {
+      if (!picture.isConnected) return
+      if (picture.naturalWidth > width) {
+        if (width > 0) times.degraded = times.final
+        times.final = performance.now() - began
+        width = picture.naturalWidth
+      }
+      if (performance.now() - began < 10_000) requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+  }
+
+  /// The pictures of a burst, in a strip.
+  async #showBurst() {
+    const { id, isBurst } = this.asset
+    if (this.#burst?.of === id) return
+    this.#burst?.strip.remove()
+    this.#burst = null
+    if (!isBurst) return
+    await this.#act(async () => {
+      const { burstIdentifier } = await json(`/v1/assets/${id}`)
+      const { assets } = await json(`/v1/assets?${query({
+        predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, sortDescriptors: "creationDate", limit: 200,
+      })}`)
+      if (this.shown.id !== id || !this.dialog.open) return
+      const strip = Object.assign(document.createElement("div"), { className: "strip" })
+      strip.setAttribute("role", "group")
+      strip.setAttribute("aria-label", text("burst"))
+      assets.forEach((asset, number) => {
+        const shown = listed(asset)
+        const choice = Object.assign(document.createElement("button"), { asset: shown })
+        choice.setAttribute("aria-label", text("burstPicture", { number: number + 1, count: assets.length }))
+        choice.setAttribute("aria-pressed", asset.localIdentifier === id)
+        choice.append(Object.assign(new Image(), { alt: "", src: imageURL(shown, 160, 160, { contentMode: "aspectFill" }) }))
+        choice.addEventListener("click", () => {
+          for (const other of strip.children) other.setAttribute("aria-pressed", other === choice)
+          this.#show(this.#index, shown.id === id ? null : shown)
+        })
+        strip.append(choice)
+      })
+      this.#burst = { of: id, strip }
+      this.dialog.append(strip)
+    })
+  }
+
+  /// Plays while the pointer rests on the picture, or holds it; the button in the bar plays it once.
   #addLiveVideo(asset) {
     const video = Object.assign(document.createElement("video"), {
-      muted: true, loop: true, playsInline: true, preload: "none", className: "live",
+      muted: true, playsInline: true, preload: "none", className: "live",
       src: `/v1/assets/${asset.id}/resources/pairedVideo/data?v=${asset.version}`,
     })
     const play = () => video.play().then(() => video.classList.add("playing")).catch(() => {})
     const stop = () => { video.pause(); video.classList.remove("playing") }
-    this.frame.addEventListener("pointerenter", play)
-    this.frame.addEventListener("pointerleave", stop)
+    this.#playLive = play
+    video.addEventListener("ended", stop)
+    for (const type of ["pointerenter", "pointerdown"]) this.frame.addEventListener(type, play)
+    for (const type of ["pointerleave", "pointerup"]) {
+      this.frame.addEventListener(type, (event) => { if (event.pointerType !== "mouse" || type === "pointerleave") stop() })
+    }
     this.frame.append(video)
   }
 
@@ -181,6 +250,7 @@ export class Viewer extends EventTarget {
     this.caption.textContent = momentName(asset.date, asset.offset)
     this.favourite.classList.toggle("on", asset.isFavorite)
     this.favourite.setAttribute("aria-pressed", asset.isFavorite)
+    this.live.hidden = !asset.subtypes.includes("photoLive")
     for (const element of [this.favourite, this.hide, this.trash]) element.hidden = !this.rights.canWrite
   }
 
@@ -283,8 +353,11 @@ export class Viewer extends EventTarget {
   }
 
   #key(event) {
+    // A focused video has keys of its own.
+    if (event.target.matches("video, input") && event.key !== "Escape") return
     const actions = {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), f: () => this.#star(), i: () => this.#toggleDetails(),
+      l: () => this.#playLive?.(),
       Delete: () => this.#delete(), Home: () => this.#show(0), End: () => this.#show(this.timeline.assets.length - 1),
       "+": () => this.#zoomTo(this.#zoom * 1.5, innerWidth / 2, innerHeight / 2),
       "-": () => this.#zoomTo(this.#zoom / 1.5, innerWidth / 2, innerHeight / 2),
@@ -294,8 +367,23 @@ export class Viewer extends EventTarget {
     actions[event.key]()
   }
 
-  #closed() {
+  /// A video that is only removed would play on and keep its connection.
+  #clear() {
+    for (const video of this.stage.querySelectorAll("video")) {
+      video.onerror = null
+      video.pause()
+      video.removeAttribute("src")
+      video.load()
+    }
     this.stage.replaceChildren()
+  }
+
+  #closed() {
+    // The event may come after the next opening.
+    if (this.dialog.open) return
+    this.#clear()
+    this.#burst?.strip.remove()
+    this.#burst = this.#picked = null
     this.timeline.focus(this.#index)
     this.dispatchEvent(new Event("closed"))
   }
@@ -312,14 +400,17 @@ export class Viewer extends EventTarget {
 
   #star() {
     if (!this.rights.canWrite) return
-    const { id, isFavorite } = this.asset
-    this.#act(() => change({ type: "updateAsset", asset: id, isFavorite: !isFavorite }))
+    const { asset } = this, isFavorite = !asset.isFavorite
+    this.#act(async () => {
+      await change({ type: "updateAsset", asset: asset.id, isFavorite })
+      // The list's assets are replaced by the stream; the others of a burst have none.
+      if (asset !== this.#picked) return
+      asset.isFavorite = isFavorite
+      this.#labels()
+    })
   }
 
-  #hideAsset() {
-    const { id } = this.asset
-    this.#act(() => change({ type: "updateAsset", asset: id, isHidden: true }))
-  }
+  #hideAsset() { this.dispatchEvent(new CustomEvent("hide", { detail: [this.asset.id] })) }
 
   #delete() {
     if (!this.rights.canWrite) return
@@ -335,10 +426,11 @@ export class Viewer extends EventTarget {
   #share() {
     this.#act(async () => {
       const signed = await post("/v1/signedURLs", { path: `/v1/assets/${this.asset.id}/image?targetSize=2048x2048` })
-      await navigator.clipboard.writeText(new URL(signed.url, location.href).href)
-      this.dispatchEvent(new CustomEvent("message", {
-        detail: text("copied", { date: new Date(signed.expires).toLocaleString() }),
-      }))
+      const link = new URL(signed.url, location.href).href, date = dateAndTime(signed.expires)
+      // Browsers have a clipboard only for secure origins.
+      const isCopied = await navigator.clipboard?.writeText(link).then(() => true).catch(() => false)
+      if (isCopied) this.dispatchEvent(new CustomEvent("message", { detail: text("copied", { date }) }))
+      else this.dispatchEvent(new CustomEvent("link", { detail: { link, date } }))
     })
   }
 
@@ -348,9 +440,35 @@ export class Viewer extends EventTarget {
       this.#details = null
     } else {
       this.#details = this.dialog.appendChild(document.createElement("aside"))
+      this.#details.setAttribute("aria-label", text("info"))
       this.#details.className = "details"
       this.#loadDetails()
     }
+  }
+
+  /// People, the place and keywords: each one searches for its like.
+  #chips(asset, metadata) {
+    const xmp = metadata.XMP ?? {}
+    const list = (value) => [value ?? []].flat().filter((item) => typeof item === "string")
+    const place = [xmp["photoshop:City"], xmp["photoshop:Country"]].flatMap(list)
+    const people = [
+      ...list(xmp["Iptc4xmpExt:PersonInImage"]),
+      ...[xmp["mwg-rs:Regions"]?.["mwg-rs:RegionList"] ?? []].flat().flatMap((region) => list(region?.["mwg-rs:Name"])),
+    ]
+    return [["people", people], ["places", place], ["keywords", asset.keywords ?? []]].flatMap(([name, words]) => {
+      if (words.length === 0) return []
+      const group = Object.assign(document.createElement("p"), { className: "chips" })
+      group.append(Object.assign(document.createElement("span"), { textContent: text(name) }))
+      for (const word of new Set(words)) {
+        const chip = Object.assign(document.createElement("button"), { textContent: word, title: text("searchFor", { word }) })
+        chip.addEventListener("click", () => {
+          this.dialog.close()
+          this.dispatchEvent(new CustomEvent("search", { detail: `"${word}"` }))
+        })
+        group.append(chip)
+      }
+      return [group]
+    })
   }
 
   async #loadDetails() {
@@ -360,10 +478,17 @@ export class Viewer extends EventTarget {
         json(`/v1/assets/${id}`), json(`/v1/assets/${id}/metadata`).catch(() => ({})),
       ])
       if (!this.#details || this.asset.id !== id) return
-      this.#details.replaceChildren(...detailRows(asset, metadata))
+      this.#details.replaceChildren(...detailRows(asset, metadata), ...this.#chips(asset, metadata))
     })
   }
 }
+
+/// An asset of a listing as the lists of this page have it.
+const listed = (asset) => ({
+  id: asset.localIdentifier, version: asset.contentVersion, type: asset.mediaType, subtypes: asset.mediaSubtypes,
+  duration: asset.duration, ratio: asset.pixelWidth / asset.pixelHeight, date: asset.creationDate, offset: asset.utcOffset,
+  isFavorite: asset.isFavorite, placeholder: asset.placeholder, isRAW: asset.isRAW,
+})
 
 function detailRows(asset, metadata) {
   const exif = metadata.EXIF ?? {}
@@ -379,7 +504,7 @@ function detailRows(asset, metadata) {
     exposure.filter(Boolean).join("  ·  "),
     `${asset.pixelWidth} × ${asset.pixelHeight}  ·  ${bytes(asset.fileSize)}`,
     asset.duration > 0 ? seconds(asset.duration) : null,
-    asset.keywords?.join(", "), asset.rating > 0 ? "★".repeat(asset.rating) : null,
+    asset.rating > 0 ? "★".repeat(asset.rating) : null,
     asset.location && `${asset.location.latitude.toFixed(5)}, ${asset.location.longitude.toFixed(5)}`,
     asset.relativePath,
   ]
