@@ -37,6 +37,30 @@ struct ByteRangesTests {
     #expect(ByteRanges(head, size: 100, validators: Validators(entityTag: Self.tag), limit: 4) == expected)
   }
 
+  @Test("a plain range is found without the full parser, and is then its only part")
+  func plainPart() throws {
+    let numbers = [
+      "", "0", "7", "007", "99", "100", "101", "999999999999999999", "9999999999999999999", "+1", "a", "-",
+    ]
+    let specs = numbers.flatMap { first in numbers.map { "\(first)-\($0)" } } + ["", "1", "0-1,2-3", "0-1,", " 0-1"]
+    for unit in ["bytes=", "Bytes=", "bytes =", "items=", ""] {
+      for spec in specs {
+        let head = try Self.head("Range: \(unit)\(spec)")
+        for size in [0, 1, 100] {
+          let full = ByteRanges(head, size: size, validators: Validators(entityTag: nil), limit: 4)
+          if let part = ByteRanges.plainPart(head, size: size) {
+            #expect(full == .parts([part]), "\(unit)\(spec) of \(size)")
+          } else if unit == "bytes=", ["7-99", "7-", "7-7"].contains(spec) {
+            #expect(size <= 7, "\(spec) of \(size)")
+          }
+        }
+      }
+    }
+    #expect(ByteRanges.plainPart(try Self.head("Range: bytes=7-"), size: 100) == 7..<100)
+    #expect(ByteRanges.plainPart(try Self.head("Range: bytes=0-1\r\nRange: bytes=0-1"), size: 100) == nil)
+    #expect(ByteRanges.plainPart(try Self.head(""), size: 100) == nil)
+  }
+
   @Test("an empty representation satisfies no range")
   func empty() throws {
     for value in ["bytes=0-", "bytes=-1", "bytes=0-0"] {

@@ -1,6 +1,6 @@
 // The way of a request:
 //
-//     preparedResponse -> ResponseCache
+//     preparedResponse -> ResponseCache; preparedRange -> PreparedOriginals
 //     handle -> HeadCheck: the resource of the path; host and origin    421, 403
 //            -> AccessPolicy: authentication
 //            -> no resource 404, no endpoint 405, OPTIONS 204
@@ -23,6 +23,13 @@ extension PhotoAPI: HTTPHandler {
     return responseCache.answer(
       to: request.head, access: access, variesByOrigin: rules.variesByOrigin,
       generation: .init(library: queries.library.generation, rules: rules.number))
+  }
+
+  package func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange? {
+    guard let access = accessPolicy.accessClass(request.head) else { return nil }
+    return preparedOriginals.range(
+      for: request.head, access: access,
+      generation: .init(library: queries.library.generation, rules: accessPolicy.origins.state.number))
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {

@@ -39,6 +39,7 @@ package final class PhotoAPI: Sendable {
   let changes: ChangeRoutes
   let caching: CachingRoutes
   private let openFiles: OpenOriginals
+  let preparedOriginals: PreparedOriginals
   /// Starts a full scan of the library, or one more after the running one.
   let requestScan: @Sendable () -> Void
 
@@ -92,7 +93,9 @@ package final class PhotoAPI: Sendable {
     let originalFiles = OriginalFiles(
       originals: originals, overlays: OverlayCache(), openFiles: openFiles, logger: logger)
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
-    data = DataRoute(queries: queries, files: originalFiles, sender: sender)
+    let preparedOriginals = PreparedOriginals()
+    self.preparedOriginals = preparedOriginals
+    data = DataRoute(queries: queries, files: originalFiles, sender: sender, prepared: preparedOriginals)
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(
@@ -120,5 +123,8 @@ package final class PhotoAPI: Sendable {
   }
 
   /// Closes originals that were not asked for lately. Call it about once a second.
-  package func tick() { openFiles.closeIdle(now: .now) }
+  package func tick() {
+    openFiles.closeIdle(now: .now)
+    preparedOriginals.tick()
+  }
 }

@@ -252,3 +252,18 @@ int photod_load_range(int descriptor, int64_t offset, int64_t length) {
   while (count < 0 && errno == EINTR);
   return count < 0 ? -1 : 0;
 }
+
+int64_t photod_read_cached(int descriptor, void *bytes, size_t length, int64_t offset) {
+  size_t done = 0;
+  while (done < length) {
+    struct iovec rest = {.iov_base = (char *)bytes + done, .iov_len = length - done};
+    ssize_t count = preadv2(descriptor, &rest, 1, offset + (int64_t)done, RWF_NOWAIT);
+    if (count > 0) {
+      done += (size_t)count;
+    } else if (count == 0 || errno != EINTR) {
+      // The end of the file, bytes that are not cached, or a file system that can't tell.
+      break;
+    }
+  }
+  return (int64_t)done;
+}

@@ -23,8 +23,10 @@ import Primitives
 /// `@unchecked Sendable` because every mutable field is accessed on the loop's queue only. Other threads hold a
 /// reference only to capture it in a closure for that queue.
 final class Connection: EventLoop.Registrant, @unchecked Sendable {
-  /// Requests processed in one turn. After that the connection yields to the other connections of the loop.
+  /// Requests processed in one turn; a prepared range counts as several. After that the connection yields to the other connections of the loop.
   private static let maximumRequestsPerTurn = 32
+  /// Bytes of a prepared range that count as one request in a turn: they are copied on the loop's queue.
+  private static let rangeBytesPerRequest = 8192
   private static let maximumReadsPerTurn = 4
 
   let loop: EventLoop
@@ -230,9 +232,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
           _ = machine.handle(.bodyEnded, now: loop.now)
           receiver?.end(.end)
         case .request(let request):
-          process(request)
-          left -= 1
-          if left == 0, machine.isReading, parser.isInsideRequest { return yieldTurn() }
+          left -= process(request)
+          if left <= 0, machine.isReading, parser.isInsideRequest { return yieldTurn() }
         }
       } catch {
         if machine.phase == .streamingBody {
@@ -246,18 +247,25 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     }
   }
 
-  private func process(_ request: consuming HTTPRequest) {
+  /// Returns how many requests of its turn it has used.
+  private func process(_ request: consuming HTTPRequest) -> Int {
     _ = machine.handle(
       .requestReceived(keepsAlive: request.head.keepsAlive, version: request.head.version), now: loop.now)
     let identifier = loop.nextIdentifier()
     if loop.logsAccess { sender.beginLogEntry(request.head, identifier: identifier) }
-    if let prepared = handler.preparedResponse(to: request, from: peer) {
-      return send(prepared, isHead: request.method == .head, identifier: identifier)
+    if request.head.has(.range) {
+      if let range = handler.preparedRange(of: request, from: peer), send(range) {
+        return 1 + range.count / Self.rangeBytesPerRequest
+      }
+    } else if let prepared = handler.preparedResponse(to: request, from: peer) {
+      send(prepared, isHead: request.method == .head, identifier: identifier)
+      return 1
     }
     let responder = Responder(
       connection: self, loop: loop, isHead: request.method == .head, requestID: identifier)
     self.responder = responder
     handler.handle(request, from: peer, responder)
+    return 1
   }
 
   private func reject(_ error: ParseError) {

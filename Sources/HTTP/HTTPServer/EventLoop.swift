@@ -60,6 +60,10 @@ final class EventLoop: @unchecked Sendable {
   let headBuffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: PreparedResponse.maximumHeadBytes + 256, alignment: 16)
 
+  /// The buffer for the bytes of a ``PreparedRange``.
+  private(set) lazy var rangeBuffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: PreparedRange.maximumBytes, alignment: 4096)
+
   init(index: Int, clock: ServerClock, accessLog: AccessLog?) {
     self.clock = clock
     self.accessLog = accessLog

@@ -9,9 +9,15 @@ package typealias StreamHandler = (_ body: StreamedBody, _ responder: Responder)
 package protocol HTTPHandler: Sendable {
   /// The response to a request that can be served from memory; `nil` for every other request.
   ///
-  /// Called on a connection's queue, before `handle`, for every request. It holds a lock no longer than a look-up takes
+  /// Called on a connection's queue, before `handle`, for every request without `Range`. It holds a lock no longer than a look-up takes
   /// and makes no call-outs. For HEAD it returns the response to GET; the server omits the body.
   func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse?
+
+  /// The response to a GET request with `Range` that can be sent from an open file; `nil` for every other request. It is
+  /// sent if its bytes are in the page cache and the file is unchanged; otherwise `handle` gets the request.
+  ///
+  /// Called like `preparedResponse`, for every request with `Range`.
+  func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange?
 
   /// Handles a request and responds through `responder`, now or later, from any thread.
   ///
@@ -40,5 +46,6 @@ package protocol HTTPHandler: Sendable {
 
 extension HTTPHandler {
   package func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? { nil }
+  package func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange? { nil }
   package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? { nil }
 }

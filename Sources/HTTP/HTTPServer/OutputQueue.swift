@@ -85,19 +85,31 @@ struct OutputQueue {
   /// If the queue is empty, sends a head and a body with one gathered send and without a copy. Queues the bytes that
   /// were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
   mutating func sendNow(_ head: UnsafeRawBufferPointer, _ body: [UInt8], to descriptor: Int32) -> Int {
-    var sent = 0
-    if isEmpty {
-      sent = body.withUnsafeBytes { body in
-        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
-          vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
-          vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
-          return max(0, Self.send(vectors, count: body.isEmpty ? 1 : 2, to: descriptor))
-        }
-      }
-    }
+    let sent = body.withUnsafeBytes { gather(head, $0, to: descriptor) }
     if sent < head.count { append(Array(head[sent...])) }
     append(body, from: max(0, sent - head.count))
     return sent
+  }
+
+  /// Like `sendNow` with an array. Bytes of the body that were not sent are copied, and counted by the reservation until
+  /// they are.
+  mutating func sendNow(
+    _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, reservedBy reservation: ByteBudget.Reservation?,
+    to descriptor: Int32
+  ) -> Int {
+    let sent = gather(head, body, to: descriptor)
+    if sent < head.count { append(Array(head[sent...])) }
+    append(Array(body.dropFirst(max(0, sent - head.count))), reservedBy: reservation)
+    return sent
+  }
+
+  private func gather(_ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    guard isEmpty else { return 0 }
+    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+      vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
+      vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
+      return max(0, Self.send(vectors, count: body.isEmpty ? 1 : 2, to: descriptor))
+    }
   }
 
   /// - Parameter hasMore: more bytes follow at once, so the kernel may wait for them to fill a packet.

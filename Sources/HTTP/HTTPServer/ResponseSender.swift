@@ -150,6 +150,28 @@ struct ResponseSender {
     loop.counters.countSent(sent)
   }
 
+  /// Sends a complete prepared range, whose bytes are in the loop's buffer, with one gathered send. Queues a copy of what
+  /// the kernel did not accept.
+  ///
+  /// - Parameter reservation: counts the body against the response budget; released with its last byte.
+  mutating func send(
+    _ range: PreparedRange, reservedBy reservation: ByteBudget.Reservation?, keepsAlive: Bool, version: HTTPVersion,
+    to descriptor: Int32
+  ) {
+    let head = loop.headBuffer
+    var headBytes = range.writeHead(to: head)
+    let suffix = loop.headSuffix(keepsAlive: keepsAlive, version: version)
+    UnsafeMutableRawBufferPointer(rebasing: head[headBytes...]).copyBytes(from: suffix)
+    headBytes += suffix.count
+    logEntry?.status = 206
+    logEntry?.bodyBytes = range.count
+    let sent = output.sendNow(
+      UnsafeRawBufferPointer(rebasing: head[..<headBytes]),
+      UnsafeRawBufferPointer(rebasing: loop.rangeBuffer[..<range.count]), reservedBy: reservation, to: descriptor)
+    loop.counters.countResponse(206, isPrepared: true)
+    loop.counters.countSent(sent)
+  }
+
   /// Sends queued bytes until none are left or the kernel accepts no more.
   mutating func flush(to descriptor: Int32) -> FlushResult {
     var sentBytes = 0

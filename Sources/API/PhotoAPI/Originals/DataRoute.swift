@@ -19,6 +19,8 @@ struct DataRoute: Sendable {
   let queries: QueryService
   let files: OriginalFiles
   let sender: OriginalSender
+  /// Answers further requests for ranges.
+  let prepared: PreparedOriginals
 
   // MARK: The list
 
@@ -77,7 +79,8 @@ struct DataRoute: Sendable {
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
   func send(_ choice: Choice, of identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
-    let principal = try exchange.principal
+    let caller = try exchange.authorizedCaller
+    let principal = caller.principal
     var query = try QueryReader(exchange.target)
     let version =
       if case .version = choice { try query.word("version", default: ImageVersion.current) } else {
@@ -89,6 +92,9 @@ struct DataRoute: Sendable {
     try query.finish()
     guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
     try exchange.run(on: queries.lookups) { () throws(Problem) in
+      // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
+      let generation = ResponseCache.Generation(
+        library: queries.library.generation, rules: exchange.reply.rules.number)
       let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
       let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
@@ -96,7 +102,14 @@ struct DataRoute: Sendable {
       try send(
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
         // A sidecar may change without the pixels, as may the video of a live photo.
-        isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply)
+        isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
+      ) { original, fields, tag in
+        // The access class does not include the scope for places, and a signed URL expires.
+        guard !includesLocation, caller.credential != .signature, let access = caller.accessClass else { return }
+        prepared.store(
+          original, resource.range, fields: fields + exchange.reply.commonFields, entityTag: tag,
+          for: exchange.request.head, access: access, generation: generation)
+      }
     }
   }
 
@@ -115,9 +128,11 @@ struct DataRoute: Sendable {
     return found
   }
 
+  /// - Parameter opened: called with the file before it is sent, with the fields of the response and its entity tag.
   private func send(
     _ resource: AssetResource, of asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool,
-    _ head: RequestHead, _ reply: Reply
+    _ head: RequestHead, _ reply: Reply,
+    opened: (OpenedOriginal, _ fields: [(name: String, value: String)], _ entityTag: String) -> Void
   ) throws(Problem) {
     let identity = resource.file.identity
     let validators = Validators(
@@ -129,9 +144,9 @@ struct DataRoute: Sendable {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let opened: OpenedOriginal
+    let original: OpenedOriginal
     do throws(OriginalFiles.Failure) {
-      opened = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
+      original = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
     } catch {
       throw error.problem
     }
@@ -151,7 +166,8 @@ struct DataRoute: Sendable {
       // A file of a user is never a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
-    try sender.send(opened, resource.range, type: type, fields, validators, head, reply)
+    opened(original, fields + [("Content-Type", type)], validators.entityTag ?? "")
+    try sender.send(original, resource.range, type: type, fields, validators, head, reply)
   }
 
   /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.

@@ -89,7 +89,6 @@ final class ResponseCache: Sendable {
     HeaderNames(.contentType, .ifRange, .priority),
     AccessPolicy.forwardedFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
-  private static let maximumRequestKeyBytes = 1024
   /// Maximum number of entries for one frame. When there are more, the oldest is removed.
   private static let entriesPerFrame = 8
 
@@ -119,8 +118,8 @@ final class ResponseCache: Sendable {
     if head.has(.ifModifiedSince) && !head.has(.ifNoneMatch) { return nil }
     // The caller may be an administrator, whose `no-cache` bypasses the caches.
     if head.has(.cacheControl) && head.list(.cacheControl, contains: "no-cache") { return nil }
-    let found = Self.withKey(head, access: access, variesByOrigin: variesByOrigin) { key -> Entry? in
-      let hash = Self.hash(key)
+    let found = PreparedKey.withBytes(of: head, access: access, variesByOrigin: variesByOrigin) { key -> Entry? in
+      let hash = PreparedKey.hash(key)
       guard let entry = state.withLock({ $0.entries[hash] }) else { return nil }
       return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
     }
@@ -153,9 +152,9 @@ final class ResponseCache: Sendable {
     guard capacity > 0, head.names.isSubset(of: Self.allowedFields),
       let whole = PreparedResponse(whole, makeMemoryOwner: { [frame] in frame.hold() }),
       let notModified = PreparedResponse(notModified),
-      let key = Self.withKey(head, access: access, variesByOrigin: variesByOrigin, { Array($0) })
+      let key = PreparedKey.withBytes(of: head, access: access, variesByOrigin: variesByOrigin, { Array($0) })
     else { return }
-    let hash = key.withUnsafeBytes(Self.hash)
+    let hash = key.withUnsafeBytes(PreparedKey.hash)
     state.withLock { state in
       // The frame was evicted before this call: no further eviction event would remove the entry.
       guard !frame.isEvicted else { return }
@@ -181,39 +180,4 @@ final class ResponseCache: Sendable {
   }
 
   private func remove(_ entry: Entry) { state.withLock { $0.remove(entry) } }
-
-  /// Seeded per process, so that clients can't construct colliding requests.
-  private static func hash(_ key: UnsafeRawBufferPointer) -> Int {
-    var hasher = Hasher()
-    hasher.combine(bytes: key)
-    return hasher.finalize()
-  }
-
-  /// Builds the key from the parts of a request that affect the response, each followed by a NUL. Fields hold no NUL,
-  /// so the parts can't run together.
-  private static func withKey<Result>(
-    _ head: RequestHead, access: AccessClass, variesByOrigin: Bool, _ body: (UnsafeRawBufferPointer) -> Result
-  ) -> Result? {
-    withUnsafeTemporaryAllocation(byteCount: maximumRequestKeyBytes, alignment: 16) { key in
-      key.storeBytes(of: access.rawValue, as: UInt64.self)
-      var count = MemoryLayout<UInt64>.size
-      func add(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard count + bytes.count + 1 <= key.count else { return false }
-        UnsafeMutableRawBufferPointer(rebasing: key[count...]).copyMemory(from: bytes)
-        count += bytes.count
-        key[count] = 0
-        count += 1
-        return true
-      }
-      func add(_ name: HeaderName) -> Bool {
-        // An absent Accept accepts everything, an empty one nothing, so they need different keys. No field holds this
-        // byte.
-        guard head.has(name) else { return withUnsafeBytes(of: UInt8(1)) { add($0) } }
-        return head.withSingleValue(of: name) { add($0) } ?? false
-      }
-      guard head.withTarget({ add($0) }), add(.host), add(.accept) else { return nil }
-      if variesByOrigin, !add(.origin) { return nil }
-      return body(UnsafeRawBufferPointer(rebasing: key[..<count]))
-    }
-  }
 }

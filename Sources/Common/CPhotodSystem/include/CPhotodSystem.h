@@ -59,6 +59,9 @@ int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t len
 // Returns when a range of a file is in the page cache, or as good as: reads from the disk if it was not. Then sending it
 // does not wait for the disk. -1 with errno if a read failed.
 int photod_load_range(int descriptor, int64_t offset, int64_t length);
+// Reads bytes of a file that are in the page cache, and never waits for the disk (preadv2(2), RWF_NOWAIT). Returns how many it
+// read: fewer than `length` at the first byte that is not cached, and 0 on a file system without this flag.
+int64_t photod_read_cached(int descriptor, void *bytes, size_t length, int64_t offset);
 
 typedef struct {
   // Of what this user may write.

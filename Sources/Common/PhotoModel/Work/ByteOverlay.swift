@@ -114,13 +114,17 @@ package struct ByteOverlay: Sendable, Hashable {
   ///   - bytes: bytes of the file.
   ///   - offset: the position of the first of them in the file.
   package func apply(to bytes: inout [UInt8], at offset: Int64 = 0) {
+    bytes.withUnsafeMutableBytes { apply(to: $0, at: offset) }
+  }
+
+  /// Like ``apply(to:at:)`` with an array.
+  package func apply(to bytes: UnsafeMutableRawBufferPointer, at offset: Int64) {
     let range = offset..<offset + Int64(bytes.count)
     for patch in patches[firstPatch(endingAfter: offset)...] {
       let common = patch.range.clamped(to: range)
       guard !common.isEmpty else { break }
       let part = patch.bytes[Int(common.lowerBound - patch.offset)..<Int(common.upperBound - patch.offset)]
-      let start = Int(common.lowerBound - offset)
-      bytes.replaceSubrange(start..<start + part.count, with: part)
+      UnsafeMutableRawBufferPointer(rebasing: bytes[Int(common.lowerBound - offset)...]).copyBytes(from: part)
     }
   }
 

@@ -24,6 +24,29 @@ package enum ByteRanges: Sendable, Hashable {
     self.init(value, size: size, limit: limit)
   }
 
+  /// The part that a request selects with one plain range, such as `bytes=0-99` or `bytes=100-`. It equals the only part
+  /// of `init`'s result if `If-Range` matches. `nil`: `init` decides. Allocates nothing.
+  ///
+  /// - Parameter size: of the representation, in bytes.
+  package static func plainPart(_ head: borrowing RequestHead, size: Int) -> Range<Int>? {
+    head.withSingleValue(of: .range) { field in
+      let unit: StaticString = "bytes="
+      let start = unit.utf8CodeUnitCount
+      guard field.count > start, (0..<start).allSatisfy({ field[$0] == unit.utf8Start[$0] }),
+        let dash = field[start...].firstIndex(of: UInt8(ascii: "-")), let first = number(field[start..<dash])
+      else { return nil }
+      let last = dash + 1 == field.count ? size - 1 : number(field[(dash + 1)...])
+      guard let last, first <= last, first < size else { return nil }
+      return first..<min(last + 1, size)
+    } ?? nil
+  }
+
+  /// A decimal number of at most 18 digits; `nil` for anything else.
+  private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int? {
+    guard (1...18).contains(digits.count), digits.allSatisfy(HTTPGrammar.isDigit) else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+  }
+
   init(_ value: String, size: Int, limit: Int) {
     self = .whole
     guard let equals = value.firstIndex(of: "="), HTTPGrammar.trimmed(value[..<equals]).lowercased() == "bytes" else {
