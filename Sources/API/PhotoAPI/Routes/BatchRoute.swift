@@ -76,7 +76,7 @@ struct BatchRoute: Sendable {
       let request = try query.request(for: asset, accept: accept)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,
-        isVersioned: wanted.version != nil, isPublic: false)
+        isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {

@@ -58,7 +58,8 @@ struct ImageRoute: Sendable {
     }
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
-      wanted, isNegotiated: query.isNegotiated, links: try query.links(for: asset), isVersioned: query.version != nil,
+      wanted, isNegotiated: query.isNegotiated, links: try query.links(for: asset),
+      isVersioned: query.version != nil && !imageRequest.awaitsSaliency(of: asset),
       isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
@@ -98,7 +99,8 @@ struct ImageRoute: Sendable {
       let derivation = isFromCaches ? images.expectedDerivation(of: wanted) : .original
       return reply.send(HTTPResponse(.ok, headers.headRequestFields(form, derivation, requestID: context.requestID)))
     }
-    let storesResponse = isFromCaches && query.requestID == nil
+    // The response cache does not notice a new placeholder.
+    let storesResponse = isFromCaches && query.requestID == nil && !imageRequest.awaitsSaliency(of: asset)
     let delivery = ImageDeliveryWriter(
       form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: context.requestID,
       reply: reply, logger: logger
