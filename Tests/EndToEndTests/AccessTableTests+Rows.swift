@@ -179,6 +179,16 @@ extension AccessTableTests {
         get("/iiif/3/\(world.inside)" + path, reading(200, album: 200)),
         get("/iiif/3/\(world.outside)" + path, reading(200, limited: 404, album: 404)),
       ]
+    case "/iiif/presentation/3/{collection}/manifest":
+      return [
+        get("/iiif/presentation/3/\(AccessFixture.album)/manifest", reading(200)),
+        get("/iiif/presentation/3/\(AccessFixture.other)/manifest", reading(200, limited: 404)),
+      ]
+    case "/iiif/presentation/3/collection/{collection}":
+      return [
+        get("/iiif/presentation/3/collection/top", reading(200)),
+        get("/iiif/presentation/3/collection/none", reading(404)),
+      ]
     case "/v1/collections": return [get("/v1/collections", reading(200))]
     case "/v1/collections/{collection}":
       return [get(album, reading(200, album: 200)), get(other, reading(200, limited: 404))]

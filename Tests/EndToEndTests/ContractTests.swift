@@ -203,6 +203,7 @@ struct ContractTests {
     "AssetFields/creationDateSource": DateSource.allCases.map(\.rawValue),
     "TrashPage/assets/items/mediaType": MediaType.allCases.map(\.rawValue),
     "Collection/type": CollectionType.allCases.map(\.rawValue),
+    "PictureRegion/type": PictureRegion.Kind.allCases.map(\.rawValue),
     "TransientCollection/type": ["album", "folder"],
     "TransientCollection/subtype": ["albumTransient", "folderTransient"],
     "DateBuckets/by": DateBucket.Unit.allCases.map(\.rawValue),

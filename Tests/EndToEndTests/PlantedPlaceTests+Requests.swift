@@ -147,6 +147,20 @@ extension PlantedPlaceTests {
         ] { try get(image + query) }
         try ask("GET", image, ["Range: bytes=0-99"])
       }
+    case "/iiif/3/{localIdentifier}", "/iiif/3/{localIdentifier}/info.json":
+      for asset in world.assets + ["none"] { try get(path.replacing("{localIdentifier}", with: asset)) }
+    case "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}":
+      for asset in world.assets + ["none"] {
+        for request in [
+          "full/max/0/default.jpg", "full/max/0/default.png", "full/max/90/gray.jpg", "square/10,/!0/bitonal.png",
+        ] { try get("/iiif/3/\(asset)/\(request)") }
+      }
+    case "/iiif/presentation/3/{collection}/manifest":
+      let moments = try names(world, who, "/v1/collections?type=moment&limit=1000")
+      for name in [LocationFixture.album, "none"] + moments { try get("/iiif/presentation/3/\(name)/manifest") }
+    case "/iiif/presentation/3/collection/{collection}":
+      let years = try names(world, who, "/v1/collections?type=folder&subtype=momentListYear")
+      for name in ["top", "none"] + years { try get("/iiif/presentation/3/collection/\(name)") }
     case "/v1/collections":
       for query in [
         "", "?type=album", "?type=smartAlbum", "?type=folder&subtype=momentListYear",

@@ -37,7 +37,7 @@ struct PlantedPlaceTests {
           // A request for the full resolution may get the original's own bytes, which are searched like those of /data.
           let wholes = String(decoding: answer.raw, as: UTF8.self).matches(of: #/Content-Range: bytes \d+-\d+\/(\d+)/#)
           let size = wholes.first.flatMap { Int($0.output.1) } ?? answer.body.count
-          let isFile = label.contains("/image") && fileSizes.contains(size)
+          let isFile = (label.contains("/image") || label.contains("/full/max/")) && fileSizes.contains(size)
           answers.append(("\(who.rawValue): \(label)\(isFile ? " (as /data)" : "")", answer.raw))
         }
       }

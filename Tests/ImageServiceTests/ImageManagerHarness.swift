@@ -19,6 +19,7 @@ final class ImageManagerHarness: Sendable {
     var workers = 1
     var limits = ImageManager.Limits()
     var waitingJobs = 1024
+    var minimumTiledPixels = 1_000_000_000
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var codec = CodecLimits()
     var store = FrameStore(nil)
@@ -49,7 +50,8 @@ final class ImageManagerHarness: Sendable {
     let pipeline = ImagePipeline(
       originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
       quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
-      budget: budget, maximumWaitingJobs: setting.waitingJobs, limits: setting.codec,
+      budget: budget, maximumWaitingJobs: setting.waitingJobs, minimumTiledPixels: setting.minimumTiledPixels,
+      limits: setting.codec,
       workers: setting.decoder, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
     manager = ImageManager(pipeline, limits: setting.limits)
   }

@@ -3,6 +3,7 @@ struct TIFFFixture {
   enum Value {
     case ascii(String)
     case short(Int)
+    case shorts([Int])
     case long(Int)
     case bytes([UInt8])
     case signed(Int)
@@ -66,6 +67,7 @@ struct TIFFFixture {
     switch value {
     case .ascii(let text): (2, text.utf8.count + 1, Array(text.utf8) + [0])
     case .short(let number): (3, 1, self.number(number, 2))
+    case .shorts(let list): (3, list.count, list.flatMap { number($0, 2) })
     case .long(let number): (4, 1, self.number(number, 4))
     case .bytes(let bytes): (7, bytes.count, bytes)
     case .signed(let number): (9, 1, self.number(number, 4))

@@ -31,6 +31,7 @@ package final class PhotoAPI: Sendable {
   let trash: TrashRoute
   let image: ImageRoute
   let iiif: IIIFRoutes
+  let presentation: PresentationRoutes
   let batch: BatchRoute
   let requests: RequestRoutes
   let collections: CollectionRoutes
@@ -116,6 +117,7 @@ package final class PhotoAPI: Sendable {
     iiif = IIIFRoutes(
       queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),
       accessPolicy: accessPolicy)
+    presentation = PresentationRoutes(queries: queries, limits: iiif.limits, accessPolicy: accessPolicy)
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, raws: raws, queue: batches, logger: logger)
     upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }

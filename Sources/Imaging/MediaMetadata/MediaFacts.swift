@@ -18,6 +18,8 @@ package struct MediaFacts: Sendable, Hashable {
   package var rating: Int?
   /// Titles, keywords and the like, by the kind of block.
   package var descriptions = DescriptionSources()
+  /// Faces, focus points and the like, as the file states them.
+  package var regions = RegionSources()
 
   package init() {}
 
@@ -49,7 +51,9 @@ package struct MediaFacts: Sendable, Hashable {
 
   /// Reads the descriptions of the file's own packet. The first one counts.
   package mutating func readDescription(xmp packet: ArraySlice<UInt8>) {
-    if descriptions.xmp == nil { descriptions.xmp = DescriptiveMetadata(xmp: packet) }
+    guard descriptions.xmp == nil, let properties = DescriptiveMetadata.properties(ofXMP: packet) else { return }
+    descriptions.xmp = DescriptiveMetadata(xmp: properties)
+    if regions.xmp.isEmpty { (regions.xmp, regions.appliedTo) = RegionSources.regions(properties) }
   }
 
   /// Reads the descriptions of the file's IPTC datasets. The first ones count.
@@ -74,8 +78,11 @@ package struct MediaFacts: Sendable, Hashable {
       rating = stars
     }
     let description = first.entries.first { $0.tag == 0x010E && $0.type == TIFFValue.text }.flatMap(tiff.content)
+    let copyright = first.entries.first { $0.tag == 0x8298 && $0.type == TIFFValue.text }.flatMap(tiff.content)
     var lens: ArraySlice<UInt8>?
-    defer { descriptions.exif = DescriptiveMetadata(imageDescription: description, lensModel: lens) }
+    defer {
+      descriptions.exif = DescriptiveMetadata(imageDescription: description, lensModel: lens, copyright: copyright)
+    }
     guard let pointer = tiff.long(0x8769, in: first), let exif = tiff.directory(at: pointer) else { return }
     for entry in exif.entries {
       switch entry.tag {
@@ -100,10 +107,23 @@ package struct MediaFacts: Sendable, Hashable {
         lens = tiff.content(entry)
         let words = lens.map { MetadataText.decoded($0.prefix(256)).lowercased().split(separator: " ") } ?? []
         if words.contains("front") { isSelfPortrait = true }
+      // SubjectArea and SubjectLocation.
+      case 0x9214: regions.subjectArea = Self.integers(entry, tiff)
+      case 0xA214: if regions.subjectArea.isEmpty { regions.subjectArea = Self.integers(entry, tiff) }
+      // PixelXDimension and PixelYDimension.
+      case 0xA002: regions.exifWidth = Self.integers(entry, tiff).first
+      case 0xA003: regions.exifHeight = Self.integers(entry, tiff).first
       case 0x927C: if let note = tiff.content(entry).flatMap(AppleMakerNote.init) { read(note) }
       default: break
       }
     }
+  }
+
+  /// The numbers of an entry with at most four.
+  private static func integers(_ entry: TIFFBlock.Entry, _ tiff: TIFFBlock) -> [Int] {
+    guard (3...4).contains(entry.type), entry.count <= 4, let bytes = tiff.content(entry) else { return [] }
+    return TIFFValue(type: entry.type, bytes: bytes, isBigEndian: tiff.isBigEndian).decimals
+      .compactMap { $0.map { Int($0) } }
   }
 
   private mutating func read(rendered: Int) {

@@ -16,10 +16,21 @@ package struct ResolvedRequest: Sendable, Hashable {
     if let time = request.posterTime {
       asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
     }
+    if request.cropAnchor == .auto {
+      request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)
+    }
     self.asset = asset
     sized = SizedRequest(request, upright: asset.pixelSize)
     key = RenditionKey(asset.contentVersion, sized)
   }
 
   package var request: ImageRequest { sized.request }
+}
+
+extension ImageRequest {
+  /// Whether the crop will change when the placeholder of the asset's content has been made, which changes no content
+  /// version.
+  package func awaitsSaliency(of asset: Asset) -> Bool {
+    cropAnchor == .auto && contentMode == .aspectFill && asset.regions.isEmpty && asset.placeholder == nil
+  }
 }

@@ -27,6 +27,7 @@ extension ChangeListBody.EntryReader {
     update.title = try description("title", limits.titleBytes)
     update.caption = try description("caption", limits.captionBytes, mayHaveLines: true)
     update.keywords = try keywords()
+    update.regions = try regions()
     if entry.has("rating") {
       update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
     }
@@ -34,7 +35,7 @@ extension ChangeListBody.EntryReader {
       throw QueryReader.invalid(
         "type",
         "updateAsset needs at least one of isFavorite, isHidden, creationDate, location, burstSelectionTypes, title, "
-          + "caption, keywords, rating")
+          + "caption, keywords, rating, regions")
     }
     return update
   }
@@ -90,6 +91,60 @@ extension ChangeListBody.EntryReader {
       keywords.append(word)
     }
     return keywords
+  }
+
+  private mutating func regions() throws(Problem) -> [PictureRegion]? {
+    let name = "regions"
+    guard entry.has(name) else { return nil }
+    guard case .array(let list)? = entry.value(name), list.count <= RegionLimits.regions else {
+      throw QueryReader.invalid(name, "must be a list of at most \(RegionLimits.regions) regions, [] to remove all")
+    }
+    return try list.map { value throws(Problem) in
+      guard case .object(let members) = value else { throw QueryReader.invalid(name, "must be a list of objects") }
+      var reader = JSONObjectReader(members)
+      return try Self.region(&reader, name)
+    }
+  }
+
+  private static func region(_ reader: inout JSONObjectReader, _ name: String) throws(Problem) -> PictureRegion {
+    guard case .string(let type)? = reader.value("type"), let kind = PictureRegion.Kind(rawValue: type) else {
+      let types = PictureRegion.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw QueryReader.invalid(name, "must each have a type: \(types)")
+    }
+    let numbers: [Double]
+    if case .array(let sides)? = reader.value("rect") {
+      numbers = sides.compactMap { side in
+        switch side {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        default: nil
+        }
+      }
+    } else {
+      numbers = []
+    }
+    guard numbers.count == 4, numbers.allSatisfy({ (0...1).contains($0) }), numbers[0] + numbers[2] <= 1 + 1e-6,
+      numbers[1] + numbers[3] <= 1 + 1e-6
+    else {
+      throw QueryReader.invalid(
+        name, "must each have a rect of four numbers from 0 to 1, [x, y, width, height], inside the unit square")
+    }
+    var personName: String?
+    switch reader.value("name") {
+    case nil: break
+    case .string(let text)
+    where (1...RegionLimits.nameBytes).contains(text.utf8.count)
+      && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }:
+      personName = text
+    default:
+      throw QueryReader.invalid(
+        name, "may each have a name of 1 to \(RegionLimits.nameBytes) bytes without control characters")
+    }
+    do throws(Problem) { try reader.finish() } catch {
+      throw QueryReader.invalid(name, "must have no members except type, rect and name")
+    }
+    let rect = UnitRect(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+    return PictureRegion(kind, rect, name: personName)
   }
 
   private mutating func location() throws(Problem) -> Location? {

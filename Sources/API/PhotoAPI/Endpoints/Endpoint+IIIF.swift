@@ -50,5 +50,32 @@ extension Endpoint {
           ],
         problems: [404, 415, 416, 422, 500, 501]),
       handler: .custom { api, exchange throws(Problem) in try api.iiif.image(exchange) }),
+
+    Endpoint(
+      .get, "/iiif/presentation/3/{collection}/manifest", "getIIIFManifest", needs: .scope([.read]),
+      allowsAllOrigins: true,
+      APIOperation(
+        "A collection's assets as the canvases of a manifest (IIIF Presentation API 3.0).", query: pageQuery,
+        responses: .validated(
+          "The manifest, or a page of it; as JSON-LD if Accept names it.",
+          .media(["application/json", "application/ld+json"]), [.contentEncoding, .link]), problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.presentation.manifest(exchange) }),
+
+    Endpoint(
+      .get, "/iiif/presentation/3/collection/{collection}", "getIIIFCollection", needs: .scope([.read]),
+      allowsAllOrigins: true,
+      APIOperation(
+        """
+        The albums and folders in a folder, as manifests and collections (IIIF Presentation API 3.0); top is the top \
+        level.
+        """, query: pageQuery,
+        responses: .validated(
+          "The collection, or a page of it; as JSON-LD if Accept names it.",
+          .media(["application/json", "application/ld+json"]), [.contentEncoding, .link]), problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.presentation.collection(exchange) }),
+  ]
+
+  private static let pageQuery: [QueryParameter] = [
+    .number("limit", 1...1000, default: 500, "Items of a page. Link has the next page."), .cursor,
   ]
 }

@@ -112,6 +112,13 @@ extension Endpoint {
       resizeMode=exact.
       """,
       example: "0.25,0.25,0.5,0.5"),
+    .text(
+      "cropAnchor",
+      """
+      The part that aspectFill keeps: center; auto, the asset's regions or else what the eye sees first; or x,y, a point \
+      of the upright picture, each 0...1.
+      """,
+      default: "center", pattern: "^(center|auto|[0-9.]+,[0-9.]+)$", example: "auto"),
     .word("version", ImageVersion.self, default: .current),
     .flag("networkAccessAllowed", "Accepted without effect, because every original is local."),
     .flag(

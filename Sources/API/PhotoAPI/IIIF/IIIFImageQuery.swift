@@ -134,13 +134,3 @@ struct IIIFImageQuery: PictureQuery {
     formats.filter { $0.value != nil }.keys.sorted().joined(separator: " or ")
   }
 }
-
-extension UnitRect {
-  /// Whole pixels of a picture. ``pixels(of:)`` gives the same pixels.
-  init(_ rect: PixelRect, of size: PixelSize) {
-    let (width, height) = (Double(size.width), Double(size.height))
-    self.init(
-      x: Double(rect.x) / width, y: Double(rect.y) / height, width: Double(rect.width) / width,
-      height: Double(rect.height) / height)
-  }
-}

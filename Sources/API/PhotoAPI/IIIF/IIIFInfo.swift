@@ -3,8 +3,6 @@ import PhotoModel
 /// The image information document (Image API 3.0 §5).
 struct IIIFInfo: Encodable {
   static let context = "http://iiif.io/api/image/3/context.json"
-  /// The side of a tile in pixels: large enough for few requests, and quick to decode.
-  static let tileSide = 512
 
   struct Size: Encodable {
     let width: Int
@@ -50,15 +48,10 @@ struct IIIFInfo: Encodable {
     maxWidth = exceedsSide ? limits.maximumSide : nil
     maxHeight = exceedsSide ? limits.maximumSide : nil
     maxArea = size.pixelCount > limits.maximumArea ? limits.maximumArea : nil
-    // Up to the factor at which one tile shows the whole picture.
-    var factors = [1]
-    while let last = factors.last, max(size.width, size.height) > Self.tileSide * last { factors.append(last * 2) }
-    tiles = [
-      Tiles(
-        width: min(Self.tileSide, size.width), height: min(Self.tileSide, size.height), scaleFactors: factors)
-    ]
-    sizes = factors.reversed().compactMap { factor in
-      let scaled = PixelSize(width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor)
+    let grid = TileGrid(size)
+    tiles = [Tiles(width: TileGrid.side, height: TileGrid.side, scaleFactors: grid.factors)]
+    sizes = grid.factors.reversed().compactMap { factor in
+      let scaled = grid.size(at: factor)
       return limits.allow(scaled) ? Size(width: scaled.width, height: scaled.height) : nil
     }
   }

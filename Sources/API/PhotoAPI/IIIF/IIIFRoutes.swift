@@ -65,8 +65,11 @@ struct IIIFRoutes: Sendable {
 struct LinkedDataResponse {
   private let body: [UInt8]
   private let context: String
+  private let link: String?
 
-  init(_ value: some Encodable, context: String) {
+  /// - Parameter link: the value of `Link`.
+  init(_ value: some Encodable, context: String, link: String? = nil) {
+    self.link = link
     body = JSONBody.encode(value)
     self.context = context
   }
@@ -76,7 +79,7 @@ struct LinkedDataResponse {
     let mediaType = isNamed ? "application/ld+json;profile=\"\(context)\"" : JSONBody.mediaType
     return JSONResponse(
       body, tag: EntityTag.strong(over: body + Array(mediaType.utf8)), cacheControl: QueryService.cacheControl,
-      mediaType: mediaType, more: [("Vary", "Accept")]
+      link: link, mediaType: mediaType, more: [("Vary", "Accept")]
     ).response(to: head)
   }
 }

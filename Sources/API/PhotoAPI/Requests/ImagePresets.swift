@@ -9,8 +9,8 @@ package struct ImagePresets: Sendable {
   package static let maximumCount = 64
   /// The parameters that a preset may stand for.
   static let parameterNames: Set<String> = [
-    "targetSize", "contentMode", "resizeMode", "deliveryMode", "normalizedCropRect", "version", "format", "quality",
-    "colorSpace", "posterTime", "animated",
+    "targetSize", "contentMode", "resizeMode", "deliveryMode", "normalizedCropRect", "cropAnchor", "version", "format",
+    "quality", "colorSpace", "posterTime", "animated",
   ]
   /// The presets that always exist.
   package static let builtIn: [String: [String: String]] = [

@@ -29,6 +29,7 @@ struct ImageQuery: PictureQuery {
     let resizeMode = try query.word("resizeMode", default: ResizeMode.exact)
     let deliveryMode = try query.word("deliveryMode", default: DeliveryMode.highQualityFormat)
     let crop = try Self.cropRect(query.text("normalizedCropRect"))
+    let cropAnchor = try Self.cropAnchor(query.text("cropAnchor"))
     let imageVersion = try query.word("version", default: ImageVersion.current)
     // Accepted for PhotoKit's sake and ignored: every original is local.
     _ = try query.flag("networkAccessAllowed")
@@ -53,6 +54,7 @@ struct ImageQuery: PictureQuery {
       quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary,
       posterTime: posterTime)
     request.isAnimated = isAnimated
+    request.cropAnchor = cropAnchor
     self.request = request
   }
 
@@ -168,6 +170,19 @@ struct ImageQuery: PictureQuery {
       return UnitRect(x: x, y: y, width: width, height: height)
     }
     throw invalidCrop
+  }
+
+  static func cropAnchor(_ text: String?) throws(Problem) -> CropAnchor {
+    switch text {
+    case nil, "center": return .center
+    case "auto": return .auto
+    case .some(let text):
+      let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard values.count == 2, let x = values[0], let y = values[1], (0...1).contains(x), (0...1).contains(y) else {
+        throw QueryReader.invalid("cropAnchor", "must be center, auto, or x,y, each from 0 to 1, such as 0.5,0.25")
+      }
+      return .point(UnitPoint(x: x, y: y))
+    }
   }
 
   private static let invalidCrop = QueryReader.invalid(

@@ -55,6 +55,8 @@ struct RenditionReader {
     _ = try body.flag("networkAccessAllowed")
     // Accepted and ignored: only final frames are prepared.
     if deliveryModes.contains(.opportunistic) { _ = try body.flag("allowSecondaryDegradedImage") }
+    request.cropAnchor = try ImageQuery.cropAnchor(body.text("cropAnchor"))
+    try note("cropAnchor", &body)
     request.normalizedCropRect = try crop(&body)
     parameters["normalizedCropRect"] = request.normalizedCropRect.map { "\($0.x),\($0.y),\($0.width),\($0.height)" }
   }

@@ -11,6 +11,18 @@ struct AssetJSON: Encodable {
     let altitude: Double?
   }
 
+  struct Region: Encodable {
+    let type: String
+    let rect: [Double]
+    let name: String?
+
+    init(_ region: PictureRegion) {
+      type = region.kind.rawValue
+      rect = [region.rect.x, region.rect.y, region.rect.width, region.rect.height]
+      name = region.name
+    }
+  }
+
   private let asset: Asset
   private let revision: String
   private let fields: AssetFields?
@@ -31,7 +43,7 @@ struct AssetJSON: Encodable {
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
     case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
-    case isSelfPortrait, isAnimated, isLongExposure, isRenderable
+    case isSelfPortrait, isAnimated, isLongExposure, isRenderable, regions
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -84,6 +96,7 @@ struct AssetJSON: Encodable {
     try put(asset.isAnimated, forKey: .isAnimated)
     try put(asset.isLongExposure, forKey: .isLongExposure)
     try put(asset.isRenderable, forKey: .isRenderable)
+    try put(asset.regions.map(Region.init), forKey: .regions)
   }
 }
 

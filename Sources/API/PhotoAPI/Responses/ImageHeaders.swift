@@ -191,7 +191,7 @@ extension Derivation {
   /// What the frame is made from.
   fileprivate var source: ImageResult.Source {
     switch self {
-    case .original, .sharedDecode, .file: .original
+    case .original, .sharedDecode, .file, .tile: .original
     case .derivative: .derivative
     }
   }

@@ -77,7 +77,8 @@ struct BatchRoute: Sendable {
       let request = query.request(for: asset, as: format)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,
-        isAutomatic: query.hasAutomaticFormat, isVersioned: wanted.version != nil, isPublic: false)
+        isAutomatic: query.hasAutomaticFormat,
+        isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
         let derivation = headers.derivation(matching: [tags])
       {

@@ -61,7 +61,8 @@ struct ImageRoute: Sendable {
     var wanted = ResolvedRequest(imageRequest, for: asset)
     var headers = ImageHeaders(
       wanted, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
-      links: try query.links(for: asset), isVersioned: query.version != nil,
+      links: try query.links(for: asset),
+      isVersioned: query.version != nil && !imageRequest.awaitsSaliency(of: asset),
       isPublic: allowsPublicCaching && caller.sendsNoCredential)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
@@ -109,8 +110,9 @@ struct ImageRoute: Sendable {
       let derivation = isFromCaches ? images.expectedDerivation(of: wanted) : .original
       return reply.send(HTTPResponse(.ok, headers.headRequestFields(form, derivation, requestID: context.requestID)))
     }
-    // A prepared response hides later requests, so the first one of a frame that may be replaced has none.
-    let isSettled = upgrade.map { isUpgrading(wanted, to: $0) } ?? true
+    // A prepared response hides later requests, so the first one of a frame that may be replaced has none. The response
+    // cache does not notice a new placeholder.
+    let isSettled = !imageRequest.awaitsSaliency(of: asset) && (upgrade.map { isUpgrading(wanted, to: $0) } ?? true)
     let storesResponse = isFromCaches && query.requestID == nil && isSettled
     let delivery = ImageDeliveryWriter(
       form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: context.requestID,

@@ -11,11 +11,20 @@ package struct LocalIdentifier: Sendable, Hashable, CustomStringConvertible {
 
 /// An opaque, keyed digest of the identity of a file and its adjustments. It changes exactly when the pixels may have
 /// changed.
+///
+/// After a user set regions, their digest follows the files' after a dot: pictures that are cropped to the regions
+/// change, all others stay as they are.
 package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
   package let rawValue: String
 
   package init(_ rawValue: String) {
     self.rawValue = rawValue
+  }
+
+  /// The version without the digest of the regions. The time of a video's frame follows after an at sign.
+  package var pixels: ContentVersion {
+    let whole = rawValue.prefix { $0 != "@" }
+    return ContentVersion(String(whole.prefix { $0 != "." } + rawValue[whole.endIndex...]))
   }
 
   package var description: String { rawValue }
@@ -129,7 +138,17 @@ package struct Asset: Sendable, Hashable {
   }
   /// Most assets have no descriptions, and image requests copy assets often.
   private var stored: StoredDescription?
-  /// Which of ``descriptive`` a user set.
+  /// The parts that show something in particular, from the file or set by a user. Unlike ``descriptive``, they decide on
+  /// pictures: see ``CropAnchor/auto``.
+  package var regions: [PictureRegion] {
+    get { storedRegions?.value ?? [] }
+    set { storedRegions = newValue.isEmpty ? nil : StoredRegions(newValue) }
+  }
+  /// Most assets have none.
+  private var storedRegions: StoredRegions?
+  /// Where the eye looks first, from the pixels of the current content; `nil` if it was not computed yet.
+  package var saliency: UnitPoint?
+  /// Which of ``descriptive`` and ``regions`` a user set.
   package var userFields: UserFields = []
   /// Whether a user set or removed ``location``.
   package var hasUserLocation = false
@@ -195,6 +214,17 @@ private final class StoredDescription: Sendable, Hashable {
   init(_ value: DescriptiveMetadata) { self.value = value }
 
   static func == (one: StoredDescription, other: StoredDescription) -> Bool { one.value == other.value }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+/// A reference to regions that never change.
+private final class StoredRegions: Sendable, Hashable {
+  let value: [PictureRegion]
+
+  init(_ value: [PictureRegion]) { self.value = value }
+
+  static func == (one: StoredRegions, other: StoredRegions) -> Bool { one.value == other.value }
 
   func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -9,6 +9,10 @@ package struct DescriptiveMetadata: Sendable, Hashable {
   /// The names of the people in the picture.
   package var people: [String] = []
   package var lensModel: String?
+  /// Who has which rights in the picture, as a statement for people.
+  package var rights: String?
+  /// The URI of a license of Creative Commons, or of a statement of rightsstatements.org.
+  package var license: String?
   /// A location: only for principals with the scope `location`.
   package var place = PlaceNames()
 
@@ -54,4 +58,5 @@ package struct UserFields: OptionSet, Sendable, Hashable {
   package static let caption = UserFields(rawValue: 1 << 1)
   package static let keywords = UserFields(rawValue: 1 << 2)
   package static let rating = UserFields(rawValue: 1 << 3)
+  package static let regions = UserFields(rawValue: 1 << 4)
 }

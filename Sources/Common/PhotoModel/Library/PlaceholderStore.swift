@@ -5,8 +5,13 @@ package struct PlaceholderResult: Sendable, Hashable {
   package var contentVersion: ContentVersion
   /// The bytes; `nil`: no placeholder can be made from this content.
   package var placeholder: [UInt8]?
+  /// Where the eye looks first.
+  package var saliency: UnitPoint?
 
-  package init(localIdentifier: LocalIdentifier, contentVersion: ContentVersion, placeholder: [UInt8]?) {
+  package init(
+    localIdentifier: LocalIdentifier, contentVersion: ContentVersion, placeholder: [UInt8]?, saliency: UnitPoint? = nil
+  ) {
+    self.saliency = saliency
     self.localIdentifier = localIdentifier
     self.contentVersion = contentVersion
     self.placeholder = placeholder

@@ -93,6 +93,8 @@ package struct ImageRequest: Sendable, Hashable {
   /// The frame of a video: the key frame that is shown at this second or before. `nil`: the first key frame that is not
   /// nearly black. Without effect on pictures.
   package var posterTime: Double?
+  /// The part that an exact `aspectFill` keeps.
+  package var cropAnchor = CropAnchor.center
   /// Whether the picture fills the target size without keeping its aspect ratio; neither side is enlarged. Only with
   /// `resizeMode` exact; `contentMode` is ignored.
   package var fillsTarget = false

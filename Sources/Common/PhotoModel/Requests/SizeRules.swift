@@ -44,7 +44,8 @@ package struct SizeRules: Sendable, Hashable {
     case (.exact, .aspectFill):
       let covers = crop.width >= target.width && crop.height >= target.height
       scaled = covers ? Self.scaled(crop.size, to: target, covering: true) : crop.size
-      outputRect = Self.centred(covers ? target : Self.largest(in: crop.size, withAspectOf: target), in: scaled)
+      let window = covers ? target : Self.largest(in: crop.size, withAspectOf: target)
+      outputRect = Self.anchored(window, in: scaled, request.cropAnchor, crop: crop, of: upright)
     case (.fast, let contentMode):
       let wanted = Self.scaled(crop.size, to: target, covering: contentMode == .aspectFill)
       scaled = Self.eighths(of: crop.size, notBelow: wanted)
@@ -76,9 +77,36 @@ package struct SizeRules: Sendable, Hashable {
     return PixelSize(width: size.width, height: max(1, divided(size.width * target.height, by: target.width)))
   }
 
-  private static func centred(_ size: PixelSize, in whole: PixelSize) -> PixelRect {
-    PixelRect(
-      x: (whole.width - size.width) / 2, y: (whole.height - size.height) / 2, width: size.width, height: size.height)
+  /// Where the shown part lies in the scaled crop.
+  ///
+  /// - Parameter crop: the part of the upright picture that is scaled.
+  private static func anchored(
+    _ size: PixelSize, in scaled: PixelSize, _ anchor: CropAnchor, crop: PixelRect, of upright: PixelSize
+  ) -> PixelRect {
+    let across = CropWindow(whole: scaled.width, window: size.width)
+    let down = CropWindow(whole: scaled.height, window: size.height)
+    // From the unit square of the upright picture to pixels of the scaled crop.
+    func x(_ value: Double) -> Double {
+      (value * Double(upright.width) - Double(crop.x)) * Double(scaled.width) / Double(crop.width)
+    }
+    func y(_ value: Double) -> Double {
+      (value * Double(upright.height) - Double(crop.y)) * Double(scaled.height) / Double(crop.height)
+    }
+    var (left, top) = (across.centered, down.centered)
+    switch anchor {
+    case .center, .auto: break
+    case .point(let point): (left, top) = (across.around(x(point.x)), down.around(y(point.y)))
+    case .regions(let parts):
+      left = across.keeping(
+        parts.map { part in
+          CropWindow.Span(start: x(part.rect.x), end: x(part.rect.x + part.rect.width), weight: part.weight)
+        })
+      top = down.keeping(
+        parts.map { part in
+          CropWindow.Span(start: y(part.rect.y), end: y(part.rect.y + part.rect.height), weight: part.weight)
+        })
+    }
+    return PixelRect(x: left, y: top, width: size.width, height: size.height)
   }
 
   /// The smallest of the scales 1/8, 1/4, 1/2 and 1 that is not smaller than `wanted`.

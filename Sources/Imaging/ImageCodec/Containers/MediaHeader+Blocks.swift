@@ -73,6 +73,7 @@ extension MediaFacts {
     contentIdentifier = contentIdentifier ?? other.contentIdentifier
     rating = rating ?? other.rating
     descriptions.add(other.descriptions)
+    regions.add(other.regions)
   }
 }
 

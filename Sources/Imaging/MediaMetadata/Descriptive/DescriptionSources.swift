@@ -1,6 +1,7 @@
 // The descriptive metadata of a file, by the kind of block that states it, and the rule that decides between them:
 //
-//     title, caption, keywords, people, place    XMP, then IPTC-IIM, then EXIF
+//     title, caption, keywords, people, place, rights
+//                                                XMP, then IPTC-IIM, then EXIF
 //     lens                                       EXIF, then XMP
 //
 // The first block that states a property decides it; values of several blocks are not mixed, and a place is taken from
@@ -35,6 +36,8 @@ package struct DescriptionSources: Sendable, Hashable {
       if merged.keywords.isEmpty { merged.keywords = source.keywords }
       if merged.people.isEmpty { merged.people = source.people }
       if merged.place.isEmpty { merged.place = source.place }
+      merged.rights = merged.rights ?? source.rights
+      merged.license = merged.license ?? source.license
     }
     merged.lensModel = exif?.lensModel ?? xmp?.lensModel
     return merged

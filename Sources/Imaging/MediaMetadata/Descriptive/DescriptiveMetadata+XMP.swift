@@ -12,14 +12,23 @@ extension DescriptiveMetadata {
   private static let searchTerms: [[UInt8]] = [
     "title", "description", "subject", "PersonInImage", "RegionList", "PersonDisplayName", "Lens", "City", "State",
     "Country", "LocationCreated", "LocationShown",
+    "RegionInfo", "rights", "license", "WebStatement",
   ].map { Array($0.utf8) }
 
   /// `nil` if the packet has none of the properties. If it is damaged or truncated, what was read before counts.
   package init?(xmp packet: ArraySlice<UInt8>) {
+    guard let properties = Self.properties(ofXMP: packet) else { return nil }
+    self.init(xmp: properties)
+  }
+
+  /// All properties of a packet; `nil` if it has none that describe a picture.
+  static func properties(ofXMP packet: ArraySlice<UInt8>) -> [String: MetadataValue]? {
     let packet = packet.prefix(XMPPacket.maximumBytes)
-    guard Self.mayDescribe(packet) else { return nil }
+    return mayDescribe(packet) ? XMPDictionary(packet).properties : nil
+  }
+
+  init?(xmp properties: [String: MetadataValue]) {
     self.init()
-    let properties = XMPDictionary(packet).properties
     title = DescriptiveText.name(properties["dc:title"]?.defaultText)
     caption = DescriptiveText.caption(properties["dc:description"]?.defaultText)
     keywords = DescriptiveText.words(properties["dc:subject"]?.texts ?? [], atMost: DescriptiveLimits.keywords)
@@ -27,6 +36,10 @@ extension DescriptiveMetadata {
     lensModel = DescriptiveText.name(
       properties["exifEX:LensModel"]?.defaultText ?? properties["aux:Lens"]?.defaultText)
     place = Self.place(properties)
+    rights = DescriptiveText.name(properties["dc:rights"]?.defaultText)
+    license =
+      ["cc:license", "xmpRights:WebStatement"].lazy
+      .compactMap { properties[$0]?.defaultText.flatMap(DescriptiveText.license) }.first
     if self == DescriptiveMetadata() { return nil }
   }
 
@@ -87,16 +100,16 @@ extension DescriptiveMetadata {
 
 extension MetadataValue {
   /// A text; the default of a language alternative, or else its first language by name.
-  fileprivate var defaultText: String? {
+  var defaultText: String? {
     guard case .object(let languages) = self, languages["rdf:value"] == nil else { return firstText }
     return languages[XMPDictionary.defaultLanguage]?.firstText
       ?? languages.sorted { $0.key < $1.key }.lazy.compactMap(\.value.firstText).first
   }
 
-  fileprivate var fields: [String: MetadataValue] { if case .object(let fields) = self { fields } else { [:] } }
+  var fields: [String: MetadataValue] { if case .object(let fields) = self { fields } else { [:] } }
 
   /// The structures of an array, or the only structure.
-  fileprivate var structures: [[String: MetadataValue]] {
+  var structures: [[String: MetadataValue]] {
     switch self {
     case .array(let items): items.flatMap(\.structures)
     case .object(let fields): [fields]

@@ -12,6 +12,20 @@ enum DescriptiveText {
     cleaned(text, limit: DescriptiveLimits.captionBytes) { $0 == "\n" || $0 == "\t" ? $0 : $0 == "\r" ? "\n" : nil }
   }
 
+  /// The URI of a license that programs know: one of Creative Commons, or of rightsstatements.org.
+  static func license(_ text: String) -> String? {
+    let text = MetadataText.trimmed(text)
+    let isPlain = text.utf8.count <= DescriptiveLimits.nameBytes && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    let known = ["creativecommons.org/licenses/", "creativecommons.org/publicdomain/", "rightsstatements.org/vocab/"]
+    // Both organizations define their URIs with this scheme.
+    for scheme in ["http://", "https://"] where isPlain && text.hasPrefix(scheme) {
+      let rest = text.dropFirst(scheme.count)
+      let name = rest.hasPrefix("www.") ? rest.dropFirst(4) : rest
+      if known.contains(where: name.hasPrefix) { return "http://" + name }
+    }
+    return nil
+  }
+
   /// A list without duplicates.
   static func words(_ texts: some Sequence<String>, atMost limit: Int) -> [String] {
     var seen: Set<String> = []

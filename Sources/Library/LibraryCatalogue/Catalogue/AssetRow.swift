@@ -16,7 +16,8 @@ enum AssetRow {
     file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
     asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
     asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
-    asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable
+    asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable, asset.regions, asset.saliency, \
+    asset.rights, asset.license
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -77,6 +78,8 @@ enum AssetRow {
     asset.isAnimated = row[51]
     asset.isLongExposure = row[52]
     asset.isRenderable = row[53]
+    asset.regions = RegionList.regions(row[54])
+    asset.saliency = StoredPoint.point(row[55])
     return asset
   }
 
@@ -89,6 +92,8 @@ enum AssetRow {
     descriptive.keywords = TextList.strings(row[43])
     descriptive.people = TextList.strings(row[44])
     descriptive.caption = row[45]
+    descriptive.rights = row[56]
+    descriptive.license = row[57]
     return descriptive
   }
 }

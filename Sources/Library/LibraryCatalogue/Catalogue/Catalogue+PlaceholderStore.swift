@@ -44,12 +44,13 @@ extension Catalogue: PlaceholderStore {
     try writeMaintenance { db in
       let statement = try db.cachedStatement(
         sql: """
-          UPDATE asset SET placeholder = ?1, placeholderVersion = contentVersion
+          UPDATE asset SET placeholder = ?1, saliency = ?4, placeholderVersion = contentVersion
           WHERE id = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?2) AND contentVersion = ?3
           """)
       for result in results {
         try statement.execute(arguments: [
           result.placeholder.map { Data($0) }, result.localIdentifier.rawValue, result.contentVersion.rawValue,
+          result.saliency.map(StoredPoint.number),
         ])
       }
     }

@@ -25,7 +25,7 @@ package struct FileProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  var version: String { "11 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  var version: String { "12 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {
@@ -121,6 +121,7 @@ package struct FileProbe: Sendable {
       cameraModel: header.exif.model, thumbnail: header.thumbnail,
       contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
     media.descriptive = header.facts.descriptive
+    media.regions = header.facts.regions.regions(stored: header.storedSize, orientation: header.orientation)
     media.isSelfPortrait = header.facts.isSelfPortrait && header.format.mediaType == .image
     media.isAnimated = header.facts.isAnimated
     media.isLongExposure = header.facts.isLongExposure

@@ -12,6 +12,8 @@ package enum Derivation: Sendable, Hashable {
   case derivative(side: Int, eighths: Int)
   /// The original's own bytes, without the places in them. Such a frame is never in a cache.
   case file
+  /// Cut from one decode of the whole picture: see ``TilePass``.
+  case tile
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
@@ -25,6 +27,7 @@ package enum Derivation: Sendable, Hashable {
     case .original: "original"
     case .sharedDecode(let eighths): "original@\(eighths)"
     case .derivative(let side, let eighths): "derivative@\(DerivativeLadder.epoch).\(side).\(eighths)"
+    case .tile: "tile@\(TilePass.epoch)"
     case .file: "file@\(LocationRemoval.epoch)"
     }
   }
@@ -36,6 +39,6 @@ package enum Derivation: Sendable, Hashable {
     return [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
       + DerivativeLadder.standard.rungs.flatMap { rung in
         scales.map { .derivative(side: rung.side, eighths: $0) }
-      } + [.file]
+      } + [.file, .tile]
   }()
 }

@@ -45,6 +45,19 @@ package struct FrameStore: Sendable {
 
   private static func diskKey(_ key: RenditionKey) -> DiskStore.Key { DiskStore.Key(digestOf: Array(key.text.utf8)) }
 
+  /// Whether a frame appears to be stored; its content is not checked. One system call.
+  func hasFrame(for key: RenditionKey) -> Bool { disk?.contains(Self.diskKey(key), .frame) ?? false }
+
+  /// Whether the tiles of a picture are a small part of the disk cache.
+  func hasRoomForTiles(of size: PixelSize) -> Bool {
+    guard let disk, !disk.statistics.isOff, !disk.statistics.isSuspended else { return false }
+    // A photograph of quality 82 has at most half a byte a pixel, and all scales together have 4/3 of its pixels.
+    return Int64(size.pixelCount) * 2 / 3 <= disk.capacityBytes / 4
+  }
+
+  /// Waits until what was stored is on the disk. The disk drops entries that come faster than it can write.
+  func waitUntilWritten() { disk?.waitUntilIdle() }
+
   // MARK: Derivatives
 
   /// A derivative, and the DCT scale in eighths at which it was decoded. Reads one file.
@@ -73,7 +86,7 @@ package struct FrameStore: Sendable {
   }
 
   private static func diskKey(_ rung: DerivativeLadder.Rung, _ asset: Asset) -> DiskStore.Key {
-    DiskStore.Key(digestOf: Array("\(asset.contentVersion)|\(rung.side)".utf8))
+    DiskStore.Key(digestOf: Array("\(asset.contentVersion.pixels)|\(rung.side)".utf8))
   }
 }
 

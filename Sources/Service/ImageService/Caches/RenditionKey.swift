@@ -8,6 +8,7 @@ import PhotoModel
 /// Equivalent requests have the same key, however they were written: the key contains the result of the size rules, not
 /// the requested target size. It is the same for every principal. Made once for each request, by ``ResolvedRequest``.
 package struct RenditionKey: Sendable, Hashable {
+  /// Without the regions: a crop that they decide on is in `sizes`.
   let contentVersion: ContentVersion
   private let sizes: SizeRules
   private let format: OutputFormat
@@ -18,7 +19,7 @@ package struct RenditionKey: Sendable, Hashable {
   private let isAnimated: Bool
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
-    self.contentVersion = contentVersion
+    self.contentVersion = contentVersion.pixels
     sizes = wanted.sizes
     format = wanted.request.format
     quality = wanted.request.format.isLossy ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil

@@ -17,6 +17,7 @@ package struct PreheatOptions: Sendable, Hashable {
     request.format = format ?? .jpeg
     // An explicit default is equal to an absent option.
     if request.normalizedCropRect == UnitRect(x: 0, y: 0, width: 1, height: 1) { request.normalizedCropRect = nil }
+    if request.contentMode != .aspectFill || request.resizeMode != .exact { request.cropAnchor = .center }
     request.quality = format == .png ? nil : request.quality ?? JPEGEncoder.defaultQuality
     self.request = request
     self.format = format

@@ -111,6 +111,16 @@ struct FrameRenderer: Sendable {
     if !isComplete { throw .codec(.truncated(offset: source.size)) }
   }
 
+  /// Cuts a picture into its tiles: see ``TilePass/run(source:workers:transforms:limits:stop:deliver:)``.
+  func tiles(
+    _ pass: TilePass, from source: any ByteSource, stop: StopFlag, deliver: (TileGrid.Tile, RenderedImage) -> Bool
+  ) throws(ImageServiceError) -> Bool {
+    try codec { () throws(CodecError) in
+      try pass.run(
+        source: source, workers: workers, transforms: transforms, limits: limits, stop: stop, deliver: deliver)
+    }
+  }
+
   /// - Parameter posterTime: chooses the frame of a video.
   func header(of source: any ByteSource, posterTime: Double? = nil) throws(ImageServiceError) -> ImageHeader {
     try codec { () throws(CodecError) in

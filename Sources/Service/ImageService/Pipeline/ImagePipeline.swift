@@ -34,10 +34,11 @@ package final class ImagePipeline: Sendable {
   let metrics: ImageMetrics
   let now: @Sendable () -> ContinuousClock.Instant
   private let originals: OriginalStore
-  private let renderLane: RenderLane
-  private let renderer: FrameRenderer
+  let renderLane: RenderLane
+  let renderer: FrameRenderer
   private let sharing: DecodeSharing
-  private let delivery: JobDelivery
+  let tilePasses = TilePasses()
+  let delivery: JobDelivery
 
   /// - Parameters:
   ///   - quickLane: runs steps of a few milliseconds, each within ``quickWorkerBytes``. Its queue needs no limit
@@ -45,11 +46,13 @@ package final class ImagePipeline: Sendable {
   ///   - renderLane: runs the renders.
   ///   - budget: memory for renders, and for uncached frames while they are being sent.
   ///   - maximumWaitingJobs: maximum number of jobs whose render has not begun; further jobs are refused.
+  ///   - minimumTiledPixels: pixels of a picture whose tiles are made together.
   ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - now: the clock; tests pass their own.
   package init(
     originals: OriginalStore, memory: FrameCache, store: FrameStore, quickLane: WorkQueue, renderLane: RenderLane,
-    budget: ByteBudget, maximumWaitingJobs: Int = 1024, limits: CodecLimits,
+    budget: ByteBudget, maximumWaitingJobs: Int = 1024, minimumTiledPixels: Int = TilePass.minimumPixels,
+    limits: CodecLimits,
     workers: (any CodedPictureDecoder)? = nil, metrics: ImageMetrics, logger: Logger,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
@@ -62,7 +65,8 @@ package final class ImagePipeline: Sendable {
     cache = TieredFrameCache(memory: memory, store: store, budget: budget)
     renderer = FrameRenderer(limits: limits, workers: workers, logger: logger)
     quickFrames = QuickFrames(
-      cache: cache, renderer: renderer, maximumBytes: Self.quickWorkerBytes, logger: logger)
+      cache: cache, renderer: renderer, maximumBytes: Self.quickWorkerBytes, minimumTiledPixels: minimumTiledPixels,
+      logger: logger)
     sharing = DecodeSharing(
       jobs: jobs, cache: cache, renderer: renderer, renderLane: renderLane, budget: budget, metrics: metrics)
     delivery = JobDelivery(jobs: jobs, renderLane: renderLane, metrics: metrics)
@@ -134,6 +138,7 @@ package final class ImagePipeline: Sendable {
     {
       return queueThumbnail(job, plan, original, preview: largePreview)
     }
+    if try queueTiles(job, original) { return }
     try queueRender(job, original.header, preview: largePreview)
   }
 
@@ -168,7 +173,7 @@ package final class ImagePipeline: Sendable {
     }
   }
 
-  private func queueRender(
+  func queueRender(
     _ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?
   ) throws(ImageServiceError) {
     let plans = RenderPlans(job, header, preview: preview, renderer.planner)
@@ -335,7 +340,7 @@ package final class ImagePipeline: Sendable {
   /// Keeps a final frame in the caches and ends its job.
   ///
   /// - Parameter split: splits bytes off the render's reservation.
-  private func finish(_ job: RenderJob, _ frame: ImageFrame, split: (Int) -> ByteBudget.Reservation?) {
+  func finish(_ job: RenderJob, _ frame: ImageFrame, split: (Int) -> ByteBudget.Reservation?) {
     var frame = frame
     if !job.bypassesCaches && !frame.result.isIncomplete { frame = cache.keep(frame, for: job.key.rendition) }
     // A frame in no cache keeps part of the render's reservation until it has been sent.
@@ -344,7 +349,7 @@ package final class ImagePipeline: Sendable {
   }
 
   /// Runs one step of a job. The step is skipped if the job was cancelled; an error ends the job for all its tasks.
-  private func runStep(_ job: RenderJob, _ step: () throws(ImageServiceError) -> Void) {
+  func runStep(_ job: RenderJob, _ step: () throws(ImageServiceError) -> Void) {
     do throws(ImageServiceError) {
       if job.stop.isRaised { return }
       try step()

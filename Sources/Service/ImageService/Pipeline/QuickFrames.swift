@@ -12,6 +12,8 @@ struct QuickFrames: Sendable {
   let renderer: FrameRenderer
   /// The most memory that one frame may take while it is made.
   let maximumBytes: Int
+  /// Pixels of a picture whose tiles are made together.
+  let minimumTiledPixels: Int
   let logger: Logger
 
   // MARK: Final frames
@@ -66,8 +68,17 @@ struct QuickFrames: Sendable {
     guard !wanted.request.isAnimated,
       let rung = renderer.ladder.rung(for: wanted.sized, hasAlpha: wanted.asset.hasAlpha),
       let derivative = cache.store.derivative(rung, of: wanted.asset)
-    else { return .original }
+    else { return isTile(wanted) ? .tile : .original }
     return .derivative(side: rung.side, eighths: derivative.eighths)
+  }
+
+  /// Whether the frame is expected to come from a ``TilePass``, judging by the catalogue.
+  private func isTile(_ wanted: ResolvedRequest) -> Bool {
+    let asset = wanted.asset
+    return asset.pixelSize.pixelCount >= minimumTiledPixels && asset.orientation == .topLeft && !asset.hasAlpha
+      && ["public.jpeg", "public.png"].contains(asset.uniformTypeIdentifier)
+      && TileGrid(asset.pixelSize).tile(of: wanted.sized).map { $0.factor <= TilePass.maximumFactor } ?? false
+      && cache.store.hasRoomForTiles(of: asset.pixelSize)
   }
 
   // MARK: Degraded frames

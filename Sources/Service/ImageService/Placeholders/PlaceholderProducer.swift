@@ -102,7 +102,7 @@ package final class PlaceholderProducer: Sendable {
   ///
   /// - Returns: the step to run next if this source gave no placeholder, or `nil` if the asset is done for now.
   package func run(_ step: Step, stop: StopFlag) throws(AssetSourceError) -> Step? {
-    let placeholder: [UInt8]?
+    let placeholder: Placeholder?
     do throws(CodecError) {
       placeholder = try renderer.placeholder(by: step.plan, stop: stop)
     } catch {
@@ -205,12 +205,13 @@ package final class PlaceholderProducer: Sendable {
     return nil
   }
 
-  private func add(_ placeholder: [UInt8]?, of asset: Asset) throws(AssetSourceError) {
+  private func add(_ placeholder: Placeholder?, of asset: Asset) throws(AssetSourceError) {
     let time = now()
     let isDue = state.withLock { state in
       state.results.append(
         PlaceholderResult(
-          localIdentifier: asset.localIdentifier, contentVersion: asset.contentVersion, placeholder: placeholder))
+          localIdentifier: asset.localIdentifier, contentVersion: asset.contentVersion, placeholder: placeholder?.hash,
+          saliency: placeholder?.saliency))
       let first = state.firstResult ?? time
       state.firstResult = first
       return state.results.count >= Self.batchSize || time - first >= Self.batchDelay

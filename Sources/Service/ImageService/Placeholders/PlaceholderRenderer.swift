@@ -31,7 +31,7 @@ package struct PlaceholderRenderer: Sendable {
   /// The placeholder of a whole picture. Blocks while the source is read.
   package func placeholder(of source: any ByteSource, stop: StopFlag) throws(CodecError) -> [UInt8] {
     // Only a thumbnail can turn out to show another picture.
-    try placeholder(by: plan(ofWhole: source), stop: stop) ?? []
+    try placeholder(by: plan(ofWhole: source), stop: stop)?.hash ?? []
   }
 
   /// The placeholder from the best embedded thumbnail or preview; `nil` if none shows this picture.
@@ -39,7 +39,7 @@ package struct PlaceholderRenderer: Sendable {
     ofThumbnailIn source: any ByteSource, stop: StopFlag
   ) throws(CodecError) -> [UInt8]? {
     guard let plan = try plan(ofThumbnailIn: source) else { return nil }
-    return try placeholder(by: plan, stop: stop)
+    return try placeholder(by: plan, stop: stop)?.hash
   }
 
   /// Reads the header and makes a plan; decodes nothing yet.
@@ -69,7 +69,7 @@ package struct PlaceholderRenderer: Sendable {
   }
 
   /// `nil` if the thumbnail shows another picture.
-  func placeholder(by plan: PlaceholderPlan, stop: StopFlag) throws(CodecError) -> [UInt8]? {
+  func placeholder(by plan: PlaceholderPlan, stop: StopFlag) throws(CodecError) -> Placeholder? {
     let pixels: RenderedPixels?
     switch plan.method {
     case .thumbnail(let thumbnail, let header):
@@ -79,8 +79,17 @@ package struct PlaceholderRenderer: Sendable {
       pixels = try Renderer.pixels(
         renderPlan, source: plan.source, workers: workers, transforms: transforms, limits: limits, stop: stop)
     }
-    return pixels.map { ThumbHash.encode(rgba: $0.rgba, size: $0.size) }
+    return pixels.map {
+      Placeholder(
+        hash: ThumbHash.encode(rgba: $0.rgba, size: $0.size), saliency: Saliency.point(rgba: $0.rgba, size: $0.size))
+    }
   }
+}
+
+/// What is computed from the pixels of a placeholder.
+struct Placeholder: Sendable {
+  let hash: [UInt8]
+  let saliency: UnitPoint?
 }
 
 /// A planned placeholder: source opened, memory estimated, nothing decoded yet.

@@ -10,6 +10,7 @@ extension CatalogueSchema {
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       -- Unique and looked up in `libraryAsset`.
       localIdentifier TEXT NOT NULL,
+      -- Ends with `regionsVersion`.
       contentVersion TEXT NOT NULL,
       -- The token of the last change to its properties, and of the last one that is visible without the location scope;
       -- NULL means `revision`.
@@ -78,15 +79,25 @@ extension CatalogueSchema {
       -- version without a ThumbHash means that none can be made from the content.
       placeholder BLOB,
       placeholderVersion TEXT,
+      -- Where the eye looks first, made with the placeholder: see StoredPoint.
+      saliency INTEGER,
       -- xmp:Rating: -1 rejected, 0 unrated, 1 to 5 stars.
       rating INTEGER CHECK (rating BETWEEN -1 AND 5),
-      -- The properties that a user set, which take precedence over the file's: 1 title, 2 caption, 4 keywords, 8 rating.
+      -- The properties that a user set, which take precedence over the file's: 1 title, 2 caption, 4 keywords, 8 rating,
+      -- 16 regions and people.
       userFields INTEGER NOT NULL DEFAULT 0,
+      -- A digest of the regions that a user set, after a dot; empty if no user did.
+      regionsVersion TEXT NOT NULL DEFAULT '',
       -- Last, because a long text continues on other pages, and the columns before it are read without them.
       title TEXT,
       -- JSON arrays of strings; NULL for none.
       keywords TEXT,
       people TEXT,
+      -- JSON: see RegionList; NULL for none.
+      regions TEXT,
+      -- A statement, and the URI of a license.
+      rights TEXT,
+      license TEXT,
       caption TEXT,
       -- Which listings include it: 0 all; 1 only those that include all burst assets (it is a burst picture that
       -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
@@ -124,8 +135,9 @@ extension CatalogueSchema {
     -- A placeholder always belongs to the current content, or is NULL, so it can be shown without comparing versions.
     CREATE TRIGGER forgetPlaceholder AFTER UPDATE OF contentVersion ON asset
       WHEN NEW.placeholder IS NOT NULL AND NEW.contentVersion <> OLD.contentVersion
+        AND NEW.placeholderVersion IS NOT NEW.contentVersion
     BEGIN
-      UPDATE asset SET placeholder = NULL WHERE id = NEW.id;
+      UPDATE asset SET placeholder = NULL, saliency = NULL WHERE id = NEW.id;
     END;
 
     -- Every regular file that a scan found: part of an asset, or without an asset and with the reason.

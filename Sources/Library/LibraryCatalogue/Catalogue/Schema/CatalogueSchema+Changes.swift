@@ -13,7 +13,7 @@ extension CatalogueSchema {
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
     "creationDateSource", "utcOffset", "fileModificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden",
     "adjustments", "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title",
-    "keywords", "people", "caption", "isSelfPortrait", "isAnimated", "isLongExposure",
+    "keywords", "people", "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure",
   ]
   private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
   /// Without the position: a collection keeps its place when its neighbours are renumbered to make room. Code that moves

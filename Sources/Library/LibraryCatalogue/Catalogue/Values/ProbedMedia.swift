@@ -24,6 +24,7 @@ package struct ProbedMedia: Sendable {
   package var cameraMake: String?
   package var cameraModel: String?
   package var descriptive = DescriptiveMetadata()
+  package var regions: [PictureRegion] = []
   /// The bytes of the embedded thumbnail in the file.
   package var thumbnail: ByteRange?
   /// The bytes of the video of a motion photo in the file.

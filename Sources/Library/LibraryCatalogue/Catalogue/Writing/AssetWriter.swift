@@ -200,7 +200,7 @@ struct AssetWriter {
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
     "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
     "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
-    "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
+    "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
   ]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -222,6 +222,7 @@ struct AssetWriter {
     case "caption": value(of: property, unless: .caption)
     case "keywords": value(of: property, unless: .keywords)
     case "rating": value(of: property, unless: .rating)
+    case "people", "regions": value(of: property, unless: .regions)
     default: "?"
     }
   }
@@ -240,7 +241,8 @@ struct AssetWriter {
       media.modificationDate.milliseconds, media.location?.latitude, media.location?.longitude,
       media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
-      descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people), descriptive.caption,
+      descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
+      RegionList.json(media.regions), descriptive.rights, descriptive.license, descriptive.caption,
       media.isSelfPortrait, media.isAnimated, media.isLongExposure,
       renderableTypes.contains(media.uniformTypeIdentifier) && media.hasPicture,
     ]
@@ -293,7 +295,7 @@ struct AssetWriter {
     let live = MediaSubtypes.photoLive.rawValue
     try run(
       """
-      UPDATE asset SET contentVersion = ?1, isRAW = ?2,
+      UPDATE asset SET contentVersion = ?1 || regionsVersion, isRAW = ?2,
         mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END
       WHERE id = ?4
       """, [contentVersion(of: pixels), isRAW, isLive, asset])
@@ -308,6 +310,13 @@ struct AssetWriter {
       }
     }
     return Base64URL.encode(pixels.finalize().prefix(16))
+  }
+
+  /// The end of the content version of an asset with these regions of a user: 48 bits of a keyed digest.
+  func regionsVersion(_ json: String?) -> String {
+    var digest = pixels
+    digest.update(data: Data((json ?? "").utf8))
+    return "." + Base64URL.encode(digest.finalize().prefix(6))
   }
 
   private func run(_ sql: String, _ arguments: StatementArguments) throws {

@@ -8,6 +8,41 @@ extension ChangeListWriter {
     if let caption = update.caption { try set(.caption, "caption", caption, asset) }
     if let keywords = update.keywords { try set(.keywords, "keywords", TextList.json(keywords), asset) }
     if let rating = update.rating { try set(.rating, "rating", rating, asset) }
+    if let regions = update.regions { try set(regions, of: asset) }
+  }
+
+  /// Sets the regions, and the names of the people in them. Pictures that are cropped to regions change, so the content
+  /// version does; the placeholder is still that of the picture.
+  private func set(_ regions: [PictureRegion], of asset: Int64) throws {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT regions, people FROM asset WHERE id = ?"), arguments: [asset])
+    guard let row else { return }
+    let former: String? = row[0]
+    let people = TextList.strings(row[1])
+    let json = RegionList.json(regions)
+    let field = UserFields.regions.rawValue
+    guard json != former else {
+      return try run(
+        "UPDATE asset SET userFields = userFields | ?1 WHERE id = ?2 AND userFields & ?1 = 0", [field, asset])
+    }
+    func names(_ regions: [PictureRegion]) -> [String] { regions.filter { $0.kind == .face }.compactMap(\.name) }
+    let formerNames = Set(names(RegionList.regions(former)))
+    var seen: Set<String> = []
+    let all = (names(regions) + people.filter { !formerNames.contains($0) }).filter { seen.insert($0).inserted }
+    let version = "substr(contentVersion, 1, length(contentVersion) - length(regionsVersion)) || ?3"
+    try run(
+      """
+      UPDATE asset SET regions = ?1, people = ?2, userFields = userFields | \(field), regionsVersion = ?3,
+        contentVersion = \(version),
+        placeholderVersion = CASE placeholderVersion WHEN contentVersion THEN \(version) ELSE placeholderVersion END,
+        revision = ?4, modificationDate = ?5
+      WHERE id = ?6
+      """,
+      [
+        json, TextList.json(Array(all.prefix(DescriptiveLimits.people))), assets.regionsVersion(json), token,
+        assets.now,
+        asset,
+      ])
   }
 
   /// Sets a property, and records that its value is a user's. Confirming the file's own value is not a visible change.

@@ -75,6 +75,8 @@ package struct AssetUpdate: Sendable, Hashable {
   package var rating: Int??
   /// Without duplicates; empty removes all.
   package var keywords: [String]?
+  /// Empty removes all.
+  package var regions: [PictureRegion]?
   /// Whether the user picked this picture of its burst.
   package var isUserPick: Bool?
 

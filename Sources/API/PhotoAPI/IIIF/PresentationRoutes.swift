@@ -1,0 +1,116 @@
+// The IIIF Presentation API 3.0 (https://iiif.io/api/presentation/3.0/): albums as manifests, their assets as canvases,
+// folders as collections. The pictures of a canvas are those of the Image API.
+
+import HTTPCore
+import LibraryCatalogue
+import PhotoModel
+
+struct PresentationRoutes: Sendable {
+  private static let pageSizes = 1...1000
+  /// A manifest of this many canvases has about a megabyte.
+  private static let defaultPageSize = 500
+
+  let queries: QueryService
+  let limits: IIIFLimits
+  let accessPolicy: AccessPolicy
+
+  /// A page of a request.
+  private struct Page {
+    var limit: Int
+    var cursor: PageCursor?
+    let parameters: [String: String]
+
+    init(_ target: RequestTarget, _ tokens: TokenCodec) throws(Problem) {
+      var query = try QueryReader(target)
+      limit = try query.number("limit", in: PresentationRoutes.pageSizes) ?? PresentationRoutes.defaultPageSize
+      cursor = query.cursor(tokens)
+      try query.finish()
+      parameters = query.values
+    }
+  }
+
+  // MARK: Manifests
+
+  /// `/iiif/presentation/3/{collection}/manifest`: on the lookup queue, or on the fetch queue if the collection is so
+  /// large that the list may read every asset.
+  func manifest(_ exchange: Exchange) throws(Problem) {
+    let (identifier, principal) = (exchange.identifier("collection"), try exchange.principal)
+    let page = try Page(exchange.target, queries.tokens)
+    let end = queries.deadline
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      var fetch = AssetFetch()
+      fetch.isLimited = principal.visibility != .everything
+      fetch.scope = try queries.scope(of: identifier, principal)
+      let scoped = fetch
+      guard scoped.needsFullScan else {
+        return exchange.reply.send(try manifest(identifier, scoped, page, until: end, exchange, principal))
+      }
+      try exchange.respond(on: queries.fetches) { () throws(Problem) in
+        try manifest(identifier, scoped, page, until: end, exchange, principal)
+      }
+    }
+  }
+
+  private func manifest(
+    _ identifier: LocalIdentifier, _ fetch: AssetFetch, _ page: Page, until end: ContinuousClock.Instant,
+    _ exchange: Exchange, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
+    let collection = try collection(identifier, principal)
+    let assets = try queries.run { library throws(AssetSourceError) in
+      try library.assets(
+        fetch, FetchPageRequest(limit: page.limit, cursor: page.cursor, deadline: end), for: principal)
+    }
+    let document = PresentationDocument(base: base(exchange), limits: limits)
+    // Sound, and formats without a decoder, have no picture to paint on a canvas.
+    let canvases = assets.assets.filter { Problem(unrenderable: $0) == nil && $0.isRenderable }
+      .map { document.canvas($0, in: identifier) }
+    return response(
+      document.manifest(collection, canvases), next: assets.nextCursor, page, exchange.request)
+  }
+
+  // MARK: Collections
+
+  /// `/iiif/presentation/3/collection/{collection}`: a folder or a list of moments; `top` is the top level.
+  func collection(_ exchange: Exchange) throws(Problem) {
+    let (name, principal) = (exchange.route["collection"], try exchange.principal)
+    let page = try Page(exchange.target, queries.tokens)
+    let isTop = name == PresentationDocument.top
+    let end = queries.deadline
+    let query = CollectionQuery(
+      parent: isTop ? .topLevel : LocalIdentifier(name), limit: page.limit, cursor: page.cursor)
+    let fetch = CollectionFetch(query, predicate: nil, sort: nil)
+    try exchange.respond(on: fetch.needsFullScan ? queries.fetches : queries.lookups) { () throws(Problem) in
+      let folder = try isTop ? nil : collection(LocalIdentifier(name), principal)
+      let found = try queries.run { library throws(AssetSourceError) in
+        try library.collections(fetch, deadline: end, for: principal)
+      }
+      let document = PresentationDocument(base: base(exchange), limits: limits)
+      return response(
+        document.collection(folder, found.collections), next: found.nextCursor, page, exchange.request)
+    }
+  }
+
+  private func collection(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetCollection {
+    if let transient = queries.transientCollection(identifier, principal) {
+      return AssetCollection(transient, identifier)
+    }
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.collection(identifier, CollectionQuery(), for: principal)
+    }
+    guard let found else { throw .collectionNotFound }
+    return found
+  }
+
+  private func response(
+    _ document: JSONValue, next: PageCursor?, _ page: Page, _ request: HTTPRequest
+  ) -> HTTPResponse {
+    let next = next.map { queries.nextPagePath(request.target.path, page.parameters, cursor: $0) }
+    return LinkedDataResponse(
+      document, context: PresentationDocument.context, link: next.map { "<\($0)>; rel=\"next\"" }
+    ).response(to: request.head)
+  }
+
+  private func base(_ exchange: Exchange) -> String {
+    accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
+  }
+}

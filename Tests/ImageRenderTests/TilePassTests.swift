@@ -1,0 +1,95 @@
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("Passes that make all tiles of a picture")
+struct TilePassTests {
+  /// Odd sides, and more than one tile at the second scale.
+  private static let scene = Scene(seed: 5, grain: 6).pixels(width: 1301, height: 1075)
+
+  private static func run(
+    _ file: [UInt8], until last: Int = .max
+  ) throws -> (grid: TileGrid, tiles: [TileGrid.Tile: [UInt8]], isComplete: Bool)? {
+    let source = MemoryByteSource(file)
+    let header = try ImageHeader.read(from: source, limits: CodecLimits())
+    guard let pass = TilePass(header, minimumPixels: 1000) else { return nil }
+    var tiles: [TileGrid.Tile: [UInt8]] = [:]
+    let isComplete = try pass.run(
+      source: source, workers: nil, transforms: ColorTransforms(capacityBytes: 0), limits: CodecLimits(),
+      stop: StopFlag()
+    ) { tile, image in
+      #expect(tiles[tile] == nil && image.format == .jpeg)
+      tiles[tile] = image.bytes
+      return tiles.count < last
+    }
+    return (pass.grid, tiles, isComplete)
+  }
+
+  @Test("every tile of every scale shows its part of the picture, of JPEG and PNG, in colour and gray")
+  func pictures() throws {
+    let gray = JPEGFile {
+      $0.color = .gray
+      $0.quality = 95
+    }
+    let kinds: [(String, [UInt8])] = [
+      ("baseline", JPEGFile { $0.quality = 95 }.encoded(Self.scene)),
+      ("progressive", JPEGFile { ($0.quality, $0.isProgressive) = (95, true) }.encoded(Self.scene)),
+      ("PNG", PNGFile(.rgb(depth: 8)).encoded(Self.scene)), ("gray", gray.encoded(Self.scene)),
+    ]
+    for (name, file) in kinds {
+      let reference = name == "gray" ? try #require(Pixels.decoded(file)).pixels.channels(3) : Self.scene
+      let (grid, tiles, isComplete) = try #require(try Self.run(file))
+      #expect(isComplete && grid.factors == [1, 2, 4] && tiles.count == 9 + 4 + 1, "\(name)")
+      for (tile, bytes) in tiles {
+        let wanted = SizedRequest(grid.request(for: tile), upright: grid.size).sizes
+        let shown = try #require(Pixels.decoded(bytes), "\(name) \(tile)")
+        #expect(shown.fileChannels == (name == "gray" ? 1 : 3))
+        // The last column or row of an odd number shows less of the picture than the others.
+        let whole = reference.cropped(
+          x: wanted.crop.x, y: wanted.crop.y, width: wanted.crop.width / tile.factor * tile.factor,
+          height: wanted.crop.height / tile.factor * tile.factor)
+        let expected = whole.averaged(width: whole.width / tile.factor, height: whole.height / tile.factor)
+        let part = shown.pixels.channels(3).cropped(x: 0, y: 0, width: expected.width, height: expected.height)
+        #expect(
+          shown.pixels.width == wanted.output.width && shown.pixels.height == wanted.output.height, "\(name) \(tile)")
+        #expect(try #require(part.meanDifference(from: expected)) < 6, "\(name) \(tile)")
+      }
+    }
+  }
+
+  @Test("a profile is in every tile")
+  func profile() throws {
+    let file = JPEGFile { $0.profile = ICCFile.displayP3 }.encoded(Self.scene)
+    let (_, tiles, isComplete) = try #require(try Self.run(file))
+    #expect(isComplete)
+    for bytes in tiles.values {
+      let header = try ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits())
+      #expect(header.embeddedProfile != nil)
+    }
+  }
+
+  @Test("a pass ends when its caller wants no more, and delivers no tile of the missing part of a truncated file")
+  func ends() throws {
+    let file = JPEGFile { $0.quality = 95 }.encoded(Self.scene)
+    let few = try #require(try Self.run(file, until: 2))
+    #expect(!few.isComplete && few.tiles.count == 2)
+    let half = try #require(try Self.run(Array(file.prefix(file.count / 2))))
+    #expect(!half.isComplete && half.tiles.keys.allSatisfy { $0.factor == 1 && $0.row == 0 })
+  }
+
+  @Test("pictures that are small, turned, deep, of ink or with alpha get no pass")
+  func refused() throws {
+    let turned = JPEGFile { $0.exif = EXIFBlock { $0.orientation = 6 } }.encoded(Self.scene)
+    let ink = JPEGFile { $0.color = .cmyk }.encoded(Self.scene)
+    let small = Pixels(width: 20, height: 20, channels: 3)
+    for file in [
+      turned, ink, PNGFile(.rgb(depth: 16)).encoded(Self.scene), PNGFile(.rgb(depth: 8)).encoded(small),
+      PNGFile(.rgba(depth: 8)).encoded(Pixels(width: 100, height: 100, channels: 4)),
+    ] {
+      #expect(try Self.run(file) == nil)
+    }
+    #expect(TilePass(try ImageHeader.read(from: MemoryByteSource(turned), limits: CodecLimits())) == nil)
+  }
+}

@@ -1,0 +1,117 @@
+import DiskCache
+import Foundation
+import ImageRender
+import ImageService
+import Logging
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@Suite("Tiles of large pictures")
+struct TileTests {
+  private static let scene = Scene(seed: 8, grain: 4).pixels(width: 1301, height: 1075)
+  private static let photograph = JPEGFile { ($0.quality, $0.isProgressive) = (95, true) }.encoded(scene)
+
+  /// A manager with a disk cache, which ends with the fixture.
+  private final class Fixture: Sendable {
+    let disk: DiskStore
+    let harness: ImageManagerHarness
+    private let folder: String
+
+    init(pixels: Int = 1_000_000) {
+      folder = FileManager.default.temporaryDirectory.appending(path: "photod-fixture-\(UUID().uuidString)").path
+      let disk = DiskStore(
+        folder: folder, capacityBytes: 64 << 20, epochs: FrameStore.epochs,
+        limits: DiskStoreLimits(minimumFreeBytes: 0),
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      self.disk = disk
+      harness = ImageManagerHarness {
+        $0.store = FrameStore(disk)
+        $0.minimumTiledPixels = pixels
+        $0.workers = 2
+      }
+    }
+
+    deinit {
+      disk.close()
+      try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func frame(_ asset: Asset, _ request: ImageRequest) async throws -> ImageFrame {
+      let (stream, continuation) = AsyncStream.makeStream(of: ImageDelivery.self)
+      _ = harness.request(asset, request, named: UUID().uuidString) { delivery in
+        continuation.yield(delivery)
+        continuation.finish()
+      }
+      for await delivery in stream { if case .final(let frame) = delivery { return frame } }
+      throw Failure()
+    }
+  }
+
+  private struct Failure: Error {}
+
+  private static let grid = TileGrid(PixelSize(width: 1301, height: 1075))
+
+  private static func tile(_ factor: Int, _ column: Int, _ row: Int) -> ImageRequest {
+    grid.request(for: TileGrid.Tile(factor: factor, column: column, row: row))
+  }
+
+  @Test("the first tile starts one decode, which makes all others: they are read from the disk")
+  func onePass() async throws {
+    let fixture = Fixture()
+    let asset = fixture.harness.originals.add(Self.photograph)
+    let first = try await fixture.frame(asset, Self.tile(1, 1, 1))
+    #expect(first.derivation == .tile)
+    await fixture.harness.untilIdle()
+    fixture.disk.waitUntilIdle()
+    let read = fixture.harness.originals.bytesRead
+    for (factor, column, row) in [(1, 2, 2), (1, 0, 0), (2, 1, 0), (4, 0, 0)] {
+      let frame = try await fixture.frame(asset, Self.tile(factor, column, row))
+      #expect(frame.derivation == .tile && frame.result.source == .disk, "\(factor) \(column) \(row)")
+    }
+    #expect(fixture.harness.originals.bytesRead == read, "nothing else is read from the original")
+    // Anything else is rendered.
+    let other = try await fixture.frame(asset, ImageRequest(targetSize: .size(PixelSize(width: 900, height: 900))))
+    #expect(other.derivation == .original)
+  }
+
+  @Test("tiles that are requested together wait for the same pass, also if the first request is cancelled")
+  func together() async throws {
+    let fixture = Fixture()
+    let asset = fixture.harness.originals.add(Self.photograph)
+    fixture.harness.blockRenderLane()
+    let cancelled = fixture.harness.request(asset, Self.tile(1, 0, 0), named: "first") { _ in }
+    async let second = fixture.frame(asset, Self.tile(1, 2, 1))
+    async let third = fixture.frame(asset, Self.tile(2, 1, 1))
+    await eventually { fixture.harness.manager.waitingJobCount == 3 }
+    fixture.harness.manager.cancel(cancelled)
+    fixture.harness.unblockRenderLane()
+    let (one, other) = (try await second, try await third)
+    #expect(one.derivation == .tile && other.derivation == .tile)
+  }
+
+  @Test("a damaged file gets a render for each tile, with its error or its complete part")
+  func damaged() async throws {
+    let fixture = Fixture()
+    let baseline = JPEGFile { $0.quality = 95 }.encoded(Self.scene)
+    let asset = fixture.harness.originals.add(Array(baseline.prefix(baseline.count / 2)))
+    let lower = try await fixture.frame(asset, Self.tile(1, 0, 2))
+    #expect(lower.derivation == .original && lower.result.isIncomplete)
+  }
+
+  @Test("without a disk cache, of small pictures and of other renditions, tiles are rendered one by one")
+  func renders() async throws {
+    let small = Fixture(pixels: 100_000_000)
+    let asset = small.harness.originals.add(Self.photograph)
+    #expect(try await small.frame(asset, Self.tile(1, 1, 1)).derivation == .original)
+    let large = Fixture()
+    let other = large.harness.originals.add(Self.photograph)
+    var fine = Self.tile(1, 1, 1)
+    fine.quality = 90
+    #expect(try await large.frame(other, fine).derivation == .original)
+    let harness = ImageManagerHarness { $0.minimumTiledPixels = 1 }
+    let third = harness.originals.add(Self.photograph)
+    guard case .final(let frame)? = await harness.deliveries(third, Self.tile(1, 1, 1)).last else { throw Failure() }
+    #expect(frame.derivation == .original)
+  }
+}
