@@ -132,7 +132,7 @@ package struct EmbeddedThumbnail: Sendable {
       plan, bytes, picture, in: source, transforms ?? ColorTransforms(capacityBytes: 0), limits)
     let serves =
       bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft
-      && wanted.request.format == .jpeg && wanted.request.normalizedCropRect == nil
+      && wanted.request.format == .jpeg && wanted.request.normalizedCropRect == nil && wanted.adjustments == nil
     if serves, let unchangedBytes = unchangedBytes(bytes, output) {
       return RenderedImage(
         bytes: unchangedBytes, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false,

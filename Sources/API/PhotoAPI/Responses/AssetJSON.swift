@@ -31,7 +31,7 @@ struct AssetJSON: Encodable {
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
     case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
-    case isSelfPortrait, isAnimated, isLongExposure, isRenderable
+    case isSelfPortrait, isAnimated, isLongExposure, isRenderable, unadjustedPixelWidth, unadjustedPixelHeight
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -84,6 +84,8 @@ struct AssetJSON: Encodable {
     try put(asset.isAnimated, forKey: .isAnimated)
     try put(asset.isLongExposure, forKey: .isLongExposure)
     try put(asset.isRenderable, forKey: .isRenderable)
+    try put(asset.unadjustedPixelSize.width, forKey: .unadjustedPixelWidth)
+    try put(asset.unadjustedPixelSize.height, forKey: .unadjustedPixelHeight)
   }
 }
 

@@ -16,7 +16,8 @@ enum AssetRow {
     file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
     asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
     asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
-    asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable
+    asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable, \
+    asset.adjustments, asset.unadjustedVersion, asset.unadjustedWidth, asset.unadjustedHeight, asset.adjustmentDate
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -77,6 +78,13 @@ enum AssetRow {
     asset.isAnimated = row[51]
     asset.isLongExposure = row[52]
     asset.isRenderable = row[53]
+    if let json: String = row[54], let unadjusted: String = row[55] {
+      let adjustments = try StoredAdjustments.operations(json)
+      asset.adjustments = adjustments.isEmpty ? nil : adjustments
+      asset.beforeAdjustments = UnadjustedPicture(
+        contentVersion: ContentVersion(unadjusted), pixelSize: PixelSize(width: row[56], height: row[57]))
+    }
+    asset.adjustmentDate = (row[58] as Int64?).map { Timestamp(milliseconds: $0) }
     return asset
   }
 
