@@ -125,7 +125,8 @@ struct Composition: Sendable {
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
-      originals: originals, images: images.manager, upgrades: upgrades, caching: caching, lookups: lookups,
+      originals: originals, images: images.manager, previews: images.previews, upgrades: upgrades, caching: caching,
+      lookups: lookups,
       fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       frameResponses: frameResponses, metrics: metrics,
@@ -140,7 +141,7 @@ struct Composition: Sendable {
       fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
       // Opens all files of an archive; one plan at a time leaves the disk to others.
       archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: settings.archives.concurrent, qos: .utility),
-      requestScan: { scans.requestScan() },
+      requestScan: { scans.requestScan() }, picturesEdited: { images.background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,

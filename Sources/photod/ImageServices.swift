@@ -13,6 +13,7 @@ import Telemetry
 struct ImageServices: Sendable {
   let manager: ImageManager
   let background: BackgroundRunner
+  let previews: PreviewService
   private let disk: DiskStore?
 
   /// Background work renders one picture at a time, and a library has few color profiles.
@@ -43,6 +44,8 @@ struct ImageServices: Sendable {
       metrics: ImageMetrics(metrics),
       logger: Logger(label: "images"))
     manager = ImageManager(pipeline, limits: settings.render.limits)
+    previews = PreviewService(
+      originals: originals, lane: renderLane, codecLimits: settings.codec, workers: workers)
     var works: [any BackgroundWork] = [
       PlaceholderBackgroundWork(
         PlaceholderProducer(

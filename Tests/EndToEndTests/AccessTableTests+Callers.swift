@@ -110,7 +110,7 @@ extension AccessTableTests {
       let needsWritingOrigin =
         [
           "/v1/uploads", "/v1/uploads/{upload}", "/v1/changes", "/v1/signedURLs", "/v1/session", "/v1/assets",
-          "/v1/scan",
+          "/v1/scan", "/v1/assets/{localIdentifier}/adjustments",
         ].contains(path)
       return switch self {
       case .none, .own, .writing: true

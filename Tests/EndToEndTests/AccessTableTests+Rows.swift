@@ -143,6 +143,21 @@ extension AccessTableTests {
           get(inside + path + "?includeLocation=true", locating(200)))
       }
       return rows
+    case "/v1/assets/{localIdentifier}/adjustments":
+      return [
+        get(inside + "/adjustments", reading(404)), get(outside + "/adjustments", reading(404)),
+        Row(method: "PUT", target: inside + "/adjustments", body: "{}", answers: writing(422)),
+        Row(method: "DELETE", target: inside + "/adjustments", answers: writing(204)),
+      ]
+    case "/v1/assets/{localIdentifier}/preview":
+      return [
+        Row(
+          method: "POST", target: inside + "/preview", body: #"{"operations": [], "targetSize": "20x20"}"#,
+          answers: reading(200)),
+        Row(
+          method: "POST", target: outside + "/preview", body: #"{"operations": [], "targetSize": "20x20"}"#,
+          answers: reading(200, limited: 404)),
+      ]
     case "/v1/archive":
       let (inAlbum, inOther) = (
         album.replacing("/v1/collections/", with: ""), other.replacing("/v1/collections/", with: "")

@@ -273,8 +273,12 @@ struct ChangeTests {
       ),
       ("{\"type\": \"createAsset\", \"path\": \"/etc/passwd\"}", 400, "invalid-parameter", "path"),
       ("{\"type\": \"createAsset\"}", 400, "invalid-parameter", "path"),
-      ("{\"type\": \"setAdjustments\", \"asset\": \"\(a)\", \"adjustments\": {}}", 422, "change-unsupported", "type"),
-      ("{\"type\": \"revertAdjustments\", \"asset\": \"\(a)\"}", 422, "change-unsupported", "type"),
+      ("{\"type\": \"setAdjustments\", \"asset\": \"\(a)\"}", 400, "invalid-parameter", "adjustments"),
+      (
+        "{\"type\": \"setAdjustments\", \"asset\": \"\(a)\", \"adjustments\": {\"operations\": [{\"type\": \"glow\"}]}}",
+        422, "adjustments-invalid", "operations"
+      ),
+      ("{\"type\": \"revertAdjustments\"}", 400, "invalid-parameter", "asset"),
     ]
     for (entry, status, kind, parameter) in cases {
       let answer = try daemon.post("/v1/changes", "{\"changes\": [\(good), \(entry)]}")

@@ -62,6 +62,10 @@ struct ContractTests {
           }
         return "\(target)?\(needed)\(query)"
       }
+      // Without adjustments there is nothing to read.
+      if path == "/v1/assets/{localIdentifier}/adjustments" {
+        #expect(try daemon.post(target, #"{"operations": []}"#, method: "PUT").status == 200)
+      }
       let plain = try daemon.get(url(""))
       let responses = try #require(operation["responses"] as? Object)
       // A staged upload is described by fields alone.
@@ -213,6 +217,10 @@ struct ContractTests {
     "ResourceList/resources/items/type": AssetResourceType.allCases.map(\.rawValue),
     "Window/quality": PreheatWindow.Quality.allCases.map(\.rawValue),
     "Authorization/status": AuthorizationStatus.allCases.map(\.rawValue),
+    "AdjustmentOperation/type": ToneOperation.allCases.map(\.rawValue)
+      + ["crop", "straighten", "rotate", "flip", "perspective", "toneCurve", "vignette"],
+    "AdjustmentOperation/axis": AdjustmentOperation.FlipAxis.allCases.map(\.rawValue),
+    "AdjustmentOperation/channel": AdjustmentOperation.CurveChannel.allCases.map(\.rawValue),
     "Authorization/scopes/items": Scope.allCases.map(\.rawValue),
   ]
 

@@ -16,8 +16,13 @@ struct PriceTests {
     let file: [UInt8]
     let request: ImageRequest
     var isLarge = true
+    var adjustments: Adjustments?
 
-    init(_ name: String, _ file: [UInt8], _ request: ImageRequest, isLarge: Bool = true) {
+    init(
+      _ name: String, _ file: [UInt8], _ request: ImageRequest, isLarge: Bool = true,
+      _ adjustments: [AdjustmentOperation] = []
+    ) {
+      self.adjustments = adjustments.isEmpty ? nil : Adjustments(adjustments)
       testDescription = name
       self.file = file
       self.request = request
@@ -195,6 +200,22 @@ struct PriceTests {
         "TIFF, 16 bits",
         tiff(.none) { ($0.bits, $0.samples) = (16, $0.samples.map { $0 * 257 }) }, fit(700)),
     ]
+    let tones = ToneOperation.allCases.map { AdjustmentOperation.tone($0, 0.5) }
+    cases += [
+      Case("adjusted tones", jpeg(), fit(700), tones),
+      Case("adjusted tones, whole, gray", jpeg(scene.channels(1)) { $0.color = .gray }, whole, tones),
+      Case("sharpness four times", jpeg(), fullPNG, .init(repeating: .tone(.sharpness, 1), count: 4)),
+      Case(
+        "noise reduction of a PNG with alpha", png(.rgba(depth: 8), Self.noise(4)), fullPNG, [.tone(.noiseReduction, 1)]
+      ),
+      Case("straightened by 45 degrees", jpeg(), fullPNG, [.straighten(degrees: 45)]),
+      Case("straightened and turned", jpeg(), fit(700), [.straighten(degrees: 3), .rotate(quarterTurns: 1)]),
+      Case(
+        "tables between matrices", jpeg(), fit(300), isLarge: false,
+        (0..<50).flatMap { _ in
+          [.tone(.contrast, 0.01), .tone(.saturation, 0.01)]
+        }),
+    ]
     return cases
   }()
 
@@ -207,7 +228,7 @@ struct PriceTests {
     let source = MemoryByteSource(one.file)
     let header = try Self.header(one.file)
     let ((image, priced), peak) = try AllocationCounter.peakBytesOnThisThread {
-      let plan = RenderPlanner().plan(header, one.request)
+      let plan = RenderPlanner().plan(header, header.sized(one.request, one.adjustments))
       let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
       return (try #require(try renderer.resume()), plan.price)
     }

@@ -58,7 +58,7 @@ struct BackupTests {
         sql: """
           UPDATE asset SET isFavorite = 1 WHERE id % 3 = 0;
           UPDATE asset SET isHidden = 1 WHERE id % 5 = 0;
-          UPDATE asset SET adjustments = '{"crop": 1}' WHERE id = 7;
+          UPDATE asset SET adjustments = '[]' WHERE id = 7;
           INSERT INTO collection (localIdentifier, type, subtype, title, revision)
             VALUES ('album1', 'album', 'albumRegular', 'Summer', 1);
           INSERT INTO member (collection, position, asset, listing, creationDate)

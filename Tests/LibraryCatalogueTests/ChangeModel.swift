@@ -81,6 +81,7 @@ struct ChangeModel: Equatable {
 
   private mutating func perform(_ request: ChangeRequest) throws(Refused) {
     switch request.action {
+    case .setAdjustments, .revertAdjustments: preconditionFailure("AdjustmentTests has their effects")
     case .updateAsset(let target, let update):
       guard var asset = assets[target.description] else { throw Refused() }
       asset.isFavorite = update.isFavorite ?? asset.isFavorite

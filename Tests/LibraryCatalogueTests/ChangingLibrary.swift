@@ -121,7 +121,7 @@ final class ChangingLibrary {
       try set(db, "burstIdentifier = \(burst), representsBurst = \(dice.below(2))", asset)
     case 13: try set(db, "duration = \(dice.one(of: ["0", "1.5", "1e300"])), pixelWidth = \(dice.below(3) + 1)", asset)
     case 14:
-      try set(db, "contentVersion = contentVersion || 'x', adjustments = \(dice.oneIn(2) ? "NULL" : "'{}'")", asset)
+      try set(db, "contentVersion = contentVersion || 'x', adjustments = \(dice.oneIn(2) ? "NULL" : "'[]'")", asset)
     default: try changeAlbum(db, asset, &dice)
     }
   }

@@ -200,7 +200,7 @@ final class SyntheticLibrary {
       try asset.execute(arguments: [
         one.row, one.identifier, revision, one.mediaType.number, one.mediaSubtypes, one.type, one.isRAW, one.filename,
         one.fileSize, one.pixelWidth, one.pixelHeight, one.duration, one.creationDate, one.modificationDate,
-        one.addedDate, one.latitude, one.longitude, one.isFavorite, one.isHidden, one.hasAdjustments ? "{}" : nil,
+        one.addedDate, one.latitude, one.longitude, one.isFavorite, one.isHidden, one.hasAdjustments ? "[]" : nil,
         one.burst, one.representsBurst, one.burstSelection, one.placeholder.map { Data($0) },
         one.placeholder == nil ? nil : "v", one.title, one.title,
         one.keywords.isEmpty ? nil : String(decoding: try JSONEncoder().encode(one.keywords), as: UTF8.self),

@@ -66,7 +66,7 @@ struct TrashTests {
       try db.execute(
         sql: """
           UPDATE asset SET isFavorite = 1, isHidden = 1, creationDate = 5, latitude = 0.1 + 0.2, longitude = 18.5,
-            adjustments = '{}' WHERE localIdentifier = ?
+            adjustments = '[]' WHERE localIdentifier = ?
           """, arguments: [b.rawValue])
     }
     let tables = ["asset", "file", "collection", "member", "counter", "memberCount"]

@@ -39,6 +39,8 @@ package final class PhotoAPI: Sendable {
   let fetchResults: FetchResultRoutes
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
+  let adjustments: AdjustmentRoutes
+  let preview: PreviewRoute
   let caching: CachingRoutes
   private let openFiles: OpenOriginals
   let preparedOriginals: PreparedOriginals
@@ -63,14 +65,16 @@ package final class PhotoAPI: Sendable {
   ///     most one step in it.
   ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
+  ///   - picturesEdited: called after a commit that may have edited pictures.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
-    results: FetchResultStore, originals: OriginalStore, images: ImageManager,
+    results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
     upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
-    fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void, options: Options,
+    fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void,
+    picturesEdited: @escaping @Sendable () -> Void, options: Options,
     logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
@@ -100,7 +104,9 @@ package final class PhotoAPI: Sendable {
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
     let preparedOriginals = PreparedOriginals()
     self.preparedOriginals = preparedOriginals
-    data = DataRoute(queries: queries, files: originalFiles, sender: sender, prepared: preparedOriginals)
+    data = DataRoute(
+      queries: queries, files: originalFiles, sender: sender, prepared: preparedOriginals,
+      fullSizePhotos: FullSizePhotos(images: images, maximumRanges: options.maximumRanges, logger: logger))
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(
@@ -128,14 +134,17 @@ package final class PhotoAPI: Sendable {
     fetchResultChanges = FetchResultChangeRoute(queries: queries)
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
-      logger: logger)
+      picturesEdited: picturesEdited, logger: logger)
+    adjustments = AdjustmentRoutes(queries: queries, changes: changes)
+    preview = PreviewRoute(queries: queries, previews: previews)
     caching = CachingRoutes(managers: managers, queries: queries, presets: options.presets)
     self.requestScan = requestScan
   }
 
-  /// Closes originals that were not asked for lately. Call it about once a second.
+  /// Closes originals that were not asked for lately, and ends the leases of previews. Call it about once a second.
   package func tick() {
     openFiles.closeIdle(now: .now)
     preparedOriginals.tick()
+    preview.previews.expire()
   }
 }

@@ -133,7 +133,7 @@ package struct EmbeddedThumbnail: Sendable {
     let serves =
       bars == 0 && plan.outputSize == header.storedSize && picture.orientation == .topLeft
       && plan.orientation == .topLeft && plan.tone == .color && wanted.request.format == .jpeg
-      && wanted.request.normalizedCropRect == nil
+      && wanted.request.normalizedCropRect == nil && wanted.adjustments == nil
     if serves, let unchangedBytes = unchangedBytes(bytes, output) {
       return RenderedImage(
         bytes: unchangedBytes, size: header.storedSize, format: .jpeg, decodedEighths: 8, isIncomplete: false,

@@ -11,6 +11,7 @@ package struct ResolvedRequest: Sendable, Hashable {
   /// The frame of a video at a time of its own is a content of its own: it shares nothing with other frames.
   package init(_ request: ImageRequest, for asset: Asset) {
     var (request, asset) = (request, asset.withoutDescription)
+    if request.version != .current { asset = asset.unadjusted }
     if asset.mediaType != .video { request.posterTime = nil }
     if !asset.isAnimated { request.isAnimated = false }
     if let time = request.posterTime {
@@ -20,7 +21,7 @@ package struct ResolvedRequest: Sendable, Hashable {
       request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)
     }
     self.asset = asset
-    sized = SizedRequest(request, upright: asset.pixelSize)
+    sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments)
     key = RenditionKey(asset.contentVersion, sized)
   }
 

@@ -6,7 +6,8 @@ struct PhotodBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photod-bench", abstract: "Compare photod with its peers.",
     subcommands: [
-      RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, LadderBench.self, ThumbnailBench.self,
+      RenderBench.self, QualityBench.self, MemoryBench.self, SharedBench.self, AdjustBench.self, LadderBench.self,
+      ThumbnailBench.self,
       PlaceholderBench.self, CancelBench.self, ServeBench.self, OriginalsBench.self, AccessBench.self, IdleBench.self,
       SlowBench.self, DiskBench.self, ManagerBench.self, StormBench.self, ScanBench.self, WatchBench.self,
       LibraryBench.self, LibraryReads.self, SearchBench.self, DeltaBench.self, ChangesBench.self, CachingBench.self,

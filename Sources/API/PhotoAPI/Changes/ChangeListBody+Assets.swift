@@ -177,6 +177,21 @@ extension ChangeListBody.EntryReader {
     return Location(latitude: latitude, longitude: longitude, altitude: altitude)
   }
 
+  /// One asset, or several that get the same adjustments.
+  mutating func adjustmentTargets(_ ifMatch: ChangeToken?) throws(Problem) -> [ChangeTarget] {
+    if let target = try optionalTarget("asset") {
+      guard !entry.has("assets") else { throw QueryReader.invalid("assets", "can't be combined with asset") }
+      return [target]
+    }
+    guard let names = try entry.texts("assets", atMost: limits.assetsPerEntry), !names.isEmpty else {
+      throw QueryReader.invalid("asset", "is missing; or give assets, a list")
+    }
+    guard ifMatch == nil else { throw QueryReader.invalid("ifMatch", "needs asset, not assets") }
+    var targets: [ChangeTarget] = []
+    for name in names { targets.append(try Self.target(name, "assets")) }
+    return targets
+  }
+
   mutating func createAsset() throws(Problem) -> ChangeRequest.Action {
     let path = try entry.text("path")
     let upload = try entry.text("upload")

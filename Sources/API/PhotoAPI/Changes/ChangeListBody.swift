@@ -85,16 +85,22 @@ struct ChangeListBody: Sendable {
       case "addAssets", "removeAssets", "insertAssets", "moveAssets", "replaceAssets":
         ifMatch = try revision()
         action = try members(type)
-      case "setAdjustments", "revertAdjustments":
-        throw Problem(
-          422, "change-unsupported", "This change is not supported",
-          detail: "Setting and reverting adjustments is not supported yet: \(type).", parameter: "type")
+      case "setAdjustments":
+        ifMatch = try revision()
+        let targets = try adjustmentTargets(ifMatch)
+        guard case .object(let members) = entry.value("adjustments") else {
+          throw QueryReader.invalid("adjustments", "must be an object")
+        }
+        action = .setAdjustments(targets, try AdjustmentsJSON.adjustments(JSONObjectReader(members)))
+      case "revertAdjustments":
+        ifMatch = try revision()
+        action = .revertAdjustments(try adjustmentTargets(ifMatch))
       default:
         throw QueryReader.invalid(
           "type",
           "must be one of updateAsset, deleteAsset, restoreAsset, createAsset, createAlbum, createFolder, "
             + "updateCollection, deleteCollection, insertCollections, moveCollections, removeCollections, addAssets, "
-            + "removeAssets, insertAssets, moveAssets, replaceAssets")
+            + "removeAssets, insertAssets, moveAssets, replaceAssets, setAdjustments, revertAdjustments")
       }
       try entry.finish()
       return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)

@@ -15,12 +15,15 @@ struct ChangeRoutes: Sendable {
   private let fetchResultChanges: FetchResultChangeRoute
   private let queries: QueryService
   private let accessPolicy: AccessPolicy
+  private let picturesEdited: @Sendable () -> Void
   private let logger: Logger
 
+  /// - Parameter picturesEdited: called after a commit that may have edited pictures.
   init(
     services: ChangeServices, fetchResultChanges: FetchResultChangeRoute, queries: QueryService,
-    accessPolicy: AccessPolicy, logger: Logger
+    accessPolicy: AccessPolicy, picturesEdited: @escaping @Sendable () -> Void, logger: Logger
   ) {
+    self.picturesEdited = picturesEdited
     catalogue = services.catalogue
     lists = services.lists
     streams = services.streams
@@ -58,6 +61,7 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error)
     }
+    if body.requests.contains(where: \.editsPictures) { picturesEdited() }
     struct Payload: Encodable {
       let changeToken: String
       let created: [String: String]
@@ -65,6 +69,18 @@ struct ChangeRoutes: Sendable {
     return .json(
       Payload(
         changeToken: queries.tokens.text(of: outcome.changeToken), created: outcome.created.mapValues(\.rawValue)))
+  }
+
+  /// Executes a list of one entry. Its problem names no entry.
+  func perform(_ change: ChangeRequest, _ principal: Principal) throws(Problem) {
+    do throws(ChangeListError) {
+      _ = try lists.perform([change], for: principal)
+    } catch {
+      var problem = problem(error)
+      (problem.index, problem.parameter) = (nil, nil)
+      throw problem
+    }
+    if change.editsPictures { picturesEdited() }
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.

@@ -10,7 +10,7 @@ extension Endpoint {
         description: """
           The bytes as they are, except for places, which are overwritten: the length, all offsets and the pixels stay \
           the same. A file whose places can't be removed gets 403. The version original of a photograph with a RAW \
-          file is the RAW file; there are no adjustments yet, so the other versions are the same.
+          file is the RAW file. The version current of an adjusted asset is rendered at its full size.
           """,
         query: [
           .word("version", ImageVersion.self, default: .current, "The version of the asset.")

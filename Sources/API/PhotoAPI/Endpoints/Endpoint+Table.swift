@@ -4,7 +4,7 @@ extension Endpoint {
   /// All endpoints of the daemon.
   package static let all: [Endpoint] = Array(
     [
-      service, access, assets, originals, archives, uploads, images, collections, fetchResults, changes,
+      service, access, assets, adjustments, originals, archives, uploads, images, collections, fetchResults, changes,
       cachingManagers, iiif, gallery,
     ].joined())
 }

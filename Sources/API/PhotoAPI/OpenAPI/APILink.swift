@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// Links of the OpenAPI document: which operations take the identifiers and tokens that a response contains. Test programs
 /// follow them from operation to operation (OpenAPI 3.1 §4.8.20).
 enum APILink {

@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// A response of an operation in the OpenAPI document.
 struct APIResponse: Sendable {
   /// The fields that a client acts on. Resources/components.json describes them.

@@ -4,6 +4,7 @@
 
 import HTTPCore
 import ImageService
+import PhotoModel
 
 enum OpenAPIDocument {
   static let bytes = make()

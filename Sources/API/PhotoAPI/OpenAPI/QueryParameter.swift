@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// A query parameter in the OpenAPI document. The words of an enumeration come from the enumeration itself.
 struct QueryParameter: Sendable {
   let name: String

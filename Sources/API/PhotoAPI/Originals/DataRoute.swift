@@ -21,6 +21,7 @@ struct DataRoute: Sendable {
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let prepared: PreparedOriginals
+  let fullSizePhotos: FullSizePhotos
 
   // MARK: The list
 
@@ -33,13 +34,19 @@ struct DataRoute: Sendable {
         let type: String
         let uti: String?
         let filename: String
-        let size: Int64
+        let size: Int64?
         let isLocal: Bool
       }
       let resources: [Resource]
     }
     try QueryReader(request.target).finish()
-    let resources = try files(of: identifier, includesSidecars: true, principal).resources.map { resource in
+    let found = try files(of: identifier, includesSidecars: true, principal)
+    var resources = found.resources.map { resource in
+      Payload.Resource(
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+        size: resource.size, isLocal: true)
+    }
+    resources += try edited(found, principal).map { resource in
       Payload.Resource(
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
         size: resource.size, isLocal: true)
@@ -47,6 +54,75 @@ struct DataRoute: Sendable {
     let body = JSONBody.encode(Payload(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
       .response(to: request.head)
+  }
+
+  /// A resource that exists because of adjustments.
+  private struct EditedResource {
+    let type: AssetResourceType
+    let uniformTypeIdentifier: String?
+    let filename: String
+    /// `nil`: not known before it is rendered.
+    let size: Int64?
+  }
+
+  /// The render, the adjustments, and what they start from.
+  private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
+    guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
+    let (_, data) = try adjustmentData(of: found.asset, principal)
+    var resources: [EditedResource] = []
+    if found.asset.adjustments != nil {
+      resources.append(
+        EditedResource(
+          type: .fullSizePhoto, uniformTypeIdentifier: FullSizePhotos.uniformTypeIdentifier(of: found.asset),
+          filename: FullSizePhotos.filename(of: found.asset), size: nil))
+    }
+    return resources + [
+      EditedResource(
+        type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count)),
+      EditedResource(
+        type: .adjustmentBasePhoto, uniformTypeIdentifier: primary.uniformTypeIdentifier, filename: primary.filename,
+        size: primary.size),
+    ]
+  }
+
+  private static let adjustmentDataName = "Adjustments.data"
+
+  /// The bytes of the adjustments in their own format: those of another program unchanged, else JSON.
+  private func adjustmentData(
+    of asset: Asset, _ principal: Principal
+  ) throws(Problem) -> (type: String, bytes: [UInt8]) {
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.adjustedAsset(asset.localIdentifier, for: principal)
+    }
+    guard let adjustments = found?.adjustments else { throw .resourceNotFound }
+    if let foreign = adjustments.foreign { return ("application/octet-stream", foreign.data) }
+    return (JSONBody.mediaType, AdjustmentsJSON.document(adjustments))
+  }
+
+  private func sendAdjustmentData(
+    of asset: Asset, isDownload: Bool, _ head: RequestHead, _ principal: Principal, _ reply: Reply
+  ) throws(Problem) {
+    let (type, bytes) = try adjustmentData(of: asset, principal)
+    let validators = Validators(entityTag: EntityTag.strong(over: bytes))
+    let fields: [(name: String, value: String)] = [
+      ("ETag", validators.entityTag ?? ""), ("Cache-Control", QueryService.cacheControl),
+    ]
+    switch Preconditions.evaluate(head, validators) {
+    case .proceed: break
+    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
+    case .failed: throw .preconditionFailed
+    }
+    let disposition = ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.adjustmentDataName)
+    let whole = HTTPResponse(
+      .ok,
+      fields + [
+        ("Content-Type", type), ("Accept-Ranges", "bytes"), ("Content-Disposition", disposition),
+        ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", "sandbox; default-src 'none'"),
+      ], body: bytes)
+    reply.send(
+      whole.applyingByteRanges(
+        for: head, validators: validators, limit: sender.maximumRanges, boundary: Boundary.make,
+        unsatisfiable: { Problem.rangeNotSatisfiable(size: bytes.count).response }))
   }
 
   private func files(
@@ -67,6 +143,15 @@ struct DataRoute: Sendable {
     case version
     /// The first file of a type.
     case resource(String)
+
+    func names(_ type: AssetResourceType) -> Bool {
+      if case .resource(let name) = self { name == type.rawValue } else { false }
+    }
+
+    /// Whether it is the render of an adjusted picture.
+    func isRender(of version: ImageVersion) -> Bool {
+      if case .version = self { version == .current } else { names(.fullSizePhoto) }
+    }
 
     var mayBeSidecar: Bool {
       switch self {
@@ -98,7 +183,17 @@ struct DataRoute: Sendable {
       let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
       let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
-      let resource = try Self.resource(choice, version, of: found.resources)
+      let isRender = asset.adjustments != nil && choice.isRender(of: version)
+      if isRender {
+        return try fullSizePhotos.send(
+          asset, isDownload: isDownload, isVersioned: contentVersion != nil, exchange.request, principal,
+          exchange.reply)
+      }
+      if asset.hasAdjustments, choice.names(.adjustmentData) {
+        return try sendAdjustmentData(
+          of: asset, isDownload: isDownload, exchange.request.head, principal, exchange.reply)
+      }
+      let resource = try Self.resource(choice, version, of: found.resources, isAdjusted: asset.hasAdjustments)
       try send(
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
         // A sidecar may change without the pixels, as may the video of a live photo.
@@ -114,10 +209,11 @@ struct DataRoute: Sendable {
   }
 
   private static func resource(
-    _ choice: Choice, _ version: ImageVersion, of resources: [AssetResource]
+    _ choice: Choice, _ version: ImageVersion, of resources: [AssetResource], isAdjusted: Bool
   ) throws(Problem) -> AssetResource {
     let found: AssetResource? =
       switch (choice, version) {
+      case (.resource, _) where isAdjusted && choice.names(.adjustmentBasePhoto): resources.first(where: \.isPrimary)
       case (.resource(let type), _): resources.first { $0.type.rawValue == type }
       // The original of a RAW file with a JPEG is the RAW file.
       case (.version, .original):

@@ -23,13 +23,13 @@ struct RAWOriginals: Sendable {
     }
     guard let file = files?.resources.first(where: { $0.type == .alternatePhoto })?.file else { return asset }
     let header = try header(of: file)
-    var original = asset
-    original.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)-raw")
+    var original = asset.unadjusted
+    original.contentVersion = ContentVersion("\(original.contentVersion.rawValue)-raw")
     original.original = file
     original.uniformTypeIdentifier = header.format.uniformTypeIdentifier
     original.pixelSize = header.uprightSize
     original.orientation = header.orientation
-    (original.hasAlpha, original.isAnimated, original.hasAdjustments) = (false, false, false)
+    (original.hasAlpha, original.isAnimated) = (false, false)
     original.isRenderable = true
     return original
   }

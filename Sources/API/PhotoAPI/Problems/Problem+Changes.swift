@@ -67,6 +67,7 @@ extension Problem {
     case .notAMember(let name):
       return Problem(
         409, "not-a-member", "Not a member", detail: "The asset \(name.prefix(64)) is not in the album.")
+    case .notAdjustable(let name): return notAdjustable(name)
     case .notOfBurst(let name):
       return Problem(
         409, "not-of-a-burst", "Not of a burst",
@@ -119,6 +120,12 @@ extension Problem {
     case .storageFailed(.readOnly, _): .libraryReadOnly
     default: Problem(error)
     }
+  }
+
+  static func notAdjustable(_ name: String) -> Problem {
+    Problem(
+      422, "not-adjustable", "Not adjustable",
+      detail: "The asset \(name.prefix(64)) is not a picture; only pictures have adjustments.")
   }
 
   /// The same problem for the entry at an index.

@@ -43,7 +43,8 @@ struct AssetJSON: Encodable {
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
     case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
-    case isSelfPortrait, isAnimated, isLongExposure, isRenderable, regions
+    case isSelfPortrait, isAnimated, isLongExposure, isRenderable, regions, unadjustedPixelWidth
+    case unadjustedPixelHeight
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -97,6 +98,8 @@ struct AssetJSON: Encodable {
     try put(asset.isLongExposure, forKey: .isLongExposure)
     try put(asset.isRenderable, forKey: .isRenderable)
     try put(asset.regions.map(Region.init), forKey: .regions)
+    try put(asset.unadjustedPixelSize.width, forKey: .unadjustedPixelWidth)
+    try put(asset.unadjustedPixelSize.height, forKey: .unadjustedPixelHeight)
   }
 }
 

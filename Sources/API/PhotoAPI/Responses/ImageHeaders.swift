@@ -176,7 +176,7 @@ struct ImageHeaders: Sendable {
 
   private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
 
-  private var modifiedSeconds: Int64 { wanted.asset.original.identity.modified / 1_000_000_000 }
+  private var modifiedSeconds: Int64 { wanted.asset.pictureModificationSeconds }
 }
 
 /// A multipart boundary that does not occur in a picture by chance: 128 random bits.

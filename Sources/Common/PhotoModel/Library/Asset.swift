@@ -113,7 +113,7 @@ package struct Asset: Sendable, Hashable {
   package var mediaSubtypes: MediaSubtypes = []
   /// Uniform type identifier of the original, such as `public.jpeg`.
   package var uniformTypeIdentifier: String
-  /// The size of the upright picture.
+  /// The size of the upright picture, after adjustments.
   package var pixelSize: PixelSize
   /// The duration of a video in seconds; 0 for other media.
   package var duration: Double = 0
@@ -154,7 +154,14 @@ package struct Asset: Sendable, Hashable {
   package var hasUserLocation = false
   package var isFavorite: Bool
   package var isHidden: Bool
+  /// Whether it has adjustments, also if they are another program's and can't be rendered.
   package var hasAdjustments = false
+  /// The adjustments that are rendered; `nil` if there are none.
+  package var adjustments: Adjustments?
+  /// The picture before its adjustments; `nil` if it has none.
+  package var beforeAdjustments: UnadjustedPicture?
+  /// When adjustments were last set or reverted; `nil` if never.
+  package var adjustmentDate: Timestamp?
   package var burst: Burst?
   /// Whether one of its files is a raw file.
   package var isRAW = false
@@ -198,7 +205,41 @@ package struct Asset: Sendable, Hashable {
   }
 }
 
+/// A picture before its adjustments.
+package struct UnadjustedPicture: Sendable, Hashable {
+  package var contentVersion: ContentVersion
+  /// Upright.
+  package var pixelSize: PixelSize
+
+  package init(contentVersion: ContentVersion, pixelSize: PixelSize) {
+    self.contentVersion = contentVersion
+    self.pixelSize = pixelSize
+  }
+}
+
 extension Asset {
+  /// When the picture last changed, in seconds since 1970: its file or its adjustments.
+  package var pictureModificationSeconds: Int64 {
+    max(original.identity.modified / 1_000_000_000, (adjustmentDate?.milliseconds ?? .min) / 1000)
+  }
+
+  /// The size of the upright picture before adjustments.
+  package var unadjustedPixelSize: PixelSize { beforeAdjustments?.pixelSize ?? pixelSize }
+
+  /// The asset without its adjustments: the picture that it was before, with the content version that it had then.
+  package var unadjusted: Asset {
+    guard hasAdjustments else { return self }
+    var asset = self
+    if let before = beforeAdjustments {
+      asset.contentVersion = before.contentVersion
+      asset.pixelSize = before.pixelSize
+      // It is one of the adjusted picture.
+      asset.placeholder = nil
+    }
+    (asset.adjustments, asset.beforeAdjustments, asset.hasAdjustments) = (nil, nil, false)
+    return asset
+  }
+
   /// The asset for work on its pictures. Work may be kept for thousands of assets, and descriptions may be long.
   package var withoutDescription: Asset {
     var asset = self

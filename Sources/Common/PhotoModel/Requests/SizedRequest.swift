@@ -1,17 +1,20 @@
 /// A request with the result of its size rules for one picture: worked out once, then passed down to the renderer.
 package struct SizedRequest: Sendable, Hashable {
   package private(set) var request: ImageRequest
-  /// The size of the upright picture for which `sizes` was worked out, before any crop.
+  /// The size of the upright, adjusted picture for which `sizes` was worked out, before any crop.
   package let upright: PixelSize
   package let sizes: SizeRules
+  /// What is changed in the picture before the size rules; `nil` for nothing.
+  package let adjustments: Adjustments?
 
   /// The size of the finished picture: the output of the size rules, turned.
   package var outputSize: PixelSize { request.turn.apply(to: sizes.output) }
 
-  /// - Parameter upright: the size of the upright picture, before any crop.
-  package init(_ request: ImageRequest, upright: PixelSize) {
+  /// - Parameter upright: the size of the upright, adjusted picture, before any crop of the request.
+  package init(_ request: ImageRequest, upright: PixelSize, adjustments: Adjustments? = nil) {
     self.request = request
     self.upright = upright
+    self.adjustments = adjustments
     sizes = SizeRules(request, upright: upright)
   }
 

@@ -70,3 +70,39 @@ void photod_ycc_u16(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, i
 // Luma only, to out[x * channels].
 void photod_gray_u8(const uint16_t *y, const photod_ycc *m, uint8_t *out, int channels, size_t width);
 void photod_gray_u16(const uint16_t *y, const photod_ycc *m, uint16_t *out, int channels, size_t width);
+
+// Adjustments: one plane of a row at a time, values 0...1.
+
+// out[x] = table[samples[x * channels]]; 256 entries.
+void photod_adjust_load_u8(const uint8_t *samples, int channels, const float *table, float *out, size_t width);
+// out[x * channels] = values[x], clamped and rounded to 0...255.
+void photod_adjust_store_u8(const float *values, int channels, uint8_t *out, size_t width);
+// Replaces values by those of a table with linear interpolation: entry i is for i / steps, or for its square if by_root
+// is not 0. The table has steps + 2 entries; the last one is only read.
+void photod_adjust_table(float *values, const float *table, int steps, int by_root, size_t width);
+// Multiplies each pixel by a 3x3 matrix, row after row.
+void photod_adjust_matrix(float *red, float *green, float *blue, const float *m, size_t width);
+// Moves each pixel away from its luminance by amount, the more the paler it is.
+void photod_adjust_vibrance(float *red, float *green, float *blue, float amount, const float *luminance, size_t width);
+// Multiplies pixel x by table[steps * d], where d is 0 in the centre of the unit square and 1 in its corners, at the point
+// (row[0] x + row[1], row[2] x + row[3]) / (row[4] x + row[5]). The table has steps + 1 entries.
+void photod_adjust_vignette(float *const *planes, int count, const float *row, const float *table, int steps,
+                            size_t width);
+void photod_adjust_luma(const float *red, const float *green, const float *blue, const float *weights, float *out,
+                        size_t width);
+// values += amount * (luma - blurred).
+void photod_adjust_sharpen(float *values, const float *luma, const float *blurred, float amount, size_t width);
+// A bilateral filter in one direction. Tap k of plane p reads taps[p * tap_count + k][x]; the middle tap is the pixel
+// itself. A tap counts weights[k] * max(0, 1 - d * inverse_square)^2, d its squared distance from the pixel over all
+// planes, at most 3.
+void photod_adjust_bilateral(const float *const *taps, const float *weights, int tap_count, int planes,
+                             float inverse_square, float *const *out, size_t width);
+
+// Steps between two samples for which a warp has weights; the table has one entry more, of 4 weights each.
+enum { PHOTOD_WARP_PHASES = 256 };
+
+// Pixel x of the output is read at the point (row[0] x + row[1], row[2] x + row[3]) / (row[4] x + row[5]), in pixels of a
+// picture of width x height whose row y is at rows[y - first]; of rows that are not among the count rows the nearest one
+// is taken. Samples may be read 4 bytes beyond a row's end.
+void photod_warp_u8(const uint8_t *const *rows, int first, int count, int width, int height, int channels, const double *row,
+                    const float *weights, uint8_t *out, size_t out_width);

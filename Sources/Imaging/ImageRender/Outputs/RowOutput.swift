@@ -21,8 +21,11 @@ final class RowOutput: RenderOutput, RowConsumer {
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
     workers: (any CodedPictureDecoder)? = nil, stop: StopFlag
   ) throws(CodecError) {
-    let encoder: any RowEncoder =
+    var encoder: any RowEncoder =
       if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile, workers, stop) }
+    if let edit = plan.edit {
+      encoder = AdjustingEncoder(edit, from: plan.uprightSize, channels: plan.outputChannels, to: encoder)
+    }
     writer = RowWriter(
       storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)

@@ -8,6 +8,14 @@ struct RenderGeometry {
   var orientation: Orientation
   var eighths: Int
   var quality: Int
+  /// What adjustments change in pixels; `nil` for nothing.
+  var edit: RenderEdit?
+
+  /// The size of the finished, upright picture.
+  var finishedSize: PixelSize {
+    let upright = orientation.apply(to: output)
+    return edit?.outputSize(upright) ?? upright
+  }
 
   /// Whether no decoded pixel is enlarged in the output.
   var shrinks: Bool {
@@ -25,7 +33,8 @@ enum PlanePlanner {
   /// Whether RGB is not needed and would be no quicker. If true at one DCT scale, it is true at every larger one.
   static func staysInPlanes(_ header: ImageHeader, _ geometry: RenderGeometry) -> Bool {
     let shown = geometry.region.width * geometry.region.height
-    return geometry.shrinks && shown >= minimumShare * Double(header.storedSize.pixelCount)
+    // Adjustments need colours.
+    return geometry.edit == nil && geometry.shrinks && shown >= minimumShare * Double(header.storedSize.pixelCount)
       && header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths) != nil
   }
 

@@ -22,6 +22,8 @@ package struct RenderPlan: Sendable, Hashable {
   package let jpegCoding: JPEGCoding
   package let colorSpace: ColorSpace
   package let tone: Tone
+  /// What adjustments change in pixels; `nil` for nothing.
+  let edit: RenderEdit?
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.
@@ -31,7 +33,10 @@ package struct RenderPlan: Sendable, Hashable {
   package var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
 
   /// The size of the finished, upright picture.
-  package var outputSize: PixelSize { orientation.apply(to: storedOutput) }
+  package var outputSize: PixelSize { edit?.outputSize(uprightSize) ?? uprightSize }
+
+  /// The size of the upright picture before adjustments.
+  var uprightSize: PixelSize { orientation.apply(to: storedOutput) }
 
   /// The decoded pixels, at the DCT scale: the shown region plus the kernel's reach around it.
   package var decodedRegion: PixelRect {

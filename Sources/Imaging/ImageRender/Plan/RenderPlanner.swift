@@ -39,6 +39,9 @@ package struct RenderPlanner: Sendable {
   /// The same, for a RAW file in pixels of the developed picture, and for a video in those of its display.
   private func wholeGeometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     let upright = header.requestedSize
+    if let adjustments = wanted.adjustments {
+      return wholeGeometry(header, wanted, adjustments, of: upright, eighths: eighths)
+    }
     let sizes = wanted.sizes(of: upright)
     return RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
@@ -46,6 +49,21 @@ package struct RenderPlanner: Sendable {
       orientation: header.orientation.followed(by: wanted.request.turn),
       eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
+  }
+
+  /// The same for an adjusted picture.
+  private func wholeGeometry(
+    _ header: ImageHeader, _ wanted: SizedRequest, _ adjustments: Adjustments, of upright: PixelSize, eighths: Int?
+  ) -> RenderGeometry {
+    let adjusted = AdjustedGeometry(adjustments, of: upright)
+    let edited = EditGeometry(adjustments, wanted.sizes(of: adjusted.size), adjusted, of: upright)
+    let orientation = edited.orientation.after(header.orientation)
+    let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
+    let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
+    return RenderGeometry(
+      region: header.orientation.stored(region, ofUpright: upright), output: orientation.apply(to: edited.upright),
+      orientation: orientation, eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes),
+      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, edit: edited.edit)
   }
 
   /// The preview from which the final frame of a RAW file is made; other headers are returned unchanged.
@@ -68,7 +86,7 @@ package struct RenderPlanner: Sendable {
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil || header.displaySize != nil else { return true }
     let header = preview(header, for: wanted)
-    return header.orientation.apply(to: geometry(header, wanted, eighths: nil).output) == wanted.sizes.output
+    return geometry(header, wanted, eighths: nil).finishedSize == wanted.sizes.output
   }
 
   /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, and for a progressive file only its
@@ -251,7 +269,7 @@ package struct RenderPlanner: Sendable {
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
+      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone, edit: geometry.edit,
       price: RenderPrice(
         header, geometry, horizontal, vertical, planes, format: request.format, coding: coding,
         isConverted: header.mayConvert(to: colorSpace)))
@@ -291,4 +309,11 @@ package struct RenderPlanner: Sendable {
 extension ImageHeader {
   /// The request, sized for this picture.
   package func sized(_ request: ImageRequest) -> SizedRequest { SizedRequest(request, upright: requestedSize) }
+
+  /// The same for this picture with adjustments.
+  package func sized(_ request: ImageRequest, _ adjustments: Adjustments?) -> SizedRequest {
+    guard let adjustments else { return sized(request) }
+    let adjusted = AdjustedGeometry(adjustments, of: requestedSize)
+    return SizedRequest(request, upright: adjusted.size, adjustments: adjustments)
+  }
 }

@@ -25,8 +25,12 @@ struct RenderPrice: Sendable, Hashable {
     if !isPlanar || isConverted {
       bytes = max(bytes, Self.rowBytes(header, geometry, horizontal, vertical, format, isConverted))
     }
-    let size = geometry.orientation.apply(to: geometry.output)
+    let size = geometry.finishedSize
     let channels = Self.outputChannels(header, format)
+    if let edit = geometry.edit {
+      bytes += AdjustingEncoder.byteCount(
+        edit, from: geometry.orientation.apply(to: geometry.output), channels: channels)
+    }
     switch format {
     case .jpeg:
       bytes += JPEGEncoder.peakBytes(

@@ -17,7 +17,8 @@ enum AssetRow {
     asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
     asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
     asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable, asset.regions, asset.saliency, \
-    asset.rights, asset.license
+    asset.rights, asset.license, \
+    asset.adjustments, asset.unadjustedVersion, asset.unadjustedWidth, asset.unadjustedHeight, asset.adjustmentDate
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -80,6 +81,13 @@ enum AssetRow {
     asset.isRenderable = row[53]
     asset.regions = RegionList.regions(row[54])
     asset.saliency = StoredPoint.point(row[55])
+    if let json: String = row[58], let unadjusted: String = row[59] {
+      let adjustments = try StoredAdjustments.operations(json)
+      asset.adjustments = adjustments.isEmpty ? nil : adjustments
+      asset.beforeAdjustments = UnadjustedPicture(
+        contentVersion: ContentVersion(unadjusted), pixelSize: PixelSize(width: row[60], height: row[61]))
+    }
+    asset.adjustmentDate = (row[62] as Int64?).map { Timestamp(milliseconds: $0) }
     return asset
   }
 

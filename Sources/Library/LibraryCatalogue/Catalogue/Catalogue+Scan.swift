@@ -83,7 +83,8 @@ extension Catalogue {
       """
       fingerprint = ? AND id <= ? AND type = ? AND embeddedDate IS ? AND asset IS NOT NULL
         AND (isPrimary = 0 OR EXISTS (
-          SELECT 1 FROM asset WHERE asset.id = file.asset AND pixelWidth = ? AND pixelHeight = ? AND orientation = ?
+          SELECT 1 FROM asset WHERE asset.id = file.asset AND coalesce(unadjustedWidth, pixelWidth) = ?
+            AND coalesce(unadjustedHeight, pixelHeight) = ? AND orientation = ?
             AND cameraMake IS ? AND cameraModel IS ?))
         LIMIT \(Self.maximumCandidates)
       """,

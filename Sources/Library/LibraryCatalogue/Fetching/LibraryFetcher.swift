@@ -19,6 +19,9 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
   func dateBuckets(
     _ fetch: AssetFetch, by unit: DateBucket.Unit, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [DateBucket]
+  func adjustedAsset(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(AssetSourceError) -> AdjustedAsset?
   func assetFiles(
     of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
   ) throws(AssetSourceError) -> AssetFiles?

@@ -31,6 +31,16 @@ package final class BackgroundRunner: Sendable {
   /// Starts looking for work. Call it whenever there may be something to do.
   package func start() {
     for work in works { work.restart() }
+    begin()
+  }
+
+  /// Call it when pictures were edited: only their placeholders are missing then.
+  package func picturesEdited() {
+    for work in works where work.followsEdits { work.restart() }
+    begin()
+  }
+
+  private func begin() {
     let begins = state.withLock { state in
       state.isRestartRequested = true
       defer { state.isRunning = true }

@@ -6,6 +6,9 @@ package protocol BackgroundWork: Sendable {
   /// at any time.
   func restart()
 
+  /// Whether it must start again when pictures were edited. Other work only looks for new assets.
+  var followsEdits: Bool { get }
+
   /// The next step; `nil` if nothing is left until `restart`. May open files and query the catalogue, but decodes
   /// nothing. One caller at a time.
   func next() throws(AssetSourceError) -> BackgroundStep?
@@ -16,6 +19,7 @@ package protocol BackgroundWork: Sendable {
 
 extension BackgroundWork {
   package func flush() {}
+  package var followsEdits: Bool { false }
 }
 
 /// One step of work, and the memory that it needs.

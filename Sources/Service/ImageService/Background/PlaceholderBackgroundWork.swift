@@ -11,6 +11,8 @@ package final class PlaceholderBackgroundWork: BackgroundWork {
 
   package func restart() { work.restart() }
 
+  package var followsEdits: Bool { true }
+
   package func next() throws(AssetSourceError) -> BackgroundStep? {
     let step: PlaceholderProducer.Step?
     if let waiting = followUp.withLock({ $0.take() }) { step = waiting } else { step = try work.next() }

@@ -61,7 +61,9 @@ struct DecodeSharing: Sendable {
 extension DerivativeLadder {
   /// The request that renders a rung from an asset's original.
   func sizedRequest(for rung: Rung, of asset: Asset) -> SizedRequest {
-    SizedRequest(request(for: rung, of: asset.pixelSize, hasAlpha: asset.hasAlpha), upright: asset.pixelSize)
+    SizedRequest(
+      request(for: rung, of: asset.pixelSize, hasAlpha: asset.hasAlpha), upright: asset.pixelSize,
+      adjustments: asset.adjustments)
   }
 }
 

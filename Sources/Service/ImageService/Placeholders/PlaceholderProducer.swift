@@ -171,6 +171,16 @@ package final class PlaceholderProducer: Sendable {
   }
 
   private func plan(_ input: Input, _ asset: Asset) throws(CodecError) -> PlaceholderPlan? {
+    if let adjustments = asset.adjustments {
+      // What a camera embedded shows the picture before them, and a derivative the picture after them.
+      switch input {
+      case .embedded, .preview: return nil
+      case .derivative: return try derivative(asset).map(renderer.plan(ofWhole:))
+      case .original:
+        guard let source = open(asset) else { return nil }
+        return try renderer.plan(ofWhole: source, adjustments)
+      }
+    }
     let isKnown = asset.original.embeddedThumbnail != nil
     switch input {
     case .embedded: return isKnown ? try open(asset).flatMap(renderer.plan(ofThumbnailIn:)) : nil

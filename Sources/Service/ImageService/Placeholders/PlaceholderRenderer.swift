@@ -49,6 +49,15 @@ package struct PlaceholderRenderer: Sendable {
     return PlaceholderPlan(source: source, method: .whole(renderPlan), peakBytes: renderPlan.peakBytes)
   }
 
+  /// The same for a picture with adjustments.
+  func plan(ofWhole source: any ByteSource, _ adjustments: Adjustments) throws(CodecError) -> PlaceholderPlan {
+    let header = try ImageHeader.read(from: source, limits: limits)
+    let request = ImageRequest(
+      targetSize: .size(PixelSize(width: Self.side, height: Self.side)), format: .png, colorSpace: .srgb)
+    let renderPlan = RenderPlanner().plan(header, header.sized(request, adjustments))
+    return PlaceholderPlan(source: source, method: .whole(renderPlan), peakBytes: renderPlan.peakBytes)
+  }
+
   /// Plans with the best embedded thumbnail or preview, or with a thumbnail of the picture's own codec; `nil` if none
   /// shows this picture.
   func plan(ofThumbnailIn source: any ByteSource) throws(CodecError) -> PlaceholderPlan? {

@@ -32,7 +32,7 @@ extension CatalogueSchema {
       -- For display: bytes that are not valid UTF-8 appear as U+FFFD. The exact name is in `file`.
       originalFilename TEXT NOT NULL,
       fileSize INTEGER NOT NULL,
-      -- Of the picture after its orientation is applied.
+      -- Of the picture after its orientation and its adjustments are applied.
       pixelWidth INTEGER NOT NULL,
       pixelHeight INTEGER NOT NULL,
       orientation INTEGER NOT NULL CHECK (orientation BETWEEN 1 AND 8),
@@ -69,8 +69,6 @@ extension CatalogueSchema {
       placeCountry TEXT,
       isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
       isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
-      -- JSON: non-destructive edits.
-      adjustments TEXT,
       burstIdentifier TEXT,
       representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
       -- PHAssetBurstSelectionType.
@@ -99,6 +97,19 @@ extension CatalogueSchema {
       rights TEXT,
       license TEXT,
       caption TEXT,
+      -- The operations of its adjustments that are rendered, as canonical JSON: `[]` if all are of another program. NULL:
+      -- it has no adjustments.
+      adjustments TEXT,
+      -- Adjustments in the format of another program, byte for byte, and their format; NULL for those of this one.
+      adjustmentFormat TEXT,
+      adjustmentFormatVersion TEXT,
+      adjustmentData BLOB,
+      -- The picture without its adjustments; NULL if it has none, as it is the picture itself then.
+      unadjustedVersion TEXT,
+      unadjustedWidth INTEGER,
+      unadjustedHeight INTEGER,
+      -- When adjustments were last set or reverted, in milliseconds since 1970.
+      adjustmentDate INTEGER,
       -- Which listings include it: 0 all; 1 only those that include all burst assets (it is a burst picture that
       -- another one represents); 2 only those that include hidden assets; 3 only those that include both.
       listing INTEGER NOT NULL GENERATED ALWAYS AS (

@@ -20,7 +20,7 @@ struct AssetWriter {
   /// The token of this transaction's change.
   let token: Int64
   /// The keyed MAC that content versions start from.
-  private let pixels: HMAC<SHA256>
+  let pixels: HMAC<SHA256>
   /// The time of this change in milliseconds since 1970.
   let now: Int64
   let calendar: LocalCalendar
@@ -218,6 +218,8 @@ struct AssetWriter {
       "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
     case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
       "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+    // The adjusted size is worked out again by `refresh`.
+    case "pixelWidth", "pixelHeight": "CASE WHEN adjustments IS NULL THEN ? ELSE \(property) END"
     case "title": value(of: property, unless: .title)
     case "caption": value(of: property, unless: .caption)
     case "keywords": value(of: property, unless: .keywords)
@@ -264,6 +266,9 @@ struct AssetWriter {
   private mutating func update(_ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile) throws {
     let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
     try run(Self.updateSQL, arguments(media, file) + [asset])
+    try run(
+      "UPDATE asset SET unadjustedWidth = ?, unadjustedHeight = ? WHERE id = ? AND adjustments IS NOT NULL",
+      [media.pixelSize.width, media.pixelSize.height, asset])
     guard mayRegroup else { return }
     try bursts.pictureRemoved(asset)
     bursts.pictureChanged(asset, media, file.path)
@@ -295,10 +300,13 @@ struct AssetWriter {
     let live = MediaSubtypes.photoLive.rawValue
     try run(
       """
-      UPDATE asset SET contentVersion = ?1 || regionsVersion, isRAW = ?2,
+      UPDATE asset SET isRAW = ?2,
+        contentVersion = CASE WHEN adjustments IS NULL THEN ?1 || regionsVersion ELSE contentVersion END,
+        unadjustedVersion = CASE WHEN adjustments IS NULL THEN NULL ELSE ?1 END,
         mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END
       WHERE id = ?4
       """, [contentVersion(of: pixels), isRAW, isLive, asset])
+    try refreshAdjustedPicture(of: asset)
   }
 
   /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, truncated to 128 bits.
@@ -319,7 +327,7 @@ struct AssetWriter {
     return "." + Base64URL.encode(digest.finalize().prefix(6))
   }
 
-  private func run(_ sql: String, _ arguments: StatementArguments) throws {
+  func run(_ sql: String, _ arguments: StatementArguments) throws {
     try db.cachedStatement(sql: sql).execute(arguments: arguments)
   }
 }

@@ -144,7 +144,11 @@ struct BurstWriter {
     guard
       let own = try Row.fetchOne(
         db.cachedStatement(
-          sql: "SELECT creationDate, cameraMake, cameraModel, pixelWidth * pixelHeight FROM asset WHERE id = ?"),
+          sql: """
+            SELECT creationDate, cameraMake, cameraModel,
+              coalesce(unadjustedWidth, pixelWidth) * coalesce(unadjustedHeight, pixelHeight)
+            FROM asset WHERE id = ?
+            """),
         arguments: [asset])
     else { return [] }
     var run: [(asset: Int64, burst: String?)] = [(asset, nil)]
@@ -157,7 +161,8 @@ struct BurstWriter {
             FROM \(LibraryAssetIndex.byDate.source) \(AssetRow.joins)
             WHERE libraryAsset.library = 0 AND libraryAsset.creationDate \(isForward ? ">=" : "<=") ?1
               AND libraryAsset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.maximumSpanMilliseconds)
-              AND cameraModel = ?2 AND cameraMake IS ?3 AND asset.pixelWidth * asset.pixelHeight = ?4
+              AND cameraModel = ?2 AND cameraMake IS ?3
+              AND coalesce(unadjustedWidth, pixelWidth) * coalesce(unadjustedHeight, pixelHeight) = ?4
               AND asset.mediaType = 1
               AND asset.id <> ?5
             ORDER BY libraryAsset.creationDate \(isForward ? "" : "DESC")

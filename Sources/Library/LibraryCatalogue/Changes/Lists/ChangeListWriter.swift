@@ -38,6 +38,14 @@ struct ChangeListWriter {
   mutating func perform(_ request: ChangeRequest, at index: Int) throws {
     switch request.action {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
+    case .setAdjustments(let targets, let adjustments):
+      for (row, target) in zip(try rows(targets), targets) {
+        do { try assets.setAdjustments(adjustments, of: row) } catch is AdjustmentsRefused {
+          throw ChangeListError(.notAdjustable(target.description), parameter: "asset")
+        }
+      }
+    case .revertAdjustments(let targets):
+      for row in try rows(targets) { try assets.revertAdjustments(of: row) }
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
       _ = try commitFileChange()

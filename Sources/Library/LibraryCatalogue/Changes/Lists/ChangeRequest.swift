@@ -18,6 +18,10 @@ package enum ChangeTarget: Sendable, Hashable, CustomStringConvertible {
 package struct ChangeRequest: Sendable, Hashable {
   package enum Action: Sendable, Hashable {
     case updateAsset(ChangeTarget, AssetUpdate)
+    /// Replaces the adjustments of pictures.
+    case setAdjustments([ChangeTarget], StoredAdjustments)
+    /// Removes the adjustments of pictures.
+    case revertAdjustments([ChangeTarget])
     /// Moves the asset to the trash.
     case deleteAsset(ChangeTarget)
     case restoreAsset(LocalIdentifier)
@@ -57,6 +61,16 @@ package struct ChangeRequest: Sendable, Hashable {
     self.action = action
     self.ifMatch = ifMatch
     self.placeholder = placeholder
+  }
+}
+
+extension ChangeRequest {
+  /// Whether it may change how pictures look.
+  package var editsPictures: Bool {
+    switch action {
+    case .setAdjustments, .revertAdjustments: true
+    default: false
+    }
   }
 }
 
@@ -156,6 +170,8 @@ package struct ChangeListError: Error, Sendable, Equatable {
     /// The object's revision differs from the entry's `ifMatch`.
     case revisionMismatch(String)
     case notAMember(String)
+    /// Only pictures have adjustments.
+    case notAdjustable(String)
     /// Only a picture of a burst can be picked.
     case notOfBurst(String)
     case namedTwice(String)

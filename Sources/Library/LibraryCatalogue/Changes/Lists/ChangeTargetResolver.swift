@@ -46,6 +46,8 @@ struct ChangeTargetResolver {
     switch request.action {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       _ = try asset(identifier, "asset")
+    case .setAdjustments(let targets, _), .revertAdjustments(let targets):
+      for case .existing(let identifier) in targets { _ = try asset(identifier, "asset") }
     case .createAssetFromUpload(let identifier): _ = try asset(identifier, "upload")
     case .updateCollection(.existing(let identifier), _), .deleteCollection(.existing(let identifier)),
       .addAssets(.existing(let identifier), _), .removeAssets(.existing(let identifier), _),
@@ -71,13 +73,14 @@ struct ChangeTargetResolver {
     switch request.action {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       name = identifier.rawValue
-      let column = principal.may(.location) ? "revision" : "coalesce(nonLocationRevision, revision)"
-      revision = try Int64.fetchOne(
-        db.cachedStatement(
-          sql: """
-            SELECT \(column) FROM libraryAsset CROSS JOIN asset ON asset.id = libraryAsset.asset
-            WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
-            """), arguments: [library.row, name])
+      revision = try assetRevision(name)
+    case .setAdjustments(let targets, _), .revertAdjustments(let targets):
+      guard targets.count == 1, case .existing(let identifier)? = targets.first else {
+        throw ChangeListError(
+          .revisionMismatch(targets.first?.description ?? "a list of assets"), parameter: "ifMatch")
+      }
+      name = identifier.rawValue
+      revision = try assetRevision(name)
     case .updateCollection(let target, _), .deleteCollection(let target), .addAssets(let target, _),
       .removeAssets(let target, _), .insertAssets(let target, _, _), .moveAssets(let target, _, _),
       .replaceAssets(let target, _, _):
@@ -97,6 +100,16 @@ struct ChangeTargetResolver {
     case .restoreAsset, .createAsset, .createAssetFromUpload, .createAssetFromStagedUpload, .createCollection: return
     }
     if revision != expected.number { throw ChangeListError(.revisionMismatch(name), parameter: "ifMatch") }
+  }
+
+  private func assetRevision(_ name: String) throws -> Int64? {
+    let column = principal.may(.location) ? "revision" : "coalesce(nonLocationRevision, revision)"
+    return try Int64.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT \(column) FROM libraryAsset CROSS JOIN asset ON asset.id = libraryAsset.asset
+          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+          """), arguments: [library.row, name])
   }
 
   private func collectionRevision(_ name: String) throws -> Int64? {

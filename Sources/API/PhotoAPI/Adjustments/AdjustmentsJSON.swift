@@ -1,0 +1,109 @@
+import FoundationEssentials
+import HTTPCore
+import LibraryCatalogue
+import PhotoModel
+
+/// Adjustments in JSON: `{"formatIdentifier", "formatVersion", "operations"}`, and `data` in base64 for those of another
+/// program.
+enum AdjustmentsJSON {
+  /// The maximum length of another program's data.
+  static let maximumDataBytes = 256 << 10
+  private static let maximumNameBytes = 128
+
+  static func adjustments(_ body: JSONObjectReader) throws(Problem) -> StoredAdjustments {
+    var body = body
+    let identifier = try name(&body, "formatIdentifier") ?? Adjustments.formatIdentifier
+    let version = try name(&body, "formatVersion")
+    let data = try body.text("data")
+    let list = try operations(&body)
+    try body.finish()
+    let operations: Adjustments
+    do throws(AdjustmentError) {
+      operations = try Adjustments(list ?? (data == nil ? .null : .array([])))
+    } catch {
+      throw Problem(error)
+    }
+    if identifier == Adjustments.formatIdentifier {
+      guard data == nil else { throw QueryReader.invalid("data", "is only for the adjustments of other programs") }
+      guard version == nil || version == Adjustments.formatVersion else {
+        throw QueryReader.invalid("formatVersion", "must be \(Adjustments.formatVersion)")
+      }
+      return StoredAdjustments(operations: operations)
+    }
+    guard let data, let bytes = Data(base64Encoded: data), bytes.count <= maximumDataBytes else {
+      throw QueryReader.invalid(
+        "data", "must be the adjustments of another program in base64, at most \(maximumDataBytes) bytes")
+    }
+    return StoredAdjustments(
+      operations: operations,
+      foreign: StoredAdjustments.Foreign(
+        formatIdentifier: identifier, formatVersion: version ?? "", data: [UInt8](bytes)))
+  }
+
+  /// A list that is still to be checked; `nil` if there is none.
+  static func operations(_ body: inout JSONObjectReader) throws(Problem) -> JSONValue? {
+    let value = body.value("operations")
+    switch value {
+    case nil, .array: return value
+    default: throw QueryReader.invalid("operations", "must be a list")
+    }
+  }
+
+  private static func name(_ body: inout JSONObjectReader, _ name: String) throws(Problem) -> String? {
+    guard let text = try body.text(name) else { return nil }
+    guard (1...maximumNameBytes).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+      throw QueryReader.invalid(name, "must have 1 to \(maximumNameBytes) printable ASCII characters")
+    }
+    return text
+  }
+
+  /// The document of adjustments, without facts about an asset: what is exported as their data.
+  static func document(_ adjustments: StoredAdjustments) -> [UInt8] {
+    JSONBody.encode(Document(adjustments))
+  }
+
+  /// The response for an adjusted asset.
+  static func body(_ adjustments: StoredAdjustments, of asset: Asset) -> [UInt8] {
+    JSONBody.encode(Response(adjustments: adjustments, asset: asset))
+  }
+
+  private struct Document: Encodable {
+    let formatIdentifier: String
+    let formatVersion: String
+    let operations: JSONValue
+    /// In base64 (RFC 4648 §4).
+    let data: String?
+
+    init(_ adjustments: StoredAdjustments) {
+      formatIdentifier = adjustments.foreign?.formatIdentifier ?? Adjustments.formatIdentifier
+      formatVersion = adjustments.foreign?.formatVersion ?? Adjustments.formatVersion
+      operations = JSONValue(adjustments.operations)
+      data = adjustments.foreign.map { Data($0.data).base64EncodedString() }
+    }
+  }
+
+  private struct Response: Encodable {
+    let adjustments: StoredAdjustments
+    let asset: Asset
+
+    private enum Key: String, CodingKey { case contentVersion, pixelWidth, pixelHeight }
+
+    func encode(to encoder: any Encoder) throws {
+      try Document(adjustments).encode(to: encoder)
+      var object = encoder.container(keyedBy: Key.self)
+      try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
+      try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
+      try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
+    }
+  }
+}
+
+extension Problem {
+  init(_ error: AdjustmentError) {
+    self = Problem(
+      422, "adjustments-invalid", "Invalid adjustments", detail: error.description, parameter: "operations")
+  }
+
+  static let adjustmentsNotFound = Problem(
+    404, "adjustments-not-found", "No adjustments", detail: "The asset has no adjustments.")
+}

@@ -1,0 +1,49 @@
+import HTTPCore
+import ImageService
+import PhotoModel
+
+/// `POST /v1/assets/{localIdentifier}/preview`: one JPEG of a picture with given operations, which are not saved.
+struct PreviewRoute: Sendable {
+  let queries: QueryService
+  let previews: PreviewService
+
+  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    var client = try ClientName(exchange.request)
+    var body = try JSONObjectReader(exchange.request)
+    let operations = try AdjustmentsJSON.operations(&body)
+    let targetSize = try ImageQuery.targetSize(body.text("targetSize"))
+    try client.read(&body)
+    try body.finish()
+    let adjustments: Adjustments
+    do throws(AdjustmentError) {
+      adjustments = try Adjustments(operations ?? .null)
+    } catch {
+      throw Problem(error)
+    }
+    let (name, reply) = (client.name ?? "default", exchange.reply)
+    try exchange.run(on: queries.lookups) { [queries, previews] () throws(Problem) in
+      let asset = try queries.asset(identifier, principal)
+      if let problem = Problem(unrenderable: asset) { throw problem }
+      guard asset.mediaType == .image else { throw .notAdjustable(asset.localIdentifier.rawValue) }
+      let task = previews.render(
+        PreviewRequest(
+          owner: principal.name, client: name, asset: asset, adjustments: adjustments, targetSize: targetSize)
+      ) { result in
+        switch result {
+        case .failure(let error): reply.send(Problem(error).response)
+        case .success(let image):
+          let facts = ImageResult(requestID: reply.requestID, isDegraded: false, size: image.size, source: .memory)
+          reply.send(
+            HTTPResponse(
+              .ok,
+              [
+                ("Content-Type", image.format.mediaType), ("Cache-Control", "no-store"),
+                ("Image-Result", facts.fieldValue), ("X-Content-Type-Options", "nosniff"),
+              ], body: image.bytes))
+        }
+      }
+      reply.onClose { task.cancel() }
+    }
+  }
+}

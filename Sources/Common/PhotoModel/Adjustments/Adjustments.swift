@@ -1,0 +1,46 @@
+// Adjustments as clients send them and as the catalogue stores them: a JSON list of operations. Parsing is strict, so
+// that what is stored can always be rendered.
+
+/// The operations of an edit, in the order in which they are applied. Valid: every value is in its range.
+package struct Adjustments: Sendable, Hashable {
+  /// The format of ``operations``.
+  package static let formatIdentifier = "photod.adjustments"
+  package static let formatVersion = "1"
+
+  /// The maximum number of operations.
+  package static let maximumOperations = 100
+  /// The maximum number of sharpness and noise reduction operations together: each keeps rows in memory.
+  package static let maximumNeighbourOperations = 4
+  /// The maximum number of points of a tone curve.
+  package static let maximumCurvePoints = 64
+
+  package let operations: [AdjustmentOperation]
+
+  /// - Parameter operations: within the limits.
+  package init(_ operations: [AdjustmentOperation]) {
+    self.operations = operations
+  }
+
+  package var isEmpty: Bool { operations.isEmpty }
+}
+
+/// Why a list of operations was refused.
+package struct AdjustmentError: Error, Sendable, Hashable {
+  /// The position of the operation at fault; `nil` if it is the list itself.
+  package var index: Int?
+  /// The type of the operation at fault, if it is known.
+  package var type: String?
+  package var reason: String
+
+  package init(index: Int? = nil, type: String? = nil, _ reason: String) {
+    self.index = index
+    self.type = type
+    self.reason = reason
+  }
+
+  /// A sentence that names the operation.
+  package var description: String {
+    guard let index else { return "operations \(reason)." }
+    return "operations[\(index)]\(type.map { " (\($0))" } ?? "") \(reason)."
+  }
+}

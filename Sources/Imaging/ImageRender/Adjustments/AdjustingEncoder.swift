@@ -1,0 +1,119 @@
+// Adjustments between the upright rows of a picture and its encoder.
+//
+//     RowWriter -> [WarpRows] -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
+//
+// Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
+
+import CPhotodKernels
+import ImageCodec
+import MediaMetadata
+import PhotoModel
+
+final class AdjustingEncoder: RowEncoder {
+  private let encoder: any RowEncoder
+  private let channels: Int
+  private let colors: Int
+  private let size: PixelSize
+  private let warp: WarpRows?
+  private let load: [[Float]]
+  private let stages: [any RowStage]
+  private let planes: RowBuffer<Float>
+  private let bytes: RowBuffer<UInt8>
+
+  /// - Parameters:
+  ///   - intermediate: the size of the picture whose rows arrive.
+  ///   - channels: of arriving rows.
+  ///   - encoder: takes rows of the edit's output size.
+  init(_ edit: RenderEdit, from intermediate: PixelSize, channels: Int, to encoder: any RowEncoder) {
+    let (size, colors) = (edit.outputSize(intermediate), channels < 3 ? 1 : 3)
+    self.encoder = encoder
+    self.channels = channels
+    self.size = size
+    self.colors = colors
+    warp = edit.warp.map { WarpRows($0.map, from: intermediate, to: size, channels: channels) }
+    if edit.tones.isEmpty {
+      load = []
+      stages = []
+    } else {
+      let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
+      load = program.load
+      stages = program.steps.map { (step: ToneProgram.Step) -> any RowStage in
+        switch step {
+        case .sharpen(let amount, let sigma):
+          return SharpenStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
+        case .denoise(let amount, let sigma):
+          return DenoiseStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
+        case .tables, .matrix, .vibrance, .vignette: return PointStage(step, colors: colors, size: size)
+        }
+      }
+    }
+    planes = RowBuffer(count: size.width * channels, zero: 0)
+    bytes = RowBuffer(count: size.width * channels, zero: 0)
+  }
+
+  /// Memory of the encoder, without the encoder that it feeds.
+  static func byteCount(_ edit: RenderEdit, from intermediate: PixelSize, channels: Int) -> Int {
+    let size = edit.outputSize(intermediate)
+    let warp = edit.warp.map { WarpRows.byteCount($0.map, from: intermediate, to: size, channels: channels) } ?? 0
+    // Two steps at most for an operation: its tables, and what follows them.
+    let tables = (2 * edit.tones.count + 2) * (ToneProgram.stepBytes + 512)
+    let sigma = ToneProgram.sigma(edit, width: size.width)
+    let neighbours = edit.tones.reduce(0) { sum, tone in
+      switch tone.operation {
+      case .tone(.sharpness, _):
+        sum
+          + NeighbourStage.byteCount(
+            width: size.width, planes: channels, keptPlanes: channels + 2, radius: NeighbourRadius.sharpening(sigma))
+      case .tone(.noiseReduction, _):
+        sum
+          + NeighbourStage.byteCount(
+            width: size.width, planes: channels, keptPlanes: channels, radius: NeighbourRadius.noise(sigma))
+      default: sum
+      }
+    }
+    return warp + tables + neighbours + size.width * channels * 5
+  }
+
+  var warnings: CodecWarnings? { encoder.warnings }
+
+  func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) throws(CodecError) {
+    for i in 0..<count {
+      let row = rows + i * strideBytes
+      if let warp {
+        try warp.take(row, bytes.pointer) { () throws(CodecError) in try adjust(UnsafeRawPointer(bytes.pointer)) }
+      } else {
+        try adjust(row)
+      }
+    }
+  }
+
+  func finish() throws(CodecError) -> [UInt8] {
+    for (i, stage) in stages.enumerated() {
+      try stage.finish { (row: PlanarRow) throws(CodecError) in try run(row, from: i + 1) }
+    }
+    return try encoder.finish()
+  }
+
+  private func adjust(_ row: UnsafeRawPointer) throws(CodecError) {
+    guard !load.isEmpty else { return try encoder.write(row, strideBytes: size.width * channels, count: 1) }
+    let samples = row.assumingMemoryBound(to: UInt8.self)
+    for channel in 0..<channels {
+      let table = channel >= colors ? Self.plainTable : load[load.count == 1 ? 0 : channel]
+      photod_adjust_load_u8(
+        samples + channel, Int32(channels), table, planes.pointer + channel * size.width, size.width)
+    }
+    try run(planes.pointer, from: 0)
+  }
+
+  private func run(_ row: PlanarRow, from stage: Int) throws(CodecError) {
+    if stage < stages.count {
+      return try stages[stage].take(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
+    }
+    for channel in 0..<channels {
+      photod_adjust_store_u8(row + channel * size.width, Int32(channels), bytes.pointer + channel, size.width)
+    }
+    try encoder.write(bytes.pointer, strideBytes: size.width * channels, count: 1)
+  }
+
+  private static let plainTable: [Float] = (0..<256).map { Float($0) / 255 }
+}

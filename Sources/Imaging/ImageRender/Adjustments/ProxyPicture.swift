@@ -1,0 +1,89 @@
+import ImageCodec
+import MediaMetadata
+import PhotoModel
+
+/// A picture that is decoded once for many renders: upright, in sRGB, at most a given size, without alpha. It is a BMP
+/// in memory, so that a render of it is planned, priced and made like that of any file, and costs no decoding.
+package enum ProxyPicture {
+  private static let headerBytes = 54
+
+  /// The plan of the proxy of a whole picture.
+  ///
+  /// - Parameter side: maximum of its longer side.
+  package static func plan(_ header: ImageHeader, side: Int) -> RenderPlan {
+    let request = ImageRequest(
+      targetSize: .size(PixelSize(width: side, height: side)), format: .png, colorSpace: .srgb)
+    return RenderPlanner().plan(header, request)
+  }
+
+  /// The length of the proxy.
+  package static func byteCount(_ plan: RenderPlan) -> Int {
+    headerBytes + strideBytes(plan.outputSize.width) * plan.outputSize.height
+  }
+
+  private static func strideBytes(_ width: Int) -> Int { (width * 3 + 3) / 4 * 4 }
+
+  /// Renders the proxy. Blocks while the source is read.
+  package static func render(
+    _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, transforms: ColorTransforms,
+    limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) -> [UInt8] {
+    let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
+    let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
+    let renderer = try Renderer(
+      plan, source: source, workers: workers, color: output, encoder: Writer(plan), limits: limits, stop: stop)
+    guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
+    return image.bytes
+  }
+
+  /// Writes a BMP of 24 bits from the top (BITMAPINFOHEADER with a negative height).
+  private final class Writer: RowEncoder {
+    private let width: Int
+    private let channels: Int
+    private var bytes: [UInt8] = []
+    let warnings: CodecWarnings? = nil
+
+    init(_ plan: RenderPlan) {
+      width = plan.outputSize.width
+      channels = plan.outputChannels
+      let length = ProxyPicture.byteCount(plan)
+      bytes.reserveCapacity(length)
+      func number(_ value: Int, _ count: Int) {
+        for i in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * i))) }
+      }
+      bytes += Array("BM".utf8)
+      number(length, 4)
+      number(0, 4)
+      number(ProxyPicture.headerBytes, 4)
+      number(40, 4)
+      number(width, 4)
+      number(-plan.outputSize.height, 4)
+      number(1, 2)
+      number(24, 2)
+      // Not compressed; the remaining fields are optional.
+      for _ in 0..<6 { number(0, 4) }
+    }
+
+    func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) {
+      for y in 0..<count {
+        let row = UnsafeRawBufferPointer(start: rows + y * strideBytes, count: width * channels)
+        for x in 0..<width {
+          let at = x * channels
+          // Over white where the picture is transparent, as JPEG shows it.
+          let alpha = channels % 2 == 0 ? Int(row[at + channels - 1]) : 255
+          func sample(_ c: Int) -> UInt8 {
+            let value = Int(row[at + (channels < 3 ? 0 : c)])
+            let light = value * alpha + 255 * (255 - alpha)
+            return UInt8((light + 127) / 255)
+          }
+          bytes.append(sample(2))
+          bytes.append(sample(1))
+          bytes.append(sample(0))
+        }
+        for _ in width * 3..<ProxyPicture.strideBytes(width) { bytes.append(0) }
+      }
+    }
+
+    func finish() -> [UInt8] { bytes }
+  }
+}

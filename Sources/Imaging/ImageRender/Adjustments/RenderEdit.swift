@@ -1,0 +1,128 @@
+import ImageCodec
+import PhotoModel
+
+/// The part of adjustments that changes pixels: what remains after crops, quarter turns and flips have become part of
+/// the region and the orientation. It holds in unit coordinates, so it is the same for every output size.
+struct RenderEdit: Sendable, Hashable {
+  /// A tone operation, and for a vignette the map from the unit square of the output to that of the picture it darkens.
+  struct Tone: Sendable, Hashable {
+    let operation: AdjustmentOperation
+    let map: Homography?
+  }
+
+  /// A picture that is not a rectangle of the original.
+  struct Warp: Sendable, Hashable {
+    /// From the unit square of the output to that of the intermediate picture, the upright rectangle that is decoded.
+    let map: Homography
+    let output: PixelSize
+    let intermediate: PixelSize
+  }
+
+  let tones: [Tone]
+  let warp: Warp?
+  /// The longer side of the unadjusted picture, in widths of the output: radii follow it.
+  let side: Double
+
+  /// The size of the output made of an intermediate picture, which a stand-in may have made smaller than planned.
+  func outputSize(_ intermediate: PixelSize) -> PixelSize {
+    guard let warp else { return intermediate }
+    if intermediate == warp.intermediate { return warp.output }
+    func scaled(_ side: Int, _ from: Int, _ to: Int) -> Int {
+      max(1, Int((Double(side) * Double(to) / Double(from) + 0.5).rounded(.down)))
+    }
+    return PixelSize(
+      width: scaled(warp.output.width, warp.intermediate.width, intermediate.width),
+      height: scaled(warp.output.height, warp.intermediate.height, intermediate.height))
+  }
+}
+
+/// The geometry of an adjusted picture: which rectangle of the upright original is decoded, and to which size.
+struct EditGeometry {
+  /// In pixels of the upright original.
+  let region: PixelRegion
+  /// How the rectangle is stored in relation to the upright output.
+  let orientation: Orientation
+  /// The size of the rectangle in the output's orientation, before a warp.
+  let upright: PixelSize
+  /// `nil` if no pixel changes.
+  let edit: RenderEdit?
+
+  /// - Parameters:
+  ///   - sizes: the size rules, applied to the adjusted picture.
+  ///   - original: the size of the upright original.
+  init(_ adjustments: Adjustments, _ sizes: SizeRules, _ adjusted: AdjustedGeometry, of original: PixelSize) {
+    let shown = sizes.region
+    let shownMap = Homography(
+      ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
+      width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height))
+    orientation = adjusted.orientation
+    let tones = adjustments.operations.enumerated().compactMap { index, operation -> RenderEdit.Tone? in
+      switch operation {
+      case .crop, .straighten, .rotate, .flip, .perspective: nil
+      case .tone(_, let value): value == 0 ? nil : RenderEdit.Tone(operation: operation, map: nil)
+      case .toneCurve: RenderEdit.Tone(operation: operation, map: nil)
+      case .vignette: RenderEdit.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
+      }
+    }
+    var warp: RenderEdit.Warp?
+    if let map = adjusted.map {
+      let planned = Self.plan(map.after(shownMap), sizes.output, orientation, of: original)
+      region = planned.region
+      upright = planned.warp.intermediate
+      warp = planned.warp
+    } else {
+      let stored = orientation.stored(shown, ofUpright: adjusted.size)
+      region = PixelRegion(
+        x: stored.x + Double(adjusted.crop.x), y: stored.y + Double(adjusted.crop.y), width: stored.width,
+        height: stored.height)
+      upright = sizes.output
+    }
+    let side = Double(max(original.width, original.height)) / shown.width
+    edit = tones.isEmpty && warp == nil ? nil : RenderEdit(tones: tones, warp: warp, side: side)
+  }
+
+  /// Samples that the warp's kernel reads on each side of a point.
+  private static let reach = 2.0
+
+  /// - Parameter total: from the unit square of the output to that of the original.
+  private static func plan(
+    _ total: Homography, _ output: PixelSize, _ orientation: Orientation, of original: PixelSize
+  ) -> (region: PixelRegion, warp: RenderEdit.Warp) {
+    let (width, height) = (Double(original.width), Double(original.height))
+    let step = meanStep(total, output, of: original)
+    // As many intermediate pixels as the output has there, and never more than the original has.
+    let scale = min(1, 1 / step)
+    let bounds = total.bounds
+    let margin = reach / scale
+    let left = max(0, bounds.x * width - margin)
+    let top = max(0, bounds.y * height - margin)
+    let right = min(width, (bounds.x + bounds.width) * width + margin)
+    let bottom = min(height, (bounds.y + bounds.height) * height + margin)
+    let region = PixelRegion(x: left, y: top, width: max(1, right - left), height: max(1, bottom - top))
+    let stored = PixelSize(
+      width: max(1, Int((region.width * scale).rounded())), height: max(1, Int((region.height * scale).rounded())))
+    let ontoRegion = Homography(
+      ontoX: region.x / width, y: region.y / height, width: region.width / width, height: region.height / height)
+    let map = ontoRegion.after(Homography(orientation)).inverse.after(total)
+    return (region, RenderEdit.Warp(map: map, output: output, intermediate: orientation.apply(to: stored)))
+  }
+
+  /// How many original pixels lie between two neighbours of the output: the geometric mean over both directions and the
+  /// four corners. A perspective has more in some places and fewer in others.
+  private static func meanStep(_ total: Homography, _ output: PixelSize, of original: PixelSize) -> Double {
+    var product = 1.0
+    for (u, v) in [(0.0, 0.0), (1, 0), (1, 1), (0, 1)] {
+      let (inU, inV) = (u == 0 ? 1e-4 : -1e-4, v == 0 ? 1e-4 : -1e-4)
+      let from = total.point(u, v)
+      for (to, pixels) in [
+        (total.point(u + inU, v), 1e-4 * Double(output.width)), (total.point(u, v + inV), 1e-4 * Double(output.height)),
+      ] {
+        let x = (to.x - from.x) * Double(original.width)
+        let y = (to.y - from.y) * Double(original.height)
+        product *= (x * x + y * y).squareRoot() / pixels
+      }
+    }
+    // The eighth root.
+    return product.squareRoot().squareRoot().squareRoot()
+  }
+}

@@ -1,0 +1,72 @@
+import Crypto
+import Foundation
+import GRDB
+import PhotoModel
+import Primitives
+
+/// Sets and reverts adjustments. The version and the size of the picture before them stay in columns of their own, so
+/// that reverting restores exactly these. `unadjustedVersion` does not end with `regionsVersion`, as `contentVersion` does.
+extension AssetWriter {
+  /// Replaces the adjustments of a picture. Setting the same ones again changes nothing.
+  func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64) throws {
+    let isPicture = try Bool.fetchOne(
+      db.cachedStatement(sql: "SELECT mediaType = 1 FROM asset WHERE id = ?"), arguments: [asset])
+    guard isPicture == true else { throw AdjustmentsRefused() }
+    try run(
+      """
+      UPDATE asset SET adjustments = ?1, adjustmentFormat = ?2, adjustmentFormatVersion = ?3, adjustmentData = ?4,
+        unadjustedVersion = coalesce(
+          unadjustedVersion, substr(contentVersion, 1, length(contentVersion) - length(regionsVersion))),
+        unadjustedWidth = coalesce(unadjustedWidth, pixelWidth),
+        unadjustedHeight = coalesce(unadjustedHeight, pixelHeight),
+        adjustmentDate = ?5, revision = ?6, modificationDate = ?5
+      WHERE id = ?7 AND (adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData) IS NOT (?1, ?2, ?3, ?4)
+      """,
+      [
+        adjustments.operations.json, adjustments.foreign?.formatIdentifier, adjustments.foreign?.formatVersion,
+        adjustments.foreign.map { Data($0.data) }, now, token, asset,
+      ])
+    try refreshAdjustedPicture(of: asset)
+  }
+
+  /// Removes the adjustments, also those of another program. Without adjustments nothing changes.
+  func revertAdjustments(of asset: Int64) throws {
+    try run(
+      """
+      UPDATE asset SET contentVersion = unadjustedVersion || regionsVersion,
+        pixelWidth = unadjustedWidth, pixelHeight = unadjustedHeight,
+        adjustments = NULL, adjustmentFormat = NULL, adjustmentFormatVersion = NULL, adjustmentData = NULL,
+        unadjustedVersion = NULL, unadjustedWidth = NULL, unadjustedHeight = NULL, adjustmentDate = ?1,
+        revision = ?2, modificationDate = ?1
+      WHERE id = ?3 AND adjustments IS NOT NULL
+      """, [now, token, asset])
+  }
+
+  /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments.
+  func refreshAdjustedPicture(of asset: Int64) throws {
+    let row = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT adjustments, unadjustedVersion, unadjustedWidth, unadjustedHeight FROM asset
+          WHERE id = ? AND adjustments IS NOT NULL
+          """), arguments: [asset])
+    guard let row, let json: String = row[0], let unadjusted: String = row[1] else { return }
+    let operations = try StoredAdjustments.operations(json)
+    let size = AdjustedGeometry(operations, of: PixelSize(width: row[2], height: row[3])).size
+    var version = unadjusted
+    if !operations.isEmpty {
+      // Keyed like the version of the file, so that it can't be worked out from the operations.
+      var digest = pixels
+      digest.update(data: Data("adjusted \(unadjusted) \(json)".utf8))
+      version = Base64URL.encode(digest.finalize().prefix(16))
+    }
+    try run(
+      """
+      UPDATE asset SET contentVersion = ?1 || regionsVersion, pixelWidth = ?2, pixelHeight = ?3
+      WHERE id = ?4 AND (contentVersion, pixelWidth, pixelHeight) IS NOT (?1 || regionsVersion, ?2, ?3)
+      """, [version, size.width, size.height, asset])
+  }
+}
+
+/// Only pictures have adjustments.
+struct AdjustmentsRefused: Error {}

@@ -1,0 +1,39 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// An asset and its adjustments, by one read. `nil` if the principal may not see the asset.
+  package func adjustedAsset(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(AssetSourceError) -> AdjustedAsset? {
+    try read(for: principal) { db, library in
+      let found = try db.cachedStatement(
+        sql: """
+          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+          """)
+      guard let asset = try found.fetchAsset([library.row, identifier.rawValue], for: principal) else { return nil }
+      guard asset.hasAdjustments else { return AdjustedAsset(asset: asset, adjustments: nil) }
+      let row = try Row.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT asset.adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData
+            FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+            WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+            """), arguments: [library.row, identifier.rawValue])
+      return AdjustedAsset(asset: asset, adjustments: try row.map(StoredAdjustments.init))
+    }
+  }
+}
+
+extension StoredAdjustments {
+  fileprivate init(_ row: Row) throws {
+    self.init(operations: try Self.operations(row[0]))
+    if let format: String = row[1] {
+      foreign = Foreign(
+        formatIdentifier: format, formatVersion: row[2] ?? "",
+        data: try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] })
+    }
+  }
+}

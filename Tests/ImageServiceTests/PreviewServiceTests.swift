@@ -1,0 +1,138 @@
+import ImageCodec
+import ImageRender
+import ImageService
+import PhotoFixtures
+import PhotoModel
+import Primitives
+import Synchronization
+import Testing
+
+@Suite("Live previews")
+struct PreviewServiceTests {
+  private typealias Outcome = Result<RenderedImage, ImageServiceError>
+
+  /// A service over originals in memory, with a clock of its own.
+  private final class Harness: Sendable {
+    let originals = InMemoryOriginals()
+    let clock = ImageManagerHarness.Clock()
+    let budget = ByteBudget(capacityBytes: 64 << 20)
+    let service: PreviewService
+    let file = JPEGFile { $0.quality = 95 }.encoded(Scene(seed: 3).pixels(width: 400, height: 300))
+    let asset: Asset
+
+    init(_ change: (inout PreviewService.Limits) -> Void = { _ in }) {
+      var limits = PreviewService.Limits()
+      change(&limits)
+      let clock = clock
+      service = PreviewService(
+        originals: originals.store, lane: RenderLane(label: "test.render", workers: 1, budget: budget),
+        codecLimits: CodecLimits(), limits: limits, now: { clock.now })
+      asset = originals.add(file)
+    }
+
+    func request(_ operations: [AdjustmentOperation], _ client: String = "tab") -> PreviewRequest {
+      PreviewRequest(
+        owner: "me", client: client, asset: asset, adjustments: Adjustments(operations),
+        targetSize: .size(PixelSize(width: 200, height: 200)))
+    }
+
+    func outcome(_ operations: [AdjustmentOperation], _ client: String = "tab") async -> Outcome {
+      await withCheckedContinuation { continuation in
+        _ = service.render(request(operations, client)) { continuation.resume(returning: $0) }
+      }
+    }
+
+    /// Takes all memory, so that no render begins.
+    func block() -> ByteBudget.Reservation? { budget.tryReserve(budget.capacityBytes - budget.bytesInUse) }
+  }
+
+  @Test("a preview shows what the saved edit shows, and the original is opened once for many")
+  func sameAsSaved() async throws {
+    let harness = Harness()
+    let operations: [AdjustmentOperation] = [
+      .crop(UnitRect(x: 0, y: 0.25, width: 0.5, height: 0.5)), .rotate(quarterTurns: 1), .tone(.exposure, 0.5),
+    ]
+    let image = try await harness.outcome(operations).get()
+    #expect(image.size == PixelSize(width: 150, height: 200) && image.format == .jpeg)
+    let file = harness.file
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let request = ImageRequest(targetSize: .size(PixelSize(width: 200, height: 200)), format: .jpeg)
+    let plan = RenderPlanner().plan(header, header.sized(request, Adjustments(operations)))
+    let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
+    let saved = try #require(try renderer.resume())
+    let (one, other) = (try #require(Pixels.decoded(image.bytes)), try #require(Pixels.decoded(saved.bytes)))
+    #expect(try #require(one.pixels.psnr(against: other.pixels)) > 36)
+    for step in 1...5 { _ = try await harness.outcome([.tone(.exposure, Double(step) / 10)]).get() }
+    #expect(harness.originals.opened == 1)
+  }
+
+  @Test("a request cancels its client's earlier one, and no other client's")
+  func cancelsEarlier() async throws {
+    let harness = Harness()
+    _ = try await harness.outcome([]).get()
+    _ = try await harness.outcome([], "other").get()
+    let held = try #require(harness.block())
+    let log = EventLog()
+    func start(_ name: String, _ client: String) {
+      _ = harness.service.render(harness.request([.tone(.tint, 0.5)], client)) { outcome in
+        switch outcome {
+        case .success: log.append("\(name) shown")
+        case .failure(let error): log.append("\(name) \(error)")
+        }
+      }
+    }
+    start("first", "tab")
+    start("other", "other")
+    start("second", "tab")
+    #expect(await log.lines(1) == ["first cancelled"])
+    held.release()
+    #expect(await Set(log.lines(2)) == ["second shown", "other shown"])
+  }
+
+  @Test("a session that is not used gives its memory back, and one too many ends the oldest")
+  func leases() async throws {
+    let harness = Harness { $0.sessions = 2 }
+    _ = try await harness.outcome([]).get()
+    let proxyBytes = harness.budget.bytesInUse
+    #expect(proxyBytes >= 400 * 300 * 3)
+    harness.clock.advance(by: .seconds(1))
+    _ = try await harness.outcome([], "second").get()
+    harness.clock.advance(by: .seconds(1))
+    _ = try await harness.outcome([], "third").get()
+    await eventually { harness.budget.bytesInUse == 2 * proxyBytes }
+    #expect(harness.service.proxyCount == 2)
+    harness.clock.advance(by: .seconds(59.5))
+    harness.service.expire()
+    #expect(harness.service.proxyCount == 1)
+    harness.clock.advance(by: .seconds(2))
+    harness.service.expire()
+    await eventually { harness.budget.bytesInUse == 0 }
+  }
+
+  @Test("another picture or another content needs a new proxy; its size is limited")
+  func proxies() async throws {
+    let harness = Harness { $0.proxySide = 100 }
+    let image = try await harness.outcome([]).get()
+    #expect(image.size == PixelSize(width: 100, height: 75))
+    var changed = harness.request([])
+    changed.asset.contentVersion = ContentVersion("changed")
+    let request = changed
+    let outcome: Outcome = await withCheckedContinuation { continuation in
+      _ = harness.service.render(request) { continuation.resume(returning: $0) }
+    }
+    _ = try outcome.get()
+    #expect(harness.originals.opened == 2 && harness.service.proxyCount == 1)
+  }
+
+  @Test("a picture that can't be read is an error")
+  func unreadable() async {
+    let harness = Harness()
+    var request = harness.request([])
+    request.asset.original.path = Array("missing".utf8)
+    let missing = request
+    let outcome: Outcome = await withCheckedContinuation { continuation in
+      _ = harness.service.render(missing) { continuation.resume(returning: $0) }
+    }
+    #expect(throws: ImageServiceError.originalMissing) { try outcome.get() }
+  }
+}
