@@ -161,9 +161,9 @@ struct MovieLocationTests {
   // MARK: Timed metadata
 
   /// A movie with one track of samples.
-  static func track(_ handlerType: String, _ entry: [UInt8], _ samples: [[UInt8]], isFragmented: Bool = false)
-    -> [UInt8]
-  {
+  static func track(
+    _ handlerType: String, _ entry: [UInt8], _ samples: [[UInt8]], isFragmented: Bool = false, compactBits: Int? = nil
+  ) -> [UInt8] {
     let start = Boxes.fileType("qt  ")
     let sizes = samples.flatMap { Boxes.number($0.count, 4) }
     // Two samples in the first chunk, one in each other.
@@ -176,7 +176,8 @@ struct MovieLocationTests {
     }
     let table = Boxes.box(
       "stbl", Boxes.fullBox("stsd", Boxes.number(1, 4), entry),
-      Boxes.fullBox("stsz", Boxes.number(0, 4), Boxes.number(samples.count, 4), sizes),
+      compactBits.map { Boxes.compactSizes(samples.map(\.count), bits: $0) }
+        ?? Boxes.fullBox("stsz", Boxes.number(0, 4), Boxes.number(samples.count, 4), sizes),
       Boxes.fullBox("stsc", Boxes.number(2, 4), [1, first, 1, 2, 1, 1].flatMap { Boxes.number($0, 4) }),
       Boxes.fullBox("stco", Boxes.number(offsets.count, 4), offsets.flatMap { Boxes.number($0, 4) }))
     let movie = Boxes.box(
@@ -208,6 +209,14 @@ struct MovieLocationTests {
 
   static let tracks: [(name: String, bytes: [UInt8], kept: Int)] = [
     ("GoPro's telemetry", track("meta", entry("gpmd"), [goPro, goPro, goPro, goPro]), 4),
+    (
+      "GoPro's telemetry with compact sizes",
+      track("meta", entry("gpmd"), [goPro, goPro, goPro, goPro], compactBits: 16), 4
+    ),
+    (
+      "subtitles with the most compact sizes",
+      track("text", entry("text"), [text("GPS(\(secret))"), text(kept), text("GPS(\(secret))")], compactBits: 4), 1
+    ),
     ("telemetry of another maker", track("meta", entry("gpmd"), [bytes("FMAS" + secret)]), 0),
     (
       "camera motion",

@@ -63,6 +63,17 @@ struct MoviePosterTests {
     #expect(try numbers(movie(equal) { ($0.hasEqualSizes, $0.framesPerChunk) = (true, 4) }, at: 7.2) == [7])
   }
 
+  @Test("compact tables of sizes lead to the same frames", arguments: [4, 8, 16], [1, 3])
+  func compactSizes(_ bits: Int, _ framesPerChunk: Int) throws {
+    let file = movie(frames(13, keys: [0, 3, 7, 12])) {
+      ($0.compactSizeBits, $0.framesPerChunk) = (bits, framesPerChunk)
+    }
+    #expect(try numbers(file) == [0, 3, 7, 12])
+    let color = try picture(file).color
+    #expect((color.tiles + color.alternatives).map { $0[0].length } == [3, 6, 6, 3])
+    #expect(try numbers(file, at: 8) == [7])
+  }
+
   @Test("key frames after the first minute are not considered")
   func bounded() throws {
     let late = frames(6) { frame, _ in frame.duration = 250 }
@@ -320,6 +331,20 @@ struct MoviePosterTests {
       avc { $0.replacedTables[name] = Boxes.fullBox(name, numbers.flatMap { Boxes.number($0, 4) }) }
     }
     #expect(error(File(File.entry("VP6F", 40, 24), [Frame([1])])) == .unsupported("a video of the codec VP6F"))
+    func compact(_ numbers: [UInt8]) -> File {
+      avc { ($0.compactSizeBits, $0.replacedTables["stz2"]) = (8, Boxes.fullBox("stz2", numbers)) }
+    }
+    for (numbers, message) in [
+      ([0, 0, 0, 3, 0, 0, 0, 2, 0x55], "sample sizes of 3 bits"),
+      ([0, 0, 0, 0, 0, 0, 0, 1, 5], "sample sizes of 0 bits"),
+      ([0, 0, 0, 4, 0x3F, 0xFF, 0xFF, 0xFF, 5], "a box of type stz2 that ends too early"),
+      ([0, 0, 0, 16, 0, 0, 0, 5, 0, 5], "a box of type stz2 that ends too early"),
+    ] as [([UInt8], String)] {
+      guard case .malformed(message, _)? = error(compact(numbers)) else {
+        Issue.record("\(message): \(String(describing: error(compact(numbers))))")
+        continue
+      }
+    }
     #expect(error(avc { $0.frames = [] }) == .unsupported("an MPEG-4 video without a key frame"))
     for file in [
       // A billion entries in a few bytes.

@@ -33,6 +33,8 @@ package struct CodedMovieFile: Sendable {
   package var created = 0
   /// Whether the track says how long it is; players can't seek otherwise.
   package var hasTrackDuration = false
+  /// The length of an entry of a compact table of sizes (`stz2`): 4, 8 or 16 bits; `nil` for `stsz`.
+  package var compactSizeBits: Int?
   /// The frames of each fragment; `nil` for a movie that is not fragmented.
   package var framesPerFragment: Int?
   /// A JPEG that stands for the movie.
@@ -136,10 +138,14 @@ package struct CodedMovieFile: Sendable {
       isEqual
       ? Boxes.number(frames[0].data.count, 4) + Boxes.number(frames.count, 4)
       : Boxes.number(0, 4) + list(frames.map { [$0.data.count] })
+    var sizeTable = ("stsz", Boxes.fullBox("stsz", sizes))
+    if let compactSizeBits {
+      sizeTable = ("stz2", Boxes.compactSizes(frames.map(\.data.count), bits: compactSizeBits))
+    }
     var tables: [(String, [UInt8])] = [
       ("stsd", Boxes.fullBox("stsd", Boxes.number(1, 4), entry)),
       ("stts", Boxes.fullBox("stts", list(frames.map { [1, $0.duration] }))),
-      ("stsc", Boxes.fullBox("stsc", list(runs))), ("stsz", Boxes.fullBox("stsz", sizes)),
+      ("stsc", Boxes.fullBox("stsc", list(runs))), sizeTable,
       hasWideOffsets
         ? ("co64", Boxes.fullBox("co64", Boxes.number(offsets.count, 4), offsets.flatMap { Boxes.number($0, 8) }))
         : ("stco", Boxes.fullBox("stco", list(offsets.map { [$0] }))),
@@ -175,5 +181,17 @@ package struct CodedMovieFile: Sendable {
       defer { time += part.reduce(0) { $0 + $1.duration } }
       return fragment(fragment(0).count + 8) + Boxes.box("mdat", part.flatMap(\.data))
     }
+  }
+}
+
+extension Boxes {
+  /// Sizes of samples in entries of 4, 8 or 16 bits (§8.7.3.3).
+  package static func compactSizes(_ sizes: [Int], bits: Int) -> [UInt8] {
+    let entries: [UInt8] =
+      bits == 4
+      ? stride(from: 0, to: sizes.count, by: 2).map { i in
+        UInt8(sizes[i] << 4 | (i + 1 < sizes.count ? sizes[i + 1] : 0))
+      } : sizes.flatMap { number($0, bits / 8) }
+    return fullBox("stz2", number(bits, 4), number(sizes.count, 4), entries)
   }
 }

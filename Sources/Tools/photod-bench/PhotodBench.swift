@@ -11,7 +11,7 @@ struct PhotodBench: ParsableCommand {
       PlaceholderBench.self, CancelBench.self, ServeBench.self, OriginalsBench.self, AccessBench.self, IdleBench.self,
       SlowBench.self, DiskBench.self, ManagerBench.self, StormBench.self, ScanBench.self, WatchBench.self,
       LibraryBench.self, LibraryReads.self, SearchBench.self, DeltaBench.self, ChangesBench.self, CachingBench.self,
-      WindowsBench.self, BatchClient.self, BlankFile.self,
+      WindowsBench.self, BatchClient.self, BlankFile.self, PreviewBench.self, PosterBench.self,
     ])
 
   static func main() {

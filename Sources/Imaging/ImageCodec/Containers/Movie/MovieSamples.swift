@@ -19,10 +19,19 @@ struct MovieSamples {
     let entryBytes: Int
   }
 
+  /// The sizes of samples (§8.7.3).
+  private struct SizeTable {
+    let table: Table
+    /// The number of samples.
+    let count: Int
+    /// The size of every sample, or 0 if each has its own.
+    let equalSize: Int
+    /// The length of an entry: 4, 8, 16 or 32.
+    let bits: Int
+  }
+
   private var reader: HeaderReader
-  private let sizes: Table
-  /// The size of every sample, or 0 if each has its own.
-  private let equalSize: Int
+  private let sizes: SizeTable
   private let runs: Table
   private let chunks: Table
   private let durations: Table
@@ -49,21 +58,24 @@ struct MovieSamples {
       }
       return Table(start: box.content.lowerBound + Int64(head), count: count, entryBytes: entry)
     }
-    guard let box = found["stsz"] else {
-      if found["stz2"] != nil { throw .unsupported("a video with compact sample sizes") }
-      return nil
-    }
-    var fields = try boxes.fields(of: box, atMost: 12)
-    _ = try fields.take(4)
-    equalSize = try fields.number(4)
-    let count = try fields.number(4)
-    if count == 0 { return nil }
-    if equalSize == 0 {
-      guard let table = try read("stsz", entry: 4, 12) else { return nil }
+    let sizes: SizeTable
+    if let box = found["stsz"] {
+      var fields = try boxes.fields(of: box, atMost: 12)
+      _ = try fields.take(4)
+      let equalSize = try fields.number(4)
+      let count = try fields.number(4)
+      if count == 0 { return nil }
+      var table: Table?
+      if equalSize == 0 { table = try read("stsz", entry: 4, 12) }
+      sizes = SizeTable(
+        table: table ?? Table(start: 0, count: count, entryBytes: 0), count: count, equalSize: equalSize, bits: 32)
+    } else if let box = found["stz2"] {
+      guard let table = try Self.compactSizes(box, &boxes) else { return nil }
       sizes = table
     } else {
-      sizes = Table(start: 0, count: count, entryBytes: 0)
+      return nil
     }
+    self.sizes = sizes
     let chunkTable = found["stco"] == nil ? try read("co64", entry: 8) : try read("stco", entry: 4)
     guard let runs = try read("stsc", entry: 12), let durations = try read("stts", entry: 8), let chunks = chunkTable
     else { throw .malformed("a track without all tables of its samples", offset: table.content.lowerBound) }
@@ -209,15 +221,44 @@ struct MovieSamples {
       let before = (sample - firstSample) % perChunk
       guard chunk < chunks.count else { break }
       var offset = try entry(chunks, chunk, 0, chunks.entryBytes)
-      if equalSize > 0 {
-        offset = Self.sum(offset, before * equalSize)
+      if sizes.equalSize > 0 {
+        offset = Self.sum(offset, before * sizes.equalSize)
       } else {
-        for i in sample - before..<sample { offset = Self.sum(offset, try entry(sizes, i, 0, 4)) }
+        for i in sample - before..<sample { offset = Self.sum(offset, try size(of: i)) }
       }
-      return try Self.checked(
-        offset, equalSize > 0 ? equalSize : try entry(sizes, sample, 0, 4), fileSize: reader.size)
+      return try Self.checked(offset, try size(of: sample), fileSize: reader.size)
     }
     throw .malformed("a frame that is in no chunk", offset: runs.start)
+  }
+
+  private mutating func size(of sample: Int) throws(CodecError) -> Int {
+    if sizes.equalSize > 0 { return sizes.equalSize }
+    guard sizes.bits == 4 else { return try entry(sizes.table, sample, 0, sizes.bits / 8) }
+    let pair = try entry(sizes.table, sample / 2, 0, 1)
+    return sample % 2 == 0 ? pair >> 4 : pair & 15
+  }
+
+  /// §8.7.3.3: sizes in entries of 4, 8 or 16 bits. The first of two entries in a byte has the higher bits.
+  ///
+  /// - Returns: `nil` for a track without samples.
+  private static func compactSizes(_ box: Box, _ boxes: inout BoxReader) throws(CodecError) -> SizeTable? {
+    var fields = try boxes.fields(of: box, atMost: 12)
+    _ = try fields.take(7)
+    let bits = try fields.number(1)
+    let count = try fields.number(4)
+    guard [4, 8, 16].contains(bits) else {
+      throw .malformed("sample sizes of \(bits) bits", offset: box.content.lowerBound)
+    }
+    if count == 0 { return nil }
+    let start = box.content.lowerBound + 12
+    guard Int64((count * bits + 7) / 8) <= box.content.upperBound - start else {
+      throw .malformed("a box of type \(box.type) that ends too early", offset: box.content.lowerBound)
+    }
+    let table =
+      bits == 4
+      ? Table(start: start, count: (count + 1) / 2, entryBytes: 1)
+      : Table(start: start, count: count, entryBytes: bits / 8)
+    return SizeTable(table: table, count: count, equalSize: 0, bits: bits)
   }
 
   /// The range of a frame's data, which must be in the file.
