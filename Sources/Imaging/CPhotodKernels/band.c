@@ -47,7 +47,6 @@ ALWAYS_INLINE void column_sse2(const int32_t *band, const int32_t *coefficients,
 }
 
 #define AVX2 __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
 AVX2 ALWAYS_INLINE void column_avx2(const int32_t *band, const int32_t *coefficients, int pairs, uint8_t *out) {
   __m256i s0 = _mm256_set1_epi32(HALF), s1 = s0;
@@ -61,14 +60,6 @@ AVX2 ALWAYS_INLINE void column_avx2(const int32_t *band, const int32_t *coeffici
   const __m256i sorted = _mm256_permute4x64_epi64(packed, 0xD8);
   _mm_storeu_si128((__m128i *)out,
                    _mm_packus_epi16(_mm256_castsi256_si128(sorted), _mm256_extracti128_si256(sorted, 1)));
-}
-
-AVX512 ALWAYS_INLINE void column_avx512(const int32_t *band, const int32_t *coefficients, int pairs, uint8_t *out) {
-  __m512i sum = _mm512_set1_epi32(HALF);
-  for (int p = 0; p < pairs; p++, band += ROWS)
-    sum = _mm512_dpwssd_epi32(sum, _mm512_loadu_si512(band), _mm512_set1_epi32(coefficients[p]));
-  sum = _mm512_max_epi32(_mm512_srai_epi32(sum, SHIFT), _mm512_setzero_si512());
-  _mm_storeu_si128((__m128i *)out, _mm512_cvtusepi32_epi8(sum));
 }
 
 // 16 columns of 16 bytes to 16 rows: each round interleaves the first half with the second, and four rounds transpose.
@@ -134,16 +125,9 @@ AVX2 static void columns_avx2(const int32_t *band, const int32_t *starts, const 
   columns(column_avx2, band, starts, coefficients, pairs, out, row_count, width);
 }
 
-AVX512 static void columns_avx512(const int32_t *band, const int32_t *starts, const int32_t *coefficients, int pairs,
-                                  uint8_t *const *out, int row_count, size_t width) {
-  columns(column_avx512, band, starts, coefficients, pairs, out, row_count, width);
-}
-
 void photod_band_horizontal_u8(const int32_t *band, const int32_t *starts, const int32_t *coefficients, int pairs,
                                uint8_t *const *out, int row_count, size_t width) {
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
-    columns_avx512(band, starts, coefficients, pairs, out, row_count, width);
-  else if (__builtin_cpu_supports("avx2"))
+  if (__builtin_cpu_supports("avx2"))
     columns_avx2(band, starts, coefficients, pairs, out, row_count, width);
   else
     columns(column_sse2, band, starts, coefficients, pairs, out, row_count, width);

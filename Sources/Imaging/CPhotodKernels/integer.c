@@ -82,40 +82,10 @@ __attribute__((target("avx2"))) static size_t vertical_avx2(const uint8_t *const
   return i;
 }
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
-
-// vpdpwssd is pmaddwd and the addition behind it in one.
-AVX512 static size_t vertical_avx512(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out,
-                                     size_t count) {
-  const __m512i zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(1 << (VERTICAL_SHIFT - 1));
-  // Unpacking and packing work within 128-bit lanes: these put them side by side again, the first and the second two.
-  const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  size_t i = 0;
-  for (; i + 64 <= count; i += 64) {
-    __m512i s0 = half, s1 = half, s2 = half, s3 = half;
-    for (int k = 0; k < taps; k += 2) {
-      const __m512i c = _mm512_set1_epi32(pair(coefficients, k));
-      const __m512i a = _mm512_loadu_si512(rows[k] + i), b = _mm512_loadu_si512(rows[k + 1] + i);
-      const __m512i lo = _mm512_unpacklo_epi8(a, b), hi = _mm512_unpackhi_epi8(a, b);
-      s0 = _mm512_dpwssd_epi32(s0, _mm512_unpacklo_epi8(lo, zero), c);
-      s1 = _mm512_dpwssd_epi32(s1, _mm512_unpackhi_epi8(lo, zero), c);
-      s2 = _mm512_dpwssd_epi32(s2, _mm512_unpacklo_epi8(hi, zero), c);
-      s3 = _mm512_dpwssd_epi32(s3, _mm512_unpackhi_epi8(hi, zero), c);
-    }
-    const __m512i first = _mm512_packs_epi32(_mm512_srai_epi32(s0, VERTICAL_SHIFT), _mm512_srai_epi32(s1, VERTICAL_SHIFT));
-    const __m512i second = _mm512_packs_epi32(_mm512_srai_epi32(s2, VERTICAL_SHIFT), _mm512_srai_epi32(s3, VERTICAL_SHIFT));
-    _mm512_storeu_si512(out + i, _mm512_permutex2var_epi64(first, front, second));
-    _mm512_storeu_si512(out + i + 32, _mm512_permutex2var_epi64(first, back, second));
-  }
-  return i;
-}
-
 void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out,
                         size_t count) {
   size_t done;
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
-    done = vertical_avx512(rows, coefficients, taps, out, count);
-  else if (__builtin_cpu_supports("avx2"))
+  if (__builtin_cpu_supports("avx2"))
     done = vertical_avx2(rows, coefficients, taps, out, count);
   else
     done = vertical_sse2(rows, coefficients, taps, out, count);

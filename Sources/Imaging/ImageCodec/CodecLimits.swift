@@ -20,11 +20,14 @@ package struct CodecLimits: Sendable, Hashable {
   package var animationPixels: Int
   /// Maximum total bytes of cached colour transforms.
   package var colorTransformBytes: Int
+  /// Maximum total bytes of kept resampling weights.
+  package var resampleAxisBytes: Int
 
   package init(
     sourcePixels: Int = 250_000_000, sourceSide: Int = 65_500, jpegScans: Int = 100, profileBytes: Int = 8 << 20,
     headerSegments: Int = 4096, headerSkippedBytes: Int = 16 << 20, animationFrames: Int = 1000,
-    animationPixels: Int = 500_000_000, colorTransformBytes: Int = 16 << 20
+    animationPixels: Int = 500_000_000, colorTransformBytes: Int = 16 << 20,
+    resampleAxisBytes: Int = 4 << 20
   ) {
     self.sourcePixels = sourcePixels
     self.sourceSide = sourceSide
@@ -35,6 +38,7 @@ package struct CodecLimits: Sendable, Hashable {
     self.animationFrames = animationFrames
     self.animationPixels = animationPixels
     self.colorTransformBytes = colorTransformBytes
+    self.resampleAxisBytes = resampleAxisBytes
   }
 
   /// Limits for identifying a file, not for rendering it: only the header is read, so the size of the picture and the

@@ -146,5 +146,12 @@ extension Settings {
       takes 2 to 25 ms.
       """,
       advice: "Raise it if the library has photographs with many different profiles."),
+    Setting(
+      "limits.resampleAxisBytes", .number(\.codec.resampleAxisBytes, 0...(1 << 30), .bytes),
+      """
+      Memory for weights of the resampling filter, which pictures of equal size share. Those of one picture take 50 to \
+      800 KiB; computing them again takes a twentieth of a small render.
+      """,
+      advice: "Raise it if the library has pictures of many different sizes."),
   ]
 }

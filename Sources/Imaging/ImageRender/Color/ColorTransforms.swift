@@ -25,7 +25,7 @@ struct OutputColor: Sendable {
 /// The transforms that renders share: the most recently used, within a limit of bytes.
 package final class ColorTransforms: Sendable {
   /// A source's colours and the requested colours.
-  private struct Key: Hashable {
+  private struct Key: Hashable, Sendable {
     let color: SourceColor
     let rows: RowFormat
     let colorSpace: ColorSpace
@@ -42,33 +42,20 @@ package final class ColorTransforms: Sendable {
     }
   }
 
-  private struct Entry {
-    let output: OutputColor
-    let bytes: Int
-    var lastUse: UInt64
-  }
-
-  private struct State {
-    var entries: [Key: Entry] = [:]
-    var bytes = 0
-    var clock: UInt64 = 0
-  }
-
   /// Memory of a Little CMS transform in addition to its profile: tables of 33 points a side for RGB, 17 for CMYK
   /// (cmsopt.c).
   private static let tableBytes = 160 << 10
   private static let cmykTableBytes = 1 << 20
 
-  private let capacityBytes: Int
-  private let state = Mutex(State())
+  private let outputs: Mutex<LeastRecentlyUsed<Key, OutputColor>>
 
   /// - Parameter capacityBytes: maximum bytes of cached transforms; 0 caches none.
   package init(capacityBytes: Int) {
-    self.capacityBytes = capacityBytes
+    outputs = Mutex(LeastRecentlyUsed(capacityBytes: capacityBytes))
   }
 
   /// Bytes of cached transforms now.
-  package var bytesInUse: Int { state.withLock { $0.bytes } }
+  package var bytesInUse: Int { outputs.withLock { $0.bytes } }
 
   /// Decides how rows with these colours are converted. Takes microseconds if the decision is cached. Never fails: an
   /// unusable profile is ignored, with a warning.
@@ -77,12 +64,7 @@ package final class ColorTransforms: Sendable {
       return OutputColor(warning: color.warning)
     }
     let key = Key(color: color, rows: rows, colorSpace: colorSpace)
-    let known = state.withLock { state -> OutputColor? in
-      state.clock += 1
-      state.entries[key]?.lastUse = state.clock
-      return state.entries[key]?.output
-    }
-    if let known { return known }
+    if let known = outputs.withLock({ $0.value(for: key) }) { return known }
     // Outside the lock: two renders may make the same transform; the later one is kept.
     let output = Self.decide(color, rows, colorSpace)
     keep(output, key)
@@ -93,18 +75,7 @@ package final class ColorTransforms: Sendable {
     let tables =
       output.transform is ICCTransform ? (key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes) : 0
     let bytes = 1024 + (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0) + tables
-    guard bytes <= capacityBytes else { return }
-    state.withLock { state in
-      if let previous = state.entries.removeValue(forKey: key) { state.bytes -= previous.bytes }
-      while state.bytes + bytes > capacityBytes,
-        let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
-      {
-        state.bytes -= oldest.value.bytes
-        state.entries[oldest.key] = nil
-      }
-      state.bytes += bytes
-      state.entries[key] = Entry(output: output, bytes: bytes, lastUse: state.clock)
-    }
+    outputs.withLock { $0.keep(output, for: key, bytes: bytes) }
   }
 
   private static func decide(_ color: SourceColor, _ rows: RowFormat, _ colorSpace: ColorSpace) -> OutputColor {

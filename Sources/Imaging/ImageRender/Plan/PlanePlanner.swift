@@ -39,43 +39,45 @@ enum PlanePlanner {
   }
 
   /// The axes of the planes; empty if the picture is converted to RGB.
-  static func planes(_ header: ImageHeader, _ geometry: RenderGeometry) -> [PlaneAxes] {
+  ///
+  /// - Parameter shared: where the axes come from.
+  static func planes(_ header: ImageHeader, _ geometry: RenderGeometry, _ shared: ResampleAxes) -> [PlaneAxes] {
     guard staysInPlanes(header, geometry),
       let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths)
     else { return [] }
     let chromaStep = JPEGEncoder.chromaStep(quality: geometry.quality)
-    let luma = axes(planes[0], geometry, step: 1)
-    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], geometry, step: chromaStep)
+    let luma = axes(planes[0], geometry, shared, step: 1)
+    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], geometry, shared, step: chromaStep)
     // The two chroma planes are nearly always alike, and one axis takes a hundred kilobytes and half a millisecond.
-    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], geometry, step: chromaStep)]
+    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], geometry, shared, step: chromaStep)]
   }
 
   /// - Parameter step: output pixels for each sample of the plane, in each direction. T.81 §A.1.1 counts samples from
   ///   the top left of the upright picture. In a picture that is stored from its right side, the odd remaining pixel is
   ///   therefore the first.
-  private static func axes(_ plane: PlaneGeometry, _ geometry: RenderGeometry, step: Int) -> PlaneAxes {
+  private static func axes(
+    _ plane: PlaneGeometry, _ geometry: RenderGeometry, _ shared: ResampleAxes, step: Int
+  ) -> PlaneAxes {
     let (output, orientation) = (geometry.output, geometry.orientation)
     let isReversedAcross = orientation.swapsSides ? orientation.mirrorsY : orientation.mirrorsX
     let isReversedDown = orientation.swapsSides ? orientation.mirrorsX : orientation.mirrorsY
     return PlaneAxes(
       horizontal: axis(
         plane.size.width, plane.acrossPerPixel, from: geometry.region.x, length: geometry.region.width,
-        to: output.width,
-        step: step, isReversed: isReversedAcross),
+        to: output.width, step: step, isReversed: isReversedAcross, shared),
       vertical: axis(
         plane.size.height, plane.downPerPixel, from: geometry.region.y, length: geometry.region.height,
-        to: output.height,
-        step: step, isReversed: isReversedDown))
+        to: output.height, step: step, isReversed: isReversedDown, shared))
   }
 
   private static func axis(
     _ inputLength: Int, _ density: Double, from start: Double, length: Double, to pixels: Int, step: Int,
-    isReversed: Bool
+    isReversed: Bool, _ shared: ResampleAxes
   ) -> ResampleAxis {
     let samples = (pixels + step - 1) / step
     // The length that the samples cover: one pixel more than the picture if its length is odd.
     let covered = length * Double(samples * step) / Double(pixels)
-    return ResampleAxis(
+    return shared.axis(
       inputLength: inputLength, position: (isReversed ? start + length - covered : start) * density,
       length: covered * density, outputLength: samples)
   }

@@ -6,7 +6,12 @@ package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
   package static let epoch = 9
 
-  package init() {}
+  private let axes: ResampleAxes
+
+  /// - Parameter axes: shares axes among plans. By default none are shared.
+  package init(axes: ResampleAxes = ResampleAxes(capacityBytes: 0)) {
+    self.axes = axes
+  }
 
   /// The plan of a final frame. That of a RAW file is made from the smallest preview with the requested pixels, else
   /// from the largest; its header is the preview's.
@@ -249,11 +254,11 @@ package struct RenderPlanner: Sendable {
       header.format == .webp ? Double(decoded(side)) / Double(side) : Double(eighths) / 8
     }
     let (across, down) = (scale(header.storedSize.width), scale(header.storedSize.height))
-    let horizontal = ResampleAxis(
+    let horizontal = axes.axis(
       inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
       position: region.x * across, length: region.width * across,
       outputLength: storedOutput.width)
-    let vertical = ResampleAxis(
+    let vertical = axes.axis(
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * down, length: region.height * down,
       outputLength: storedOutput.height)
@@ -261,7 +266,7 @@ package struct RenderPlanner: Sendable {
     let isGrayAsRGB = header.colorChannels == 1 && (request.format == .webp || request.format == .avif)
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
     let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
-    let planes = staysInPlanes ? PlanePlanner.planes(header, geometry) : []
+    let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
     // What is asked for quickly is made quickly.
     let coding =
       request.deliveryMode == .fastFormat

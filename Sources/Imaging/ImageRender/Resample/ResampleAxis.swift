@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -15,6 +17,7 @@ package struct ResampleAxis: Sendable, Hashable {
   package let inputLength: Int
   /// Whether each output sample is exactly one input sample, `starts[o]`, and these are consecutive.
   package let isIdentity: Bool
+  private let kernelWeights = KernelWeights()
 
   /// Lanczos with three lobes, widened by the scale when shrinking, to avoid aliasing.
   ///
@@ -65,6 +68,19 @@ package struct ResampleAxis: Sendable, Hashable {
     self.weights = weights
   }
 
+  package static func == (left: Self, right: Self) -> Bool {
+    left.kernelWeights === right.kernelWeights
+      || left.inputLength == right.inputLength && left.isIdentity == right.isIdentity && left.starts == right.starts
+        && left.weights == right.weights
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(inputLength)
+    hasher.combine(outputLength)
+    hasher.combine(taps)
+    hasher.combine(starts.first)
+  }
+
   /// Memory of the axis, including the copies of its weights for the kernels: as floats, as Q14 and as pairs.
   var byteCount: Int { outputLength * (4 + taps * 4 + (taps + 8) * 2 + 4 + (taps + 2) * 2) }
 
@@ -85,6 +101,10 @@ package struct ResampleAxis: Sendable, Hashable {
   /// - Parameter step: the number of taps is rounded up to a multiple of this; the weights of output o start at o times
   ///   that number.
   package func fixedPointWeights(tapsInMultiplesOf step: Int = 2) -> (weights: [Int16], taps: Int) {
+    kernelWeights.get(\.fixedPoint, step) { computeFixedPointWeights(tapsInMultiplesOf: step) }
+  }
+
+  private func computeFixedPointWeights(tapsInMultiplesOf step: Int) -> (weights: [Int16], taps: Int) {
     let padded = (taps + step - 1) / step * step
     var fixed = [Int16](repeating: 0, count: outputLength * padded)
     for o in 0..<outputLength {
@@ -106,6 +126,10 @@ package struct ResampleAxis: Sendable, Hashable {
   /// entries of output o start at o times `pairs`. `starts` has the first pair of input samples of each output, because
   /// pairs start at even samples.
   var pairedWeights: (starts: [Int32], weights: [Int32], pairs: Int) {
+    kernelWeights.get(\.paired, 0) { computePairedWeights() }
+  }
+
+  private func computePairedWeights() -> (starts: [Int32], weights: [Int32], pairs: Int) {
     let (fixed, taps) = fixedPointWeights()
     // One more pair if any output starts at the second sample of a pair.
     let pairs = taps / 2 + (starts.contains { $0 % 2 != 0 } ? 1 : 0)
@@ -118,6 +142,27 @@ package struct ResampleAxis: Sendable, Hashable {
       }
     }
     return (starts.map { $0 / 2 }, paired, pairs)
+  }
+}
+
+/// The weights of an axis as the kernels take them, each form computed when it is first needed and then kept, so that
+/// renders that share the axis share them too.
+private final class KernelWeights: Sendable {
+  struct Forms {
+    /// By the multiple that the number of taps is rounded up to.
+    var fixedPoint: [Int: (weights: [Int16], taps: Int)] = [:]
+    /// One entry, with key 0.
+    var paired: [Int: (starts: [Int32], weights: [Int32], pairs: Int)] = [:]
+  }
+
+  private let forms = Mutex(Forms())
+
+  func get<Form>(_ form: WritableKeyPath<Forms, [Int: Form]> & Sendable, _ key: Int, compute: () -> Form) -> Form {
+    if let known = forms.withLock({ $0[keyPath: form][key] }) { return known }
+    // Outside the lock: two renders may compute the same form; the later one is kept.
+    let computed = compute()
+    forms.withLock { $0[keyPath: form][key] = computed }
+    return computed
   }
 }
 

@@ -13,7 +13,7 @@ struct FrameRenderer: Sendable {
   let workers: (any CodedPictureDecoder)?
   let transforms: ColorTransforms
   let logger: Logger
-  let planner = RenderPlanner()
+  let planner: RenderPlanner
   let ladder = DerivativeLadder.standard
 
   /// - Parameter workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
@@ -22,6 +22,7 @@ struct FrameRenderer: Sendable {
     self.workers = workers
     self.logger = logger
     transforms = ColorTransforms(capacityBytes: limits.colorTransformBytes)
+    planner = RenderPlanner(axes: ResampleAxes(capacityBytes: limits.resampleAxisBytes))
   }
 
   /// Renders a frame. `plan` must have been made for `source`.

@@ -1,0 +1,40 @@
+import Synchronization
+
+/// The axes that plans share: the most recently used, within a limit of bytes.
+///
+/// A library has few sizes of pictures and is asked for few sizes, and the weights of a picture's axes take a twentieth
+/// of a small render.
+package final class ResampleAxes: Sendable {
+  /// The parameters of ``ResampleAxis``.
+  private struct Key: Hashable, Sendable {
+    let inputLength: Int
+    let bounds: Range<Int>?
+    let position: Double
+    let length: Double
+    let outputLength: Int
+  }
+
+  private let axes: Mutex<LeastRecentlyUsed<Key, ResampleAxis>>
+
+  /// - Parameter capacityBytes: maximum bytes of kept axes; 0 keeps none.
+  package init(capacityBytes: Int) {
+    axes = Mutex(LeastRecentlyUsed(capacityBytes: capacityBytes))
+  }
+
+  /// Bytes of kept axes now.
+  package var bytesInUse: Int { axes.withLock { $0.bytes } }
+
+  /// The same as the initializer of ``ResampleAxis`` with these parameters.
+  func axis(
+    inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int
+  ) -> ResampleAxis {
+    let key = Key(
+      inputLength: inputLength, bounds: bounds, position: position, length: length, outputLength: outputLength)
+    if let known = axes.withLock({ $0.value(for: key) }) { return known }
+    // Outside the lock: two plans may compute the same axis; the later one is kept.
+    let axis = ResampleAxis(
+      inputLength: inputLength, bounds: bounds, position: position, length: length, outputLength: outputLength)
+    axes.withLock { $0.keep(axis, for: key, bytes: axis.byteCount) }
+    return axis
+  }
+}
