@@ -206,7 +206,7 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry", coreMetrics]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
-    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", logging]),
+    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", "CPhotodSystem", logging]),
     tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.
     .executableTarget(
@@ -263,7 +263,7 @@ let package = Package(
       "EndToEndTests",
       [
         "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
-        "photod", grdb, logging,
+        "photod", "CPhotodSystem", grdb, logging,
       ]),
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]

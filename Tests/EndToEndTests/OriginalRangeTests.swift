@@ -1,3 +1,4 @@
+import CPhotodSystem
 import Foundation
 import PhotoFixtures
 import Testing
@@ -13,8 +14,10 @@ struct OriginalRangeTests {
   private static let picture: [UInt8] = {
     let exif = EXIFBlock { ($0.latitude, $0.longitude) = (52.52, 13.405) }
     let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: 48))
-    return picture.prefix(2) + [0xFF, 0xFE, 0xFF, 0xFF] + (0..<65_533).map { UInt8(truncatingIfNeeded: $0) }
-      + picture.dropFirst(2)
+    var bytes = Array(picture.prefix(2))
+    bytes += [0xFF, 0xFE, 0xFF, 0xFF]
+    bytes += (0..<65_533).map { UInt8(truncatingIfNeeded: $0) }
+    return bytes + picture.dropFirst(2)
   }()
 
   private static func daemon(_ arguments: [String] = []) throws -> (TestDaemon, target: String) {
@@ -23,9 +26,7 @@ struct OriginalRangeTests {
   }
 
   private static func preparedCount(_ daemon: TestDaemon) throws -> Int {
-    let text = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") }
-    return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
+    Int(try #require(try CachingTests.metric("photod_http_prepared_responses_total", daemon)))
   }
 
   /// Whether the file system says what is in the page cache (preadv2(2), RWF_NOWAIT); tmpfs does not.
@@ -35,8 +36,7 @@ struct OriginalRangeTests {
     defer { close(descriptor) }
     var byte: UInt8 = 0
     return withUnsafeMutableBytes(of: &byte) {
-      var vector = iovec(iov_base: $0.baseAddress, iov_len: 1)
-      return preadv2(descriptor, &vector, 1, 0, 8) == 1
+      photod_read_cached(descriptor, $0.baseAddress, 1, 0) == 1
     }
   }
 

@@ -1,3 +1,4 @@
+import CPhotodSystem
 import Dispatch
 import Foundation
 import HTTPCore
@@ -17,15 +18,14 @@ struct PreparedRangeTests {
     let descriptor: Int32
     let isUntouchedValue = Atomic<Bool>(true)
 
-    static func bytes(_ range: Range<Int>) -> [UInt8] { range.map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) } }
+    static let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) }
 
     init() throws {
       var path = Array((NSTemporaryDirectory() + "/range-XXXXXX").utf8CString)
       descriptor = mkstemp(&path)
       try #require(descriptor >= 0)
       unlink(path)
-      let all = Self.bytes(0..<Self.size)
-      try #require(write(descriptor, all, all.count) == all.count)
+      try #require(write(descriptor, Self.bytes, Self.size) == Self.size)
     }
     deinit { close(descriptor) }
 
@@ -40,8 +40,7 @@ struct PreparedRangeTests {
     var isSupported: Bool {
       var byte: UInt8 = 0
       return withUnsafeMutableBytes(of: &byte) {
-        var vector = iovec(iov_base: $0.baseAddress, iov_len: 1)
-        return preadv2(descriptor, &vector, 1, 0, 8) == 1
+        photod_read_cached(descriptor, $0.baseAddress, 1, 0) == 1
       }
     }
   }
@@ -84,7 +83,7 @@ struct PreparedRangeTests {
 
   /// The representation's bytes, as they must be sent.
   private static func expected(_ range: Range<Int>) -> [UInt8] {
-    var bytes = File.bytes(range.lowerBound + offset..<range.upperBound + offset)
+    var bytes = Array(File.bytes[range.lowerBound + offset..<range.upperBound + offset])
     if range.contains(5 - offset) { bytes[5 - offset - range.lowerBound] = 0xEE }
     return bytes
   }
@@ -126,13 +125,17 @@ struct PreparedRangeTests {
     let ranges = (0..<60).map { $0 * 1000..<$0 * 1000 + PreparedRange.maximumBytes }
     client.send(ranges.map { Self.request("\($0.lowerBound)-\($0.upperBound - 1)") }.joined())
     client.send(Self.request("x", closes: true))
-    try server.probe()
-    let held = server.server.statistics.responseBufferBytes
+    // The connection yields to others several times before the kernel takes no more.
+    var held = 0
+    for _ in 0..<1000 where held == 0 {
+      try server.probe()
+      held = server.server.statistics.responseBufferBytes
+    }
     #expect(held > 0 && held <= PreparedRange.maximumBytes)
     var rest = try Self.readToEnd(client)[...]
     for range in ranges {
       let end = try #require(rest.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound)
-      let isNext = rest[end...].starts(with: Self.expected(range))
+      let isNext = Array(rest[end...].prefix(range.count)) == Self.expected(range)
       try #require(isNext, "\(range)")
       rest = rest[(end + range.count)...]
     }
