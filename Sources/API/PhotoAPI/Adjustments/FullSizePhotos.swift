@@ -35,9 +35,9 @@ struct FullSizePhotos: Sendable {
     if let problem = Problem(unrenderable: asset) { throw problem }
     let format = Self.format(of: asset)
     let imageRequest = ImageRequest(format: format, quality: format == .jpeg ? Self.quality : nil)
-    let query = try ImageQuery(imageRequest, format: format == .png ? .png : .jpeg, parameters: ["resource": "data"])
     let wanted = ResolvedRequest(imageRequest, for: asset)
-    let headers = ImageHeaders(wanted, query: query, isVersioned: isVersioned, isPublic: false)
+    let headers = ImageHeaders(
+      wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
     let derivation = headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: wanted)
     switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
     case .proceed: break

@@ -157,7 +157,7 @@ private final class KernelWeights: Sendable {
 
   private let forms = Mutex(Forms())
 
-  func get<Form>(_ form: WritableKeyPath<Forms, [Int: Form]> & Sendable, _ key: Int, compute: () -> Form) -> Form {
+  func get<Form>(_ form: any WritableKeyPath<Forms, [Int: Form]> & Sendable, _ key: Int, compute: () -> Form) -> Form {
     if let known = forms.withLock({ $0[keyPath: form][key] }) { return known }
     // Outside the lock: two renders may compute the same form; the later one is kept.
     let computed = compute()

@@ -46,7 +46,8 @@ package struct TilePass: Sendable {
     peakBytes =
       whole.price.sourceBytes + header.decoderBytes(eighths: 8, inPlanes: false) + strips
       + JPEGEncoder.peakBytes(
-        tile, channels: header.colorChannels, quality: JPEGEncoder.defaultQuality, profileBytes: header.profileBytes)
+        tile, channels: header.colorChannels, quality: JPEGEncoder.defaultQuality, profileBytes: header.profileBytes,
+        coding: JPEGCoding(finalFrameOf: tile))
   }
 
   /// The last tile that a pass makes.
@@ -167,7 +168,8 @@ private final class TileWriter: RowConsumer {
       let x = column * TileGrid.side
       let size = PixelSize(width: min(TileGrid.side, level.size.width - x), height: height)
       let encoder = try JPEGEncoder(
-        size: size, channels: channels, quality: JPEGEncoder.defaultQuality, profile: profile)
+        size: size, channels: channels, quality: JPEGEncoder.defaultQuality, profile: profile,
+        coding: JPEGCoding(finalFrameOf: size))
       try encoder.write(level.strip.pointer + x * channels, strideBytes: strideBytes, count: height)
       let tile = TileGrid.Tile(factor: level.factor, column: column, row: y / TileGrid.side)
       if !deliver(tile, try encoder.finish(), size) { isStopped = true }
