@@ -64,7 +64,7 @@ def timeline(tab, other):
     step("pictures of the first screen are shown", tab.run(READY))
     size = tab.run("performance.getEntriesByType('resource').filter(e => e.name.includes('/gallery/'))"
                    ".reduce((sum, e) => sum + e.decodedBodySize, 0)")
-    if size > 120 << 10:
+    if size > 120_000:
         raise SystemExit(f"the page's code has {size} bytes")
     step("bytes of the page's own code", size)
     for kind in ["burst", "raw", "live", "hdr", "video"]:

@@ -63,7 +63,6 @@ const english = {
   search: "Search",
   searchFor: "Search for {word}",
   searchHint: "Words, “a phrase”, or isFavorite == YES",
-  select: "Select",
   selected: "{count} selected",
   selection: "Selection",
   service: "Service",
