@@ -56,6 +56,13 @@ struct CrossOriginWriteTests {
         Row(method: "PATCH", target: "/v1/uploads/none", status: 415, isReading: false),
         Row(method: "DELETE", target: "/v1/uploads/none", status: 404, isReading: false, body: nil),
       ]
+    case "/v1/assets/{localIdentifier}/adjustments":
+      return [
+        Row(method: "PUT", target: "/v1/assets/none/adjustments", status: 422, isReading: false),
+        Row(method: "DELETE", target: "/v1/assets/none/adjustments", status: 404, isReading: false, body: nil),
+      ]
+    case "/v1/assets/{localIdentifier}/preview":
+      return [Row(method: "POST", target: "/v1/assets/none/preview", status: 422, isReading: true)]
     case "/v1/scan": return [Row(method: "POST", target: "/v1/scan", status: 202, isReading: false)]
     case "/v1/changes": return [Row(method: "POST", target: "/v1/changes", status: 400, isReading: false)]
     case "/v1/signedURLs": return [Row(method: "POST", target: "/v1/signedURLs", status: 400, isReading: false)]

@@ -132,6 +132,16 @@ extension PlantedPlaceTests {
           try get("/v1/assets/\(asset)/resources/\(type)/data")
         }
       }
+    case "/v1/assets/{localIdentifier}/adjustments":
+      for asset in world.assets + ["none"] {
+        try get("/v1/assets/\(asset)/adjustments")
+        try ask("PUT", "/v1/assets/\(asset)/adjustments", body: "{}")
+      }
+      try ask("DELETE", "/v1/assets/none/adjustments")
+    case "/v1/assets/{localIdentifier}/preview":
+      for asset in world.assets + ["none"] {
+        try ask("POST", "/v1/assets/\(asset)/preview", body: #"{"operations": [], "targetSize": "32x32"}"#)
+      }
     case "/v1/assets/{localIdentifier}/metadata":
       for asset in world.assets + ["none"] { try get("/v1/assets/\(asset)/metadata") }
     case "/v1/assets/{localIdentifier}/image":

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "decoder_worker.h"
 
@@ -84,7 +85,11 @@ static int encode(decoder_job *job) {
   }
 }
 
+// Little CMS, which reads profiles, asks for the time. The first such call opens the file of the time zone, which workers
+// may not.
+static void warm_up(void) { tzset(); }
+
 int main(void) {
-  static const decoder_codec codec = {"jxl", describe, NULL, encode, true};
+  static const decoder_codec codec = {"jxl", describe, warm_up, encode, true};
   return decoder_main(&codec);
 }
