@@ -38,6 +38,9 @@ struct TileGridTests {
       ("size", { $0.targetSize = .size(PixelSize(width: 100, height: 100)) }),
       ("place", { $0.normalizedCropRect = UnitRect(PixelRect(x: 500, y: 0, width: 512, height: 512), of: size) }),
     ]
+    let brighter = Adjustments([.tone(.exposure, 1)])
+    #expect(grid.tile(of: SizedRequest(request, upright: size)) != nil)
+    #expect(grid.tile(of: SizedRequest(request, upright: size, adjustments: brighter)) == nil, "adjustments")
     for (name, change) in changes {
       var other = request
       change(&other)

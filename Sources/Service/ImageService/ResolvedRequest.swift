@@ -13,7 +13,8 @@ package struct ResolvedRequest: Sendable, Hashable {
     var (request, asset) = (request, asset.withoutDescription)
     if request.version != .current { asset = asset.unadjusted }
     if asset.mediaType != .video { request.posterTime = nil }
-    if !asset.isAnimated { request.isAnimated = false }
+    // Adjustments are those of a picture: an adjusted animation is its first frame.
+    if !asset.isAnimated || asset.adjustments != nil { request.isAnimated = false }
     if let time = request.posterTime {
       asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
     }
