@@ -71,7 +71,7 @@ struct EncodedFormatTests {
       try files.put(JPEGFile { _ in }.encoded(Self.scene), "plain.jpg")
       let turned = Self.scene.stored(orientation: 6)
       try files.put(JPEGFile { $0.exif = EXIFBlock { $0.orientation = 6 } }.encoded(turned), "turned.jpg")
-      try files.put(JPEGFile { $0.color = .gray }.encoded(Self.scene), "gray.jpg")
+      try files.put(JPEGFile { $0.color = .gray }.encoded(Self.scene.channels(1)), "gray.jpg")
       try files.put(JPEGFile { $0.profile = ICCFile.displayP3 }.encoded(Self.scene), "wide.jpg")
       try files.put(PNGFile(.rgba(depth: 8)).encoded(Self.cutOut), "cut-out.png")
     }

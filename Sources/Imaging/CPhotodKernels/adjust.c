@@ -4,18 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "CPhotodKernels.h"
-
-#if defined(__x86_64__)
-#define MULTIVERSIONED __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSIONED
-#endif
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-typedef float pixel __attribute__((vector_size(16)));
-typedef uint8_t four_u8 __attribute__((vector_size(4)));
+#include "kernels.h"
 
 ALWAYS_INLINE float clamped(float value) { return fminf(fmaxf(value, 0), 1); }
 

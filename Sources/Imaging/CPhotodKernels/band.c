@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "CPhotodKernels.h"
+#include "kernels.h"
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 enum { ROWS = PHOTOD_BAND_ROWS, SHIFT = 20, HALF = 1 << (SHIFT - 1) };
 
 // Sums one output sample of every row: coefficients[p] holds two taps, the first in its low half.

@@ -3,18 +3,7 @@
 
 #include <string.h>
 
-#include "CPhotodKernels.h"
-
-#if defined(__x86_64__)
-#define MULTIVERSIONED __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSIONED
-#endif
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-typedef float pixel __attribute__((vector_size(16)));
-typedef uint8_t four_u8 __attribute__((vector_size(4)));
+#include "kernels.h"
 
 // A pixel by its value and its alpha, both 0...255.
 ALWAYS_INLINE pixel premultiplied(pixel value, float alpha) {

@@ -1,15 +1,7 @@
 // Rows of luma and chroma from decoders that don't scale: reduced by a box, then converted to RGB. Plain loops in the
 // shape that clang vectorises; on x86-64 it also makes an AVX2 + FMA version and picks one when the program is loaded.
 
-#include "CPhotodKernels.h"
-
-#if defined(__x86_64__)
-#define MULTIVERSIONED __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSIONED
-#endif
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#include "kernels.h"
 
 // `step` is a constant where this is inlined.
 #define BOX(name, type, expression)                                                                        \

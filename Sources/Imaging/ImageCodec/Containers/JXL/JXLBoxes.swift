@@ -9,7 +9,7 @@ struct JXLBoxes {
 
   /// The ranges that are the codestream, in order.
   private(set) var codestream: [Range<Int64>] = []
-  /// The metadata blocks: EXIF after the distance to its TIFF header, XMP as it is.
+  /// The metadata blocks: EXIF after the distance to its TIFF header, and XMP.
   private(set) var exif: Range<Int64>?
   private(set) var xmp: Range<Int64>?
   /// The same, compressed with Brotli (§9.6), as cjxl writes the metadata of JPEGs.

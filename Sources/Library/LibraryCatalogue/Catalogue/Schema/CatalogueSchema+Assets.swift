@@ -104,7 +104,7 @@ extension CatalogueSchema {
       adjustmentFormat TEXT,
       adjustmentFormatVersion TEXT,
       adjustmentData BLOB,
-      -- The picture without its adjustments; NULL if it has none, as it is the picture itself then.
+      -- The picture without its adjustments; NULL if it has none.
       unadjustedVersion TEXT,
       unadjustedWidth INTEGER,
       unadjustedHeight INTEGER,
