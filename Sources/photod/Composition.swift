@@ -145,6 +145,7 @@ struct Composition: Sendable {
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,
+        namesNeedScope: settings.namesNeedScope,
         codec: settings.codec, fetchDeadline: settings.fetch.deadline, uploads: settings.uploads.limits,
         presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))

@@ -57,6 +57,55 @@ struct CachedFrameTests {
     #expect(old.body == first.body && old.result("source") == "memory")
   }
 
+  @Test("a response stays prepared while other assets change, and an edited picture is never shown after its commit")
+  func commits() throws {
+    let daemon = try TestDaemon { files in
+      for seed in 1...3 { try files.put(Self.picture(seed), "\(seed).jpg") }
+    }
+    let (edited, other) = (try daemon.identifier("1.jpg"), try daemon.identifier("2.jpg"))
+    let target = "/v1/assets/\(edited)/image?targetSize=64x64"
+    func prepared() throws -> Int {
+      let text = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+      let line = text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") }
+      return try #require(line.flatMap { Double($0.split(separator: " ")[1]) }.map { Int($0) })
+    }
+    func change(_ entry: String) throws {
+      #expect(try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}").status == 200)
+    }
+    for _ in 0..<3 { #expect(try daemon.get(target).status == 200) }
+    // The first commit of a run counts for all assets.
+    try change(#"{"type": "updateAsset", "asset": "\#(other)", "isFavorite": true}"#)
+    for _ in 0..<2 { _ = try daemon.get(target) }
+    let before = try prepared()
+    for round in 0..<20 {
+      let asset = try daemon.identifier(round % 2 == 0 ? "2.jpg" : "3.jpg")
+      try change(#"{"type": "updateAsset", "asset": "\#(asset)", "isFavorite": \#(round % 4 > 1)}"#)
+      #expect(try daemon.get(target).status == 200)
+    }
+    // One of the two others may share its count with the picture by chance.
+    let hits = try prepared() - before
+    #expect(hits >= 10, "\(hits)")
+    // Readers race with edits. Each edit gives a tag of its own, which is the only one after its commit.
+    let stop = NSLock(), done = NSLock()
+    stop.lock()
+    done.lock()
+    Thread.detachNewThread {
+      while !stop.try() { _ = try? daemon.get(target) }
+      done.unlock()
+    }
+    var tags: Set<String> = []
+    for round in 1...15 {
+      let operations = #"{"operations": [{"type": "exposure", "ev": \#(Double(round) / 10)}]}"#
+      #expect(try daemon.post("/v1/assets/\(edited)/adjustments", operations, method: "PUT").status < 300)
+      let tag = try #require(try daemon.get(target)["ETag"])
+      #expect(tags.insert(tag).inserted, "round \(round) shows an earlier edit")
+    }
+    try change(#"{"type": "deleteAsset", "asset": "\#(edited)"}"#)
+    #expect(try daemon.get(target).status == 404)
+    stop.unlock()
+    done.lock()
+  }
+
   @Test("conditional requests get the same answer with and without a cached frame")
   func conditions() throws {
     let target = try Self.target("targetSize=103x103")

@@ -64,6 +64,33 @@ struct EncodedFormatTests {
     return pixels
   }
 
+  @Test("an IIIF service with the encoder lists WebP and makes it, also in gray and turned", .enabled(if: isBuilt))
+  func imageService() throws {
+    let daemon = try TestDaemon { try $0.put(JPEGFile { _ in }.encoded(Self.scene), "plain.jpg") }
+    let base = "/iiif/3/\(try daemon.identifier("plain.jpg"))"
+    #expect(try daemon.get("\(base)/info.json").json["extraFormats"] as? [String] == ["webp"])
+    var files: [(name: String, bytes: [UInt8])] = []
+    for (name, path) in [("color", "0/default"), ("gray", "0/gray"), ("turned", "90/color")] {
+      let answer = try daemon.get("\(base)/full/320,210/\(path).webp")
+      #expect(answer.status == 200 && answer["Content-Type"] == "image/webp", "\(name)")
+      files.append(("\(name).webp", answer.body))
+    }
+    let pixels = try decoded(files)
+    let small = Self.scene.averaged(width: 320, height: 210)
+    let color = try #require(pixels["color.webp"]?.channels(3))
+    #expect(try #require(color.meanDifference(from: small)) < 5)
+    let gray = try #require(pixels["gray.webp"]?.channels(3))
+    var luma = small
+    for i in stride(from: 0, to: luma.bytes.count, by: 3) {
+      let value =
+        0.299 * Double(small.bytes[i]) + 0.587 * Double(small.bytes[i + 1]) + 0.114 * Double(small.bytes[i + 2])
+      for c in 0..<3 { luma.bytes[i + c] = UInt8(value.rounded()) }
+    }
+    #expect(try #require(gray.meanDifference(from: luma)) < 5)
+    let turned = try #require(pixels["turned.webp"])
+    #expect(turned.width == 210 && turned.height == 320)
+  }
+
   @Test(
     "a frame is the picture at its size, upright, with its own type, length and entity tag", .enabled(if: isBuilt))
   func frames() throws {

@@ -69,6 +69,35 @@ struct OriginalRangeTests {
     #expect(try Self.preparedCount(daemon) - before == (Self.isSupported(daemon) ? count : 0))
   }
 
+  @Test("long ranges and whole files are the same when they are sent again, until the file is replaced")
+  func long() throws {
+    let comment = [0xFF, 0xFE, 0xFF, 0xFF] + (0..<65_533).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let file = Array(Self.picture.prefix(2)) + Array(repeating: comment, count: 90).joined() + Self.picture.dropFirst(2)
+    let daemon = try TestDaemon { try $0.put(file, "a.jpg") }
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/data"
+    let whole = try daemon.get(target).body
+    #expect(whole.count == file.count && whole != file)
+    for (fields, range) in [
+      ([], 0..<file.count), (["Range: bytes=0-"], 0..<file.count), (["Range: bytes=0-1048575"], 0..<1_048_576),
+      (["Range: bytes=1000-3000000"], 1000..<3_000_001), (["Range: bytes=-2000000"], file.count - 2_000_000..<file.count),
+    ] {
+      for round in 0..<3 {
+        let answer = try daemon.get(target, fields)
+        let isSame = answer.body == Array(whole[range])
+        #expect(isSame && answer.status == (fields.isEmpty ? 200 : 206), "\(fields), round \(round)")
+        #expect(answer["Content-Length"] == "\(range.count)" && answer["ETag"] != nil)
+      }
+    }
+    let other = Array(file.prefix(2)) + Array(repeating: comment, count: 40).joined() + Self.picture.dropFirst(2)
+    try Data(other).write(to: URL(filePath: daemon.library + "/a.jpg"), options: .atomic)
+    try daemon.requestScan()
+    try daemon.until("the other file is sent") {
+      let answer = try daemon.get(target)
+      #expect(answer.status != 200 || [file.count, other.count].contains(answer.body.count))
+      return answer.body.count == other.count
+    }
+  }
+
   @Test("with conditions, several ranges, suffixes and other methods get the same answer as the first range")
   func others() throws {
     let (daemon, target) = try Self.daemon()

@@ -96,6 +96,35 @@ struct RegionTests {
     #expect(try daemon.get(image)["Cache-Control"]?.contains("immutable") == true)
   }
 
+  @Test("regions of an adjusted picture are where it shows them, crops keep them there, and a revert brings all back")
+  func adjusted() throws {
+    let daemon = try Self.daemon()
+    let right = try daemon.identifier("right.jpg")
+    let path = "/v1/assets/\(right)"
+    func rect() throws -> [Double]? {
+      (try daemon.get(path).json["regions"] as? [Object])?.first?["rect"] as? [Double]
+    }
+    let before = try #require(try rect())
+    // The right half, turned clockwise: the face is at the bottom.
+    let operations = """
+      {"operations": [{"type": "crop", "rect": [0.5, 0, 0.5, 1]}, {"type": "rotate", "quarterTurns": 1}]}
+      """
+    #expect(try daemon.post("\(path)/adjustments", operations, method: "PUT").status < 300)
+    let after = try #require(try rect())
+    #expect(zip(after, [0.3, 0.666667, 0.4, 0.266667]).allSatisfy { abs($0 - $1) < 1e-5 }, "\(after)")
+    #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=auto") > 12)
+    #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=auto&version=unadjusted") > 12)
+    #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=0.5,0") < 5)
+    // Regions are set in the picture that the client sees.
+    let face = #"[{"type": "face", "rect": [0.25, 0.5, 0.5, 0.25], "name": "Dora"}]"#
+    let change = #"{"changes": [{"type": "updateAsset", "asset": "\#(right)", "regions": \#(face)}]}"#
+    #expect(try daemon.post("/v1/changes", change).status == 200)
+    #expect(try rect() == [0.25, 0.5, 0.5, 0.25])
+    #expect(try daemon.get("\(path)/adjustments", method: "DELETE").status < 300)
+    let reverted = try #require(try rect())
+    #expect(zip(reverted, [0.75, 0.25, 0.125, 0.5]).allSatisfy { abs($0 - $1) < 1e-5 }, "\(reverted) \(before)")
+  }
+
   @Test("batches, windows and presets take the anchor")
   func elsewhere() throws {
     let daemon = try Self.daemon()

@@ -138,6 +138,29 @@ struct SearchTests {
     }
   }
 
+  @Test("a word of a name is found only by a principal who may read names", arguments: ["ana", "an", "\"ana silva\""])
+  func names(_ text: String) throws {
+    let library = try SyntheticLibrary((1...3).map { SyntheticAsset(row: $0, date: $0 * 1000) })
+    try library.queue.write { db in
+      try db.execute(sql: "UPDATE asset SET people = '[\"Ana Silva\"]', title = 'Beach' WHERE id = 2")
+      try SearchIndex.update(db)
+    }
+    var reader = Principal(name: "x", scopes: [.read])
+    reader.namesNeedScope = true
+    var named = Principal(name: "y", scopes: [.read, .people])
+    named.namesNeedScope = true
+    for (principal, count) in [(Principal.local, 1), (named, 1), (reader, 0)] {
+      for isByRelevance in [false, true] {
+        var fetch = AssetFetch()
+        fetch.search = AssetSearch(try SearchQuery(text), for: principal)
+        fetch.search?.isByRelevance = isByRelevance
+        #expect(fetch.isReadable(by: reader) == (principal == reader))
+        #expect(try library.catalogue.count(fetch, deadline: nil, for: principal) == count)
+        #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: principal).rows.count == count)
+      }
+    }
+  }
+
   @Test(
     "a word of a place is found only with the scope location, also by relevance and in counts",
     arguments: ["lisbon", "lis", "\"new york\"", "beach lisbon"])
@@ -153,7 +176,7 @@ struct SearchTests {
         var fetch = AssetFetch()
         fetch.search = AssetSearch(try SearchQuery(text), for: principal)
         fetch.search?.isByRelevance = isByRelevance
-        #expect(fetch.needsLocationScope == principal.may(.location))
+        #expect(fetch.isReadable(by: Principal(name: "y", scopes: [.read])) == !principal.may(.location))
         #expect(try library.catalogue.count(fetch, deadline: nil, for: principal) == count)
         #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: principal).rows.count == count)
       }

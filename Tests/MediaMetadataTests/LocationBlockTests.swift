@@ -29,6 +29,39 @@ struct LocationBlockTests {
     return fixture
   }
 
+  @Test(
+    "names of people become spaces only if asked, in each form of XMP",
+    arguments: [
+      "<mwg-rs:Name>Ana</mwg-rs:Name>", "<rdf:li><rdf:Description mwg-rs:Type='Face' mwg-rs:Name='Ana'/></rdf:li>",
+      "<i:PersonInImage><rdf:Bag><rdf:li>Ana</rdf:li></rdf:Bag></i:PersonInImage>",
+      "<m:PersonDisplayName>Ana</m:PersonDisplayName>",
+      "<i:PersonInImageWDetails><rdf:Bag><rdf:li><i:PersonName>Ana</i:PersonName></rdf:li></rdf:Bag></i:PersonInImageWDetails>",
+    ])
+  func names(_ property: String) throws {
+    let packet = Array(
+      """
+      <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+      <rdf:Description xmlns:mwg-rs="http://www.metadataworkinggroup.com/schemas/regions/"
+       xmlns:i="http://iptc.org/std/Iptc4xmpExt/2008-02-29/" xmlns:m="http://ns.microsoft.com/photo/1.2/t/Region#"
+       xmlns:p="http://ns.adobe.com/photoshop/1.0/" p:City="Lisbon" p:Headline="Harbour">\(property)</rdf:Description>
+      </rdf:RDF></x:xmpmeta>
+      """.utf8)
+    func text(_ facts: PrivateFacts) throws -> String {
+      let edited = withoutPlaces(packet, try LocationBlocks.xmp(packet[...], removing: facts))
+      try #require(edited.count == packet.count)
+      #expect(try LocationBlocks.xmp(edited[...], removing: facts).isEmpty)
+      return String(decoding: edited, as: UTF8.self)
+    }
+    for facts: PrivateFacts in [[], .places, .names, [.places, .names]] {
+      let edited = try text(facts)
+      #expect(edited.contains("Ana") == !facts.contains(.names))
+      #expect(edited.contains("Lisbon") == !facts.contains(.places))
+      #expect(edited.contains("Harbour"))
+    }
+    let rest = MetadataDictionary([.init(.xmp, packet[...])], includesLocations: true, includesNames: false)
+    #expect(!"\(rest.sections)".contains("Ana") && "\(rest.sections)".contains("Lisbon"))
+  }
+
   @Test("a GPS directory loses its entries and values, and all else stays", arguments: [false, true])
   func directory(isBigEndian: Bool) throws {
     let block = Self.fixture(isBigEndian: isBigEndian).bytes

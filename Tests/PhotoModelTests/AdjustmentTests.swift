@@ -119,6 +119,30 @@ struct AdjustmentTests {
     AdjustedGeometry(Adjustments(operations), of: size)
   }
 
+  @Test("regions move with the picture, there and back, and those that a crop hides are not listed")
+  func regions() throws {
+    let face = PictureRegion(.face, UnitRect(x: 0.6, y: 0.2, width: 0.1, height: 0.2), name: "Ana")
+    let hidden = PictureRegion(.pet, UnitRect(x: 0.1, y: 0.1, width: 0.2, height: 0.2))
+    let half = AdjustmentOperation.crop(UnitRect(x: 0.5, y: 0, width: 0.5, height: 1))
+    func moved(_ operations: [AdjustmentOperation]) throws -> [PictureRegion] {
+      let geometry = AdjustedGeometry(Adjustments(operations), of: PixelSize(width: 400, height: 300))
+      let regions = geometry.adjusted([face, hidden])
+      let back = geometry.unadjusted(regions)
+      #expect(back.first.map { abs($0.rect.x - 0.6) + abs($0.rect.width - 0.1) < 0.1 } == true, "\(operations)")
+      return regions
+    }
+    let cropped = try moved([half])
+    #expect(cropped == [PictureRegion(.face, UnitRect(x: 0.2, y: 0.2, width: 0.2, height: 0.2), name: "Ana")])
+    let turned = try moved([half, .rotate(quarterTurns: 1)])
+    #expect(turned == [PictureRegion(.face, UnitRect(x: 0.6, y: 0.2, width: 0.2, height: 0.2), name: "Ana")])
+    let mirrored = try moved([.flip(.horizontal)])
+    #expect(mirrored.map(\.rect.x) == [0.3, 0.7])
+    // A part that is cut off is not part of the region.
+    let narrow = try moved([.crop(UnitRect(x: 0.64, y: 0, width: 0.36, height: 1))])
+    #expect(narrow.first.map { $0.rect.x == 0 && abs($0.rect.width - 0.06 / 0.36) < 1e-6 } == true)
+    #expect(try moved([.straighten(degrees: 3)]).count == 2)
+  }
+
   @Test("crops, turns and flips remain whole pixels and an orientation")
   func aligned() {
     let quarter = AdjustmentOperation.crop(UnitRect(x: 0, y: 0, width: 0.5, height: 0.5))

@@ -12,6 +12,8 @@ extension PhotoAPI {
     package var allowsPublicCaching: Bool
     /// Serve callers without a credential: see ``AccessPolicy/allowsAllOrigins(_:)``.
     package var allowsAnonymous: Bool
+    /// Hide the names of people from callers without the scope `people`.
+    package var namesNeedScope: Bool
     /// Limits for reading image files, here for reading metadata.
     package var codec: CodecLimits
     /// Maximum duration of one fetch.
@@ -25,6 +27,7 @@ extension PhotoAPI {
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, allowsAnonymous: Bool = false,
+      namesNeedScope: Bool = false,
       codec: CodecLimits,
       fetchDeadline: Duration,
       uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets(),
@@ -34,6 +37,7 @@ extension PhotoAPI {
       self.maximumRanges = maximumRanges
       self.allowsPublicCaching = allowsPublicCaching
       self.allowsAnonymous = allowsAnonymous
+      self.namesNeedScope = namesNeedScope
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads

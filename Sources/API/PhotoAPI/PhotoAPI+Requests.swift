@@ -21,15 +21,15 @@ extension PhotoAPI: HTTPHandler {
     guard let access = accessPolicy.accessClass(request.head) else { return nil }
     let rules = accessPolicy.origins.state
     return responseCache.answer(
-      to: request.head, access: access, variesByOrigin: rules.variesByOrigin,
-      generation: .init(library: queries.library.generation, rules: rules.number))
+      to: request.head, access: access, variesByOrigin: rules.variesByOrigin, rules: rules.number,
+      library: queries.library)
   }
 
   package func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange? {
     guard let access = accessPolicy.accessClass(request.head) else { return nil }
     return preparedOriginals.range(
       for: request.head, access: access,
-      generation: .init(library: queries.library.generation, rules: accessPolicy.origins.state.number))
+      generation: .init(asset: .library(queries.library.generation), rules: accessPolicy.origins.state.number))
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {

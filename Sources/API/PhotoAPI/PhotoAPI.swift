@@ -80,7 +80,7 @@ package final class PhotoAPI: Sendable {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
       failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger),
-      allowsAnonymous: options.allowsAnonymous)
+      allowsAnonymous: options.allowsAnonymous, namesNeedScope: options.namesNeedScope)
     let queries = QueryService(
       library: library, tokens: changeServices.catalogue.tokens, results: results, timeLimit: options.fetchDeadline,
       lookups: lookups, fetches: fetches, logger: logger)
@@ -100,7 +100,8 @@ package final class PhotoAPI: Sendable {
     let openFiles = OpenOriginals()
     self.openFiles = openFiles
     let originalFiles = OriginalFiles(
-      originals: originals, overlays: OverlayCache(), openFiles: openFiles, logger: logger)
+      originals: originals, overlays: OverlayCache(), openFiles: openFiles,
+      removes: options.namesNeedScope ? [.places, .names] : .places, logger: logger)
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
     let preparedOriginals = PreparedOriginals()
     self.preparedOriginals = preparedOriginals

@@ -16,7 +16,7 @@ package struct FileMetadata: Sendable, Hashable {
   /// - Parameter includesLocations: false removes everything that reveals a location, by the location rule.
   /// - Throws: ``CodecError`` if the header or the file can't be read.
   package static func read(
-    from source: any ByteSource, limits: CodecLimits, includesLocations: Bool
+    from source: any ByteSource, limits: CodecLimits, includesLocations: Bool, includesNames: Bool = true
   ) throws(CodecError) -> FileMetadata {
     let header = try MediaHeader.read(from: source, limits: limits.headerOnly, .everything)
     // A PNG may also have text chunks after its pixels, which the header reader does not search.
@@ -32,7 +32,8 @@ package struct FileMetadata: Sendable, Hashable {
         )
       }
     }
-    let dictionary = MetadataDictionary(blocks, includesLocations: includesLocations)
+    let dictionary = MetadataDictionary(
+      blocks, includesLocations: includesLocations, includesNames: includesNames)
     return FileMetadata(
       sections: dictionary.sections.merging(sections(header, includesLocations: includesLocations)) { first, _ in first
       },

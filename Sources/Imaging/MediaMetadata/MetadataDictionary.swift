@@ -25,13 +25,15 @@ package struct MetadataDictionary: Sendable, Hashable {
   ///   - found: the blocks, in the order of the file. The first EXIF block and the first XMP packet count; pieces of
   ///     IPTC are joined.
   ///   - includesLocations: `false` omits everything that reveals a location, by ``LocationFilter``.
-  package init(_ found: [Block], includesLocations: Bool) {
+  ///   - includesNames: `false` omits the names of the people in the picture, by ``NameFilter``.
+  package init(_ found: [Block], includesLocations: Bool, includesNames: Bool = true) {
     let blocks = found.compactMap { unpacked($0) }
     if let block = blocks.first(where: { $0.kind == .exif }) { read(exif: block.bytes, includesLocations) }
     let datasets = blocks.filter { $0.kind == .iptc }
     if !datasets.isEmpty { read(iptc: Array(datasets.map(\.bytes).joined())[...], includesLocations) }
     if let block = blocks.first(where: { $0.kind == .xmp }) {
       read(xmp: block.bytes, extended: blocks.filter { $0.kind == .extendedXMP }.map(\.bytes), includesLocations)
+      if !includesNames { sections["XMP"] = sections["XMP"].map(NameFilter.withoutNames) }
     }
     sections = sections.filter { !$0.value.isEmpty }
   }

@@ -37,6 +37,13 @@ extension Settings {
       """,
       advice: "Set it only on a network where everyone may see all photographs."),
     Setting(
+      "namesNeedScope", .flag(\.namesNeedScope),
+      """
+      Hide the names of people from callers without the scope people: in assets, regions, searches and metadata, and in \
+      the XMP of originals, whose places are removed too. Titles, captions and keywords stay.
+      """,
+      advice: "Set it if albums are shared with callers who must not learn who is in the photographs."),
+    Setting(
       "allowedHosts", .list(\.allowedHosts),
       """
       Host names under which browsers may reach the daemon, in addition to localhost and IP addresses, for example \

@@ -17,6 +17,7 @@ struct Settings: Sendable {
   var library = ""
   var data = ""
   var allowAnonymous = false
+  var namesNeedScope = false
   var allowedHosts: [String] = []
   var trustedProxies: [String] = []
   var corsOrigins: [String] = []

@@ -28,6 +28,14 @@ extension AccessPolicy {
   func authenticate(_ head: RequestHead, _ target: RequestTarget, _ route: Route?, from peer: Peer)
     -> AuthenticationResult
   {
+    let result = identity(head, target, route, from: peer)
+    guard namesNeedScope, case .caller(let caller) = result else { return result }
+    return .caller(caller.needingScopeForNames())
+  }
+
+  private func identity(_ head: RequestHead, _ target: RequestTarget, _ route: Route?, from peer: Peer)
+    -> AuthenticationResult
+  {
     if let parameters = target.parameters, URLSignature.isPresent(in: parameters) {
       return refusable(.signature) { () throws(CredentialError) in
         try signed(target, parameters, route)

@@ -17,16 +17,20 @@ struct AccessPolicy: Sendable {
   let proxies: PeerSet
   /// Whether the daemon was started to serve callers without a credential.
   private let allowsAnonymous: Bool
+  /// Whether the library hides the names of people from callers without the scope `people`.
+  let namesNeedScope: Bool
 
   /// - Parameters:
   ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets local-admin rights any
   ///     more.
   ///   - allowsAnonymous: whether the daemon was started to serve callers without a credential.
+  ///   - namesNeedScope: whether the library hides the names of people from callers without the scope `people`.
   init(
     proxies: PeerSet, origins: OriginRules, access: AccessRegistry, failedAttempts: FailedAttemptThrottle,
-    allowsAnonymous: Bool
+    allowsAnonymous: Bool, namesNeedScope: Bool
   ) {
     self.allowsAnonymous = allowsAnonymous
+    self.namesNeedScope = namesNeedScope
     self.access = access
     self.failedAttempts = failedAttempts
     self.proxies = proxies

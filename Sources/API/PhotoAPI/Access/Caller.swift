@@ -37,6 +37,14 @@ struct Caller: Sendable {
     var caller = self
     caller.principal = Principal(
       name: principal.name, scopes: principal.scopes.subtracting([scope]), visibility: principal.visibility)
+    caller.principal.namesNeedScope = principal.namesNeedScope
+    return caller
+  }
+
+  /// The same caller in a library that hides the names of people from callers without the scope `people`.
+  func needingScopeForNames() -> Caller {
+    var caller = self
+    caller.principal.namesNeedScope = true
     return caller
   }
 

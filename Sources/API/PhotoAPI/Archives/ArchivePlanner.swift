@@ -39,7 +39,7 @@ struct ArchivePlanner: Sendable {
   ) throws(Problem) -> (listing: ArchiveListing, key: String) {
     var listing = ArchiveListing(reservation: ByteBudget.Reservation(of: budget))
     var digest = ArchiveDigest()
-    digest.add(includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)")
+    digest.add(files.form(includesLocation: includesLocation))
     func add(_ assets: [Asset]) throws(Problem) {
       var all: [[AssetResource]] = []
       if resources == .all {

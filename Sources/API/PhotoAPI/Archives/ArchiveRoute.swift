@@ -43,7 +43,7 @@ struct ArchiveRoute: Sendable {
     let filename = query.text("filename") ?? "photos.zip"
     try query.finish()
     let name = try Self.name(filename)
-    guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
+    try planner.files.checkScopes(includesLocation: includesLocation, principal)
     guard let slot = slots.take() else { throw Problem(ImageServiceError.queueFull) }
     let end = queries.deadline
     try exchange.run(on: queries.fetches) { () throws(Problem) in

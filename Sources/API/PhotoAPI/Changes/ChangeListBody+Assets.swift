@@ -28,6 +28,8 @@ extension ChangeListBody.EntryReader {
     update.caption = try description("caption", limits.captionBytes, mayHaveLines: true)
     update.keywords = try keywords()
     update.regions = try regions()
+    // Names that the caller can't read would be lost.
+    if update.regions != nil, !principal.mayReadNames { throw .insufficientScope([.people]) }
     if entry.has("rating") {
       update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
     }

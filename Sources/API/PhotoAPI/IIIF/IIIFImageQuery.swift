@@ -11,7 +11,7 @@ struct IIIFImageQuery: PictureQuery {
 
   /// The formats of Image API 3.0 §4.5; `nil` for those that are not made here.
   static let formats: [String: OutputFormat?] = [
-    "jpg": .jpeg, "png": .png, "webp": nil, "tif": nil, "gif": nil, "jp2": nil, "pdf": nil,
+    "jpg": .jpeg, "png": .png, "webp": .webp, "tif": nil, "gif": nil, "jp2": nil, "pdf": nil,
   ]
 
   private let identifier: LocalIdentifier
@@ -48,7 +48,10 @@ struct IIIFImageQuery: PictureQuery {
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm { .single }
 
-  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) -> FormatChoice { FormatChoice(format) }
+  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
+    if format.needsWorker, !encoders.contains(format) { throw Self.unsupportedFormat }
+    return FormatChoice(format)
+  }
 
   func request(for asset: Asset, as format: OutputFormat) throws(Problem) -> ImageRequest {
     let rect = try region.rect(of: asset.pixelSize)
@@ -122,12 +125,14 @@ struct IIIFImageQuery: PictureQuery {
     guard let known = formats[parts[1]] else {
       throw .invalidParameter("The format must be \(supported).", parameter: "file")
     }
-    guard let format = known else {
-      throw Problem(
-        501, "format-not-supported", "The format is not supported", detail: "This service makes \(supported).",
-        parameter: "file")
-    }
+    guard let format = known else { throw unsupportedFormat }
     return (quality, parts[1], format)
+  }
+
+  private static var unsupportedFormat: Problem {
+    Problem(
+      501, "format-not-supported", "The format is not supported",
+      detail: "This service makes jpg and png, and the extraFormats of info.json.", parameter: "file")
   }
 
   private static var supported: String {

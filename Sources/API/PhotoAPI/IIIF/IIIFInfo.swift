@@ -26,6 +26,8 @@ struct IIIFInfo: Encodable {
   let maxArea: Int?
   let sizes: [Size]
   let tiles: [Tiles]
+  /// Formats beyond those of level 2; absent if there are none.
+  let extraFormats: [String]?
   let extraQualities = ["bitonal", "color", "gray"]
   let extraFeatures = [
     "baseUriRedirect", "canonicalLinkHeader", "cors", "jsonldMediaType", "mirroring", "profileLinkHeader",
@@ -34,14 +36,17 @@ struct IIIFInfo: Encodable {
 
   enum CodingKeys: String, CodingKey {
     case context = "@context"
-    case id, type, `protocol`, profile, width, height, maxWidth, maxHeight, maxArea, sizes, tiles, extraQualities
+    case id, type, `protocol`, profile, width, height, maxWidth, maxHeight, maxArea, sizes, tiles, extraFormats
+    case extraQualities
     case extraFeatures, preferredFormats
   }
 
   /// - Parameters:
   ///   - id: the base URI of the image.
   ///   - size: of the upright picture.
-  init(id: String, size: PixelSize, _ limits: IIIFLimits) {
+  ///   - encoders: the formats with an encoder in a process of its own.
+  init(id: String, size: PixelSize, encoders: Set<OutputFormat>, _ limits: IIIFLimits) {
+    extraFormats = encoders.contains(.webp) ? ["webp"] : nil
     self.id = id
     (width, height) = (size.width, size.height)
     let exceedsSide = max(size.width, size.height) > limits.maximumSide
@@ -70,6 +75,7 @@ struct IIIFInfo: Encodable {
     try object.encodeIfPresent(maxArea, forKey: .maxArea)
     try object.encode(sizes, forKey: .sizes)
     try object.encode(tiles, forKey: .tiles)
+    try object.encodeIfPresent(extraFormats, forKey: .extraFormats)
     try object.encode(extraQualities, forKey: .extraQualities)
     try object.encode(extraFeatures, forKey: .extraFeatures)
     try object.encode(preferredFormats, forKey: .preferredFormats)

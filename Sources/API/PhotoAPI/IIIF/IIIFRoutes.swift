@@ -29,7 +29,8 @@ struct IIIFRoutes: Sendable {
     try QueryReader(exchange.target).finish()
     let asset = try renderableAsset(exchange)
     let info = IIIFInfo(
-      id: base(exchange) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize, limits)
+      id: base(exchange) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize,
+      encoders: image.upgrades.formats, limits)
     return LinkedDataResponse(info, context: IIIFInfo.context).response(to: exchange.request.head)
   }
 

@@ -99,7 +99,7 @@ struct PresentationDocument {
   func collection(_ folder: AssetCollection?, _ children: [AssetCollection]) -> JSONValue {
     var members: [String: JSONValue] = [
       "@context": .string(Self.context), "id": .string(collectionID(folder?.localIdentifier.rawValue ?? Self.top)),
-      "type": "Collection", "label": label(folder.flatMap(\.title) ?? folder?.subtype ?? "Library"),
+      "type": "Collection", "label": label(folder.map(name) ?? "Library"),
       "items": .array(children.map { .object(reference($0)) }),
     ]
     if let folder {
@@ -116,8 +116,16 @@ struct PresentationDocument {
     return [
       "id": .string(
         isFolder ? collectionID(collection.localIdentifier.rawValue) : manifestID(collection.localIdentifier)),
-      "type": isFolder ? "Collection" : "Manifest", "label": label(collection.title ?? collection.subtype),
+      "type": isFolder ? "Collection" : "Manifest", "label": label(name(collection)),
     ]
+  }
+
+  /// The title, or else the days of a moment, or else the kind of collection.
+  private func name(_ collection: AssetCollection) -> String {
+    if let title = collection.title { return title }
+    guard let start = collection.startDate, let end = collection.endDate else { return collection.subtype }
+    let (first, last) = (String(seconds(start).prefix(10)), String(seconds(end).prefix(10)))
+    return first == last ? first : "\(first) to \(last)"
   }
 
   private func collectionID(_ name: String) -> String { "\(root)/collection/\(name)" }

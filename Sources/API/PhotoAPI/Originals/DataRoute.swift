@@ -175,11 +175,17 @@ struct DataRoute: Sendable {
     let isDownload = try query.flag("download")
     let contentVersion = query.text("v").map(ContentVersion.init)
     try query.finish()
-    guard !includesLocation || principal.may(.location) else { throw .insufficientScope([.location]) }
+    try files.checkScopes(includesLocation: includesLocation, principal)
+    let access = caller.credential == .signature ? nil : caller.accessClass
+    let current = ResponseCache.Generation(
+      asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
+    if let access, let ready = prepared.answer(for: exchange.request.head, access: access, generation: current) {
+      return try send(ready, exchange)
+    }
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
       let generation = ResponseCache.Generation(
-        library: queries.library.generation, rules: exchange.reply.rules.number)
+        asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
       let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
       let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
@@ -198,14 +204,26 @@ struct DataRoute: Sendable {
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
         // A sidecar may change without the pixels, as may the video of a live photo.
         isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
-      ) { original, fields, tag in
+      ) { answer in
         // The access class does not include the scope for places, and a signed URL expires.
-        guard !includesLocation, caller.credential != .signature, let access = caller.accessClass else { return }
+        guard !includesLocation, let access else { return }
         prepared.store(
-          original, resource.range, fields: fields + exchange.reply.commonFields, entityTag: tag,
-          for: exchange.request.head, access: access, generation: generation)
+          answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
+          generation: generation)
       }
     }
+  }
+
+  /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits for
+  /// the disk.
+  private func send(_ answer: PreparedOriginals.Answer, _ exchange: Exchange) throws(Problem) {
+    @Sendable func send() throws(Problem) {
+      try sender.send(
+        answer.original, answer.slice, type: answer.type, answer.fields, answer.validators, exchange.request.head,
+        exchange.reply)
+    }
+    if answer.isCached(for: exchange.request.head) { return try send() }
+    try exchange.run(on: sender.files) { () throws(Problem) in try send() }
   }
 
   private static func resource(
@@ -224,15 +242,15 @@ struct DataRoute: Sendable {
     return found
   }
 
-  /// - Parameter opened: called with the file before it is sent, with the fields of the response and its entity tag.
+  /// - Parameter opened: called before the file is sent.
   private func send(
     _ resource: AssetResource, of asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool,
     _ head: RequestHead, _ reply: Reply,
-    opened: (OpenedOriginal, _ fields: [(name: String, value: String)], _ entityTag: String) -> Void
+    opened: (PreparedOriginals.Answer) -> Void
   ) throws(Problem) {
     let identity = resource.file.identity
     let validators = Validators(
-      entityTag: Self.entityTag(of: resource, asset, includesLocation: includesLocation),
+      entityTag: entityTag(of: resource, asset, includesLocation: includesLocation),
       lastModified: identity.modified / 1_000_000_000)
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
     switch Preconditions.evaluate(head, validators) {
@@ -262,14 +280,16 @@ struct DataRoute: Sendable {
       // A file of a user is never a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
-    opened(original, fields + [("Content-Type", type)], validators.entityTag ?? "")
+    opened(
+      PreparedOriginals.Answer(
+        original: original, slice: resource.range, type: type, fields: fields, validators: validators))
     try sender.send(original, resource.range, type: type, fields, validators, head, reply)
   }
 
   /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
-  private static func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
+  private func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
     let identity = resource.file.identity
-    let form = includesLocation ? "whole" : "removed-\(LocationRemoval.epoch)"
+    let form = files.form(includesLocation: includesLocation)
     return EntityTag.strong(
       over: Array(
         "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue) \(identity.inode) \(identity.size) \(identity.modified) \(form)"

@@ -5,7 +5,7 @@ import Logging
 import MediaMetadata
 import PhotoModel
 
-/// An open file of an asset, and what removes its places.
+/// An open file of an asset, and what removes its places, and names where the library hides them.
 struct OpenedOriginal: Sendable {
   let source: any FileByteSource
   /// Of the whole file.
@@ -17,6 +17,8 @@ struct OriginalFiles: Sendable {
   let originals: OriginalStore
   let overlays: OverlayCache
   let openFiles: OpenOriginals
+  /// What is removed from files unless their places are included.
+  let removes: PrivateFacts
   let logger: Logger
 
   /// Why a file can't be served.
@@ -31,6 +33,19 @@ struct OriginalFiles: Sendable {
       case .placesRemain(let error): Problem(error)
       }
     }
+  }
+
+  /// The form of the bytes that are sent, for entity tags: the whole file, or without facts that are removed.
+  func form(includesLocation: Bool) -> String {
+    if includesLocation { return "whole" }
+    return "removed-\(LocationRemoval.epoch)\(removes.contains(.names) ? "-names" : "")"
+  }
+
+  /// Whether a principal may read whole files, which can hold places and names.
+  func checkScopes(includesLocation: Bool, _ principal: Principal) throws(Problem) {
+    guard includesLocation else { return }
+    guard principal.may(.location) else { throw .insufficientScope([.location]) }
+    guard principal.mayReadNames else { throw .insufficientScope([.people]) }
   }
 
   /// Opens the file that the catalogue knows, and finds the places in it.
@@ -50,9 +65,9 @@ struct OriginalFiles: Sendable {
     do throws(LocationRemovalError) {
       let overlay = try overlays.overlay(of: file.identity) { () throws(LocationRemovalError) in
         switch resource.type {
-        case .sidecar: try LocationRemoval.overlay(ofXMP: source)
+        case .sidecar: try LocationRemoval.overlay(ofXMP: source, removing: removes)
         case .adjustmentData: try LocationRemoval.overlay(ofAdjustments: source)
-        default: try LocationRemoval.overlay(of: source)
+        default: try LocationRemoval.overlay(of: source, removing: removes)
         }
       }
       return OpenedOriginal(source: source, overlay: overlay)

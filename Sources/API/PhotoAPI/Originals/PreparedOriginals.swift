@@ -1,12 +1,13 @@
-// The fast path for ranges of originals. A player that seeks in a video asks for one small range after another on one
+// The fast path for originals that are read again. A player that seeks in a video asks for one range after another on one
 // connection. The first of them takes the normal path and leaves here what the others need: the open file, the overlay
-// that removes its places, and the fields of the head. The others are answered on the connection's own queue:
+// that removes its places, and the fields of the head. The others are answered without a look-up in the catalogue:
 //
-//     request -> key (access class, target, Host, Accept) -> entry -> is it still valid? -> PreparedRange
+//     request -> key (access class, target, Host, Accept) -> entry -> is it still valid?
+//       one short range -> PreparedRange, on the connection's own queue
+//       anything else, once the caller is known -> PreparedOriginals.Answer -> OriginalSender
 //
-// The server sends the range only if its bytes are in the page cache and the file is unchanged. Everything else takes the
-// normal path, with the same result: the first request, several ranges, suffixes, long ranges, conditions other than
-// If-Range with the current entity tag, bytes that are on the disk, and requests of pages of other origins.
+// The server sends a short range only if its bytes are in the page cache and the file is unchanged. Conditions other than
+// If-Range, and requests of pages of other origins, take the normal path, with the same result.
 
 import AccessControl
 import Collections
@@ -22,35 +23,54 @@ final class PreparedOriginals: Sendable {
   /// An entry that is not used for this many seconds is removed, so that a disk can be unmounted.
   static let idleSeconds = 5
 
-  /// What a range request needs.
-  private final class Entry: PreparedFile {
-    let key: [UInt8]
-    let generation: ResponseCache.Generation
+  /// What sends an original, or ranges of it.
+  struct Answer: Sendable {
     let original: OpenedOriginal
     /// The bytes of the file that are the representation.
     let slice: Range<Int64>
+    let type: String
+    /// Those of the response, without `Content-Type`, `Content-Range`, `Content-Length` and the fields of every response.
+    let fields: [(name: String, value: String)]
+    let validators: Validators
+
+    /// The longest body that is sent from the page cache without a step on the queue that reads files.
+    private static let maximumCachedBytes: Int64 = 4 << 20
+
+    /// Whether the response to a request is short and its bytes are in the page cache, so that nothing waits for the disk.
+    func isCached(for head: RequestHead) -> Bool {
+      var range = slice
+      if head.has(.range) {
+        guard let part = ByteRanges.plainPart(head, size: slice.count) else { return false }
+        range = slice.lowerBound + Int64(part.lowerBound)..<slice.lowerBound + Int64(part.upperBound)
+      }
+      guard !range.isEmpty, range.count <= Self.maximumCachedBytes else { return false }
+      return SendableSource(original.source).isCached(range, step: OriginalBody.segmentBytes)
+    }
+  }
+
+  private final class Entry: PreparedFile {
+    let key: [UInt8]
+    let generation: ResponseCache.Generation
+    let answer: Answer
     /// The entity tag with its quotes.
     let tag: [UInt8]
+    /// The head of a response with one range.
     let head: [UInt8]
     private let isUsed = Atomic<Bool>(true)
 
-    init(
-      key: [UInt8], generation: ResponseCache.Generation, original: OpenedOriginal, slice: Range<Int64>, tag: [UInt8],
-      head: [UInt8]
-    ) {
+    init(key: [UInt8], generation: ResponseCache.Generation, answer: Answer, head: [UInt8]) {
       self.key = key
       self.generation = generation
-      self.original = original
-      self.slice = slice
-      self.tag = tag
+      self.answer = answer
+      tag = Array((answer.validators.entityTag ?? "").utf8)
       self.head = head
     }
 
-    var descriptor: Int32 { original.source.descriptor }
-    var isUntouched: Bool { original.source.isUntouched }
+    var descriptor: Int32 { answer.original.source.descriptor }
+    var isUntouched: Bool { answer.original.source.isUntouched }
 
     func overwrite(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) {
-      original.overlay.apply(to: bytes, at: offset)
+      answer.original.overlay.apply(to: bytes, at: offset)
     }
 
     func markUsed() {
@@ -83,45 +103,59 @@ final class PreparedOriginals: Sendable {
   func range(
     for head: borrowing RequestHead, access: AccessClass, generation: ResponseCache.Generation
   ) -> PreparedRange? {
-    guard Self.mayAnswer(head) else { return nil }
-    let found = PreparedKey.withBytes(of: head, access: access, variesByOrigin: false) { key -> Entry? in
-      guard let entry = state.withLock({ $0[PreparedKey.hash(key)]?.entry }) else { return nil }
-      return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
-    }
-    guard let entry = found ?? nil, entry.generation == generation else { return nil }
+    guard let entry = entry(for: head, access, generation) else { return nil }
     if head.has(.ifRange) {
       let matches = head.withSingleValue(of: .ifRange) { value in
         entry.tag.withUnsafeBytes { $0.elementsEqual(value) }
       }
       guard matches == true else { return nil }
     }
-    let size = entry.slice.count
+    let slice = entry.answer.slice
+    let size = slice.count
     guard let part = ByteRanges.plainPart(head, size: size), part.count <= PreparedRange.maximumBytes else {
       return nil
     }
     entry.markUsed()
-    return PreparedRange(head: entry.head, range: part, size: size, offset: entry.slice.lowerBound, file: entry)
+    return PreparedRange(head: entry.head, range: part, size: size, offset: slice.lowerBound, file: entry)
   }
 
-  /// Stores what later requests for ranges of the same representation need, if this request is one for a range.
+  /// What answers a request for the whole or for ranges. `nil`: nothing, or something has changed since.
+  ///
+  /// - Parameter access: the caller's access class.
+  func answer(for head: RequestHead, access: AccessClass, generation: ResponseCache.Generation) -> Answer? {
+    let entry = entry(for: head, access, generation)
+    entry?.markUsed()
+    return entry?.answer
+  }
+
+  private func entry(
+    for head: borrowing RequestHead, _ access: AccessClass, _ generation: ResponseCache.Generation
+  ) -> Entry? {
+    guard Self.mayAnswer(head) else { return nil }
+    let found = PreparedKey.withBytes(of: head, access: access, variesByOrigin: false) { key -> Entry? in
+      guard let entry = state.withLock({ $0[PreparedKey.hash(key)]?.entry }) else { return nil }
+      return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
+    }
+    guard let entry = found ?? nil, entry.generation == generation else { return nil }
+    return entry
+  }
+
+  /// Stores what later requests for the same representation need.
   ///
   /// - Parameters:
-  ///   - slice: the bytes of the file that are the representation.
-  ///   - fields: those of the response, without `Content-Range` and `Content-Length`.
-  ///   - entityTag: with its quotes.
+  ///   - commonFields: the fields of every response.
   ///   - access: the access class of the caller that was allowed to see the asset.
   ///   - generation: the state in which the response was made, read before the asset was looked up.
   func store(
-    _ original: OpenedOriginal, _ slice: Range<Int64>, fields: [(name: String, value: String)], entityTag: String,
-    for head: RequestHead, access: AccessClass, generation: ResponseCache.Generation
+    _ answer: Answer, commonFields: [(name: String, value: String)], for head: RequestHead, access: AccessClass,
+    generation: ResponseCache.Generation
   ) {
-    guard head.has(.range), Self.mayAnswer(head),
+    guard Self.mayAnswer(head),
       let key = PreparedKey.withBytes(of: head, access: access, variesByOrigin: false, { Array($0) }),
-      let responseHead = PreparedRange.makeHead(fields)
+      let responseHead = PreparedRange.makeHead(
+        answer.fields + commonFields + [("Content-Type", answer.type)])
     else { return }
-    let entry = Entry(
-      key: key, generation: generation, original: original, slice: slice, tag: Array(entityTag.utf8),
-      head: responseHead)
+    let entry = Entry(key: key, generation: generation, answer: answer, head: responseHead)
     let hash = key.withUnsafeBytes(PreparedKey.hash)
     // Closed after the lock is released.
     let dropped = state.withLock { state -> [Place] in

@@ -4,8 +4,8 @@
 //
 //     request -> key (access class, target, Host, Accept, Origin) -> entry -> is it still valid? -> 200 or 304
 //
-// An entry is valid while its generation (of the library, and of the rules about origins) is unchanged since its asset
-// was looked up, and its frame is cached.
+// An entry is valid while no commit has changed its asset since the asset was looked up, the rules about origins are the
+// same, and its frame is cached.
 // It is sent only to callers of the access class of the caller that it was made for; they see the same part of the
 // library. A request with any field that the entry does not account for takes the normal path, with the same result.
 
@@ -13,6 +13,7 @@ import AccessControl
 import HTTPCore
 import HTTPServer
 import ImageService
+import PhotoModel
 import Synchronization
 
 final class ResponseCache: Sendable {
@@ -95,9 +96,9 @@ final class ResponseCache: Sendable {
   /// Maximum number of entries for one frame. When there are more, the oldest is removed.
   private static let entriesPerFrame = 8
 
-  /// The state in which a response was made: the generation of the library, and the number of the rules about origins.
+  /// The state in which a response was made: the generation of the asset, and the number of the rules about origins.
   struct Generation: Sendable, Hashable {
-    let library: UInt64
+    let asset: AssetGeneration
     let rules: UInt64
   }
 
@@ -111,9 +112,12 @@ final class ResponseCache: Sendable {
 
   /// The prepared response to a request. `nil`: none, or something has changed since.
   ///
-  /// - Parameter access: the caller's access class.
+  /// - Parameters:
+  ///   - access: the caller's access class.
+  ///   - rules: the number of the rules about origins.
+  ///   - library: knows which generations are current.
   func answer(
-    to head: RequestHead, access: AccessClass, variesByOrigin: Bool, generation: Generation
+    to head: RequestHead, access: AccessClass, variesByOrigin: Bool, rules: UInt64, library: any AssetSource
   ) -> PreparedResponse? {
     guard head.method == .get || head.method == .head, head.names.isSubset(of: Self.allowedFields) else { return nil }
     // A date without an entity tag is compared on the normal path. Beside an entity tag it is ignored (RFC 9110
@@ -127,7 +131,8 @@ final class ResponseCache: Sendable {
       return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
     }
     guard let entry = found ?? nil else { return nil }
-    guard entry.generation == generation, !entry.frame.isEvicted, entry.expires.map({ $0 > SystemTime.now }) ?? true
+    guard entry.generation.rules == rules, library.isCurrent(entry.generation.asset), !entry.frame.isEvicted,
+      entry.expires.map({ $0 > SystemTime.now }) ?? true
     else {
       remove(entry)
       return nil

@@ -120,10 +120,11 @@ struct AssetRoutes: Sendable {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
     let answer = AssetJSON(asset, queries.tokens)
-    // The representation of a revision also depends on the location scope, on whether the placeholder exists, and on
+    // The representation of a revision also depends on the scopes for places and names, on whether the placeholder exists, and on
     // whether a picture can be made.
     var tag = queries.tokens.text(of: asset.revision)
     if principal.may(.location) { tag += "-l" }
+    if !principal.mayReadNames { tag += "-n" }
     if !asset.isRenderable { tag += "-u" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
     return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)

@@ -48,7 +48,7 @@ struct FetchResultRoutes: Sendable {
       let fetchResults: [FetchResultJSON]
     }
     let found = try queries.handles(in: results.handles, request, principal)
-      .filter { principal.may(.location) || !$0.value.needsLocationScope }
+      .filter { $0.value.isReadable(by: principal) }
     return QueryService.response(
       JSONBody.encode(Payload(fetchResults: found.map { FetchResultJSON($0.name, $0.value, queries) })), to: request)
   }

@@ -42,8 +42,14 @@ struct ImageRoute: Sendable {
     _ identifier: LocalIdentifier, _ query: some PictureQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
-    let generation = ResponseCache.Generation(library: queries.library.generation, rules: reply.rules.number)
     let principal = caller.principal
+    // What a limited caller sees also depends on collections, and `original` on the other files of the asset.
+    let dependsOnAssetOnly =
+      principal.visibility == .everything && caller.condition == nil && query.imageVersion != .original
+    let generation = ResponseCache.Generation(
+      asset: dependsOnAssetOnly
+        ? queries.library.generation(of: identifier) : .library(queries.library.generation),
+      rules: reply.rules.number)
     let found = try queries.asset(identifier, principal)
     if let version = query.version, version != found.contentVersion {
       throw .versionGone

@@ -23,20 +23,20 @@ struct MetadataRoute: Sendable {
   {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
-    let includesLocations = principal.may(.location)
-    let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(includesLocations ? "-l" : "")\""
+    let forms = (principal.may(.location) ? "-l" : "") + (principal.mayReadNames ? "" : "-n")
+    let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(forms)\""
     // Send 304 before opening the file.
     if let notModified = JSONResponse.notModified(request.head, tag: tag, cacheControl: Self.cacheControl) {
       return notModified
     }
-    let metadata = try read(asset, includesLocations: includesLocations)
+    let metadata = try read(asset, principal)
     return JSONResponse(JSONBody.encode(MetadataJSON(metadata)), tag: tag, cacheControl: Self.cacheControl)
       .response(to: request.head)
   }
 
-  private func read(_ asset: Asset, includesLocations: Bool) throws(Problem) -> FileMetadata {
+  private func read(_ asset: Asset, _ principal: Principal) throws(Problem) -> FileMetadata {
     do throws(ImageServiceError) {
-      return try metadata(of: asset.original, includesLocations: includesLocations)
+      return try metadata(of: asset.original, principal)
     } catch {
       let problem = Problem(error)
       if problem.status == 500 {
@@ -47,12 +47,16 @@ struct MetadataRoute: Sendable {
     }
   }
 
-  private func metadata(of original: OriginalFile, includesLocations: Bool) throws(ImageServiceError) -> FileMetadata {
+  private func metadata(
+    of original: OriginalFile, _ principal: Principal
+  ) throws(ImageServiceError) -> FileMetadata {
     let source: any ByteSource
     do throws(OriginalStoreError) { source = try originals.open(original) } catch { throw ImageServiceError(error) }
     let metadata: FileMetadata
     do throws(CodecError) {
-      metadata = try FileMetadata.read(from: source, limits: limits, includesLocations: includesLocations)
+      metadata = try FileMetadata.read(
+        from: source, limits: limits, includesLocations: principal.may(.location),
+        includesNames: principal.mayReadNames)
     } catch {
       throw .codec(error)
     }

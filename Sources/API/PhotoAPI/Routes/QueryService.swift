@@ -58,11 +58,11 @@ struct QueryService: Sendable {
   var deadline: ContinuousClock.Instant { .now + timeLimit }
 
   /// A fetch result of the principal, or of any owner if the principal sees all owners. Renews the lease only for the
-  /// owner. `nil` if there is none, or if it depends on places and the principal has no location scope.
+  /// owner. `nil` if there is none, or if the principal may not read the places and names that it depends on.
   func leasedFetchResult(_ id: String, _ principal: Principal) -> (any LeasedFetchResult)? {
     guard let result = results.handles.value(id, owner: principal, includingOtherOwners: principal.seesAllOwners)
     else { return nil }
-    return principal.may(.location) || !result.needsLocationScope ? result : nil
+    return result.isReadable(by: principal) ? result : nil
   }
 
   /// A fetch result over assets or collections. Throws 404.

@@ -15,6 +15,8 @@ package struct AdjustedGeometry: Sendable, Hashable {
   /// From the unit square of the adjusted picture to that of the unadjusted one; `nil` if ``crop`` and ``orientation``
   /// say everything.
   package private(set) var map: Homography?
+  /// From the unit square of the adjusted picture to that of the unadjusted one, whatever the operations are.
+  package private(set) var toUnadjusted = Homography.identity
   /// The effects that depend on a position, by their place among the operations: the map from the unit square of the
   /// adjusted picture to that of the picture at that point of the list.
   package private(set) var frames: [Int: Frame] = [:]
@@ -29,21 +31,20 @@ package struct AdjustedGeometry: Sendable, Hashable {
   package init(_ adjustments: Adjustments, of unadjusted: PixelSize) {
     size = unadjusted
     crop = PixelRect(unadjusted)
-    // The map of the operations so far, also where only the crop and the orientation are needed.
-    var total = Homography.identity
-    var open: [(index: Int, size: PixelSize, total: Homography)] = []
+    // The effects whose map is not known yet, each with the map of the operations before it.
+    var open: [(index: Int, size: PixelSize, before: Homography)] = []
     for (index, operation) in adjustments.operations.enumerated() {
       guard let step = step(operation) else {
-        if case .vignette = operation { open.append((index, size, total)) }
+        if case .vignette = operation { open.append((index, size, toUnadjusted)) }
         continue
       }
-      total = total.after(step.map)
-      if step.isProjective || map != nil { map = total }
+      toUnadjusted = toUnadjusted.after(step.map)
+      if step.isProjective || map != nil { map = toUnadjusted }
       apply(step)
     }
     // The map of the operations after a frame is the whole map after the inverse of those before it.
     for frame in open {
-      frames[frame.index] = Frame(map: frame.total.inverse.after(total), size: frame.size)
+      frames[frame.index] = Frame(map: frame.before.inverse.after(toUnadjusted), size: frame.size)
     }
   }
 

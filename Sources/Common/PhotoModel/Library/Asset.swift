@@ -139,7 +139,7 @@ package struct Asset: Sendable, Hashable {
   /// Most assets have no descriptions, and image requests copy assets often.
   private var stored: StoredDescription?
   /// The parts that show something in particular, from the file or set by a user. Unlike ``descriptive``, they decide on
-  /// pictures: see ``CropAnchor/auto``.
+  /// pictures: see ``CropAnchor/auto``. In the current picture: adjustments move them.
   package var regions: [PictureRegion] {
     get { storedRegions?.value ?? [] }
     set { storedRegions = newValue.isEmpty ? nil : StoredRegions(newValue) }
@@ -210,10 +210,12 @@ package struct UnadjustedPicture: Sendable, Hashable {
   package var contentVersion: ContentVersion
   /// Upright.
   package var pixelSize: PixelSize
+  package var regions: [PictureRegion]
 
-  package init(contentVersion: ContentVersion, pixelSize: PixelSize) {
+  package init(contentVersion: ContentVersion, pixelSize: PixelSize, regions: [PictureRegion] = []) {
     self.contentVersion = contentVersion
     self.pixelSize = pixelSize
+    self.regions = regions
   }
 }
 
@@ -233,8 +235,9 @@ extension Asset {
     if let before = beforeAdjustments {
       asset.contentVersion = before.contentVersion
       asset.pixelSize = before.pixelSize
-      // It is one of the adjusted picture.
-      asset.placeholder = nil
+      asset.regions = before.regions
+      // They are those of the adjusted picture.
+      (asset.placeholder, asset.saliency) = (nil, nil)
     }
     (asset.adjustments, asset.beforeAdjustments, asset.hasAdjustments) = (nil, nil, false)
     return asset

@@ -85,6 +85,14 @@ package protocol AssetSource: Sendable {
   /// cheap as reading a number.
   var generation: UInt64 { get }
 
+  /// The generation of one asset, which commits that change only other assets leave current. It covers the properties
+  /// and the visibility of the asset, and the content of its primary file, and none of its other files. As cheap as
+  /// `generation`.
+  func generation(of identifier: LocalIdentifier) -> AssetGeneration
+
+  /// Whether data that was read at a generation, or after it, is still what would be read now. As cheap as `generation`.
+  func isCurrent(_ generation: AssetGeneration) -> Bool
+
   /// The asset with that identifier; `nil` if it does not exist or the principal may not see it. Logarithmic in the
   /// size of the library.
   func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset?

@@ -5,7 +5,11 @@ package enum Scope: String, Sendable, Hashable, CaseIterable {
   case add
   /// Changing the library. Requires `read`, because the result of a change reveals what exists, and includes `add`.
   case write
-  case location, admin
+  /// Reading places.
+  case location
+  /// Reading the names of people, in libraries that hide them from other callers: `Principal.mayReadNames`.
+  case people
+  case admin
 
   /// What these scopes allow: `write` without `read` allows nothing.
   package static func effective(_ scopes: Set<Scope>) -> Set<Scope> {
@@ -29,6 +33,8 @@ package struct Principal: Sendable, Hashable {
   package let name: String
   package let scopes: Set<Scope>
   package let visibility: Visibility
+  /// Whether the library hides the names of people from callers without the scope `people`.
+  package var namesNeedScope = false
 
   package init(name: String, scopes: Set<Scope>, visibility: Visibility = .everything) {
     self.name = name
@@ -43,4 +49,7 @@ package struct Principal: Sendable, Hashable {
   package static let anonymous = Principal(name: "anonymous", scopes: [.read])
 
   package func may(_ scope: Scope) -> Bool { scopes.contains(scope) }
+
+  /// Whether the principal may read, search and set the names of the people in pictures.
+  package var mayReadNames: Bool { !namesNeedScope || may(.people) }
 }

@@ -3,10 +3,12 @@ import PhotoModel
 
 /// Edits of XMP packets in memory.
 enum XMPEdit {
-  /// The packet without places, as long as it was.
-  static func withoutLocations(_ packet: ArraySlice<UInt8>) throws(LocationRemovalError) -> [UInt8] {
+  /// The packet without the facts, as long as it was.
+  static func edited(
+    _ packet: ArraySlice<UInt8>, removing facts: PrivateFacts
+  ) throws(LocationRemovalError) -> [UInt8] {
     var bytes = Array(packet)
-    for patch in try LocationBlocks.xmp(packet) {
+    for patch in try LocationBlocks.xmp(packet, removing: facts) {
       bytes.replaceSubrange(patch.offset..<patch.offset + patch.bytes.count, with: patch.bytes)
     }
     return bytes
@@ -81,9 +83,9 @@ struct ExtendedPacket {
     if !isComplete { bytes = [] }
   }
 
-  /// The packet without places; empty like `bytes` if there is no whole packet.
-  func withoutLocations() throws(LocationRemovalError) -> [UInt8] {
-    isComplete ? try XMPEdit.withoutLocations(bytes[...]) : []
+  /// The packet without the facts; empty like `bytes` if there is no whole packet.
+  func edited(removing facts: PrivateFacts) throws(LocationRemovalError) -> [UInt8] {
+    isComplete ? try XMPEdit.edited(bytes[...], removing: facts) : []
   }
 
   /// Writes the packet and its digest into all parts; parts without a whole packet become spaces.

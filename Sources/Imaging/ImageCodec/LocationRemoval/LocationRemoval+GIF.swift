@@ -75,7 +75,7 @@ extension LocationRemoval {
         throw .malformed("an XMP packet without its trailer", offset: start)
       }
       let joined = try context.joined(parts)
-      try joined.replace(LocationBlocks.xmp(joined.bytes[...]), &context)
+      try joined.replace(LocationBlocks.xmp(joined.bytes[...], removing: context.facts), &context)
     } else if !gifKept.contains(name) {
       for part in parts { try context.zero(part) }
     }

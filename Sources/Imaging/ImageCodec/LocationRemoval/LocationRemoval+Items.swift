@@ -72,7 +72,7 @@ extension LocationRemoval {
       return
     }
     if parts.count == 1 { return try context.removeEXIF(in: parts[0].lowerBound + Int64(start)..<parts[0].upperBound) }
-    var found = try LocationBlocks.exif(bytes[start...])
+    var found = try LocationBlocks.exif(bytes[start...], removing: context.facts)
     found.patches = found.patches.map { BlockPatch(offset: $0.offset + start, bytes: $0.bytes) }
     found.pictures = found.pictures.map { $0.lowerBound + start..<$0.upperBound + start }
     try block.replace(found, &context)
@@ -83,7 +83,7 @@ extension LocationRemoval {
   ) throws(LocationRemovalError) {
     if parts.count == 1 { return try context.removeXMP(in: parts[0]) }
     let packet = try context.joined(parts)
-    try packet.replace(LocationBlocks.xmp(packet.bytes[...]), &context)
+    try packet.replace(LocationBlocks.xmp(packet.bytes[...], removing: context.facts), &context)
   }
 
   /// A JPEG. One without a start has its tables in a property, and holds only a scan.

@@ -130,9 +130,11 @@ struct JPEGLocations {
   /// Removes the places of the blocks.
   func remove(_ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     for block in exif {
-      try block.replace(LocationBlocks.exif(block.bytes[...]), &context)
+      try block.replace(LocationBlocks.exif(block.bytes[...], removing: context.facts), &context)
     }
-    for block in resources { try block.replace(LocationBlocks.imageResources(block.bytes[...]), &context) }
+    for block in resources {
+      try block.replace(LocationBlocks.imageResources(block.bytes[...], removing: context.facts), &context)
+    }
     if !thermal.bytes.isEmpty { try thermal.replace(ThermalRecords.patches(thermal.bytes), &context) }
     // A manifest with places goes as a whole: removing other places has made its signature invalid anyway.
     let lowercased = manifest.bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 }
@@ -195,9 +197,9 @@ struct JPEGLocations {
   /// An extended packet is examined as a whole. Its digest, by which the packet names it, changes with its content.
   private func removeXMP(_ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     var edited: [(old: ArraySlice<UInt8>, new: [UInt8], start: Int64)] = []
-    for (block, start) in xmp { edited.append((block, try XMPEdit.withoutLocations(block), start)) }
+    for (block, start) in xmp { edited.append((block, try XMPEdit.edited(block, removing: context.facts), start)) }
     for group in ExtendedPacket.groups(extensions) {
-      let new = try group.withoutLocations()
+      let new = try group.edited(removing: context.facts)
       if group.isComplete, new == group.bytes { continue }
       try group.replace(new, &context)
       guard group.isComplete else { continue }

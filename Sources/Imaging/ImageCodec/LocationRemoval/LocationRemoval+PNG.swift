@@ -31,8 +31,9 @@ extension LocationRemoval {
     _ type: String, _ content: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
     let old = try context.block(content)
+    let facts = context.facts
     let change = try context.shifted(content.lowerBound) { () throws(LocationRemovalError) in
-      try PNGLocations.change(of: type, old)
+      try PNGLocations.change(of: type, old, removing: facts)
     }
     var new = Array(old)
     switch change {

@@ -15,8 +15,9 @@ extension LocationRemovalContext {
     in range: Range<Int64>, from root: DirectoryLocations<FileDirectoryBytes>.Root = .picture
   ) throws(LocationRemovalError) {
     let bytes = FileDirectoryBytes(reader, range, limits)
+    let facts = facts
     let found = try shifted(range.lowerBound) { () throws(LocationRemovalError) in
-      try DirectoryLocations.find(in: bytes, from: root)
+      try DirectoryLocations.find(in: bytes, from: root, removing: facts)
     }
     try replace(found.patches, in: range.lowerBound)
     try removePictures(found.pictures, in: range.lowerBound)

@@ -10,20 +10,23 @@ package enum LocationRemoval {
   /// Changes when the same file gets another overlay, so that stored entity tags become invalid.
   package static let epoch = 1
 
-  /// The patches that remove every place from a file; empty if there are none. A name of the file does not matter.
+  /// The patches that remove every place from a file, and every name of a person in it if asked; empty if there are none.
+  /// The file's own name does not matter.
   package static func overlay(
-    of source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
+    of source: any ByteSource, removing facts: PrivateFacts = .places,
+    limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
-    var context = LocationRemovalContext(source, limits: limits)
+    var context = LocationRemovalContext(source, removing: facts, limits: limits)
     try remove(from: 0..<source.size, &context)
     return try context.overlay()
   }
 
-  /// The patches that remove every place from an XMP sidecar. A file that is no readable XMP becomes white space.
+  /// The patches that remove every place, or name, from an XMP sidecar. A file that is no readable XMP becomes white space.
   package static func overlay(
-    ofXMP source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
+    ofXMP source: any ByteSource, removing facts: PrivateFacts = .places,
+    limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
-    var context = LocationRemovalContext(source, limits: limits)
+    var context = LocationRemovalContext(source, removing: facts, limits: limits)
     try context.removeXMP(in: 0..<source.size)
     return try context.overlay()
   }
@@ -34,7 +37,7 @@ package enum LocationRemoval {
   package static func overlay(
     ofAdjustments source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
-    var context = LocationRemovalContext(source, limits: limits)
+    var context = LocationRemovalContext(source, removing: .places, limits: limits)
     let bytes = Array(try context.block(0..<source.size))
     func holds(_ text: String, in bytes: [UInt8]) -> Bool { LocationRemovalContext.find(Array(text.utf8), in: bytes) }
     let isPropertyList = holds("<plist", in: Array(bytes.prefix(512)))

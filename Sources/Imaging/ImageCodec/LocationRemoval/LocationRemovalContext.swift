@@ -7,6 +7,8 @@ struct LocationRemovalContext {
   /// For walks that have a reader of their own, such as those over boxes and directories.
   var reader: HeaderReader
   let limits: LocationRemovalLimits
+  /// What is removed.
+  let facts: PrivateFacts
   let fileSize: Int64
   private var patches: [ByteOverlay.Patch] = []
   /// Structure that has to stay as it is.
@@ -20,7 +22,8 @@ struct LocationRemovalContext {
   /// The positions of embedded pictures that were examined: several indexes may name one.
   private var examinedPictures: Set<Int64> = []
 
-  init(_ source: any ByteSource, limits: LocationRemovalLimits) {
+  init(_ source: any ByteSource, removing facts: PrivateFacts, limits: LocationRemovalLimits) {
+    self.facts = facts
     reader = HeaderReader(source: source)
     reader.windowBytes = ContainerLimits.windowBytes
     self.limits = limits
@@ -168,9 +171,9 @@ struct LocationRemovalContext {
   /// The overlay of a file inside of this one that is in memory, under the same limits.
   mutating func overlay(ofInner file: [UInt8]) throws(LocationRemovalError) -> ByteOverlay {
     var overlay = ByteOverlay()
-    let limits = limits
+    let (limits, facts) = (limits, facts)
     try nested { context throws(LocationRemovalError) in
-      var inner = LocationRemovalContext(MemoryByteSource(file), limits: limits)
+      var inner = LocationRemovalContext(MemoryByteSource(file), removing: facts, limits: limits)
       inner.depth = context.depth
       try LocationRemoval.remove(from: 0..<Int64(file.count), &inner)
       overlay = try inner.overlay()
@@ -214,8 +217,9 @@ struct LocationRemovalContext {
   /// Removes the places of an XMP packet. Parts of an extended packet are not packets.
   mutating func removeXMP(in range: Range<Int64>) throws(LocationRemovalError) {
     let block = try block(range)
+    let facts = facts
     try replace(
-      shifted(range.lowerBound) { () throws(LocationRemovalError) in try LocationBlocks.xmp(block) },
+      shifted(range.lowerBound) { () throws(LocationRemovalError) in try LocationBlocks.xmp(block, removing: facts) },
       in: range.lowerBound)
   }
 

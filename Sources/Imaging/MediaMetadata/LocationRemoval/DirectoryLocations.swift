@@ -39,6 +39,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
 
   var bytes: Bytes
   var isBigEndian: Bool
+  /// What is removed.
+  let facts: PrivateFacts
   package var found = LocationBlocks.Directories()
   /// What has to stay as it is.
   var kept: [Range<Int>] = []
@@ -65,8 +67,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     let next: Int
   }
 
-  private init(_ bytes: Bytes, isBigEndian: Bool) {
+  private init(_ bytes: Bytes, isBigEndian: Bool, _ facts: PrivateFacts) {
     self.bytes = bytes
+    self.facts = facts
     self.isBigEndian = isBigEndian
   }
 
@@ -74,7 +77,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   ///
   /// - Parameter bytes: from the TIFF header.
   package static func find(
-    in bytes: Bytes, from root: Root = .picture
+    in bytes: Bytes, from root: Root = .picture, removing facts: PrivateFacts = .places
   ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     var bytes = bytes
     guard let head = try bytes.read(at: 0, count: 8) else {
@@ -89,7 +92,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     case [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]: throw .unsupported("a BigTIFF")
     default: throw .malformed("a TIFF without its header", offset: 0)
     }
-    var walk = DirectoryLocations(bytes, isBigEndian: isBigEndian)
+    var walk = DirectoryLocations(bytes, isBigEndian: isBigEndian, facts)
     walk.kept.append(0..<8)
     let first = walk.number(head.dropFirst(4))
     switch root {
@@ -188,7 +191,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       case 0x014A:
         try follow(entry, .picture)
         keep(entry)
-      case 0x02BC: try edit(entry) { block throws(LocationRemovalError) in XMPLocations.patches(block) }
+      case 0x02BC:
+        let facts = facts
+        try edit(entry) { block throws(LocationRemovalError) in XMPLocations.patches(block, removing: facts) }
       case 0x83BB: try edit(entry) { block throws(LocationRemovalError) in IPTCLocations.patches(block) }
       case 0x8649: try takeResources(entry)
       case 0x927C: try takeNote(entry)
@@ -256,7 +261,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   private mutating func takeResources(_ entry: Entry) throws(LocationRemovalError) {
     guard let value = entry.value else { return }
     let block = try content(value)
-    let inner = try ImageResourceLocations.find(in: block)
+    let inner = try ImageResourceLocations.find(in: block, removing: facts)
     add(inner.patches, at: value.lowerBound)
     found.pictures += inner.pictures.map { $0.lowerBound + value.lowerBound..<$0.upperBound + value.lowerBound }
   }

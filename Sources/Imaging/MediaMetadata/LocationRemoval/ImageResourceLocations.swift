@@ -10,7 +10,9 @@ enum ImageResourceLocations {
   private static let signatures = ["8BIM", "PHUT", "DCSR", "AgHg", "MeSa"].map { Array($0.utf8) }
 
   /// - Parameter block: the resources, after the signature of a JPEG's segment, all segments joined.
-  static func find(in block: ArraySlice<UInt8>) throws(LocationRemovalError) -> LocationBlocks.Directories {
+  static func find(
+    in block: ArraySlice<UInt8>, removing facts: PrivateFacts
+  ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     let bytes = Array(block)
     var found = LocationBlocks.Directories()
     let (resources, end) = resources(of: bytes)
@@ -21,11 +23,11 @@ enum ImageResourceLocations {
         let patches = IPTCLocations.patches(content)
         add(patches, at: resource.content.lowerBound, to: &found)
         if !patches.isEmpty { updateDigest(bytes, resource, patches, resources, &found) }
-      case 0x0424: add(XMPLocations.patches(content), at: resource.content.lowerBound, to: &found)
+      case 0x0424: add(XMPLocations.patches(content, removing: facts), at: resource.content.lowerBound, to: &found)
       case 0x0422, 0x0423:
         guard content.count >= 8 else { break }
         let inner = try LocationBlocks.exif(
-          content.starts(with: EXIFSummary.signature) ? content.dropFirst(6) : content)
+          content.starts(with: EXIFSummary.signature) ? content.dropFirst(6) : content, removing: facts)
         let start =
           resource.content.lowerBound + (content.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0)
         add(inner.patches, at: start, to: &found)

@@ -15,18 +15,21 @@ package enum LocationBlocks {
   ///     without that header, which nothing can read, becomes zeros.
   ///   - root: what its first directory is.
   package static func exif(
-    _ block: ArraySlice<UInt8>, from root: DirectoryLocations<DirectoryBlock>.Root = .picture
+    _ block: ArraySlice<UInt8>, from root: DirectoryLocations<DirectoryBlock>.Root = .picture,
+    removing facts: PrivateFacts = .places
   ) throws(LocationRemovalError) -> Directories {
     guard TIFFBlock(block) != nil else {
       return Directories(
         patches: BlockPatch.differences(from: block, to: [UInt8](repeating: 0, count: block.count)))
     }
-    return try DirectoryLocations.find(in: DirectoryBlock(block), from: root)
+    return try DirectoryLocations.find(in: DirectoryBlock(block), from: root, removing: facts)
   }
 
   /// - Parameter packet: an XMP packet, or a whole extended packet. One that can't be edited becomes spaces as a whole.
-  package static func xmp(_ packet: ArraySlice<UInt8>) throws(LocationRemovalError) -> [BlockPatch] {
-    XMPLocations.patches(packet)
+  package static func xmp(
+    _ packet: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
+  ) throws(LocationRemovalError) -> [BlockPatch] {
+    XMPLocations.patches(packet, removing: facts)
   }
 
   /// - Parameter datasets: IPTC-IIM datasets without their container, possibly followed by padding.
@@ -36,8 +39,8 @@ package enum LocationBlocks {
 
   /// - Parameter resources: Photoshop's image resources without the signature of a JPEG's segment.
   package static func imageResources(
-    _ resources: ArraySlice<UInt8>
+    _ resources: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
   ) throws(LocationRemovalError) -> Directories {
-    try ImageResourceLocations.find(in: resources)
+    try ImageResourceLocations.find(in: resources, removing: facts)
   }
 }

@@ -27,9 +27,9 @@ package enum PNGLocations {
   ///   - type: one of ``types``.
   ///   - content: the chunk's whole content.
   package static func change(
-    of type: String, _ content: ArraySlice<UInt8>
+    of type: String, _ content: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
   ) throws(LocationRemovalError) -> Change {
-    if type == "eXIf" { return Change(try exif(content)) }
+    if type == "eXIf" { return Change(try exif(content, facts)) }
     guard let end = content.firstIndex(of: 0) else { return .nothing }
     let keyword = String(decoding: content[..<end], as: UTF8.self)
     var rest = content[(end + 1)...]
@@ -44,15 +44,17 @@ package enum PNGLocations {
         rest = rest[(end + 1)...]
       }
     }
-    if isDeflated { return try deflated(keyword, rest) }
-    var found = try text(keyword, rest)
+    if isDeflated { return try deflated(keyword, rest, facts) }
+    var found = try text(keyword, rest, facts)
     let start = rest.startIndex - content.startIndex
     found.patches = found.patches.map { BlockPatch(offset: $0.offset + start, bytes: $0.bytes) }
     found.pictures = found.pictures.map { $0.lowerBound + start..<$0.upperBound + start }
     return Change(found)
   }
 
-  private static func deflated(_ keyword: String, _ stream: ArraySlice<UInt8>) throws(LocationRemovalError) -> Change {
+  private static func deflated(
+    _ keyword: String, _ stream: ArraySlice<UInt8>, _ facts: PrivateFacts
+  ) throws(LocationRemovalError) -> Change {
     guard isMetadata(keyword) || LocationFilter.isLocationKey(keyword) else {
       // Free text, unless it is a coordinate.
       let text = RawProfile.inflated(stream, limit: MetadataLimits.textBytes)
@@ -60,19 +62,19 @@ package enum PNGLocations {
     }
     // What can't be inflated can't be examined.
     guard let text = RawProfile.inflated(stream, limit: MetadataLimits.packetBytes) else { return .removal }
-    let found = try self.text(keyword, text[...])
+    let found = try self.text(keyword, text[...], facts)
     return found.patches.isEmpty && found.pictures.isEmpty ? .nothing : .removal
   }
 
   /// The changes of a text, relative to its first byte.
   private static func text(
-    _ keyword: String, _ text: ArraySlice<UInt8>
+    _ keyword: String, _ text: ArraySlice<UInt8>, _ facts: PrivateFacts
   ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     var found = LocationBlocks.Directories()
     if keyword == XMPPacket.keyword {
-      found.patches = XMPLocations.patches(text)
+      found.patches = XMPLocations.patches(text, removing: facts)
     } else if isMetadata(keyword) {
-      found.patches = try profile(text)
+      found.patches = try profile(text, facts)
     } else if LocationFilter.isLocationKey(keyword) || isCoordinate(text) {
       found.patches = spaces(text)
     }
@@ -93,12 +95,14 @@ package enum PNGLocations {
 
   /// Edits the hexadecimal digits of a block that ImageMagick or ExifTool wrote as text: see ``RawProfile``. One that
   /// should hold metadata but can't be read becomes spaces.
-  private static func profile(_ text: ArraySlice<UInt8>) throws(LocationRemovalError) -> [BlockPatch] {
+  private static func profile(
+    _ text: ArraySlice<UInt8>, _ facts: PrivateFacts
+  ) throws(LocationRemovalError) -> [BlockPatch] {
     let lines = text.split(maxSplits: 2) { $0 == 0x0A }
     let name = String(decoding: (lines.first ?? []).prefix { $0 > 0x20 }, as: UTF8.self).lowercased()
     guard ["exif", "app1", "xmp", "iptc", "8bim"].contains(name) else { return [] }
     guard lines.count == 3, let block = RawProfile.bytes(lines[2]),
-      let found = try profile(name, block)
+      let found = try profile(name, block, facts)
     else { return spaces(text) }
     let digits = lines[2].indices.filter { text[$0] > 0x20 }
     var edited = Array(text)
@@ -115,25 +119,25 @@ package enum PNGLocations {
 
   /// What has to change in a profile; `nil` if it is of no known kind.
   private static func profile(
-    _ name: String, _ block: [UInt8]
+    _ name: String, _ block: [UInt8], _ facts: PrivateFacts
   ) throws(LocationRemovalError) -> LocationBlocks.Directories? {
     var found = LocationBlocks.Directories()
     if block.starts(with: XMPPacket.signature) {
       let start = XMPPacket.signature.count
-      found.patches = XMPLocations.patches(block[start...]).map {
+      found.patches = XMPLocations.patches(block[start...], removing: facts).map {
         BlockPatch(offset: $0.offset + start, bytes: $0.bytes)
       }
     } else if name == "xmp" {
-      found.patches = XMPLocations.patches(block[...])
+      found.patches = XMPLocations.patches(block[...], removing: facts)
     } else if name == "iptc" || name == "8bim" {
       guard block.first == 0x1C || block.starts(with: "8BIM".utf8) else { return nil }
-      if block.first != 0x1C { return try ImageResourceLocations.find(in: block[...]) }
+      if block.first != 0x1C { return try ImageResourceLocations.find(in: block[...], removing: facts) }
       found.patches = IPTCLocations.patches(block[...])
     } else {
       guard TIFFBlock(block.starts(with: EXIFSummary.signature) ? block.dropFirst(6) : block[...]) != nil else {
         return nil
       }
-      return try exif(block[...])
+      return try exif(block[...], facts)
     }
     return found
   }
@@ -153,10 +157,12 @@ package enum PNGLocations {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 
-  private static func exif(_ content: ArraySlice<UInt8>) throws(LocationRemovalError) -> LocationBlocks.Directories {
+  private static func exif(
+    _ content: ArraySlice<UInt8>, _ facts: PrivateFacts
+  ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     // Some writers keep the signature of a JPEG's segment.
     let skipped = content.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
-    var found = try LocationBlocks.exif(content.dropFirst(skipped))
+    var found = try LocationBlocks.exif(content.dropFirst(skipped), removing: facts)
     found.patches = found.patches.map { BlockPatch(offset: $0.offset + skipped, bytes: $0.bytes) }
     found.pictures = found.pictures.map { $0.lowerBound + skipped..<$0.upperBound + skipped }
     return found

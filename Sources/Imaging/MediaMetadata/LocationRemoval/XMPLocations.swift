@@ -1,17 +1,17 @@
 // Finds the places of an XMP packet as ranges of its bytes. Expat reads the packet and reports where each tag begins and
 // ends; the attributes of a tag are then found in the tag's own bytes, which Expat has found to be well-formed.
 
-/// Removes the places of an XMP packet: their attributes and elements become spaces, so the packet stays well-formed and
+/// Removes places, and names if asked, from an XMP packet: their attributes and elements become spaces, so the packet stays well-formed and
 /// as long as it was. A packet that can't be read (malformed, or with a document type) becomes spaces as a whole.
 enum XMPLocations {
-  static func patches(_ packet: ArraySlice<UInt8>) -> [BlockPatch] {
-    BlockPatch.differences(from: packet, to: withoutLocations(packet))
+  static func patches(_ packet: ArraySlice<UInt8>, removing facts: PrivateFacts) -> [BlockPatch] {
+    BlockPatch.differences(from: packet, to: edited(packet, removing: facts))
   }
 
-  /// The packet without places, as long as it was.
-  static func withoutLocations(_ packet: ArraySlice<UInt8>) -> [UInt8] {
+  /// The packet without the facts, as long as it was.
+  private static func edited(_ packet: ArraySlice<UInt8>, removing facts: PrivateFacts) -> [UInt8] {
     let encoding = Encoding(packet)
-    let finder = XMPLocationFinder(packet, encoding)
+    let finder = XMPLocationFinder(packet, encoding, facts)
     let outcome = XMLReader.read(packet, finder)
     var edited = Array(packet)
     guard finder.isEditable, isComplete(outcome, finder) else {
@@ -95,6 +95,7 @@ private final class XMPLocationFinder: XMLHandler {
 
   private let packet: ArraySlice<UInt8>
   private let encoding: XMPLocations.Encoding
+  private let facts: PrivateFacts
   private var namespaces = XMPNamespaces()
   private var stack: [Element] = []
   private var tag = 0..<0
@@ -103,7 +104,8 @@ private final class XMPLocationFinder: XMLHandler {
   /// A text is kept up to this length; `geo:` and white space come before.
   private static let textBytes = 64
 
-  init(_ packet: ArraySlice<UInt8>, _ encoding: XMPLocations.Encoding) {
+  init(_ packet: ArraySlice<UInt8>, _ encoding: XMPLocations.Encoding, _ facts: PrivateFacts) {
+    self.facts = facts
     self.packet = packet
     self.encoding = encoding
   }
@@ -111,7 +113,7 @@ private final class XMPLocationFinder: XMLHandler {
   func position(_ tag: Range<Int>) { self.tag = tag }
 
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool {
-    let isPlace = stack.last?.isPlace == true || LocationFilter.isLocationKey(namespaces.key(name))
+    let isPlace = stack.last?.isPlace == true || facts.contain(xmp: namespaces.key(name))
     nodes += 1
     // A document without its root element would not be well-formed.
     guard !(isPlace && stack.isEmpty), stack.count < MetadataLimits.packetDepth, nodes <= MetadataLimits.packetNodes
@@ -121,8 +123,8 @@ private final class XMPLocationFinder: XMLHandler {
     var wanted: [Bool] = []
     var isReference = false
     _ = attributes.forEach { name, value in
-      let isCoordinate = Self.isCoordinate(value)
-      wanted.append(LocationFilter.isLocationKey(namespaces.key(name)) || isCoordinate)
+      let isCoordinate = facts.contains(.places) && Self.isCoordinate(value)
+      wanted.append(facts.contain(xmp: namespaces.key(name)) || isCoordinate)
       isReference = isReference || isCoordinate && name.is(XMPNamespaces.rdf, "resource")
       return true
     }
@@ -152,7 +154,7 @@ private final class XMPLocationFinder: XMLHandler {
 
   func end() -> Bool {
     guard let element = stack.popLast() else { return refuse() }
-    let isCoordinate = element.text.withUnsafeBufferPointer(Self.isCoordinate)
+    let isCoordinate = facts.contains(.places) && element.text.withUnsafeBufferPointer(Self.isCoordinate)
     if stack.isEmpty {
       rootEnd = tag.upperBound
       if isCoordinate { return refuse() }

@@ -69,7 +69,7 @@ enum AssetRow {
         identifier: burst, isRepresentative: row[30], selectionTypes: BurstSelectionTypes(rawValue: row[31]))
     }
     asset.isRAW = row[32]
-    asset.descriptive = descriptive(row, includesPlace: mayReadLocation)
+    asset.descriptive = descriptive(row, includesPlace: mayReadLocation, includesNames: principal.mayReadNames)
     asset.userFields = UserFields(rawValue: row[40])
     asset.hasUserLocation = mayReadLocation && row[41]
     asset.addedDate = Timestamp(milliseconds: row[46])
@@ -80,25 +80,33 @@ enum AssetRow {
     asset.isLongExposure = row[52]
     asset.isRenderable = row[53]
     asset.regions = RegionList.regions(row[54])
+    if !principal.mayReadNames {
+      for index in asset.regions.indices { asset.regions[index].name = nil }
+    }
     asset.saliency = StoredPoint.point(row[55])
     if let json: String = row[58], let unadjusted: String = row[59] {
       let adjustments = try StoredAdjustments.operations(json)
       asset.adjustments = adjustments.isEmpty ? nil : adjustments
-      asset.beforeAdjustments = UnadjustedPicture(
-        contentVersion: ContentVersion(unadjusted), pixelSize: PixelSize(width: row[60], height: row[61]))
+      let before = UnadjustedPicture(
+        contentVersion: ContentVersion(unadjusted), pixelSize: PixelSize(width: row[60], height: row[61]),
+        regions: asset.regions)
+      asset.beforeAdjustments = before
+      if !before.regions.isEmpty {
+        asset.regions = AdjustedGeometry(adjustments, of: before.pixelSize).adjusted(before.regions)
+      }
     }
     asset.adjustmentDate = (row[62] as Int64?).map { Timestamp(milliseconds: $0) }
     return asset
   }
 
-  private static func descriptive(_ row: Row, includesPlace: Bool) -> DescriptiveMetadata {
+  private static func descriptive(_ row: Row, includesPlace: Bool, includesNames: Bool) -> DescriptiveMetadata {
     var descriptive = DescriptiveMetadata()
     descriptive.lensModel = row[35]
     if includesPlace { descriptive.place = PlaceNames(city: row[36], region: row[37], country: row[38]) }
     descriptive.rating = row[39]
     descriptive.title = row[42]
     descriptive.keywords = TextList.strings(row[43])
-    descriptive.people = TextList.strings(row[44])
+    if includesNames { descriptive.people = TextList.strings(row[44]) }
     descriptive.caption = row[45]
     descriptive.rights = row[56]
     descriptive.license = row[57]

@@ -128,6 +128,18 @@ package final class Catalogue: Sendable {
   /// See ``AssetSource``. Commits of other processes are counted by `checkForExternalChanges`.
   package var generation: UInt64 { commits.count.load(ordering: .acquiring) }
 
+  package func generation(of identifier: LocalIdentifier) -> AssetGeneration {
+    commits.assets.generation(of: identifier)
+  }
+
+  package func isCurrent(_ generation: AssetGeneration) -> Bool {
+    switch generation {
+    case .asset(let group, let count, let unknown):
+      commits.assets.isCurrent(group: group, count: count, unknown: unknown)
+    case .library(let number): number == self.generation
+    }
+  }
+
   /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
   /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
   /// between processes.

@@ -8,10 +8,15 @@ import Synchronization
 /// may read it.
 final class CommitCounter: TransactionObserver, Sendable {
   let count = Atomic<UInt64>(1)
+  let assets = AssetGenerations()
   /// Written only on the writer's queue.
   private let isCounting = Atomic<Bool>(true)
 
-  func increment() { count.add(1, ordering: .releasing) }
+  /// Counts a commit of which it is not known what it changed.
+  func increment() {
+    assets.countUnknown()
+    count.add(1, ordering: .releasing)
+  }
 
   /// Runs a transaction without counting its commit: for writes that no cache depends on. Call it on the writer's
   /// queue, with the whole transaction inside.
@@ -23,7 +28,11 @@ final class CommitCounter: TransactionObserver, Sendable {
 
   func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
   func databaseDidChange(with event: DatabaseEvent) {}
-  func databaseDidCommit(_ db: Database) { if isCounting.load(ordering: .relaxed) { increment() } }
+  func databaseDidCommit(_ db: Database) {
+    guard isCounting.load(ordering: .relaxed) else { return }
+    assets.count(db)
+    count.add(1, ordering: .releasing)
+  }
   func databaseDidRollback(_ db: Database) {}
 }
 

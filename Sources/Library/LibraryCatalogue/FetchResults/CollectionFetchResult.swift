@@ -25,7 +25,8 @@ package final class CollectionFetchResult: LeasedFetchResult {
   package let members: [Member]
   /// The fetch, from which changes are computed.
   package let fetch: CollectionFetch
-  package let needsLocationScope: Bool
+  /// Whether the list depends on places.
+  let needsLocationScope: Bool
 
   private struct State {
     var changeToken: ChangeToken
@@ -43,6 +44,8 @@ package final class CollectionFetchResult: LeasedFetchResult {
   }
 
   package var count: Int { members.count }
+
+  package func isReadable(by principal: Principal) -> Bool { principal.may(.location) || !needsLocationScope }
   package var changeToken: ChangeToken { state.withLock { $0.changeToken } }
   /// The fetch, with a margin for the text of its predicate, which a client sends in one request.
   package var ownBytes: Int { 1024 + (fetch.predicate?.bytes ?? 0) }

@@ -41,7 +41,7 @@ package final class FetchResult: LeasedFetchResult {
   package var bytes: Int { list.bytes + ownBytes }
   /// Bytes without the list, which other results may share.
   package var ownBytes: Int { fetch.bytes }
-  package var needsLocationScope: Bool { fetch.needsLocationScope }
+  package func isReadable(by principal: Principal) -> Bool { fetch.isReadable(by: principal) }
 
   package func reserve(in budget: ByteBudget) -> Bool { list.reserve(in: budget) }
 

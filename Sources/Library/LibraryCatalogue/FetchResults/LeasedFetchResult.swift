@@ -7,8 +7,8 @@ package protocol LeasedFetchResult: AnyObject, Sendable {
   var count: Int { get }
   /// The state of the library that the list was read from, or a later state in which the list is unchanged.
   var changeToken: ChangeToken { get }
-  /// Whether the list depends on places, so that its owner needs the location scope to use it.
-  var needsLocationScope: Bool { get }
+  /// Whether a principal may use the list: it may read the places and names that the list depends on.
+  func isReadable(by principal: Principal) -> Bool
   /// Bytes without the memory that ``reserve(in:)`` reserves.
   var ownBytes: Int { get }
   /// The name of the result that the last change request produced; that result may have expired.

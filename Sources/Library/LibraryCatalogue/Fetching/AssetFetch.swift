@@ -27,9 +27,13 @@ package struct AssetFetch: Sendable, Hashable {
     return bytes
   }
 
-  /// Whether the predicate or the sort order uses a location. Principals without the location scope may neither run
-  /// such a fetch nor see its results.
-  package var needsLocationScope: Bool {
+  /// Whether a principal may run the fetch and see its results: it may read the places and names that the predicate, the
+  /// search and the sort order use.
+  package func isReadable(by principal: Principal) -> Bool {
+    (principal.may(.location) || !usesLocations) && (principal.mayReadNames || search?.includesNames != true)
+  }
+
+  private var usesLocations: Bool {
     predicate?.needsLocationScope ?? false || search?.includesPlaces ?? false
       || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
   }

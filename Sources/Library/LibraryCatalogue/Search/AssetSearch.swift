@@ -10,12 +10,20 @@ package struct AssetSearch: Sendable, Hashable {
   package let query: SearchQuery
   /// The names of places are searched too: the principal has the scope `location`.
   package let includesPlaces: Bool
+  /// The names of people are searched too: the principal may read them.
+  package let includesNames: Bool
   /// The best matches come first, and equally good ones newest first.
   package var isByRelevance = false
 
   package init(_ query: SearchQuery, for principal: Principal) {
     self.query = query
     includesPlaces = principal.may(.location)
+    includesNames = principal.mayReadNames
+  }
+
+  /// The marks of the words that are searched.
+  var marks: [String] {
+    [""] + (includesNames ? [SearchDocument.nameMark] : []) + (includesPlaces ? [SearchDocument.placeMark] : [])
   }
 
   /// Approximate memory in bytes.

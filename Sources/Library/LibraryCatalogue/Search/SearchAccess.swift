@@ -108,8 +108,7 @@ struct SearchAccess {
 
   /// The parts of a document's text that a term matches: words with a space before, and one after if they are whole.
   private static func texts(_ term: SearchQuery.Term, _ search: AssetSearch) -> [String] {
-    let marks = search.includesPlaces ? ["", SearchDocument.placeMark] : [""]
-    return marks.map { mark in
+    search.marks.map { mark in
       term.words.map { " " + mark + $0 }.joined() + (term.isPrefix ? "" : " ")
     }
   }
@@ -152,9 +151,8 @@ struct SearchAccess {
   private static func expression(
     _ term: SearchQuery.Term, _ search: AssetSearch, _ albums: [Int64], _ db: Database
   ) throws -> String {
-    let marks = search.includesPlaces ? ["", SearchDocument.placeMark] : [""]
     var alternatives = albums.map { phrase(["\(SearchDocument.albumMark)\($0)"]) }
-    for mark in marks {
+    for mark in search.marks {
       let words = term.words.map { mark + $0 }
       alternatives += term.isPrefix ? try beginnings(words, db) : [phrase(words)]
     }
@@ -184,7 +182,7 @@ struct SearchAccess {
     let found = try String.fetchAll(
       db.cachedStatement(
         sql: "SELECT term FROM searchTerm WHERE \(isFound) AND (term < ?2 OR term >= ?3) LIMIT ?4"),
-      arguments: [first, SearchDocument.placeMark, SearchDocument.albumMark, limit + 1])
+      arguments: [first, SearchDocument.placeMark, SearchDocument.endOfMarks, limit + 1])
     if found.count > limit { return nil }
     let end = pattern.isLastOpen && !isInside ? " *" : ""
     return disjunction(found.map { phrase([$0] + pattern.words.dropFirst()) + end })

@@ -1,12 +1,12 @@
 // The words of an asset as one text, field after field. `search` indexes it, and conditions on single assets look for
 // words in it.
 //
-//     " 2024 summer img 1234 jpg ⟨title⟩ a walk ⟨camera⟩ canon eos r5 ⟨place⟩ ⟨p⟩lisbon ⟨album⟩ ⟨a⟩17 "
+//     " 2024 summer img 1234 jpg ⟨title⟩ a walk ⟨person⟩ ⟨n⟩ana ⟨camera⟩ canon eos r5 ⟨place⟩ ⟨p⟩lisbon ⟨album⟩ ⟨a⟩17 "
 //
 // The marks in brackets are characters of Unicode's private use area, which no word contains. A mark begins each field
-// after the path, and each value of a field with several, so no phrase extends over two of them. A word of a place has
-// a mark of its own: it is another word, which a search without the scope `location` does not look for, and whose
-// frequency it does not depend on. An album is there by its row number, because its title may change.
+// after the path, and each value of a field with several, so no phrase extends over two of them. The words of
+// places and of people's names have a mark of their own: each is another word, which a search without the scope for it
+// does not look for, and whose frequency it does not depend on. An album is there by its row number, because its title may change.
 
 import Foundation
 import GRDB
@@ -21,9 +21,12 @@ struct SearchDocument {
     var mark: [UInt8] { [0xEE, 0x80, 0x90 + rawValue] }
   }
 
-  /// U+E001 and U+E002: the first character of each word of a place, and of an album's number.
+  /// U+E001 to U+E003: the first character of each word of a place, of an album's number, and of each word of a name.
   static let placeMark = "\u{E001}"
   static let albumMark = "\u{E002}"
+  static let nameMark = "\u{E003}"
+  /// Greater than every word that begins with a mark.
+  static let endOfMarks = "\u{E004}"
   /// The mark that no document contains.
   static let unusedMark = "\u{E000}"
   /// The bytes of one text that are indexed. Longer captions are found by their beginning.
@@ -52,7 +55,7 @@ struct SearchDocument {
     append(.title, row[first + 1] as String?)
     append(.caption, row[first + 2] as String?)
     for keyword in try Self.list(row[first + 3]) { append(.keyword, keyword) }
-    for person in try Self.list(row[first + 4]) { append(.person, person) }
+    for person in try Self.list(row[first + 4]) { append(.person, person, mark: Array(Self.nameMark.utf8)) }
     let (make, model): (String?, String?) = (row[first + 5], row[first + 6])
     if make != nil || model != nil { append(.camera, "\(make ?? "") \(model ?? "")") }
     append(.lens, row[first + 7] as String?)

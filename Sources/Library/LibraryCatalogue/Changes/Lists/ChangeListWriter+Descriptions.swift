@@ -11,14 +11,23 @@ extension ChangeListWriter {
     if let regions = update.regions { try set(regions, of: asset) }
   }
 
-  /// Sets the regions, and the names of the people in them. Pictures that are cropped to regions change, so the content
+  /// Sets the regions, given in the current picture, and the names of the people in them. Pictures that are cropped to regions change, so the content
   /// version does; the placeholder is still that of the picture.
   private func set(_ regions: [PictureRegion], of asset: Int64) throws {
     let row = try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT regions, people FROM asset WHERE id = ?"), arguments: [asset])
+      db.cachedStatement(
+        sql: """
+          SELECT regions, people, adjustments, unadjustedWidth, unadjustedHeight FROM asset WHERE id = ?
+          """), arguments: [asset])
     guard let row else { return }
     let former: String? = row[0]
     let people = TextList.strings(row[1])
+    var regions = regions
+    if let operations: String = row[2], let width: Int = row[3], let height: Int = row[4] {
+      let geometry = AdjustedGeometry(
+        try StoredAdjustments.operations(operations), of: PixelSize(width: width, height: height))
+      regions = geometry.unadjusted(regions)
+    }
     let json = RegionList.json(regions)
     let field = UserFields.regions.rawValue
     guard json != former else {

@@ -1,0 +1,81 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// `namesNeedScope`: who is in a picture is hidden from callers without the scope `people`.
+@Suite("Names of people", .blocking)
+struct NameScopeTests {
+  private static let name = "Quaxandra"
+
+  private static let packet = """
+    <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+    <rdf:Description rdf:about="" xmlns:mwg-rs="http://www.metadataworkinggroup.com/schemas/regions/"
+     xmlns:stArea="http://ns.adobe.com/xmp/sType/Area#" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"
+     xmlns:dc="http://purl.org/dc/elements/1.1/">
+    <dc:subject><rdf:Bag><rdf:li>harbour</rdf:li></rdf:Bag></dc:subject>
+    <Iptc4xmpExt:PersonInImage><rdf:Bag><rdf:li>\(name)</rdf:li></rdf:Bag></Iptc4xmpExt:PersonInImage>
+    <mwg-rs:Regions rdf:parseType="Resource"><mwg-rs:RegionList><rdf:Bag><rdf:li>
+    <rdf:Description mwg-rs:Type="Face" mwg-rs:Name="\(name)"><mwg-rs:Area stArea:x="0.5" stArea:y="0.5" stArea:w="0.1"
+     stArea:h="0.1" stArea:unit="normalized"/></rdf:Description>
+    </rdf:li></rdf:Bag></mwg-rs:RegionList></mwg-rs:Regions></rdf:Description></rdf:RDF></x:xmpmeta>
+    """
+
+  private static func daemon(namesNeedScope: Bool) throws -> TestDaemon {
+    let gray = Pixels(width: 60, height: 40, channels: 3, bytes: [UInt8](repeating: 128, count: 7200))
+    return try TestDaemon(
+      { try $0.put(JPEGFile { $0.segments = [.xmp(packet)] }.encoded(gray), "a.jpg") },
+      launcher: "PHOTOD_NAMES_NEED_SCOPE=\(namesNeedScope) exec \"$@\"")
+  }
+
+  @Test("need the scope people where the library says so, in every resource that has them")
+  func scope() throws {
+    let daemon = try Self.daemon(namesNeedScope: true)
+    let path = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let with = TestDaemon.bearer(try daemon.makeToken("read,people,location,write"))
+    let without = TestDaemon.bearer(try daemon.makeToken("read,location,write"))
+    func names(_ target: String, _ caller: String) throws -> Bool {
+      let answer = try daemon.get(target, [caller])
+      try #require(answer.status == 200, "\(target): \(answer.status)")
+      return String(decoding: answer.body, as: UTF8.self).contains(Self.name)
+    }
+    for target in [path, "/v1/assets", "\(path)/metadata"] {
+      #expect(try names(target, with), "\(target)")
+      #expect(try !names(target, without), "\(target)")
+    }
+    for (caller, count) in [(with, 1), (without, 0)] {
+      let found = try daemon.get("/v1/assets?includeTotalCount=true&search=\(Self.name.lowercased())", [caller])
+      #expect(found.json["totalCount"] as? Int == count)
+      #expect((try daemon.get("/v1/assets?search=harbour", [caller]).json["assets"] as? [Any])?.count == 1)
+    }
+    // Whole files hold names; what is sent otherwise has neither names nor places, for every caller.
+    let original = try daemon.get("\(path)/data", [without])
+    #expect(original.status == 200 && !String(decoding: original.body, as: UTF8.self).contains(Self.name))
+    #expect(String(decoding: original.body, as: UTF8.self).contains("harbour"))
+    #expect(try names("\(path)/data?includeLocation=true", with))
+    let refused = try daemon.get("\(path)/data?includeLocation=true", [without])
+    #expect(refused.status == 403 && refused.json["type"] as? String == "/problems/insufficient-scope")
+    #expect(try daemon.get("/v1/archive?includeLocation=true", [without]).status == 403)
+    #expect(
+      try daemon.get("\(path)/data", [without])["ETag"]
+        != daemon.get("\(path)/data?includeLocation=true", [with])["ETag"])
+    let full = try daemon.get("\(path)/image?preset=fullResolutionImage&format=jpeg", [with])
+    #expect(full.status == 200 && !String(decoding: full.body, as: UTF8.self).contains(Self.name))
+    // Setting regions would remove names that the caller can't see.
+    let change =
+      #"{"changes": [{"type": "updateAsset", "asset": "\#(try daemon.identifier("a.jpg"))", "regions": []}]}"#
+    #expect(try daemon.post("/v1/changes", change, [without]).status == 403)
+    #expect(try daemon.post("/v1/changes", change, [with]).status == 200)
+  }
+
+  @Test("are shown to every reader by default")
+  func byDefault() throws {
+    let daemon = try Self.daemon(namesNeedScope: false)
+    let path = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let caller = TestDaemon.bearer(try daemon.makeToken("read"))
+    for target in [path, "\(path)/metadata", "\(path)/data"] {
+      #expect(String(decoding: try daemon.get(target, [caller]).body, as: UTF8.self).contains(Self.name), "\(target)")
+    }
+    let found = try daemon.get("/v1/assets?search=\(Self.name.lowercased())", [caller])
+    #expect((found.json["assets"] as? [Any])?.count == 1)
+  }
+}
