@@ -34,7 +34,7 @@ extension Endpoint {
       signedAccess: .albumAsset,
       APIOperation(
         "A file of an asset by its type, or ranges of it.",
-        description: "As /v1/assets/{localIdentifier}/data. Of several files of a type it is the first.",
+        description: "Like /v1/assets/{localIdentifier}/data. If several files have the type, the first one.",
         query: dataQuery, responses: dataResponses, problems: [404, 416, 500]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
