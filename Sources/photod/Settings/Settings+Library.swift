@@ -2,7 +2,7 @@ import LibraryFiles
 import LibraryScan
 import PhotoAPI
 
-/// `upload.*`, except what the files of the library limit themselves.
+/// `upload.*`, except the limits that LibraryFiles checks.
 struct UploadSettings: Sendable {
   var limits = UploadLimits()
   var template = UploadTemplate.text

@@ -42,7 +42,7 @@ extension Endpoint {
   ]
 
   private static let dataQuery: [QueryParameter] = [
-    .flag("includeLocation", "Leave the places in the file. Needs the scope location."),
+    .flag("includeLocation", "Keep the places in the file. Needs the scope location."),
     .flag("download", "Ask the browser to save the file instead of showing it."),
     .text(
       "v", "The asset's contentVersion. The response can then be cached forever; a version that is gone gets 404."),
