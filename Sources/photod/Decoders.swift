@@ -34,7 +34,7 @@ struct Decoders: Sendable {
     URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
   }
 
-  /// Starts the programs, which must happen before sockets are opened, and logs what is missing.
+  /// Starts the programs, and logs missing ones. Call it before sockets are opened.
   ///
   /// - Returns: the uniform type identifiers of all formats that can be decoded.
   func start() -> Set<String> {

@@ -7,7 +7,8 @@ import Synchronization
 
 /// Timers and signal handlers. They work as long as this object lives.
 final class DispatchSources: Sendable {
-  /// `@unchecked Sendable` because a dispatch source may be used from any thread; it is only not declared so.
+  /// `@unchecked Sendable` because a dispatch source may be used from any thread, but Dispatch does not declare it
+  /// `Sendable`.
   private struct Source: @unchecked Sendable {
     let source: any DispatchSourceProtocol
 

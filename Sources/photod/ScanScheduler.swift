@@ -1,6 +1,5 @@
 // Runs the scans of the library: at start, at intervals, on request, and of changed paths while the library is watched.
-// After each full scan, files whose time in the trash is over are deleted. Scans that change the catalogue start
-// background work.
+// After each full scan, expired files in the trash are deleted. Scans that change the catalogue start background work.
 //
 // Everything here runs on the serial queue photod.scan, except that the watcher receives events on its own queue.
 
@@ -24,7 +23,7 @@ final class ScanScheduler: Sendable {
   /// `nil`: the library is not watched, only scanned.
   private let watcher = Mutex<LibraryWatcher?>(nil)
   private let hasScanned = Atomic<Bool>(false)
-  /// A requested scan has not begun.
+  /// True while a requested scan waits.
   private let isScanWaiting = Atomic<Bool>(false)
 
   /// - Parameters:
@@ -138,7 +137,7 @@ final class ScanScheduler: Sendable {
     }
   }
 
-  /// Deletes files whose time in the trash is over.
+  /// Deletes expired files in the trash.
   private func purge() {
     do {
       try files.purge(stop: stop)

@@ -14,7 +14,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
 
   var urgent: any CodedPictureDecoder { WorkerPictureDecoder(pool: pool, hevc: hevc, isUrgent: true) }
 
-  /// The most bytes of a picture that is in no file and is therefore copied.
+  /// The maximum size of a picture that is not in a file, and is therefore copied.
   private static let copiedBytes = 64 << 20
 
   func decode(
@@ -71,7 +71,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
 }
 
 extension SourceFormat {
-  /// The codecs of which one must be there to decode the format; none for formats that this process decodes.
+  /// The codecs that can decode the format; one of them must be installed. Empty for formats that this process decodes.
   ///
   /// - Parameter hevc: the decoders of HEVC that may be used.
   func codecs(hevc: [DecoderCodec]) -> [DecoderCodec] {

@@ -142,7 +142,8 @@ package final class PhotoAPI: Sendable {
     self.requestScan = requestScan
   }
 
-  /// Closes originals that were not asked for lately, and ends the leases of previews. Call it about once a second.
+  /// Closes originals that were not requested for a while, and ends expired leases of previews. Call it about once a
+  /// second.
   package func tick() {
     openFiles.closeIdle(now: .now)
     preparedOriginals.tick()

@@ -75,7 +75,7 @@ extension CodecError: CustomStringConvertible {
     case .malformed(let what, nil): what
     case .unsupported(let what): what
     case .limitExceeded(let name, let limit, let found): "\(name) is \(found), the limit is \(limit)"
-    case .truncated(let offset): "the file ends at byte \(offset), before its picture does"
+    case .truncated(let offset): "the file ends at byte \(offset), before the end of the picture"
     case .readFailed(let code): "the file can't be read (error \(code))"
     case .outOfMemory: "out of memory"
     case .encodingFailed(let what): "the output can't be written: \(what)"

@@ -56,7 +56,7 @@ package struct EmbeddedThumbnail: Sendable {
     return isFarTooLarge && enough > 0 ? candidates[enough - 1] : candidates[enough]
   }
 
-  /// The final frame of a RAW file is made from a preview too: only a smaller one is quicker.
+  /// The final frame of a RAW file is also made from a preview, so only a smaller preview is quicker.
   private func isSmaller(than final: ImageHeader, of picture: ImageHeader) -> Bool {
     picture.raw == nil || content.width < final.storedSize.width
   }
@@ -76,7 +76,7 @@ package struct EmbeddedThumbnail: Sendable {
     let isDescribed = picture.embeddedProfile != nil || picture.calibration != nil
     usesPictureColor = header.embeddedProfile == nil && picture.colorChannels != 4 && isDescribed
     if usesPictureColor && header.colorChannels != picture.colorChannels { return nil }
-    // Asking the picture's decoder would take longer than a thumbnail may.
+    // Only the picture's decoder knows the profile, and starting it takes longer than a thumbnail is worth.
     if usesPictureColor && picture.embeddedProfile == .coded { return nil }
     bars = Self.bars(header.storedSize, picture.storedSize)
     let (width, height) = (header.storedSize.width, header.storedSize.height)

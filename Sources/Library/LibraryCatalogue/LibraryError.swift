@@ -46,7 +46,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
     case .dataFolderUnusable(let path, let error): "the data folder \(path) can't be used (\(error))"
     case .catalogueTooNew(let path):
-      "the catalogue \(path) was written by a newer photod; run that one, or choose another folder with --data"
+      "the catalogue \(path) was written by a newer photod; run the newer version, or choose another folder with --data"
     case .catalogueUnreleased(let path):
       "the catalogue \(path) was written by a photod before 0.1.0 and can't be migrated; move it away, or choose "
         + "another folder with --data"
@@ -56,7 +56,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .libraryIsEmpty(let path, let known):
-      "the library \(path) is empty, but \(known) files are known in it: is the disk mounted? Nothing was removed; "
+      "the library \(path) is empty, but the catalogue has \(known) files in it: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .otherFileSystem(let path):
       "the library \(path) is on another file system than at the last scan, and none of the sampled known files "

@@ -1,19 +1,19 @@
 import PhotoModel
 
-/// A request for one asset with everything that follows from the two: the sizes and the key of the frame. Made once,
-/// where the asset was looked up, then passed down to the caches, the job and the renderer.
+/// A request for one asset, with the values that follow from request and asset: the sizes and the key of the frame.
+/// Made once, where the asset was looked up, then passed down to the caches, the job and the renderer.
 package struct ResolvedRequest: Sendable, Hashable {
   package let asset: Asset
   package let sized: SizedRequest
   /// The key of the final frame.
   package let key: RenditionKey
 
-  /// The frame of a video at a time of its own is a content of its own: it shares nothing with other frames.
+  /// The frame of a video at a given time has a content version of its own, so it shares nothing with other frames.
   package init(_ request: ImageRequest, for asset: Asset) {
     var (request, asset) = (request, asset.withoutDescription)
     if request.version != .current { asset = asset.unadjusted }
     if asset.mediaType != .video { request.posterTime = nil }
-    // Adjustments are those of a picture: an adjusted animation is its first frame.
+    // Adjustments apply to a still picture: of an adjusted animation, only the first frame is shown.
     if !asset.isAnimated || asset.adjustments != nil { request.isAnimated = false }
     if let time = request.posterTime {
       asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
@@ -30,8 +30,7 @@ package struct ResolvedRequest: Sendable, Hashable {
 }
 
 extension ImageRequest {
-  /// Whether the crop will change when the placeholder of the asset's content has been made, which changes no content
-  /// version.
+  /// Whether the crop will change when the asset's placeholder is made. That does not change the content version.
   package func awaitsSaliency(of asset: Asset) -> Bool {
     cropAnchor == .auto && contentMode == .aspectFill && asset.regions.isEmpty && asset.placeholder == nil
   }

@@ -28,7 +28,7 @@ struct Get: AsyncParsableCommand {
     name: .shortAndLong, help: "The file to write; - for standard output. An existing file is replaced atomically.")
   var output: String
 
-  @Flag(help: "Leave the places in the file.")
+  @Flag(help: "Keep the places in the file.")
   var includeLocation = false
 
   private static let pieceBytes: Int64 = 1 << 20

@@ -51,9 +51,9 @@ final class ScanDisplay {
       "\(progress.files) files", "\(progress.probed) read", "\(Int(Double(progress.files) / seconds)) files/s",
     ]
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
-    if progress.removed > 0 { parts.append("\(progress.removed) gone") }
+    if progress.removed > 0 { parts.append("\(progress.removed) removed") }
     if progress.missingMounts > 0 {
-      parts.append("\(progress.missingMounts) \(progress.missingMounts == 1 ? "disk" : "disks") not here")
+      parts.append("\(progress.missingMounts) \(progress.missingMounts == 1 ? "disk" : "disks") not mounted")
     }
     if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
     if progress.unsettled > 0 { parts.append("\(progress.unsettled) still being written") }

@@ -8,8 +8,8 @@ struct ShowDecoders: AsyncParsableCommand {
     commandName: "decoders",
     abstract: "List the decoders and encoders of other formats, with their libraries and sandboxes.",
     discussion: """
-      A line has the codec, and the version of its library with the parts of the sandbox that this kernel lacks, or the \
-      reason why it can't be used. The exit status is 1 if one is missing.
+      Each line has a codec, the version of its library and the parts of the sandbox that this kernel lacks, or the \
+      reason why the codec can't be used. The exit status is 1 if a codec can't be used.
       """)
 
   @OptionGroup var common: CommonOptions

@@ -16,8 +16,9 @@ struct ShowSettings: AsyncParsableCommand {
   @Option(
     help:
       """
-      values: each setting's key, environment variable, default, value, the value's origin, and whether SIGHUP applies a change, as JSON. file: a \
-      settings file with each default and its description (config/photod.json). page: the reference page (Settings.md).
+      values: each setting's key, environment variable, default, value, the value's origin, and whether SIGHUP applies \
+      a change, as JSON. file: a settings file with each default and its description (config/photod.json). page: the \
+      reference page (Settings.md).
       """
   )
   var format = SettingsFormat.values

@@ -29,7 +29,8 @@ struct Setting: Sendable {
   let advice: String
   /// Whether SIGHUP applies a new value to the running daemon. A change of the others needs a restart.
   let isReloadable: Bool
-  /// Checks the value beside the other settings, and sets what is derived from it. Runs when all values are set.
+  /// Checks the value against the other settings, and sets values that are derived from it. Runs when all values are
+  /// set.
   let validate: (@Sendable (inout Settings) throws -> Void)?
 
   init(

@@ -73,7 +73,7 @@ extension Setting.Field {
     }
   }
 
-  /// What a value must be, for error messages.
+  /// The required kind of value, for error messages.
   var typeName: String {
     switch self {
     case .flag: "true or false"

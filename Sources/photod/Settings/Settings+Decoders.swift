@@ -41,17 +41,17 @@ extension Settings {
       "decoders.workers", .number(\.decoders.workers, 0...DecoderPool.Limits.maximumWorkers),
       """
       Maximum number of decoder processes that decode at the same time. 0: one for each core that the process may use. \
-      Each one may use the memory that its picture's price allows, and shares three times decoders.slotBytes with \
-      photod. Up to four of them decode one HEIC or AVIF picture of several tiles while a client waits and no other \
-      picture does.
+      Each process may use the memory that is reserved for its picture, and shares three times decoders.slotBytes with \
+      photod. Up to four processes decode one HEIC or AVIF picture of several tiles while a client waits for it and \
+      nothing else waits.
       """,
       advice: "Lower it to leave CPU and memory to other services."),
     Setting(
       "decoders.sandbox", .choice(\.decoders.sandboxWord, SandboxRequirement.allCases.map(\.rawValue)),
       """
       How much of the sandbox a decoder needs. full: every part. filter: every part except Landlock, which many \
-      containers lack; the system call filter denies all that Landlock does. optional: whatever the kernel has. A \
-      decoder without the required parts is not used, and its formats get 415.
+      containers lack; the system call filter denies all that Landlock does. optional: the parts that the kernel has. \
+      A decoder without the required parts is not used, and its formats get 415.
       """,
       advice: "Set it to full if `photod decoders` says that this kernel has every part."),
     Setting(
@@ -72,15 +72,15 @@ extension Settings {
     Setting(
       "decoders.stallSeconds", .number(\.decoders.limits.stall.wholeSeconds, 1...3600, .seconds),
       """
-      Longest time for which a decoder process may send nothing, or four times the CPU time that its picture may use \
-      if that is longer; then it is ended and the picture gets 422.
+      Longest time for which a decoder process may send nothing; then photod ends it and the picture gets 422. If four \
+      times the CPU limit of the picture is longer, that time applies instead.
       """,
       advice: "Raise it on machines that are heavily overloaded."),
     Setting(
       "decoders.rememberedFailures", .number(\.decoders.limits.rememberedFailures, 0...1_000_000),
       """
-      Number of files that could not be decoded of which photod remembers the reason, so that they are not tried again \
-      whenever they scroll into view. A changed file is tried again.
+      Maximum number of files whose decoding failed that photod remembers, with the reason, so that it does not try \
+      them again whenever they scroll into view. A changed file is tried again.
       """,
       advice: "Raise it if a library has many damaged files."),
   ]

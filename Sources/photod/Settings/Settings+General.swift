@@ -53,7 +53,7 @@ extension Settings {
     Setting(
       "trustedProxies", .list(\.trustedProxies),
       """
-      Proxies whose forwarding headers (Forwarded, X-Forwarded-Host) are believed: addresses, networks such as \
+      Proxies whose forwarding headers (Forwarded, X-Forwarded-Host) photod trusts: addresses, networks such as \
       10.0.0.0/8, or unix for all socket files. Connections of these peers are not limited per address. As soon as any \
       proxy is listed, no caller gets the rights of a local administrator.
       """,

@@ -73,15 +73,15 @@ extension Settings {
     Setting(
       "render.upgradePercent", .number(\.render.upgrades.sharePercent, 0...100),
       """
-      Most CPU time, in percent of one core, for smaller encodings: with format=auto, a frame that is asked for again is \
-      encoded as JPEG XL, AVIF or WebP while nothing else is rendered, for clients whose Accept lists the format. 0: frames \
-      stay JPEG or PNG.
+      Maximum CPU time for smaller encodings, in percent of one core. With format=auto, a frame that is requested \
+      again is encoded as JPEG XL, AVIF or WebP while nothing else is rendered, for clients whose Accept lists the \
+      format. 0: frames stay JPEG or PNG.
       """,
       advice: "Raise it if clients have slow connections, and lower it to save CPU."),
     Setting(
       "render.upgradeQueueLength", .number(\.render.upgrades.waiting, 0...1_000_000),
-      "Maximum number of frames that wait for a smaller encoding. Others are encoded when they are asked for again.",
-      advice: "Raise it if photod_upgrades_total stays low although many frames are asked for again."),
+      "Maximum number of frames that wait for a smaller encoding. Further ones are encoded when they are requested again.",
+      advice: "Raise it if photod_upgrades_total stays low although many frames are requested again."),
     Setting(
       "requests.deadlineSeconds", .number(\.render.limits.deadline.wholeSeconds, 1...86_400, .seconds),
       "Longest time from an image request to its final frame; then it gets 503 with Retry-After.",
@@ -135,8 +135,9 @@ extension Settings {
     Setting(
       "limits.animationPixels", .number(\.codec.animationPixels, 1...(1 << 40), .pixels),
       """
-      Maximum number of pixels that an animation paints for animated=true: those of each frame, and those of the canvas \
-      once for each frame; one with more is refused (422). The default takes some seconds.
+      Maximum number of pixels that photod paints for animated=true: for each frame, the pixels of the frame and those \
+      of the canvas; an animation with more is refused (422). One with as many pixels as the default takes some \
+      seconds.
       """,
       advice: "Lower it to save CPU."),
     Setting(
@@ -149,8 +150,8 @@ extension Settings {
     Setting(
       "limits.resampleAxisBytes", .number(\.codec.resampleAxisBytes, 0...(1 << 30), .bytes),
       """
-      Memory for weights of the resampling filter, which pictures of equal size share. Those of one picture take 50 to \
-      800 KiB; computing them again takes a twentieth of a small render.
+      Memory for weights of the resampling filter, which pictures of equal size share. The weights of one picture take \
+      50 to 800 KiB; computing them again takes a twentieth of the time of a small render.
       """,
       advice: "Raise it if the library has pictures of many different sizes."),
   ]

@@ -2,7 +2,7 @@ import LibraryFiles
 import LibraryScan
 import PhotoAPI
 
-/// `upload.*`, except what the files of the library limit themselves.
+/// `upload.*`, except the limits that LibraryFiles checks.
 struct UploadSettings: Sendable {
   var limits = UploadLimits()
   var template = UploadTemplate.text
@@ -112,7 +112,7 @@ extension Settings {
       "scan.intervalSeconds", .number(\.scan.intervalSeconds, 0...31_536_000, .seconds),
       """
       Interval between scans of the whole library. A scan of an unchanged library opens no file. 0: scan only at start \
-      and when asked to: POST /v1/scan, `photod scan`.
+      and on request (POST /v1/scan, `photod scan`).
       """,
       advice: "Shorten it if watch.enabled is false or other machines write to the library.", isReloadable: true),
     Setting(
@@ -120,8 +120,9 @@ extension Settings {
       """
       Safety limit, as a share of the known files. If a scan finds a larger share missing, it removes no asset and \
       reports this, until `photod scan --accept-removals` runs once. Up to 20 missing files are always accepted. \
-      Missing disks are handled whatever the limit is: a scan is refused if the library is empty or lies on another \
-      file system without any known file, and the assets of a disk that is not mounted below the library are kept.
+      Missing disks are handled independently of this limit: a scan is refused if the library is empty or lies on \
+      another file system without any known file, and the assets of a disk that is not mounted below the library are \
+      kept.
       """,
       advice: "Raise it if you often delete large parts of the library."),
     Setting(

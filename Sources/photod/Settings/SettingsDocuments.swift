@@ -68,8 +68,9 @@ enum SettingsDocuments {
     after it. Copy the file and change what you need; settings that are absent keep their default. Each one can also \
     be set by an environment variable (scan.intervalSeconds is PHOTOD_SCAN_INTERVAL_SECONDS) and on the command line \
     (--set KEY=VALUE). The command line overrides the environment, and the environment overrides this file. SIGHUP \
-    applies changes of reloadable settings; restart photod after other changes. `photod settings` prints each setting with its variable, its default, its value and where \
-    the value comes from; `photod settings --format file` prints this file.
+    applies changes of reloadable settings; restart photod after other changes. `photod settings` prints each setting \
+    with its variable, its default, its value and where the value comes from; `photod settings --format file` prints \
+    this file.
     """
 
   /// The settings by group: `http` for `http.headerBytes`, `nil` for settings without a group.

@@ -24,7 +24,7 @@ struct SettingsSource: Sendable {
       guard case (.table, .list(let items)) = (setting.field, value) else { return value }
       if let table = SettingValue(tableItems: items) { return table }
     } catch {
-      // Described below, by the setting and not by the library.
+      // The error below names the setting; the library's own error does not.
     }
     throw SettingsError(
       description: "\(setting.key) (\(setting.environmentVariable)) is not \(setting.field.typeName)")

@@ -35,7 +35,7 @@ struct CORSPolicy: Sendable {
     "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600
-  /// The fields of what pages of every origin may read. Browsers then let them read it only without credentials.
+  /// The fields of responses that pages of every origin may read. Browsers allow that only without credentials.
   static let everyOrigin = [
     (name: "Access-Control-Allow-Origin", value: "*"), ("Access-Control-Expose-Headers", exposedHeaders),
     ("Timing-Allow-Origin", "*"), ("Cross-Origin-Resource-Policy", "cross-origin"),

@@ -1,9 +1,9 @@
 import HTTPCore
 import HTTPServer
 
-/// What the head of a request decides before its body is read and its caller is known: the resource, and whether host
-/// and origin allow the request. For a streamed body it is made once and kept with the request, so that rules that are
-/// replaced meanwhile can't change the decision.
+/// The decisions that follow from the head of a request alone, before its body is read and its caller is known: the
+/// resource, and whether host and origin allow the request. For a streamed body the check is made once and kept with
+/// the request, so that new rules can't change the decision meanwhile.
 struct HeadCheck: Sendable {
   let target: RequestTarget
   /// `nil`: no such resource.

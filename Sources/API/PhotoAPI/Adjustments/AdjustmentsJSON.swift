@@ -40,7 +40,7 @@ enum AdjustmentsJSON {
         formatIdentifier: identifier, formatVersion: version ?? "", data: [UInt8](bytes)))
   }
 
-  /// A list that is still to be checked; `nil` if there is none.
+  /// The list of operations, not yet checked; `nil` if there is none.
   static func operations(_ body: inout JSONObjectReader) throws(Problem) -> JSONValue? {
     let value = body.value("operations")
     switch value {
@@ -57,7 +57,7 @@ enum AdjustmentsJSON {
     return text
   }
 
-  /// The document of adjustments, without facts about an asset: what is exported as their data.
+  /// The document of adjustments, without facts about an asset: the content of the resource `adjustmentData`.
   static func document(_ adjustments: StoredAdjustments) -> [UInt8] {
     JSONBody.encode(Document(adjustments))
   }

@@ -8,7 +8,7 @@ import Logging
 import PhotoModel
 
 struct FullSizePhotos: Sendable {
-  /// Fewer losses than in a picture for a screen, because this one may be edited again.
+  /// Higher than for a picture on a screen, because this one may be edited again.
   private static let quality = 95
 
   let images: ImageManager

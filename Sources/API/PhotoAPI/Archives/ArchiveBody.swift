@@ -135,7 +135,7 @@ final class ArchiveBody: BodySource {
       identity: resource.file.identity, slice: resource.slice, includesLocation: plan.includesLocation)
   }
 
-  /// The CRC of an entry: of what was just sent, or from the memo, or by reading the file.
+  /// The CRC of an entry: of the bytes just sent, from the memo, or by reading the file.
   private func checksum(_ index: Int, _ state: inout State) throws(BodySourceError) -> UInt32 {
     if isErrors(index) { return CRC32(plan.errors).value }
     let size = plan.layout.size(index)

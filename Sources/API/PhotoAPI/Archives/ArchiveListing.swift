@@ -7,7 +7,7 @@ struct ArchiveListing: Sendable {
   private struct Item: Sendable {
     let pathEnd: Int
     let type: AssetResourceType
-    /// The part of the file; of the length -1 for all of it.
+    /// The part of the file; a length of -1 means the whole file.
     let offset: Int64
     let length: Int
     let identity: FileIdentity
@@ -17,7 +17,7 @@ struct ArchiveListing: Sendable {
     let utcOffset: Int16
   }
 
-  /// The memory of the listing and of what is made of it, held as long as one of them.
+  /// The memory of the listing and of its plan. Released when neither exists any more.
   let reservation: ByteBudget.Reservation
   private var paths: [UInt8] = []
   private var items: [Item] = []

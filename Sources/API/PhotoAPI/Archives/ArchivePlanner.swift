@@ -98,7 +98,7 @@ struct ArchivePlanner: Sendable {
         do throws(AssetSourceError) {
           return try library.rows(scoped, atMost: limits.files, deadline: end, for: principal).rows
         } catch {
-          // Its own problem is about the room for fetch results.
+          // The general problem for this error speaks of fetch results, not of archives.
           guard case .tooManyAssets = error else { throw error }
           return nil
         }

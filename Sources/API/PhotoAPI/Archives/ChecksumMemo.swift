@@ -2,8 +2,8 @@ import Collections
 import PhotoModel
 import Synchronization
 
-/// The CRCs of files that were sent lately: an archive ends with the CRCs of all its files, and a resumed download does
-/// not read the earlier files again to know them.
+/// The CRCs of recently sent files. An archive ends with the CRCs of all its files, so a resumed download would
+/// otherwise have to read the earlier files again.
 final class ChecksumMemo: Sendable {
   /// Maximum number of CRCs: more than an archive has entries.
   static let capacity = 131_072

@@ -86,7 +86,7 @@ extension ChangeListBody.EntryReader {
         throw QueryReader.invalid(
           name, "must be strings of 1 to \(limits.keywordBytes) bytes without control characters")
       }
-      // Everybody who sees the asset sees its keywords, also without the scope location.
+      // All callers who see the asset see its keywords, also without the scope location.
       guard !word.lowercased().hasPrefix("geo:") else {
         throw QueryReader.invalid(name, "must not be coordinates; set location instead of geo: keywords")
       }

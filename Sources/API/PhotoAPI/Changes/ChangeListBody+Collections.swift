@@ -21,7 +21,7 @@ extension ChangeListBody.EntryReader {
     return update
   }
 
-  /// A folder; `nil` for null or `root`, which stand for the top level.
+  /// A folder; `nil` for null or `root`, which both mean the top level.
   mutating func parent() throws(Problem) -> ChangeTarget? {
     if entry.isNull("parent") { return nil }
     let target = try optionalTarget("parent")

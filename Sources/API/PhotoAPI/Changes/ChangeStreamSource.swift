@@ -15,7 +15,7 @@ protocol ChangeStreamSource: Sendable {
 
 enum ChangeStreamStep: Sendable {
   case idle
-  /// Some history was skipped that the client does not get, and there is more.
+  /// Some history that the client does not get was skipped; more history follows.
   case skipped
   case event(String, id: String?, data: [UInt8], hasMore: Bool)
   /// Computing the step takes too long for the worker, so the given queue does it. Afterwards the stream pauses for as

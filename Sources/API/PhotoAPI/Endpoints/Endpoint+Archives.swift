@@ -19,7 +19,7 @@ extension Endpoint {
           .word(
             "resources", ArchivePlanner.Resources.self, default: .primary,
             "The asset's primary file, or all its files: RAW files, videos of live photos and sidecars too."),
-          .flag("includeLocation", "Leave the places in the files. Needs the scope location."),
+          .flag("includeLocation", "Keep the places in the files. Needs the scope location."),
           .text("filename", "The name under which a browser saves the archive.", default: "photos.zip"),
         ],
         responses: .validated(

@@ -59,7 +59,7 @@ extension Endpoint {
         body: "CachedImages",
         responses: [
           .json(
-            200, "What was started, what was left out for lack of room, and which assets do not exist for the caller.",
+            200, "The started assets, those left out for lack of room, and those that do not exist for the caller.",
             "StartedCaching")
         ],
         problems: [404, 500]),

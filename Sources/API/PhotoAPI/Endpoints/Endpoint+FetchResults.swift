@@ -6,7 +6,7 @@ extension Endpoint {
     Endpoint(
       .get, "/v1/fetchResults", "listFetchResults", needs: .scope([.read, .admin]),
       APIOperation(
-        "The caller's fetch results; an administrator sees everyone's. Renews no lease.",
+        "The caller's fetch results; for an administrator, those of all callers. Renews no lease.",
         responses: .validated("The fetch results.", .json(["FetchResults"]))),
       handler: .lookup { api, exchange throws(Problem) in
         try api.fetchResults.list(exchange.request, exchange.principal)

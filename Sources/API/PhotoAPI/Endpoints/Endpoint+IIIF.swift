@@ -8,7 +8,7 @@ extension Endpoint {
       .get, "/iiif/3/{localIdentifier}", "getIIIFImageService", needs: .scope([.read]), signedAccess: .albumAsset,
       allowsAllOrigins: true,
       APIOperation(
-        "Leads to the image information document of an asset (IIIF Image API 3.0).",
+        "Redirects to the image information document of an asset (IIIF Image API 3.0).",
         responses: [
           APIResponse(303, "The path of info.json is in Location.", .none, [.location, .cacheControl])
         ], problems: [404, 415, 500]),

@@ -115,8 +115,8 @@ extension Endpoint {
     .text(
       "cropAnchor",
       """
-      The part that aspectFill keeps: center; auto, the asset's regions or else what the eye sees first; or x,y, a point \
-      of the upright picture, each 0...1.
+      The part that aspectFill keeps: center; auto, the asset's most important regions, or else the most salient \
+      point; or x,y, a point of the upright picture, each 0...1.
       """,
       default: "center", pattern: "^(center|auto|[0-9.]+,[0-9.]+)$", example: "auto"),
     .word("version", ImageVersion.self, default: .current),
@@ -127,8 +127,8 @@ extension Endpoint {
     .word(
       "format", ImageQuery.Format.self, default: .auto,
       """
-      auto follows Accept and keeps alpha: a frame that is asked for again may be replaced by a smaller encoding that \
-      Accept lists by name. webp, avif and jxl need their encoder on the server.
+      auto follows Accept and keeps alpha. If a frame is requested again, a smaller encoding that Accept lists by name \
+      may replace it. webp, avif and jxl need their encoder on the server.
       """),
     .number(
       "quality", 1...100, default: 82,

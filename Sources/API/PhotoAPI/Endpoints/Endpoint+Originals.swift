@@ -34,7 +34,7 @@ extension Endpoint {
       signedAccess: .albumAsset,
       APIOperation(
         "A file of an asset by its type, or ranges of it.",
-        description: "As /v1/assets/{localIdentifier}/data. Of several files of a type it is the first.",
+        description: "Like /v1/assets/{localIdentifier}/data. If several files have the type, the first one.",
         query: dataQuery, responses: dataResponses, problems: [404, 416, 500]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
@@ -42,7 +42,7 @@ extension Endpoint {
   ]
 
   private static let dataQuery: [QueryParameter] = [
-    .flag("includeLocation", "Leave the places in the file. Needs the scope location."),
+    .flag("includeLocation", "Keep the places in the file. Needs the scope location."),
     .flag("download", "Ask the browser to save the file instead of showing it."),
     .text(
       "v", "The asset's contentVersion. The response can then be cached forever; a version that is gone gets 404."),

@@ -13,13 +13,13 @@ package final class Endpoint: Sendable {
   /// The unique name of the operation in the OpenAPI document.
   package let operationID: String
   package let requirement: Requirement
-  /// Whether it changes at most what its own caller created, and neither the library nor anyone's access. Pages of
-  /// read-only origins may use it.
+  /// Whether the endpoint changes neither the library nor anyone's access; it may change objects that its own caller
+  /// created, such as fetch results. Pages of read-only origins may use it.
   package let isReading: Bool
   /// How a signed URL opens the resource. `nil`: not at all.
   package let signedAccess: SignedAccess?
-  /// Whether pages of every origin may read what a caller without a credential may see, if the daemon serves callers
-  /// without one (`allowAnonymous`).
+  /// Whether pages of every origin may read the responses that a caller without a credential gets. Only if the daemon
+  /// serves such callers (`allowAnonymous`).
   package let allowsAllOrigins: Bool
   let operation: APIOperation
   let handler: Handler

@@ -1,4 +1,4 @@
-/// A path with parameters, such as `/v1/assets/{localIdentifier}/image`. A parameter stands for one whole segment.
+/// A path with parameters, such as `/v1/assets/{localIdentifier}/image`. A parameter matches one whole segment.
 package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
   private enum Part: Sendable, Hashable {
     case literal(String)
@@ -33,6 +33,6 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     return true
   }
 
-  /// The segment that a parameter stands for.
+  /// The index of the segment that a parameter matches.
   func index(of parameter: String) -> Int? { parts.firstIndex(of: .parameter(parameter)) }
 }

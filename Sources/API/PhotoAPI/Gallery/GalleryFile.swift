@@ -1,4 +1,4 @@
-// The files of the gallery page. They are part of the program, so a copied binary has its page.
+// The files of the gallery page. They are part of the program, so the gallery needs no other files.
 
 import HTTPCore
 import ImageService

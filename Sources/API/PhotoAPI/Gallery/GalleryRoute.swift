@@ -1,6 +1,7 @@
 import HTTPCore
 
-/// `GET /` and `GET /gallery/{file}`: the gallery page. It is open to everyone; what it shows, it asks for like any client.
+/// `GET /` and `GET /gallery/{file}`: the gallery page. It is open to everyone: it contains no data of the library, and
+/// requests all data like any other client.
 enum GalleryRoute {
   /// Nothing is loaded from elsewhere, and no inline script or style runs. Pictures may be `data:` URLs: placeholders.
   static let contentSecurityPolicy =
@@ -22,7 +23,7 @@ enum GalleryRoute {
       (name: "Content-Security-Policy", value: contentSecurityPolicy), ("X-Content-Type-Options", "nosniff"),
       ("Referrer-Policy", "no-referrer"),
     ]
-    // A new version of the program is seen at the next load.
+    // The browser revalidates at each load, so it notices a new version of the program.
     return JSONResponse(
       file.bytes, tag: file.entityTag, cacheControl: "no-cache", mediaType: file.mediaType, more: fields
     ).response(to: request.head) { file.gzipped }

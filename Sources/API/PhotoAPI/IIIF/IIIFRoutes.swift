@@ -11,7 +11,7 @@ struct IIIFRoutes: Sendable {
   let limits: IIIFLimits
   let accessPolicy: AccessPolicy
 
-  /// `/iiif/3/{id}`: leads to info.json (§2.2).
+  /// `/iiif/3/{id}`: redirects to info.json (§2.2).
   func redirect(_ exchange: Exchange) throws(Problem) -> HTTPResponse {
     try QueryReader(exchange.target).finish()
     let asset = try renderableAsset(exchange)

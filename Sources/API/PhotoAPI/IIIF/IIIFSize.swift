@@ -1,6 +1,6 @@
 import PhotoModel
 
-/// The second parameter of an IIIF image request: the size of the part (Image API 3.0 §4.2).
+/// The second parameter of an IIIF image request: the size to which the region is scaled (Image API 3.0 §4.2).
 struct IIIFSize: Sendable, Hashable {
   enum Form: Sendable, Hashable {
     case max
@@ -14,7 +14,7 @@ struct IIIFSize: Sendable, Hashable {
   }
 
   let form: Form
-  /// Whether the part may be enlarged (`^`).
+  /// Whether the region may be enlarged (`^`).
   let mayEnlarge: Bool
 
   init(_ text: String) throws(Problem) {

@@ -202,7 +202,7 @@ struct DataRoute: Sendable {
       let resource = try Self.resource(choice, version, of: found.resources, isAdjusted: asset.hasAdjustments)
       try send(
         resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-        // A sidecar may change without the pixels, as may the video of a live photo.
+        // A sidecar, or the video of a live photo, can change while the pixels stay the same.
         isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
       ) { answer in
         // The access class does not include the scope for places, and a signed URL expires.
@@ -233,7 +233,7 @@ struct DataRoute: Sendable {
       switch (choice, version) {
       case (.resource, _) where isAdjusted && choice.names(.adjustmentBasePhoto): resources.first(where: \.isPrimary)
       case (.resource(let type), _): resources.first { $0.type.rawValue == type }
-      // The original of a RAW file with a JPEG is the RAW file.
+      // For a photograph with a RAW file and a JPEG, the original is the RAW file.
       case (.version, .original):
         resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
       case (.version, .current), (.version, .unadjusted): resources.first(where: \.isPrimary)
@@ -277,7 +277,7 @@ struct DataRoute: Sendable {
         "Content-Disposition",
         ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.filename)
       ), ("Image-Result", Self.imageResult(resource, asset)), ("X-Content-Type-Options", "nosniff"),
-      // A file of a user is never a page of this origin.
+      // A user's file must never run as a page of this origin.
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
     opened(
@@ -306,7 +306,8 @@ struct DataRoute: Sendable {
     ]
   }
 
-  /// What requestImageDataAndOrientation tells of the data. Only the primary file has a known orientation.
+  /// The facts that PhotoKit's requestImageDataAndOrientation returns with the data. Only the primary file has a known
+  /// orientation.
   private static func imageResult(_ resource: AssetResource, _ asset: Asset) -> String {
     var members: [String] = []
     if resource.isPrimary { members.append("orientation=\(asset.orientation.rawValue)") }

@@ -2,8 +2,8 @@ import Collections
 import PhotoModel
 import Synchronization
 
-/// Files that were sent a short time ago and are still open: a player that seeks in a video asks for many small ranges,
-/// and opening the file for each costs more than sending it.
+/// Recently sent files that are still open: a player that seeks in a video requests many small ranges, and opening the
+/// file for each range would cost more than sending it.
 ///
 /// A file is used again only if it is unchanged in every way: contents, name and mode. Files that are not used are closed
 /// after ``idleTime``, so that a disk can be unmounted.

@@ -38,7 +38,7 @@ final class OriginalBody: BodySource {
   private struct State {
     /// The next part.
     var part = 0
-    /// What is left of the current part.
+    /// The remaining pieces of the current part.
     var pieces: ArraySlice<ByteOverlay.Piece> = []
     var sent: Int64 = 0
   }
@@ -87,7 +87,7 @@ final class OriginalBody: BodySource {
     switch segment {
     case .bytes: break
     case .file(_, let range) where isAtEnd:
-      // Not the kernel's to send: it would read these bytes after the check.
+      // Not by sendfile: the kernel would read these bytes after the check.
       let bytes = try read(range)
       guard bytes.count == range.count, file.source.isUnchanged else { throw .fileChanged }
       return .bytes(bytes)

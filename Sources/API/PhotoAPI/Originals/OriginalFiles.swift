@@ -5,7 +5,7 @@ import Logging
 import MediaMetadata
 import PhotoModel
 
-/// An open file of an asset, and what removes its places, and names where the library hides them.
+/// An open file of an asset, and the overlay that removes its places, and its names where the library hides them.
 struct OpenedOriginal: Sendable {
   let source: any FileByteSource
   /// Of the whole file.

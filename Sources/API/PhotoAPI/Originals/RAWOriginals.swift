@@ -1,5 +1,5 @@
-// `version=original` of a picture with a RAW file beside it: the RAW file is its original, and is rendered in the place
-// of the picture.
+// `version=original` of a picture with a RAW file beside it: the RAW file is the original, and is rendered instead of
+// the picture.
 
 import ImageCodec
 import ImageService
@@ -11,10 +11,10 @@ struct RAWOriginals: Sendable {
   let originals: OriginalStore
   let limits: CodecLimits
 
-  /// The asset with the file, the size and the orientation of the version that is asked for. An asset whose own file is
-  /// the RAW file, or that has none, is returned unchanged.
+  /// The asset with the file, the size and the orientation of the requested version. An asset whose own file is the RAW
+  /// file, or that has none, is returned unchanged.
   ///
-  /// Its content version is one of its own: frames of the RAW file and of the picture are never confused.
+  /// The returned asset has another content version, so frames of the RAW file and of the picture are never confused.
   func asset(_ asset: Asset, _ version: ImageVersion, _ principal: Principal) throws(Problem) -> Asset {
     let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
     guard version == .original, asset.isRAW, asset.mediaType == .image, format?.isRAW != true else { return asset }

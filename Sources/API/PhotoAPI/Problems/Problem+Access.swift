@@ -15,7 +15,7 @@ extension Problem {
   static func insufficientScope(_ scopes: Set<Scope>) -> Problem {
     let names = scopes.map(\.rawValue).sorted()
     return Problem(
-      403, "insufficient-scope", "Not with this token",
+      403, "insufficient-scope", "The token lacks a scope",
       detail: "This needs a token with the scope \(names.joined(separator: " or ")).",
       fields: [
         "WWW-Authenticate": challenge + ", error=\"insufficient_scope\", scope=\"\(names.joined(separator: " "))\""

@@ -63,14 +63,14 @@ extension Problem {
     case .revisionMismatch(let name):
       return Problem(
         412, "precondition-failed", "Precondition failed",
-        detail: "\(name.prefix(64)) has another revision now. Get it again.")
+        detail: "\(name.prefix(64)) has another revision now. Get it again and retry with the new revision.")
     case .notAMember(let name):
       return Problem(
         409, "not-a-member", "Not a member", detail: "The asset \(name.prefix(64)) is not in the album.")
     case .notAdjustable(let name): return notAdjustable(name)
     case .notOfBurst(let name):
       return Problem(
-        409, "not-of-a-burst", "Not of a burst",
+        409, "not-of-a-burst", "Not part of a burst",
         detail: "The asset \(name.prefix(64)) is not part of a burst; only pictures of a burst can be picked.")
     case .namedTwice(let name):
       return invalidParameter("The album or folder would contain \(name.prefix(64)) twice.")
@@ -88,11 +88,11 @@ extension Problem {
         409, "too-many-members", "Too many members", detail: "An album or folder has at most \(limit) members.")
     case .outsideOfGrant:
       return Problem(
-        403, "outside-of-grant", "Outside of what you may see",
+        403, "outside-of-grant", "Outside of your access",
         detail: "You have access to some collections only. Give a folder among them as the parent.")
     case .forbidden:
       return Problem(
-        403, "outside-of-grant", "Outside of what you may see",
+        403, "outside-of-grant", "Outside of your access",
         detail: "You have access to some collections only, not to files. Upload the file instead.")
     case .files(let error): return problem(error)
     case .source(let error): return problem(error)

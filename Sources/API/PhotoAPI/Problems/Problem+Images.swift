@@ -11,7 +11,7 @@ extension Problem {
 
   static let versionGone = Problem(
     404, "version-gone", "The version no longer exists",
-    detail: "The asset has a new contentVersion. Get the asset to read it.", parameter: "v")
+    detail: "The asset has another contentVersion now. GET /v1/assets/{localIdentifier} returns it.", parameter: "v")
 
   /// Whether the problem reports a cancellation and not a failure.
   var isCancellation: Bool { kind == "request-cancelled" }

@@ -12,13 +12,13 @@ extension Problem {
       400, "archive-too-large", "Too many files for an archive",
       detail: """
         An archive has at most \(limits.files) files (archives.maximumFiles), and their names fit into \
-        archives.memoryBytes. Ask for several archives.
+        archives.memoryBytes. Request several smaller archives.
         """)
   }
 
   static let archiveTooSlow = Problem(
     503, "archive-too-slow", "The archive took too long",
-    detail: "Its files could not be opened within archives.planSeconds. Ask for several archives.",
+    detail: "Its files could not be opened within archives.planSeconds. Request several smaller archives.",
     fields: ["Retry-After": "60"])
 
   init(_ error: BodySourceError) {
@@ -34,10 +34,11 @@ extension Problem {
     case .unsupported, .malformed, .overlap, .limitExceeded:
       self.init(
         403, "location-scope-needed", "The places in this file can't be removed",
-        detail: "It is served only whole: with includeLocation=true, which needs the scope location.")
+        detail: "The file can only be downloaded with its places: use includeLocation=true (scope location).")
     case .readFailed:
       self.init(
-        500, "original-unreadable", "The original can't be read", detail: "The log names the file and the error.")
+        500, "original-unreadable", "The original can't be read",
+        detail: "Reading the asset's file failed. See the daemon's log.")
     }
   }
 }

@@ -29,7 +29,7 @@ extension Problem {
         fields: uploadOffset(offset))
     case .uploadLengthMismatch(let length, let offset):
       return Problem(
-        400, "upload-length-mismatch", "The length does not agree",
+        400, "upload-length-mismatch", "The length does not match",
         detail: "The staged upload was announced with \(length) bytes and has \(offset). A request may not exceed "
           + "that length, and may end the file only there.", parameter: "Upload-Length",
         fields: uploadOffset(offset))

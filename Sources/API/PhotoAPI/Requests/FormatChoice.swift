@@ -1,10 +1,11 @@
-// Which format answers `format=auto`. Clients fall into a few classes, so that caches stay small: only formats that
-// `Accept` lists by name count, because browsers send */* too and many programs can't show what it allows.
+// The format of the response to `format=auto`. Only formats that `Accept` lists by name count: browsers send */* too,
+// and many programs can't show every format that it allows. This also gives few different classes of clients, which
+// keeps caches small.
 
 import HTTPCore
 import PhotoModel
 
-/// The format of the first answer, and a smaller one that may replace it.
+/// The format of the first response, and a smaller one that may replace it.
 struct FormatChoice: Sendable, Hashable {
   let first: OutputFormat
   /// `nil` if the client lists no smaller format, or none has an encoder.
@@ -20,14 +21,14 @@ struct FormatChoice: Sendable, Hashable {
     let isSilent =
       !accept.namesType("image") && accept.quality(of: "image/x") == 0 && accept.namesType("multipart")
     func quality(_ format: OutputFormat) -> Int { isSilent ? 1000 : accept.quality(of: format.mediaType) }
-    // Those that save most come first.
+    // The formats that save the most bytes come first.
     let listed = [OutputFormat.jxl, .avif, .webp].filter {
       encoders.contains($0) && accept.namesExplicitly($0.mediaType)
     }
     // In order of preference: WebP is smaller than PNG and keeps alpha, JPEG has no alpha.
     let cheap: [OutputFormat] = hasAlpha ? (listed.contains(.webp) ? [.webp, .png] : [.png]) : [.jpeg, .png]
     var candidates = cheap.filter { quality($0) > 0 }
-    // Firefox lists image/png and covers JPEG by image/*;q=0.8: that is no wish for photographs as PNG.
+    // Firefox lists image/png, and JPEG only through image/*;q=0.8. It does not want photographs as PNG.
     let prefersPNG = accept.namesExplicitly(OutputFormat.jpeg.mediaType) || quality(.jpeg) == 0
     if !hasAlpha, !prefersPNG { candidates.removeAll { $0 == .png } }
     if candidates.isEmpty { candidates = listed.reversed() }

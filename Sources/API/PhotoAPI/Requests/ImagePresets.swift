@@ -7,7 +7,7 @@ import HTTPCore
 package struct ImagePresets: Sendable {
   /// Maximum number of presets in the settings.
   package static let maximumCount = 64
-  /// The parameters that a preset may stand for.
+  /// The parameters that a preset may set.
   static let parameterNames: Set<String> = [
     "targetSize", "contentMode", "resizeMode", "deliveryMode", "normalizedCropRect", "cropAnchor", "version", "format",
     "quality", "colorSpace", "posterTime", "animated",

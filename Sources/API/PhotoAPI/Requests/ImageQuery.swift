@@ -16,7 +16,7 @@ struct ImageQuery: PictureQuery {
   let version: ContentVersion?
   /// The client's own name for the request.
   let requestID: String?
-  /// The parameters as sent, with those of a preset in its place.
+  /// The parameters as sent, after `preset` was replaced by its parameters.
   let parameters: [String: String]
   /// The request without its format.
   private let request: ImageRequest

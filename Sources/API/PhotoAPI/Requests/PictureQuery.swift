@@ -7,7 +7,7 @@ protocol PictureQuery: Sendable {
   var version: ContentVersion? { get }
   /// The client's own name for the request.
   var requestID: String? { get }
-  /// The parameters as sent, with those of a preset in its place.
+  /// The parameters as sent, after `preset` was replaced by its parameters.
   var parameters: [String: String] { get }
   /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { get }

@@ -33,8 +33,8 @@ struct QueryReader {
     return values[name]
   }
 
-  /// Replaces the parameter `preset` by the parameters that it stands for. A parameter that the preset sets may be given
-  /// with the same text; another text is a 400.
+  /// Replaces the parameter `preset` by the preset's parameters. The query may repeat one of them with the same text;
+  /// throws 400 if the text differs.
   mutating func replacePreset(_ presets: ImagePresets) throws(Problem) {
     guard let name = text("preset") else { return }
     values["preset"] = nil

@@ -9,14 +9,14 @@ struct ImageHeaders: Sendable {
   private let isNegotiated: Bool
   private let isPublic: Bool
   private let links: String?
-  /// Whether the format was chosen here.
+  /// Whether photod chose the format (`format=auto`).
   private let isAutomatic: Bool
-  /// A smaller encoding has replaced the first answer.
+  /// Whether a smaller encoding has replaced the first response.
   private(set) var isUpgraded = false
 
   /// - Parameters:
   ///   - isNegotiated: whether the response depends on `Accept`.
-  ///   - isAutomatic: whether the format was chosen here.
+  ///   - isAutomatic: whether photod chose the format (`format=auto`).
   ///   - links: the value of `Link`; `nil` for none.
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
@@ -42,11 +42,12 @@ struct ImageHeaders: Sendable {
     return copy
   }
 
-  /// Whether a request gets the smaller encoding that has replaced this one. A client that has this one gains nothing from
-  /// other bytes of the same picture; a shared cache passes them on to its clients.
+  /// Whether the response to a request is the smaller encoding that has replaced this frame. A client that already has
+  /// this frame gains nothing from other bytes of the same picture, but a shared cache passes the smaller ones on to
+  /// its clients.
   func isReplaced(for head: RequestHead) -> Bool { isPublic || conditionalDerivation(head) == nil }
 
-  /// A value of Image-Result, with the format that was chosen here.
+  /// The value of `Image-Result`, with the format if photod chose it.
   private func resultField(_ result: ImageResult, _ format: OutputFormat) -> String {
     guard isAutomatic else { return result.fieldValue }
     return "\(result.fieldValue), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
@@ -188,7 +189,7 @@ enum Boundary {
 }
 
 extension Derivation {
-  /// What the frame is made from.
+  /// The source that the frame is made from.
   fileprivate var source: ImageResult.Source {
     switch self {
     case .original, .sharedDecode, .file, .tile: .original

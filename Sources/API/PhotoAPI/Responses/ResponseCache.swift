@@ -30,7 +30,7 @@ final class ResponseCache: Sendable {
     let tag: [UInt8]
     let whole: PreparedResponse
     let notModified: PreparedResponse
-    /// The frame has replaced another one, whose tag is current too.
+    /// The frame is a smaller encoding of another frame, whose entity tag is still current.
     let isUpgraded: Bool
 
     /// The bytes of the entry without its frame. They are added to the frame's size in the frame cache.

@@ -42,7 +42,7 @@ struct FetchResultRoutes: Sendable {
     return .json(FetchResultJSON(id, result, queries), status: 201, location: "/v1/fetchResults/\(id)")
   }
 
-  /// Lists the caller's fetch results; to a caller who sees all owners, everybody's. Renews no lease.
+  /// Lists the caller's fetch results; for a caller who sees all owners, those of all callers. Renews no lease.
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let fetchResults: [FetchResultJSON]

@@ -80,7 +80,7 @@ struct ImageRoute: Sendable {
     let isFromCaches = isCacheable && !context.bypassesCaches
 
     let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
-    // The original's own bytes are not encoded again.
+    // The original's own bytes are never upgraded.
     var upgrade =
       isFromCaches && !FullResolutionFiles.mayServe(wanted) ? smaller(formats, imageRequest, for: asset) : nil
     if let smaller = upgrade, headers.isReplaced(for: request.head), upgrades.frame(smaller.key) != nil {
@@ -126,14 +126,14 @@ struct ImageRoute: Sendable {
     ) { [headers, upgrade] frame in
       guard storesResponse, let cached = frame.cached else { return }
       storeResponse(cached, headers, reply, request.head, caller, generation: generation)
-      // The upgrade may have ended meanwhile.
+      // The upgrade may have ended since the check above.
       if let upgrade, upgrades.isMade(upgrade.key) { responseCache.framesWereEvicted([cached]) }
     }
     let task = images.requestImage(wanted, context) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }
   }
 
-  /// The request for a smaller encoding that may replace the first answer; `nil` if there is none.
+  /// The request for a smaller encoding that may replace the first response; `nil` if there is none.
   private func smaller(_ formats: FormatChoice, _ request: ImageRequest, for asset: Asset) -> ResolvedRequest? {
     guard let format = formats.smaller else { return nil }
     var request = request
@@ -141,10 +141,10 @@ struct ImageRoute: Sendable {
     return ResolvedRequest(request, for: asset)
   }
 
-  /// Whether a smaller encoding of a frame is being made, or was found not to be smaller. It is asked for if the frame is
-  /// cached: this is not the first request for it.
+  /// Whether an upgrade of the frame runs, or has found no smaller encoding. Requests the upgrade if the frame is
+  /// cached, because this is then not the first request for the frame.
   private func isUpgrading(_ wanted: ResolvedRequest, to smaller: ResolvedRequest) -> Bool {
-    // Made since this request began: the next one gets it.
+    // The smaller frame was made after this request began: the next request gets it.
     if upgrades.isMade(smaller.key) { return false }
     guard let current = images.cachedFrame(wanted.key)?.cached else { return false }
     return upgrades.request(smaller, replacing: current)

@@ -49,7 +49,7 @@ struct TransientCollectionRoutes: Sendable {
       location: "/v1/collections/\(name)")
   }
 
-  /// Lists the caller's transient collections; to a caller who sees all owners, everybody's.
+  /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers.
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [TransientCollectionJSON]

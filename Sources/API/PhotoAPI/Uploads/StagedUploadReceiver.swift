@@ -97,7 +97,7 @@ final class StagedUploadReceiver: Sendable {
     if !isAccepted { finish(with: Problem(ImageServiceError.queueFull).response) }
   }
 
-  /// A problem with what was stored before it: a client that did not get the identifier yet can continue.
+  /// The problem also names the staged upload, so that a client that has no identifier yet can continue.
   private func response(to problem: Problem) -> HTTPResponse {
     guard let append = append.withLock({ $0 }) else { return problem.response }
     var problem = problem

@@ -45,7 +45,7 @@ extension [UploadResult] {
     }
     let problems = compactMap(\.problem)
     if problems.count == count, let first = problems.first { throw first }
-    // Without `read`, each stored file is a new asset; a status for each file would say nothing.
+    // Without `read`, each stored file is a new asset, so a status for each file would carry no information.
     guard principal.may(.read) else { return .json(AddedAssetsJSON(results: self), status: 201) }
     let isAnyNew = contains { $0.status == 201 }
     return .json(UploadResultsJSON(results: self), status: isAnyNew ? 201 : .ok)

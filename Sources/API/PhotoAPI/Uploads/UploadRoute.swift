@@ -47,8 +47,7 @@ final class UploadRoute: Sendable {
 
   /// Receives the files of a request.
   ///
-  /// - Throws: 400, 413 or 415 if the head announces something else than acceptable files; 503 if there are too many
-  ///   uploads.
+  /// - Throws: 400, 413 or 415 if the head does not announce acceptable files; 503 if there are too many uploads.
   func receive(_ body: StreamedBody, _ exchange: Exchange) throws(Problem) {
     let principal = try exchange.principal
     let form = try UploadForm(exchange.request.head, exchange.target)
@@ -59,7 +58,7 @@ final class UploadRoute: Sendable {
     UploadReceiver(self, form, body, principal, exchange).begin()
   }
 
-  /// Takes a place among the concurrent uploads, for as long as until ``uploadEnded()``. Throws 503 if there is none.
+  /// Takes a place among the concurrent uploads, until ``uploadEnded()``. Throws 503 if no place is free.
   func uploadBegins() throws(Problem) {
     guard activeUploads.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
       activeUploads.subtract(1, ordering: .relaxed)

@@ -41,7 +41,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .malformedHost: "The Host field is not a host with an optional port."
     case .foldedField: "A header field is folded over several lines."
     case .spaceBeforeColon: "A header field has white space before its colon."
-    case .nulByte: "The message holds a NUL byte."
+    case .nulByte: "The message contains a NUL byte."
     case .missingHost: "HTTP/1.1 requires a Host field."
     case .repeatedHost: "There is more than one Host field."
     case .malformedContentLength: "Content-Length is not a decimal number."

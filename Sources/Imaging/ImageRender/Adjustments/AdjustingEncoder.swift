@@ -55,7 +55,7 @@ final class AdjustingEncoder: RowEncoder {
   static func byteCount(_ edit: RenderEdit, from intermediate: PixelSize, channels: Int) -> Int {
     let size = edit.outputSize(intermediate)
     let warp = edit.warp.map { WarpRows.byteCount($0.map, from: intermediate, to: size, channels: channels) } ?? 0
-    // Two steps at most for an operation: its tables, and what follows them.
+    // An operation needs at most two steps: its tables, and the step after them.
     let tables = (2 * edit.tones.count + 2) * (ToneProgram.stepBytes + 512)
     let sigma = ToneProgram.sigma(edit, width: size.width)
     let neighbours = edit.tones.reduce(0) { sum, tone in

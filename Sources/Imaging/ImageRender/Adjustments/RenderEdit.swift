@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// The part of adjustments that changes pixels: what remains after crops, quarter turns and flips have become part of
-/// the region and the orientation. It holds in unit coordinates, so it is the same for every output size.
+/// The part of adjustments that changes pixels. Crops, quarter turns and flips are not in it: they are part of the
+/// region and the orientation. It uses unit coordinates, so it is the same for every output size.
 struct RenderEdit: Sendable, Hashable {
   /// A tone operation, and for a vignette the map from the unit square of the output to that of the picture it darkens.
   struct Tone: Sendable, Hashable {
@@ -20,7 +20,7 @@ struct RenderEdit: Sendable, Hashable {
 
   let tones: [Tone]
   let warp: Warp?
-  /// The longer side of the unadjusted picture, in widths of the output: radii follow it.
+  /// The longer side of the unadjusted picture, in widths of the output. The radii of blurs are proportional to it.
   let side: Double
 
   /// The size of the output made of an intermediate picture, which a stand-in may have made smaller than planned.

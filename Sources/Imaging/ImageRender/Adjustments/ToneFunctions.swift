@@ -56,13 +56,13 @@ enum ToneFunctions {
     return { (value: Double) -> Double in value + height * value * (1 - value) * (1 - value) }
   }
 
-  /// Moves the value that becomes white, or the white that remains.
+  /// Positive: lowers the value that becomes white. Negative: darkens white.
   static func whites(_ amount: Double) -> Function {
     let factor = amount > 0 ? 1 / (1 - 0.25 * amount) : 1 + 0.25 * amount
     return { $0 * factor }
   }
 
-  /// Moves the value that becomes black, or the black that remains.
+  /// Negative: raises the value that becomes black. Positive: lightens black.
   static func blacks(_ amount: Double) -> Function {
     let level = 0.15 * amount.magnitude
     let rest = 1 - level

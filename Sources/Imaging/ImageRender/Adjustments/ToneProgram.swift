@@ -45,8 +45,8 @@ struct ToneProgram {
     if load.isEmpty { load = [Self.loadTable { $0 }] }
   }
 
-  /// The standard deviation of blurs in pixels: a share of the picture's longer side, one pixel at 1600, so that each size
-  /// shows the same.
+  /// The standard deviation of blurs in pixels, proportional to the picture's longer side (one pixel at 1600), so that
+  /// every size shows the same edit.
   static func sigma(_ edit: RenderEdit, width: Int) -> Double { 0.000_6 * edit.side * Double(width) }
 
   private mutating func add(_ tone: RenderEdit.Tone, _ sigma: Double) {
@@ -164,7 +164,7 @@ struct ToneProgram {
   }
 }
 
-/// How far sharpening and noise reduction look.
+/// The radius of the neighbourhood that sharpening and noise reduction read.
 enum NeighbourRadius {
   /// Below this many pixels, a blur changes nothing that can be seen.
   static let minimumSigma = 0.2

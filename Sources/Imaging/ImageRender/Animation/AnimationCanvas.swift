@@ -11,7 +11,7 @@ final class AnimationCanvas: RowDecoder {
   private let size: PixelSize
   /// Pixel (x, y) at `(y * size.width + x) * 4`; alpha is not multiplied.
   private let pixels: RowBuffer<UInt8>
-  /// The pixels before a frame that will be undone.
+  /// The pixels before the current frame was painted, if the frame must be undone afterwards.
   private var saved: RowBuffer<UInt8>?
 
   init(_ size: PixelSize) {

@@ -4,7 +4,7 @@ import PhotoModel
 /// How an animation becomes an animated WebP of another size.
 package struct AnimationPlan: Sendable {
   package let animation: Animation
-  /// How a canvas becomes a frame, as pixels.
+  /// The plan that turns the canvas into the pixels of an output frame.
   let frame: RenderPlan
   let quality: Int
   let colorSpace: ColorSpace
@@ -13,7 +13,7 @@ package struct AnimationPlan: Sendable {
   /// Peak memory of the render; an upper estimate.
   package let peakBytes: Int
 
-  /// The longest file that is made; the frames of a longer one would hardly be shown in time.
+  /// The maximum size of the output. A larger file could hardly be downloaded as fast as it plays.
   static let maximumBytes = 64 << 20
 
   /// - Parameter header: of the file that the animation was read from.

@@ -114,7 +114,7 @@ package struct AnimationRenderer {
   }
 }
 
-/// What changes between two frames. Pixels are RGBA, (x, y) at `(y * width + x) * 4`.
+/// Finds the difference between two frames. Pixels are RGBA, (x, y) at `(y * width + x) * 4`.
 enum FrameDifference {
   /// The smallest part at even columns and rows that contains all differing pixels; `nil` if there are none.
   static func part(of pixels: [UInt8], differingFrom before: [UInt8], _ size: PixelSize) -> PixelRect? {

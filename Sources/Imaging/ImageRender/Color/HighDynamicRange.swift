@@ -9,7 +9,7 @@ import ImageCodec
 #endif
 
 enum HighDynamicRange {
-  /// cd/m² of the brightest light that is kept apart, and of the white of the screen.
+  /// In cd/m²: the brightest light that stays distinguishable, and the white of the screen.
   private static let sourcePeak = 1000.0
   private static let white = 203.0
   private static let entries = 4096

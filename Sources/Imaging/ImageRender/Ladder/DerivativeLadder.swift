@@ -86,7 +86,7 @@ package struct DerivativeLadder: Sendable, Hashable {
   package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
     ImageRequest(
       targetSize: .size(rung.box(of: upright)), contentMode: .aspectFit, resizeMode: .exact,
-      // Baseline: it is decoded again and again.
+      // Baseline, because a derivative is decoded many times.
       deliveryMode: .fastFormat, format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
   }
 

@@ -38,7 +38,7 @@ struct DecodeCost {
     switch header.format {
     // A PNG decode can skip only the rows below the region.
     case .png: return rowsRead + resampling
-    // Only tiles that show something are decoded, at full size.
+    // Only tiles inside the region are decoded, at full size.
     case .heic, .avif, .video: return (right - left) * (bottom - top) + resampling
     case .webp, .jxl: return 1 + resampling
     // The rows above a region are decoded too; of a BMP only the region's rows are read.

@@ -8,7 +8,7 @@ struct RenderGeometry {
   var orientation: Orientation
   var eighths: Int
   var quality: Int
-  /// What adjustments change in pixels; `nil` for nothing.
+  /// The adjustments that change pixels; `nil` if there are none.
   var edit: RenderEdit?
 
   /// The size of the finished, upright picture.

@@ -22,7 +22,7 @@ package struct RenderPlan: Sendable, Hashable {
   package let jpegCoding: JPEGCoding
   package let colorSpace: ColorSpace
   package let tone: Tone
-  /// What adjustments change in pixels; `nil` for nothing.
+  /// The adjustments that change pixels; `nil` if there are none.
   let edit: RenderEdit?
   let price: RenderPrice
 

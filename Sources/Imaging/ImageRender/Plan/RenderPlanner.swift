@@ -86,8 +86,8 @@ package struct RenderPlanner: Sendable {
     geometry(header, wanted, eighths: nil).eighths
   }
 
-  /// Whether the final frame of a request has the size that was asked for. False for a RAW file whose preview has
-  /// fewer pixels or another aspect ratio, and for a video whose frames have fewer pixels than its display.
+  /// Whether the final frame of a request has the requested size. False for a RAW file whose preview has fewer pixels
+  /// or another aspect ratio, and for a video whose frames have fewer pixels than its display.
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil || header.displaySize != nil else { return true }
     let header = preview(header, for: wanted)
@@ -123,7 +123,8 @@ package struct RenderPlanner: Sendable {
     let thumbnail = header.thumbnails.first {
       $0.storedSize.width >= Self.neededWidth(header, geometry) && $0.hasColors(of: header)
     }
-    // A HEIC's thumbnail has no alpha. A step of a pyramid has a quarter of the pixels, and is still three times as quick.
+    // A HEIC's thumbnail has no alpha. A level of a TIFF's pyramid has a quarter of the pixels, and is still three
+    // times as quick.
     let share = header.format == .tiff ? 3 : Self.minimumThumbnailShare
     guard let thumbnail, thumbnail.hasAlpha == header.hasAlpha,
       thumbnail.storedSize.pixelCount * share <= header.storedSize.pixelCount
@@ -218,7 +219,7 @@ package struct RenderPlanner: Sendable {
     return plan(standIn, part, bounds: trimmed, request: request, finalCoding: finalCoding)
   }
 
-  /// What is shown of a smaller picture that stands in for the full one, and at which size: never enlarged.
+  /// The region and the size to render of a smaller picture that stands in for the full one. Never enlarges.
   ///
   /// - Parameters:
   ///   - trimmed: the part of the smaller picture that shows the full one; `nil` if all of it does.
@@ -267,7 +268,7 @@ package struct RenderPlanner: Sendable {
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
     let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
-    // What is asked for quickly is made quickly.
+    // Fast delivery needs the quickest encoding.
     let coding =
       request.deliveryMode == .fastFormat
       ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))

@@ -1,5 +1,5 @@
-// Makes all tiles of a large picture in one decode. A tile far down in a JPEG or PNG costs as much as everything above
-// it, so a viewer that shows tiles one by one would decode the picture many times.
+// Makes all tiles of a large picture in one decode. To decode a tile near the bottom of a JPEG or PNG, everything above
+// it must be decoded too, so a viewer that requests tiles one by one would make photod decode the picture many times.
 //
 //     decoder -> strip of 512 rows -> its tiles
 //                  | means of 2x2 pixels
@@ -18,8 +18,8 @@ package struct TilePass: Sendable {
   /// The profile is in every tile.
   private static let maximumProfileBytes = 65_536
 
-  /// The largest scale factor of a tile that waits for the pass. Tiles of smaller scales show so much of the picture that
-  /// rendering one by itself is quicker, and a viewer shows them first.
+  /// The largest scale factor of a tile that waits for the pass. A tile with a larger factor shows so much of the
+  /// picture that rendering it alone is quicker, and a viewer shows it first.
   package static let maximumFactor = 4
 
   package let grid: TileGrid
@@ -27,7 +27,8 @@ package struct TilePass: Sendable {
   /// An upper estimate.
   package let peakBytes: Int
 
-  /// `nil` for a picture whose tiles can be decoded one by one, and for one that is small, turned, deep or has alpha.
+  /// `nil` for a picture whose tiles can be decoded one by one, and for a picture that is small, is not upright, has
+  /// more than 8 bits a channel, or has alpha.
   ///
   /// - Parameter minimumPixels: of a picture for which a pass is worth while.
   package init?(_ header: ImageHeader, minimumPixels: Int = Self.minimumPixels) {
@@ -60,7 +61,7 @@ package struct TilePass: Sendable {
   ///
   /// - Parameter deliver: returns false to end the pass.
   /// - Returns: false if the colours of this picture must be converted, which only a render does, or if the pass ended
-  ///   early: because of `deliver`, or because the file is truncated.
+  ///   early: because `deliver` returned false, or because the file is truncated.
   package func run(
     source: any ByteSource, workers: (any CodedPictureDecoder)?, transforms: ColorTransforms, limits: CodecLimits,
     stop: StopFlag, deliver: (TileGrid.Tile, RenderedImage) -> Bool

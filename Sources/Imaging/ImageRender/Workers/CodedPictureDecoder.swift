@@ -1,10 +1,10 @@
-// The boundary to decoders and encoders that run in a process of their own. Renders see only this protocol; what is
-// behind it starts workers, and tests put their own in its place.
+// The boundary to decoders and encoders that run in a process of their own. Renders see only this protocol. The
+// daemon's implementation starts worker processes; tests provide their own implementation.
 
 import ImageCodec
 import PhotoModel
 
-/// What a worker is to decode.
+/// The picture, or pictures, that a worker must decode.
 package enum CodedPictureRequest: Sendable, Hashable {
   /// Tiles in this order; each gives the rows of its planes: luma, and two of chroma if there is chroma. A sample has 1
   /// byte, or 2 in native order with more than 8 bits.
@@ -31,7 +31,7 @@ package enum CodedPictureRequest: Sendable, Hashable {
   }
 }
 
-/// Some rows of a tile.
+/// Some rows of a decoded tile.
 package struct DecodedBand: Sendable, Hashable {
   /// Row r, counted from the band's first, is at `offset + r * strideBytes`.
   package struct Plane: Sendable, Hashable {

@@ -6,7 +6,7 @@ import PhotoModel
 
 /// The planes of a region, from tiles.
 final class TileReduction {
-  /// In a picture of one column, rows are complete at once, so this many are kept.
+  /// In a picture of one column of tiles, rows are complete at once, so only this many are kept.
   private static let pieceRows = 64
 
   private let tiles: CodedTiles

@@ -1,4 +1,4 @@
-// Gathers the rows of a picture and has them encoded by a process of their own when the last one has come.
+// Gathers the rows of a picture, and lets a separate process encode them when the last row has arrived.
 //
 // A worker gets all rows at once, because a render that waited for an encoder's place while it decodes would keep the
 // decoder's place: two such renders could wait for each other.

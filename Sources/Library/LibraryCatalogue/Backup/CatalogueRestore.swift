@@ -54,8 +54,8 @@ package struct CatalogueRestore {
           sql: """
             UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
             """)
-        // A change that was under way at the backup may have been committed since: its file is the library's now, and
-        // must not be moved back. The deadline of staged uploads begins again.
+        // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
+        // library, and must not be moved back. The deadline of staged uploads begins again.
         try db.execute(
           sql: """
             UPDATE stagedUpload

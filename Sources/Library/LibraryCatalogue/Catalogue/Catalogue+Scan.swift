@@ -186,7 +186,7 @@ extension Catalogue {
     if !isKnown { try note(1.databaseValue, as: "isFirstScanComplete") }
   }
 
-  /// Stores a fact about scans. This is not a change of the library: it creates no token.
+  /// Stores a value about scans. This is not a change of the library: it creates no token.
   private func note(_ value: DatabaseValue, as name: String) throws(AssetSourceError) {
     do {
       try pool.write { db in

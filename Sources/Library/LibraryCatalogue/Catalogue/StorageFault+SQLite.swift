@@ -7,7 +7,7 @@ import PhotoModel
 #endif
 
 extension StorageFault {
-  /// The storage fault that an SQLite error stands for; `nil` if the error is not about storage
+  /// The storage fault that an SQLite error reports; `nil` if the error is not about storage
   /// (https://www.sqlite.org/rescode.html).
   init?(_ error: any Error) {
     guard let error = error as? DatabaseError else { return nil }

@@ -1,8 +1,8 @@
 import GRDB
 
 extension Catalogue {
-  /// Compares each library with what it must have: its collections, its assets with their copied columns, the assets of
-  /// its folders, and its counters. Triggers maintain all of them.
+  /// Compares the stored rows of each library with the expected ones: its collections, its assets with their copied
+  /// columns, the assets of its folders, and its counters. Triggers maintain all of them.
   static func checkLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     for (name, kept, found) in contents {
       let rows = try Row.fetchCursor(
@@ -63,7 +63,7 @@ extension Catalogue {
     ),
   ]
 
-  /// Pairs of numbers that must be equal: those of the rows as they are, and as they must be.
+  /// Pairs of numbers that must be equal: of the stored rows, and of the expected rows.
   private static let totals: [(name: String, kept: String, found: String)] = [
     (
       "assets of the whole library",

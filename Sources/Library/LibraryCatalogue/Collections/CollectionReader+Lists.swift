@@ -15,7 +15,7 @@ struct CollectionListItem {
 typealias CollectionPager = (_ limit: Int, _ cursor: PageCursor?) throws -> [CollectionListItem]
 
 extension CollectionReader {
-  /// The list that the query asks for.
+  /// The requested list.
   func list() throws -> CollectionPager {
     let asset = try query.containing.map(containedAsset)
     if query.parent == .topLevel { return topLevel(asset) }

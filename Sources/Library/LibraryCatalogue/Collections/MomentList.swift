@@ -5,7 +5,7 @@ import Primitives
 /// and are not stored, so their identifiers encode the period.
 struct MomentList: Sendable, Hashable {
   let year: Int
-  /// 1...12; `nil` stands for the whole year.
+  /// 1...12; `nil` for a whole year.
   let month: Int?
 
   static let yearSubtype = "momentListYear"

@@ -107,8 +107,8 @@ struct MomentWriter {
     return timeSpans
   }
 
-  /// Names the time spans, which contain the shots in their order, by places. Moments of principals without the
-  /// location scope have no titles.
+  /// Sets titles from the places of each time span. The spans contain the shots in their order. Moments of principals
+  /// without the location scope have no titles.
   private static func addTitles(to timeSpans: inout [TimeSpan], _ shots: [Shot]) {
     var start = 0
     for index in timeSpans.indices {

@@ -1,4 +1,4 @@
-// Makes fetch results over collections, and computes what changed in them.
+// Makes fetch results over collections, and computes their changes.
 //
 //     fetch -> the whole list, read again -> identifiers and fingerprints
 //     -> with those of the old list: FetchResultChangeDetails
@@ -35,7 +35,7 @@ extension Catalogue {
     }
   }
 
-  /// What changed in a fetch result over collections since the state that it was read from. If the parent, or the asset
+  /// The changes of a fetch result over collections since the state that it was read from. If the parent, or the asset
   /// that the collections must contain, no longer exists, the new list is empty.
   ///
   /// - Parameters:
@@ -50,7 +50,7 @@ extension Catalogue {
     try read(for: principal) { db, library in
       try FetchDeadline.run(deadline, on: db) {
         let changeToken = try Self.visibleToken(db, library, principal)
-        // Moments are computed after the changes of the assets, and that has no token.
+        // Moments are recomputed after the assets have changed, and this creates no token.
         if changeToken == result.changeToken, !result.fetch.listsMoments {
           return CollectionFetchResultDelta(details: FetchResultChangeDetails(), after: result)
         }

@@ -1,4 +1,4 @@
-// Computes what changed in a fetch result.
+// Computes the changes of a fetch result.
 //
 //     history since its token -> touched assets
 //       incremental:  the touched assets that still match, inserted at their positions     PositionSearch
@@ -20,7 +20,7 @@ extension Catalogue {
   /// The longest list that may be read again without `mayReadAll`.
   private static let shortListLimit = 10_000
 
-  /// What changed in a fetch result since the state that it was read from.
+  /// The changes of a fetch result since the state that it was read from.
   ///
   /// A hundred changes in 100,000 assets take a few milliseconds. A full read takes as long as the fetch.
   ///

@@ -1,4 +1,4 @@
-// The assets that the row numbers of a fetch result stand for now.
+// The current assets of a fetch result, looked up by its row numbers.
 
 import Foundation
 import GRDB

@@ -1,4 +1,4 @@
-// The assets that the history names since a state of the library.
+// The assets that the history names after a given state of the library.
 
 import GRDB
 import PhotoModel

@@ -14,8 +14,8 @@ package struct AssetFetch: Sendable, Hashable {
   package var fetchLimit: Int?
   package var includesHidden = false
   package var includesAllBurstAssets = false
-  /// The fetching principal has a limited library. The search index has the words of the whole library, so it serves no
-  /// limited one: what it costs to read would depend on invisible assets.
+  /// The fetching principal has a limited library. The search index has the words of the whole library, so a limited
+  /// library can't use it: the time of a read would depend on invisible assets.
   package var isLimited = false
 
   package init() {}

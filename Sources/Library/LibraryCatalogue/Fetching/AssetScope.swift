@@ -42,7 +42,7 @@ struct ListingFilter: Sendable, Hashable {
 
   private init(sql: String) { self.sql = sql }
 
-  /// The filter of the album of hidden assets: it includes hidden assets even if the fetch does not ask for them.
+  /// The filter of the album of hidden assets: it includes hidden assets even if the fetch excludes them.
   static func hidden(includesAllBurstAssets: Bool) -> ListingFilter {
     ListingFilter(sql: includesAllBurstAssets ? "IN (2, 3)" : "= 2")
   }

@@ -50,7 +50,7 @@ extension FetchPlan {
     var dates: ClosedRange<Int64> = .min ... .max
     if case .dates(let range, _) = scope { dates = range }
     if let key = PropertySchema.asset.key(named: "creationDate"), let bounds = predicate?.requiredRange(of: key) {
-      // An empty range matches nothing, and the predicate says so.
+      // For an empty range, the predicate itself matches nothing.
       guard !bounds.isEmpty, (bounds.lower...bounds.upper).overlaps(dates) else { return nil }
       dates = (bounds.lower...bounds.upper).clamped(to: dates)
     }

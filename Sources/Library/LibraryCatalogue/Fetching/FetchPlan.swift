@@ -80,7 +80,7 @@ struct FetchPlan {
   ///   - library: the library that the principal may see.
   ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
   ///     the format of ``RowNumbers``. Not allowed for a fetch whose scope is a list of rows.
-  ///   - search: how to read the words that the fetch asks for; `nil`: only the cost of the fetch is wanted.
+  ///   - search: how to find the searched words; `nil` if only the cost of the fetch is of interest.
   init(
     _ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil, search: SearchAccess? = nil
   ) {
@@ -260,7 +260,7 @@ struct FetchPlan {
   private static func isCoveredByIndex(_ term: FetchPredicate, by album: SmartAlbum?, sorted key: String?) -> Bool {
     guard case .comparison(let comparison) = term else { return false }
     if comparison.subject.key.name == key { return comparison.isRange }
-    // These terms match nearly all assets, so a page costs about as much as a page without them.
+    // Such terms match nearly all assets, so a page costs about as much as a page without them.
     guard let album else { return comparison.matchesMostAssets }
     return album.isImplied(by: term)
   }

@@ -1,4 +1,4 @@
-// How a fetch reads the words that it asks for, resolved within the fetch's read:
+// How a fetch finds the searched words. Resolved within the transaction of the fetch:
 //
 //     expression   an FTS5 expression for the matches of the search, and for candidates of the predicate's names: the
 //                  fetch reads along the index. Only for the whole library
@@ -12,19 +12,21 @@ import PhotoModel
 import PhotoPredicate
 
 struct SearchAccess {
-  /// Words, or albums, that stand for one term of an expression. FTS5 looks up each in each of its segments.
+  /// The maximum number of words, or albums, that replace one term of an expression. FTS5 looks up each of them in each
+  /// of its segments.
   private static let maximumAlternatives = 300
   /// The same for phrases, which cost more.
   private static let maximumPhrases = 64
   private static let nameKeys: Set<String> = ["originalFilename", "relativePath"]
 
-  /// A term of the search: the texts of which a document has one, and the albums of which an asset is in one.
+  /// A term of the search. An asset matches if its document contains one of the texts, or if it is in one of the
+  /// albums.
   private struct Term {
     let texts: [String]
     let albums: [Int64]
   }
 
-  /// `nil`: the index does not serve.
+  /// `nil`: the search index can't be used.
   private(set) var expression: String?
   /// The terms of the predicate that hold for nearly all matches of the expression.
   private(set) var covered: Set<FetchPredicate> = []
@@ -33,7 +35,7 @@ struct SearchAccess {
   private var terms: [Term] = []
   private let search: AssetSearch?
 
-  /// Without a catalogue: what the index can serve, to estimate the cost of a fetch.
+  /// Without a catalogue: decides only whether the index can be used, to estimate the cost of a fetch.
   init(estimating fetch: AssetFetch) {
     search = fetch.search
     guard !fetch.isLimited else { return }

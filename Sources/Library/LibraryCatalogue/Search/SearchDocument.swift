@@ -4,9 +4,10 @@
 //     " 2024 summer img 1234 jpg ⟨title⟩ a walk ⟨person⟩ ⟨n⟩ana ⟨camera⟩ canon eos r5 ⟨place⟩ ⟨p⟩lisbon ⟨album⟩ ⟨a⟩17 "
 //
 // The marks in brackets are characters of Unicode's private use area, which no word contains. A mark begins each field
-// after the path, and each value of a field with several, so no phrase extends over two of them. The words of
-// places and of people's names have a mark of their own: each is another word, which a search without the scope for it
-// does not look for, and whose frequency it does not depend on. An album is there by its row number, because its title may change.
+// after the path, and each value of a field with several, so no phrase extends over two of them. Each word of a place,
+// and of a person's name, begins with a mark, which makes it another word. A search without the scope for it does not look
+// for such words, so its results and its time don't depend on them. An album is there by its row number, because its title
+// may change.
 
 import Foundation
 import GRDB

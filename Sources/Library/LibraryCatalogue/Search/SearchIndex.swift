@@ -37,14 +37,14 @@ package enum SearchIndex {
     return try isCurrent(db)
   }
 
-  /// Whether the index has all that was committed. False only if a program that is not photod changed the catalogue.
+  /// Whether the index contains all committed changes. False only if a program other than photod changed the catalogue.
   static func isCurrent(_ db: Database) throws -> Bool {
     try Int.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM searchQueue LIMIT 1")) == nil
   }
 
   private struct Document {
     let number: Int64
-    /// The words as they are indexed, and as they must be.
+    /// The indexed words, and the expected words.
     let old: String?
     let new: String?
   }

@@ -6,8 +6,8 @@ import PhotoModel
 ///
 /// The text of change tokens and page cursors is encrypted under the catalogue's secret. Tokens reveal neither the
 /// number of changes between them nor the existence of a change that the client may not see. Cursors contain row
-/// numbers and positions in folders, from which a client could estimate how much it does not see. Equal values have
-/// equal texts, so responses keep their entity tags.
+/// numbers and positions in folders, from which a client could estimate the number of objects that it may not see.
+/// Equal values have equal texts, so responses keep their entity tags.
 package struct TokenCodec: Sendable {
   private let changeTokens: ChangeTokenCipher
   private let cursors: CursorCipher

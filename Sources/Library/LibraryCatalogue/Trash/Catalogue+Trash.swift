@@ -28,7 +28,7 @@ extension Catalogue {
     try read { try TrashRecord.unfinished($0) }
   }
 
-  /// Records of assets that were deleted before a moment, oldest first.
+  /// Records of assets that were deleted before a point in time, oldest first.
   ///
   /// - Parameter milliseconds: since 1970.
   package func trashRecords(

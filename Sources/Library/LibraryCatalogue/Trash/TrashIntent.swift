@@ -1,7 +1,7 @@
 import GRDB
 import PhotoModel
 
-/// What a change list is about to do with the files of an asset, recorded before the first file moves.
+/// The file moves that a change list will make for one asset, recorded before the first file moves.
 package enum TrashIntent: Sendable {
   /// Moves the files of an asset to the trash. `files` are those in the rows `rows` of the catalogue, in this order;
   /// `now` is in milliseconds since 1970.

@@ -62,7 +62,7 @@ extension TrashRecord {
       .map { try TrashRecord($0, db) }
   }
 
-  /// Records deleted before a moment, oldest first.
+  /// Records deleted before a point in time, oldest first.
   static func deleted(before milliseconds: Int64, limit: Int, _ db: Database) throws -> [TrashRecord] {
     try Row.fetchAll(
       db,

@@ -15,12 +15,13 @@ extension Catalogue {
   /// All of them. Their number is limited when they are created.
   package func stagedUploads() throws(AssetSourceError) -> [StagedUpload] { try stagedUploads(where: "1") }
 
-  /// Those that a process left while it created assets from them, or that a running process is working on.
+  /// Staged uploads from which a process was creating assets when it ended, or from which a running process creates
+  /// them.
   package func unfinishedStagedUploads() throws(AssetSourceError) -> [StagedUpload] {
     try stagedUploads(where: "path IS NOT NULL")
   }
 
-  /// Those that have received nothing since a moment.
+  /// Staged uploads that have received nothing since a point in time.
   package func stagedUploads(usedBefore limit: Timestamp) throws(AssetSourceError) -> [StagedUpload] {
     try stagedUploads(where: "usedDate < ?", [limit.milliseconds])
   }
@@ -38,9 +39,9 @@ extension Catalogue {
 
   // MARK: Writes
 
-  // A staged upload is no object of the library, so none of these creates a change token.
+  // A staged upload is not an object of the library, so none of these methods creates a change token.
 
-  /// Records a new one.
+  /// Records a new staged upload.
   package func insert(_ upload: StagedUpload) throws(AssetSourceError) {
     try writeUploads { db in
       try db.execute(

@@ -1,4 +1,4 @@
-// The record of a staged upload, and what a change list does with one.
+// The record of a staged upload, and the change that turns it into an asset.
 
 import Foundation
 import GRDB

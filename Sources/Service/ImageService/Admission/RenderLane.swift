@@ -26,7 +26,7 @@ package final class RenderLane: Sendable {
     let work: Work
   }
 
-  /// A place in the queue. It is stale, and skipped, if its entry is gone or has another priority now.
+  /// A place in the queue. It is stale, and skipped, if its entry has left the queue or has another priority now.
   private struct QueuePosition: Comparable {
     let priority: ImagePriority
     let number: UInt64
@@ -98,7 +98,7 @@ package final class RenderLane: Sendable {
     }
   }
 
-  /// Whether the lane has work besides one that runs.
+  /// Whether the lane has work besides one running render.
   package var hasOtherWork: Bool { state.withLock { $0.running > 1 || !$0.entries.isEmpty } }
 
   /// Number of running renders.

@@ -34,7 +34,7 @@ package final class BackgroundRunner: Sendable {
     begin()
   }
 
-  /// Call it when pictures were edited: only their placeholders are missing then.
+  /// Call it when pictures were edited. Restarts only work that follows edits (``BackgroundWork/followsEdits``).
   package func picturesEdited() {
     for work in works where work.followsEdits { work.restart() }
     begin()

@@ -6,14 +6,14 @@ package protocol BackgroundWork: Sendable {
   /// at any time.
   func restart()
 
-  /// Whether it must start again when pictures were edited. Other work only looks for new assets.
+  /// Whether the work must start again when pictures were edited. Work that only looks for new assets need not.
   var followsEdits: Bool { get }
 
   /// The next step; `nil` if nothing is left until `restart`. May open files and query the catalogue, but decodes
   /// nothing. One caller at a time.
   func next() throws(AssetSourceError) -> BackgroundStep?
 
-  /// Saves the results so far. No further step follows for now.
+  /// Saves the results so far. Called when no further step follows for now.
   func flush() throws(AssetSourceError)
 }
 

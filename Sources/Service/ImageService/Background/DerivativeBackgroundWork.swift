@@ -45,7 +45,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
   }
 
   package func next() throws(AssetSourceError) -> BackgroundStep? {
-    // Derivatives that are made ahead must not evict one another.
+    // Derivatives that are made before a request must not evict each other.
     while store.hasRoomForBackgroundWork, let asset = try nextAsset() {
       guard asset.hasDecoder else { continue }
       let missing = renderer.ladder.rungs(of: asset.pixelSize).filter { !store.hasDerivative($0, of: asset) }

@@ -49,7 +49,7 @@ package final class CachedFrame: Sendable {
   /// Records that the frame was requested.
   package func markUsed() { if !used.load(ordering: .relaxed) { used.store(true, ordering: .relaxed) } }
 
-  /// Whether the cache has evicted the frame. Objects made from it should be released then too.
+  /// Whether the cache has evicted the frame. Release objects made from it too.
   package var isEvicted: Bool { holders.load(ordering: .acquiring) < 0 }
 
   /// Keeps the frame in the cache until the returned object is released. `nil` if the frame was already evicted.

@@ -17,7 +17,7 @@ package enum Derivation: Sendable, Hashable {
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
-  ///   - alone: the scale at which it would have been decoded without sharing.
+  ///   - alone: the scale that the frame would have needed without sharing.
   init(decodedEighths: Int, alone: Int) {
     self = decodedEighths == alone ? .original : .sharedDecode(eighths: decodedEighths)
   }

@@ -17,7 +17,7 @@ package struct FrameStore: Sendable {
   /// Whether a disk store is configured. Without one, derivatives need not be made.
   var isEnabled: Bool { disk != nil }
 
-  /// Whether the disk has room for derivatives that are made ahead of requests: they must not evict one another.
+  /// Whether the disk has room for derivatives that are made before a request: they must not evict each other.
   var hasRoomForBackgroundWork: Bool {
     guard let disk else { return false }
     let statistics = disk.statistics

@@ -8,7 +8,7 @@ import PhotoModel
 /// Equivalent requests have the same key, however they were written: the key contains the result of the size rules, not
 /// the requested target size. It is the same for every principal. Made once for each request, by ``ResolvedRequest``.
 package struct RenditionKey: Sendable, Hashable {
-  /// Without the regions: a crop that they decide on is in `sizes`.
+  /// Without the digest of regions that a user set: a crop to these regions is already part of `sizes`.
   let contentVersion: ContentVersion
   private let sizes: SizeRules
   private let format: OutputFormat

@@ -17,8 +17,8 @@ final class CachingManager {
   var preparations: [CachingState.PreparationID: Preparation] = [:]
   /// When the window's next timer fires.
   var timerDeadline: ContinuousClock.Instant?
-  /// The library's change token for which the manager's assets are known to be current; `nil` if they must be looked
-  /// up, whatever the history contains.
+  /// The library's change token at which the manager's assets are known to be current; `nil` if they must be looked up
+  /// again, even without a change in the history.
   var assetsChangeToken: ChangeToken?
   /// Its assets are being looked up again.
   var isRefreshing = false

@@ -19,7 +19,7 @@ extension CachingManagerRegistry {
     return value
   }
 
-  /// How many entries a manager may have beside those of all others.
+  /// The maximum number of entries of a manager, given the entries of all other managers.
   func maximumEntries(of manager: CachingManager) -> Int {
     limits.totalAssets - (totalEntries - manager.state.entryCount)
   }
@@ -31,8 +31,8 @@ extension CachingManagerRegistry {
     update(manager) { $0.plan(at: now, maximumEntries: maximumEntries) }
   }
 
-  /// Plans a window again after something other than a move has changed what it wants. If assets are missing, it is
-  /// planned when they have been looked up.
+  /// Plans a window again after a change other than a move. If assets are missing, the window is planned after they
+  /// have been looked up.
   func planAgain(_ manager: CachingManager) {
     if manager.state.missingPositions(at: now()).isEmpty { plan(manager) }
     roomFreed()

@@ -78,7 +78,7 @@ extension CachingManagerRegistry {
     }
   }
 
-  /// Plans a window again after the passage of time has changed what it wants, including unknown positions.
+  /// Plans a window again because time has passed, and looks up positions that the new plan needs.
   func replan(_ manager: CachingManager) {
     let now = now()
     guard let window = manager.state.window else { return }

@@ -4,7 +4,7 @@
 //     timer, change of the library -> look-up queue -> the same
 //     waiting entries, one manager after the other, a few at a time -> ImageManager.prepare -> ended
 //
-// What a manager keeps, and what follows from an event, is decided by its CachingState; the registry performs it. All
+// CachingState decides what a manager keeps and what follows from an event; the registry performs these effects. All
 // state changes on one serial queue, which never queries the catalogue, reads a file or decodes. A call takes about a
 // millisecond for a thousand assets.
 
@@ -24,7 +24,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// Calls a closure after a delay.
   package typealias Scheduler = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
-  /// The manager that every principal has, and that each of its clients can have once more for itself.
+  /// The name of the manager that every principal has. Each named client of a principal can have one more of its own.
   package static let defaultID = "default"
   /// Debounce: how long changes of the library are collected before assets are looked up again.
   static let changeDebounce = Duration.milliseconds(200)
@@ -32,7 +32,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   struct ManagerKey: Hashable {
     let owner: String
     let id: String
-    /// The client that has a `default` manager of its own; `nil` for any other manager.
+    /// The named client whose own `default` manager this is; `nil` for any other manager.
     let client: String?
 
     init(owner: Principal, id: String, client: String?) {
@@ -72,8 +72,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   /// - Parameters:
   ///   - cache: has room for pinned frames.
-  ///   - lookups: where assets are looked up for windows when no caller is waiting.
-  ///   - fetches: where long lists are read.
+  ///   - lookups: queue for look-ups of assets for windows when no caller is waiting.
+  ///   - fetches: queue for reading long lists.
   ///   - maximumPreparations: maximum number of simultaneous preparations; more than a few bring no more throughput.
   ///   - schedule: calls a closure after a delay; tests pass their own.
   package init(

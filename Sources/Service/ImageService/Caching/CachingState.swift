@@ -1,6 +1,6 @@
 // The frames that one client wants ready before it requests them, and their progress: a pure state machine. Events go
-// in as method calls, with the time and the room that other managers leave; what is to be done about them comes out as
-// effects. It uses no clock, cache or catalogue; of a cached frame it reads only whether it was requested.
+// in as method calls, with the time and the room that other managers leave; effects come out, which the caller
+// performs. It uses no clock, cache or catalogue; of a cached frame it reads only whether the frame was requested.
 //
 //     waiting -> preparing -> ready                    its key is pinned from `preparing` on, until the entry leaves
 //        ^           +------> left out: needs the original, no room, or it can't be made
@@ -64,7 +64,7 @@ package struct CachingState {
     var state = EntryState.waiting
     var isStarted = false
     var isInWindow = false
-    /// The latest plan keeps the entry while its frame is there, but would not prepare it.
+    /// The latest plan keeps the entry's frame if it exists, but would not prepare it.
     var isOnlyKept = false
     /// Position in the queue: lowest first.
     var rank = 0

@@ -10,9 +10,9 @@
 // between the rows, and the positions ahead must not come and go each time.
 //
 // A fling ends when the same range is reported again, or when no move arrives for a quarter of a second. The prepared
-// part of the margin depends on the past: the more frames beyond the visible range left unseen, the
-// fewer are prepared, counted separately ahead and behind. A rest that is longer than earlier rests is an exception:
-// then the whole margin is prepared.
+// part of the margin depends on the past: the more frames beyond the visible range left the window unseen, the fewer
+// are prepared. The leading and the trailing side are counted separately. A rest that is longer than earlier rests is
+// an exception: then the whole margin is prepared.
 
 /// The visible range of a list, its movement, and the positions to prepare.
 package struct PreheatWindow: Sendable {
@@ -22,17 +22,17 @@ package struct PreheatWindow: Sendable {
     case reduced
   }
 
-  /// A part of the plan that `scripts/bench windows` switches off, to measure what it gains.
+  /// A part of the plan that `scripts/bench windows` switches off to measure its effect.
   package enum Rule: String, Sendable, Hashable, CaseIterable {
     /// Half a second of travel is prepared ahead, in addition to the margin.
     case lookahead
     /// In a fling, only cheap visible frames are prepared.
     case flingQuality
-    /// In a fling, positions that will have passed are not prepared.
+    /// In a fling, positions that scroll out of view before they could be shown are not prepared.
     case flingPassed
     /// Fewer positions ahead are prepared if frames there were not seen.
     case learningAhead
-    /// The same behind. Without it, the share ahead counts for both sides.
+    /// The same for the trailing side. Without this rule, the share of the leading side counts for both sides.
     case learningBehind
     /// Frames are kept beyond the range that is prepared.
     case keeping

@@ -28,12 +28,12 @@ struct DecodeSharing: Sendable {
   ) -> SharedRender {
     let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return alone }
-    // A frame that is made from a thumbnail must not be made from the picture at other times: its bytes would differ under
+    // A frame that is usually made from a thumbnail must never be made from the picture: its bytes would differ under
     // the same entity tag.
     let siblings = jobs.siblings(of: job).filter {
       renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
     }
-    // Single frames of a video are seldom asked for twice.
+    // Frames at a given time of a video are seldom requested twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)
     let wished = renderer.planner.sharedPlan(

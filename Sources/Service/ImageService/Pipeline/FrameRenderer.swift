@@ -59,7 +59,7 @@ struct FrameRenderer: Sendable {
     return attributes.frame(image)
   }
 
-  /// The same for a frame that tasks can do without; `nil` if it can't be rendered.
+  /// The same for a frame that tasks don't need, such as a degraded one; `nil` if it can't be rendered.
   func optionalFrame(
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
   ) -> ImageFrame? {

@@ -1,4 +1,4 @@
-// Tiles of large pictures: one pass over the picture makes all of them, and every job for one of them waits for its own.
+// Tiles of large pictures: one pass over the picture makes all its tiles, and each job waits for its own tile.
 
 import ImageCodec
 import ImageRender
@@ -6,8 +6,8 @@ import PhotoModel
 import Primitives
 
 extension ImagePipeline {
-  /// Lets a job wait for a pass that makes its tile, and starts that pass if there is none. Returns false if the job is
-  /// to be rendered: it is no tile of a large picture, or the pass has been made and this tile is missing.
+  /// Lets a job wait for the pass that makes its tile, and starts the pass if none runs. Returns false if the job must
+  /// be rendered instead: it is not a tile of a large picture, or the pass has ended without this tile.
   func queueTiles(_ job: RenderJob, _ original: OpenedOriginal) throws(ImageServiceError) -> Bool {
     guard !job.bypassesCaches, let pass = TilePass(original.header, minimumPixels: quickFrames.minimumTiledPixels),
       let tile = pass.grid.tile(of: job.wanted),
@@ -26,7 +26,8 @@ extension ImagePipeline {
     case .mustStart: break
     }
     let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
-    // Not the job's ticket: the pass goes on when the job is cancelled, because other jobs wait for it.
+    // The ticket is not kept as the job's: the pass continues when the job is cancelled, because other jobs wait for
+    // it.
     _ = renderLane.submit(priority, bytes: pass.peakBytes) { [self] reservation in
       makeTiles(pass, job, original, reservation)
     }
@@ -46,12 +47,12 @@ extension ImagePipeline {
         // The file may have been overwritten in place during the read.
         guard original.source.isUnchanged else { return false }
         deliver(image, key(of: tile, in: pass.grid, first), first, stepBegan: began)
-        // Once a strip.
+        // Once for each strip of tiles.
         if tile.column == 0 { cache.store.waitUntilWritten() }
         return true
       }
     } catch {
-      // The renders of the remaining jobs report what is wrong.
+      // The remaining jobs are rendered one by one, and report the error.
     }
     for job in tilePasses.end(first.key.rendition.contentVersion) {
       runStep(job) { () throws(ImageServiceError) in try queueRender(job, original.header, preview: nil) }

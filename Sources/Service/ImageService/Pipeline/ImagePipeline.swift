@@ -260,7 +260,7 @@ package final class ImagePipeline: Sendable {
     let degraded: RenderPlan?
     /// The camera's embedded preview, if it is so large that it needs a memory reservation.
     let preview: EmbeddedThumbnail?
-    /// Memory for the largest of them: they are made one after the other.
+    /// Memory of the largest of these plans: they run one after the other.
     let peakBytes: Int
 
     init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
@@ -284,7 +284,7 @@ package final class ImagePipeline: Sendable {
     let source = renderStart.original.source
     let shared = sharing.sharedRender(of: job, plans.final, renderStart.original.header, reservation)
     do throws(ImageServiceError) {
-      // Several workers finish one picture sooner, but not more pictures in the same time.
+      // Several workers finish one picture sooner, but don't raise the throughput.
       let isUrgent = jobs.ticketAndPriority(of: job)?.priority.isInteractive == true && !renderLane.hasOtherWork
       try renderer.render(
         shared.plan, from: source, of: job.asset, isUrgent: isUrgent, stops: shared.stops

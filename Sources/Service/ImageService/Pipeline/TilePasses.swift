@@ -1,12 +1,12 @@
-// Which pictures are being cut into tiles, and which jobs wait for these tiles. At most one pass for each content: the
-// first tile of a picture that is requested starts it, and the others wait for theirs.
+// Which pictures are being cut into tiles, and which jobs wait for these tiles. There is at most one pass for each
+// content: the first requested tile of a picture starts it, and jobs for other tiles wait.
 
 import ImageRender
 import PhotoModel
 import Synchronization
 
 final class TilePasses: Sendable {
-  /// Passes that run or wait at the same time. Further pictures are rendered a tile at a time.
+  /// Maximum number of passes that run or wait at the same time. Tiles of further pictures are rendered one by one.
   private static let maximumCount = 4
 
   private let waiting = Mutex<[ContentVersion: [RenderJob]]>([:])
@@ -31,7 +31,7 @@ final class TilePasses: Sendable {
     }
   }
 
-  /// The jobs that wait for a frame which is ready now.
+  /// Removes and returns the jobs that wait for a frame that is ready now.
   func take(_ key: RenditionKey) -> [RenderJob] {
     waiting.withLock { waiting in
       let jobs = waiting[key.contentVersion] ?? []

@@ -1,14 +1,14 @@
-// Makes placeholders in the background: which asset is next, which source its placeholder is made from, and where the
-// result goes.
+// Makes placeholders in the background: chooses the next asset and the source of its placeholder, and stores the
+// result.
 //
 //     sink -> page of assets -> next -> step -> (memory for it) -> run -> batch of results -> sink
 //                                        ^                            |
 //                                        +-- the next best source ----+
 //
 // Sources in order: the camera's thumbnail, a derivative, the original. Each costs many times as much as the one
-// before. This file does not decide when a step runs or what runs beside it. A permanent failure is reported to the
-// sink, once for each content. After a temporary failure (the file changed, the disk failed, no memory) the asset is
-// skipped and comes again after `restart`.
+// before. This file does not decide when a step runs, or which steps run at the same time. A permanent failure is
+// reported to the sink, once for each content. After a temporary failure (the file changed, the disk failed, no memory)
+// the asset is skipped and comes again after `restart`.
 
 import ImageCodec
 import Logging
@@ -153,8 +153,8 @@ package final class PlaceholderProducer: Sendable {
     }
   }
 
-  /// The first available source, starting with `first`. `nil` if none is available now, or if none ever will be; the
-  /// latter is recorded in the sink.
+  /// The step for the first available source, starting with `first`. `nil` if no source is available now, or if none
+  /// will ever be, which is recorded in the sink.
   private func step(for asset: Asset, from first: Input) throws(AssetSourceError) -> Step? {
     for input in Input.allCases[first.rawValue...] {
       do throws(CodecError) {
@@ -172,7 +172,7 @@ package final class PlaceholderProducer: Sendable {
 
   private func plan(_ input: Input, _ asset: Asset) throws(CodecError) -> PlaceholderPlan? {
     if let adjustments = asset.adjustments {
-      // What a camera embedded shows the picture before them, and a derivative the picture after them.
+      // Embedded thumbnails and previews show the picture without its adjustments, a derivative with them.
       switch input {
       case .embedded, .preview: return nil
       case .derivative: return try derivative(asset).map(renderer.plan(ofWhole:))

@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// Finds where the eye looks first in a small picture: edges, skin and strong colours, with a preference for the middle.
-/// A fallback for pictures without regions: it knows no objects.
+/// Finds the most salient point of a small picture: edges, skin and strong colours, with a preference for the middle. A
+/// fallback for pictures without regions: it knows no objects.
 package enum Saliency {
   /// The side of the window whose content is compared, as a share of the shorter side.
   private static let windowShare = 0.35

@@ -183,7 +183,8 @@ final class JobTable: Sendable {
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
-    /// A task wants a degraded frame wider than this; 0 if there was none yet. `nil` if no task wants one.
+    /// The width that a degraded frame must exceed for a task to want it: 0 if there was no degraded frame yet. `nil`
+    /// if no task wants one.
     let degradedWiderThan: Int?
   }
 

@@ -1,4 +1,4 @@
-// Makes smaller encodings of frames that are asked for again: WebP, AVIF or JPEG XL in the place of a JPEG or PNG.
+// Upgrades: smaller encodings of frames that are requested again, WebP, AVIF or JPEG XL instead of JPEG or PNG.
 //
 //     request -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
 //       -> smaller: in the caches under a key of its own, and the observer gets the frame that it replaces
@@ -15,9 +15,9 @@ package final class EncodingUpgrades: Sendable {
   package struct Limits: Sendable {
     /// The most CPU time that upgrades take, in percent of one core. 0: none are made.
     package var sharePercent = 10
-    /// Upgrades that wait. Frames beyond that are upgraded when they are asked for once more.
+    /// Maximum number of waiting upgrades. Further frames are upgraded when they are requested once more.
     package var waiting = 256
-    /// Frames of which it is remembered that the other encoding was not smaller.
+    /// Maximum number of frames for which the service remembers that the other encoding was not smaller.
     package var remembered = 16_384
 
     package init() {}
@@ -36,23 +36,23 @@ package final class EncodingUpgrades: Sendable {
   private struct Upgrade: Sendable {
     let wanted: ResolvedRequest
     let replacedBytes: Int
-    /// Not kept in memory for the time of waiting.
+    /// Weak: waiting for an upgrade does not keep the frame in memory.
     weak var replaced: CachedFrame?
   }
 
   private struct State {
     var waiting: [Upgrade] = []
-    /// Waiting or in work.
+    /// Upgrades that wait or run.
     var pending: Set<RenditionKey> = []
-    /// Not smaller, or not to be made.
+    /// Frames whose other encoding was not smaller, or could not be made.
     var refused: Set<RenditionKey> = []
-    /// An upgrade is in work, or the timer for the next one runs.
+    /// An upgrade runs, or the timer for the next one does.
     var isBusy = false
     var statistics = Statistics()
     var observer: (@Sendable (CachedFrame) -> Void)?
   }
 
-  /// The formats whose encoders are there.
+  /// The formats whose encoders are installed.
   package let formats: Set<OutputFormat>
   private let images: ImageManager
   private let limits: Limits
@@ -83,7 +83,7 @@ package final class EncodingUpgrades: Sendable {
     !state.withLock { $0.refused.contains(key) } && images.isInMemory(key)
   }
 
-  /// Asks for an upgrade. Returns false if it can't be accepted now: the next request should ask again.
+  /// Requests an upgrade. Returns false if it can't be accepted now: the next request for the frame should try again.
   ///
   /// - Parameters:
   ///   - wanted: the same picture in the smaller format.
@@ -126,7 +126,7 @@ package final class EncodingUpgrades: Sendable {
     let (found, isMade): (CachedFrame?, Bool) =
       switch outcome {
       case .prepared(let frame): (frame, true)
-      // A client has asked for the format by name.
+      // A client has requested this format by name.
       case .alreadyInMemory(let frame): (frame, false)
       case .incomplete, .noRoom, .needsOriginal, .failed: (nil, false)
       }

@@ -2,9 +2,9 @@
 // and an asset's modification date to the time of that change. The lists of columns below define a change; files,
 // placeholders and moments are not part of it.
 //
-// The history is one for all libraries. What a limited library sees of it follows from the objects that it has, and
-// from the tokens with which they entered and left it. Its own `revision` and rows of `change` are not affected by
-// invisible changes, or by pruning of other libraries' history.
+// All libraries share one history. The part that a limited library sees follows from its objects, and from the tokens
+// with which they entered and left it. Its own `revision` and rows of `change` are not affected by invisible changes,
+// or by pruning of other libraries' history.
 
 extension CatalogueSchema {
   /// The columns of an asset that clients see, without its location.

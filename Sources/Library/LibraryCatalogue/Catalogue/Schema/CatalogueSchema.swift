@@ -27,7 +27,7 @@ package enum CatalogueSchema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0.1.0", foreignKeyChecks: .immediate) { db in
       for subject in [libraries, assets, libraryAssets, collections, moments] { try db.execute(sql: subject) }
-      // Before the triggers of the history exist: the smart albums are no change.
+      // Before the triggers of the history exist, because the smart albums are not a change that clients see.
       try insertSmartAlbums(db)
       for subject in [changes, trash, uploads, search] { try db.execute(sql: subject) }
     }

@@ -17,9 +17,9 @@ package struct StoredAdjustments: Sendable, Hashable {
     }
   }
 
-  /// What is rendered; may be empty.
+  /// The operations to render; may be empty.
   package var operations: Adjustments
-  /// `nil`: the operations are everything.
+  /// `nil`: the adjustments are only the operations.
   package var foreign: Foreign?
 
   package init(operations: Adjustments, foreign: Foreign? = nil) {

@@ -4,8 +4,9 @@ import GRDB
 import PhotoModel
 import Primitives
 
-/// Sets and reverts adjustments. The version and the size of the picture before them stay in columns of their own, so
-/// that reverting restores exactly these. `unadjustedVersion` does not end with `regionsVersion`, as `contentVersion` does.
+/// Sets and reverts adjustments. The content version and the size of the unadjusted picture stay in columns of their
+/// own, so that reverting restores exactly these values. `unadjustedVersion` does not end with `regionsVersion`, as
+/// `contentVersion` does.
 extension AssetWriter {
   /// Replaces the adjustments of a picture. Setting the same ones again changes nothing.
   func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64) throws {

@@ -137,7 +137,7 @@ struct AlbumOrder {
   /// A position in use, by a member or by an asset in the trash.
   private struct Slot: Comparable {
     let position: Int64
-    /// The row in the trash, for an asset that is there.
+    /// The row in the trash, if the asset is in the trash.
     var trash: Int64?
 
     /// If a member has taken the position of a trashed asset, the asset returns directly after that member.

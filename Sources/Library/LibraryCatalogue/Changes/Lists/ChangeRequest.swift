@@ -29,7 +29,7 @@ package struct ChangeRequest: Sendable, Hashable {
     case createAsset(path: [UInt8])
     /// Gives a placeholder to an upload that is already an asset.
     case createAssetFromUpload(LocalIdentifier)
-    /// Creates an asset from a staged upload, which is used up by that.
+    /// Creates an asset from a staged upload, and removes the staged upload.
     case createAssetFromStagedUpload(UploadIdentifier)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
@@ -83,7 +83,8 @@ package struct AssetUpdate: Sendable, Hashable {
   package var utcOffset: Int?
   /// `.some(nil)` removes the location.
   package var location: Location??
-  /// `.some(nil)` removes the title; so do the following. A removed value stays removed, whatever the file states.
+  /// `.some(nil)` removes the title; the same holds for the properties below. A removed value stays removed, even if
+  /// the file contains one.
   package var title: String??
   package var caption: String??
   package var rating: Int??

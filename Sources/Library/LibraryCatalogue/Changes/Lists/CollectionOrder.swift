@@ -1,6 +1,7 @@
 // The order of a level of collections: those of a folder, or the user's albums and folders at the top level. Each has a
 // position number, with gaps for later insertions, like the members of an album (AlbumOrder). When a gap is full, the
-// collections around it are renumbered: as few as possible. That is no change of theirs, because they keep their order.
+// collections around it are renumbered: as few as possible. Renumbering is not a change of these collections, because
+// they keep their order.
 
 import GRDB
 

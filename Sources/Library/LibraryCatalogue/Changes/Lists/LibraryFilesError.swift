@@ -17,7 +17,7 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case damagedMedia(String)
   /// The disk is full, the quota is used up, or less than the reserve is free.
   case insufficientStorage
-  /// No such staged upload, or none of the principal's.
+  /// The staged upload does not exist, or belongs to another principal.
   case noSuchUpload(UploadIdentifier)
   /// The staged upload has not received all its bytes yet, so no asset can be made of it.
   case uploadIncomplete(offset: Int64)
