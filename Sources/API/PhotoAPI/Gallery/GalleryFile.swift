@@ -29,7 +29,8 @@ struct GalleryFile: Sendable {
   static let all: [String: GalleryFile] = Dictionary(
     uniqueKeysWithValues: [
       ("api.js", PackageResources.api_js), ("app.js", PackageResources.app_js),
-      ("assets.js", PackageResources.assets_js), ("gallery.css", PackageResources.gallery_css),
+      ("assets.js", PackageResources.assets_js), ("dom.js", PackageResources.dom_js),
+      ("edit.js", PackageResources.edit_js), ("gallery.css", PackageResources.gallery_css),
       ("icon.svg", PackageResources.icon_svg), ("layout.js", PackageResources.layout_js),
       ("panel.js", PackageResources.panel_js), ("scrubber.js", PackageResources.scrubber_js),
       ("sidebar.js", PackageResources.sidebar_js), ("strings.js", PackageResources.strings_js),

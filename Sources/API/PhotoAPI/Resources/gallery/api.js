@@ -1,5 +1,7 @@
 // Requests to the daemon. A failure is a Failure with the problem's detail, which says what to change.
 
+import { on } from "/gallery/dom.js"
+
 export class Failure extends Error {
   constructor(status, problem) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`)
@@ -55,13 +57,13 @@ export function stream(parameters, handlers) {
     if (source || isClosed || document.hidden) return
     const opened = source = new EventSource(`/v1/changes/stream?${query(named)}`)
     for (const type of ["change", "reload"]) {
-      source.addEventListener(type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
+      on(source, type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
     }
     source.onopen = () => handlers.open?.()
     source.onerror = () => handlers.error?.(opened.readyState === EventSource.CLOSED)
   }
   const look = () => { if (document.hidden) close(); else open() }
-  document.addEventListener("visibilitychange", look)
+  on(document, "visibilitychange", look)
   open()
   return { close() { isClosed = true; close(); document.removeEventListener("visibilitychange", look) } }
 }

@@ -2,6 +2,7 @@
 
 import { Failure, change, json, post, query, request, whenSignedOut } from "/gallery/api.js"
 import { AssetList } from "/gallery/assets.js"
+import { make, on } from "/gallery/dom.js"
 import { Panel } from "/gallery/panel.js"
 import { Scrubber } from "/gallery/scrubber.js"
 import { DRAGGED, Sidebar } from "/gallery/sidebar.js"
@@ -61,12 +62,12 @@ async function show(source, title = text("allPhotos")) {
   $("title").textContent = document.title = title
   $("count").textContent = ""
   timeline.say(text("loading"))
-  shown.addEventListener("page", () => { if (shown.assets.length === Math.min(shown.count, 10000)) present(shown) })
-  shown.addEventListener("change", () => { if (shown === list) { timeline.relayout(); viewer.refresh(); describe() } })
-  shown.addEventListener("kinds", () => { if (shown === list) timeline.mark() })
-  shown.addEventListener("offline", () => { $("connection").textContent = text("connectionLost") })
-  shown.addEventListener("online", () => { $("connection").textContent = "" })
-  shown.addEventListener("failure", (event) => report(event.detail))
+  on(shown, "page", () => { if (shown.assets.length === Math.min(shown.count, 10000)) present(shown) })
+  on(shown, "change", () => { if (shown === list) { timeline.relayout(); viewer.refresh(); describe() } })
+  on(shown, "kinds", () => { if (shown === list) timeline.mark() })
+  on(shown, "offline", () => { $("connection").textContent = text("connectionLost") })
+  on(shown, "online", () => { $("connection").textContent = "" })
+  on(shown, "failure", (event) => report(event.detail))
   try {
     await shown.load()
     if (shown === list) present(shown)
@@ -90,9 +91,9 @@ function describe() {
   timeline.say(list.count > 0 ? "" : search || predicate ? text("noMatch", { search: search ?? predicate }) : text("empty"))
 }
 
-sidebar.addEventListener("open", (event) => {
+on(sidebar, "open", (event) => {
   document.body.classList.remove("withSidebar")
-  $("menu").setAttribute("aria-expanded", "false")
+  $("menu").ariaExpanded = "false"
   const collection = event.detail
   show(collection ? sourceOf(collection) : {}, collection?.title ?? text("allPhotos"))
 })
@@ -102,10 +103,10 @@ const sourceOf = ({ localIdentifier, type, subtype }) => ({
   ...(subtype === "smartAlbumAllHidden" ? { includeHiddenAssets: true } : {}),
 })
 
-sidebar.addEventListener("failure", (event) => report(event.detail))
+on(sidebar, "failure", (event) => report(event.detail))
 
 /// Words are a search. What looks like a predicate is one.
-$("search").addEventListener("submit", (event) => {
+on($("search"), "submit", (event) => {
   event.preventDefault()
   const words = event.target.search.value.trim()
   const isPredicate = /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words)
@@ -113,24 +114,24 @@ $("search").addEventListener("submit", (event) => {
   if (sidebar.selected) Object.assign(source, sourceOf(sidebar.selected))
   show(source, words || sidebar.selected?.title || text("allPhotos"))
 })
-$("search").addEventListener("input", (event) => {
+on($("search"), "input", (event) => {
   const value = event.target.value
   if (value === "") $("search").requestSubmit()
   // The last word is completed with those of the predicate language.
   const [, before, word] = value.match(/^(.*?)(\w*)$/s)
   const starts = (name) => name.toLowerCase().startsWith(word.toLowerCase())
   const found = word.length < 2 ? [] : [...PREDICATE_WORDS, ...places ?? []].filter(starts)
-  $("words").replaceChildren(...found.map((name) => Object.assign(document.createElement("option"), { value: before + name })))
+  $("words").replaceChildren(...found.map((name) => make("option", { value: before + name })))
 })
 
 /// Moments are named after their places, for those who may know them.
-$("search").addEventListener("focusin", async () => {
+on($("search"), "focusin", async () => {
   if (places) return
   places = []
   const moments = await json(`/v1/collections?${query({ type: "moment", limit: 1000 })}`).catch(() => ({ collections: [] }))
   places = [...new Set(moments.collections.flatMap(({ title }) => title?.split(/, | & /) ?? []))]
 })
-$("search").addEventListener("keydown", (event) => {
+on($("search"), "keydown", (event) => {
   if (event.key !== "Escape") return
   event.target.value = ""
   $("search").requestSubmit()
@@ -139,24 +140,24 @@ $("search").addEventListener("keydown", (event) => {
 
 // The viewer
 
-timeline.addEventListener("open", (event) => viewer.open(event.detail))
-viewer.addEventListener("show", (event) => timeline.reveal(event.detail))
-viewer.addEventListener("delete", (event) => remove(event.detail))
-viewer.addEventListener("hide", (event) => hide(event.detail))
-viewer.addEventListener("search", (event) => {
+on(timeline, "open", (event) => viewer.open(event.detail))
+on(viewer, "show", (event) => timeline.reveal(event.detail))
+on(viewer, "delete", (event) => remove(event.detail))
+on(viewer, "hide", (event) => hide(event.detail))
+on(viewer, "search", (event) => {
   $("search").elements.search.value = event.detail
   $("search").requestSubmit()
 })
-viewer.addEventListener("link", (event) => ask(text("link", { date: event.detail.date }), event.detail.link))
-viewer.addEventListener("failure", (event) => report(event.detail))
-viewer.addEventListener("closed", () => document.body.append($("messages")))
-viewer.addEventListener("message", (event) => say(event.detail))
+on(viewer, "link", (event) => ask(text("link", { date: event.detail.date }), event.detail.link))
+on(viewer, "failure", (event) => report(event.detail))
+on(viewer, "closed", () => document.body.append($("messages")))
+on(viewer, "message", (event) => say(event.detail))
 
 // Selection
 
 const selected = () => [...timeline.selection]
 
-timeline.addEventListener("selection", () => {
+on(timeline, "selection", () => {
   const bar = $("selectionBar")
   const count = timeline.selection.size
   bar.hidden = count === 0
@@ -174,10 +175,10 @@ timeline.addEventListener("selection", () => {
       ["delete", () => remove(selected())],
     ] : []),
   ]
-  bar.replaceChildren(Object.assign(document.createElement("span"), { textContent: text("selected", { count }) }),
+  bar.replaceChildren(make("span", { textContent: text("selected", { count }) }),
     ...actions.map(([name, action]) => {
-      const button = Object.assign(document.createElement("button"), { textContent: text(name) })
-      button.addEventListener("click", action)
+      const button = make("button", { textContent: text(name) })
+      on(button, "click", action)
       return button
     }))
 })
@@ -221,7 +222,7 @@ async function remove(assets) {
 }
 
 /// Drags the selection, or the picture under the pointer, to an album.
-$("timeline").addEventListener("dragstart", (event) => {
+on($("timeline"), "dragstart", (event) => {
   const cell = event.target.closest(".cell")
   if (!cell) return
   const assets = timeline.selection.has(cell.asset.id) ? selected() : [cell.asset.id]
@@ -239,15 +240,15 @@ const isAfter = (cell, event) => {
   const box = cell.getBoundingClientRect()
   return (event.clientX > box.left + box.width / 2) !== (getComputedStyle(cell).direction === "rtl")
 }
-$("timeline").addEventListener("dragover", (event) => {
+on($("timeline"), "dragover", (event) => {
   unmark()
   const cell = target(event)
   if (!cell) return
   event.preventDefault()
   cell.classList.add(isAfter(cell, event) ? "after" : "before")
 })
-$("timeline").addEventListener("dragend", unmark)
-$("timeline").addEventListener("drop", (event) => {
+on($("timeline"), "dragend", unmark)
+on($("timeline"), "drop", (event) => {
   unmark()
   const cell = target(event)
   if (!cell) return
@@ -262,16 +263,16 @@ $("timeline").addEventListener("drop", (event) => {
 
 // Adding files
 
-$("add").addEventListener("click", () => $("files").click())
-$("files").addEventListener("change", (event) => { uploads.add(event.target.files); event.target.value = "" })
-uploads.addEventListener("message", (event) => say(event.detail))
-addEventListener("dragover", (event) => {
+on($("add"), "click", () => $("files").click())
+on($("files"), "change", (event) => { uploads.add(event.target.files); event.target.value = "" })
+on(uploads, "message", (event) => say(event.detail))
+on(window, "dragover", (event) => {
   if (!rights.canAdd || !event.dataTransfer.types.includes("Files")) return
   event.preventDefault()
   document.body.classList.add("dropping")
 })
-addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping") })
-addEventListener("drop", (event) => {
+on(window, "dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping") })
+on(window, "drop", (event) => {
   document.body.classList.remove("dropping")
   if (!rights.canAdd || event.dataTransfer.files.length === 0) return
   event.preventDefault()
@@ -280,19 +281,19 @@ addEventListener("drop", (event) => {
 
 // The bar
 
-$("menu").addEventListener("click", () => {
+on($("menu"), "click", () => {
   const isOpen = document.body.classList.toggle("withSidebar")
-  $("menu").setAttribute("aria-expanded", isOpen)
+  $("menu").ariaExpanded = isOpen
   if (isOpen) $("sidebar").querySelector("button")?.focus()
 })
-addEventListener("keydown", (event) => {
+on(window, "keydown", (event) => {
   if (event.key !== "Escape" || !document.body.classList.contains("withSidebar")) return
   document.body.classList.remove("withSidebar")
-  $("menu").setAttribute("aria-expanded", "false")
+  $("menu").ariaExpanded = "false"
   $("menu").focus()
 })
-$("service").addEventListener("click", () => $("service").setAttribute("aria-pressed", panel.toggle()))
-$("signOut").addEventListener("click", async () => {
+on($("service"), "click", () => $("service").ariaPressed = panel.toggle())
+on($("signOut"), "click", async () => {
   await request("/v1/session", { method: "DELETE" }).catch(() => {})
   location.reload()
 })
@@ -302,16 +303,16 @@ $("signOut").addEventListener("click", async () => {
 function signIn() {
   const dialog = $("signIn")
   if (dialog.open) return
-  const form = document.createElement("form")
-  const input = Object.assign(document.createElement("input"), { type: "password", name: "token", required: true, autocomplete: "current-password" })
-  input.setAttribute("aria-label", text("token"))
-  const problem = Object.assign(document.createElement("p"), { className: "problem" })
-  problem.setAttribute("role", "alert")
+  const form = make("form")
+  const input = make("input", { type: "password", name: "token", required: true, autocomplete: "current-password" })
+  input.ariaLabel = text("token")
+  const problem = make("p", { className: "problem" })
+  problem.role = "alert"
   form.append(
-    Object.assign(document.createElement("h2"), { textContent: text("signIn") }),
-    Object.assign(document.createElement("p"), { textContent: text("signInWhy") }), input, problem,
-    Object.assign(document.createElement("button"), { className: "primary", textContent: text("signIn") }))
-  form.addEventListener("submit", async (event) => {
+    make("h2", { textContent: text("signIn") }),
+    make("p", { textContent: text("signInWhy") }), input, problem,
+    make("button", { className: "primary", textContent: text("signIn") }))
+  on(form, "submit", async (event) => {
     event.preventDefault()
     try {
       await post("/v1/session", { token: input.value.trim() })
@@ -324,7 +325,7 @@ function signIn() {
     }
   })
   dialog.replaceChildren(form)
-  dialog.addEventListener("cancel", (event) => event.preventDefault())
+  on(dialog, "cancel", (event) => event.preventDefault())
   dialog.showModal()
 }
 $("signOut").hidden = !sessionStorage.getItem("signedIn")
@@ -333,23 +334,23 @@ $("signOut").hidden = !sessionStorage.getItem("signedIn")
 function ask(question, value = "", choices = []) {
   const dialog = $("question")
   return new Promise((resolve) => {
-    const form = Object.assign(document.createElement("form"), { method: "dialog" })
-    const input = value === null ? null : Object.assign(document.createElement("input"), { value, required: true })
-    form.append(Object.assign(document.createElement("h2"), { textContent: question }))
+    const form = make("form", { method: "dialog" })
+    const input = value === null ? null : make("input", { value, required: true })
+    form.append(make("h2", { textContent: question }))
     if (input) {
-      input.setAttribute("aria-label", question)
-      const options = Object.assign(document.createElement("datalist"), { id: "choices" })
-      options.append(...choices.map((choice) => Object.assign(document.createElement("option"), { value: choice })))
+      input.ariaLabel = question
+      const options = make("datalist", { id: "choices" })
+      options.append(...choices.map((choice) => make("option", { value: choice })))
       input.setAttribute("list", "choices")
       form.append(input, options)
     }
-    const no = Object.assign(document.createElement("button"), { type: "button", textContent: text("cancel") })
-    no.addEventListener("click", () => dialog.close())
-    const yes = Object.assign(document.createElement("button"), { className: "primary", value: "yes", textContent: text("ok") })
+    const no = make("button", { type: "button", textContent: text("cancel") })
+    on(no, "click", () => dialog.close())
+    const yes = make("button", { className: "primary", value: "yes", textContent: text("ok") })
     form.append(no, yes)
     dialog.returnValue = ""
     dialog.replaceChildren(form)
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes" ? input?.value.trim() ?? true : null), { once: true })
+    on(dialog, "close", () => resolve(dialog.returnValue === "yes" ? input?.value.trim() ?? true : null), { once: true })
     dialog.showModal()
   })
 }
@@ -360,10 +361,10 @@ function report(error) {
 }
 
 function say(message, actionName, action) {
-  const line = Object.assign(document.createElement("p"), { textContent: message })
+  const line = make("p", { textContent: message })
   if (action) {
-    const button = Object.assign(document.createElement("button"), { textContent: actionName })
-    button.addEventListener("click", () => { line.remove(); action() })
+    const button = make("button", { textContent: actionName })
+    on(button, "click", () => { line.remove(); action() })
     line.append(button)
   }
   // In front of an open viewer, which is in the top layer.

@@ -2,6 +2,7 @@
 // are applied as FetchResults describes: removals, insertions, changes, moves.
 
 import { json, post, query, request, stream } from "/gallery/api.js"
+import { Emitter } from "/gallery/dom.js"
 
 const FIELDS = [
   "localIdentifier", "contentVersion", "mediaType", "mediaSubtypes", "duration", "creationDate", "utcOffset",
@@ -10,7 +11,7 @@ const FIELDS = [
 const PAGE = 10000
 const RANGE = 1000
 
-export class AssetList extends EventTarget {
+export class AssetList extends Emitter {
   /// Each asset is {id, version, type, subtypes, duration, ratio, date, offset, isFavorite, placeholder, isRAW, isBurst}.
   assets = []
   count = 0
@@ -65,7 +66,7 @@ export class AssetList extends EventTarget {
         next = page.next
       }
     }
-    this.dispatchEvent(new Event("kinds"))
+    this.emit("kinds")
   }
 
   close() {
@@ -96,7 +97,7 @@ export class AssetList extends EventTarget {
         })
       }
       next = page.next
-      this.dispatchEvent(new Event("page"))
+      this.emit("page")
     }
     if (isLast) this.assets = await this.#read(this.#handle.id, [[0, this.count - 1]])
     return true
@@ -133,23 +134,23 @@ export class AssetList extends EventTarget {
       // One after the other: each delta is of the list that the previous one left.
       change: (delta) => { this.#work = this.#work.then(() => this.#apply(delta)).catch((error) => this.#fail(error)) },
       reload: () => this.#restart(),
-      open: () => this.dispatchEvent(new Event("online")),
+      open: () => this.emit("online"),
       error: (isClosed) => {
-        this.dispatchEvent(new Event("offline"))
+        this.emit("offline")
         // A closed stream was refused: its handle has ended.
         if (isClosed && !this.#isClosed) setTimeout(() => this.#restart(), 3000)
       },
     })
   }
 
-  #fail(error) { this.dispatchEvent(new CustomEvent("failure", { detail: error })) }
+  #fail(error) { this.emit("failure", error) }
 
   async #restart() {
     if (this.#isClosed) return
     this.#stream?.close()
     try {
       await this.load()
-      this.dispatchEvent(new CustomEvent("change", { detail: { isWhole: true } }))
+      this.emit("change", { isWhole: true })
     } catch (error) {
       this.#fail(error)
       if (!this.#isClosed) setTimeout(() => this.#restart(), 5000)
@@ -162,7 +163,7 @@ export class AssetList extends EventTarget {
     this.assets = await updated(this.assets, delta, (ranges) => this.#read(after.id, ranges))
     this.#handle = after
     this.count = after.count
-    this.dispatchEvent(new CustomEvent("change", { detail: delta }))
+    this.emit("change", delta)
   }
 }
 

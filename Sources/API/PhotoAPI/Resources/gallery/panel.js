@@ -2,6 +2,7 @@
 // the caller may, and the page's own preheat window.
 
 import { json, request } from "/gallery/api.js"
+import { make, on } from "/gallery/dom.js"
 import { bytes, text } from "/gallery/strings.js"
 
 const INTERVAL = 2000
@@ -13,7 +14,7 @@ export class Panel {
 
   constructor(element, timeline, viewer) {
     Object.assign(this, { element, timeline, viewer })
-    timeline.addEventListener("window", (event) => { this.#window = event.detail })
+    on(timeline, "window", (event) => { this.#window = event.detail })
     // The browser's own measurement of pictures.
     new PerformanceObserver((entries) => {
       for (const entry of entries.getEntries()) {
@@ -59,13 +60,13 @@ export class Panel {
       ["panelQueue", metrics.size ? String(sum("photod_render_queue_depth")) : "–"],
       ["panelResident", metrics.size ? bytes(sum("process_resident_memory_bytes")) : "–"],
     ]
-    const list = document.createElement("dl")
+    const list = make("dl")
     for (const [name, value] of rows) {
       list.append(
-        Object.assign(document.createElement("dt"), { textContent: text(name) }),
-        Object.assign(document.createElement("dd"), { textContent: value }))
+        make("dt", { textContent: text(name) }),
+        make("dd", { textContent: value }))
     }
-    this.element.replaceChildren(Object.assign(document.createElement("h2"), { textContent: text("service") }), list)
+    this.element.replaceChildren(make("h2", { textContent: text("service") }), list)
   }
 }
 

@@ -1,22 +1,23 @@
 // The strip at the side: years of the whole list, to jump anywhere with one movement.
 
+import { make, on } from "/gallery/dom.js"
 import { monthName } from "/gallery/strings.js"
 
 export class Scrubber {
   constructor(element, timeline) {
     this.element = element
     this.timeline = timeline
-    this.thumb = element.appendChild(Object.assign(document.createElement("div"), { className: "thumb" }))
-    this.bubble = element.appendChild(Object.assign(document.createElement("div"), { className: "bubble" }))
-    timeline.addEventListener("layout", () => this.#layOut())
-    timeline.addEventListener("scroll", () => this.#move())
-    element.addEventListener("pointerdown", (event) => {
+    this.thumb = element.appendChild(make("div", { className: "thumb" }))
+    this.bubble = element.appendChild(make("div", { className: "bubble" }))
+    on(timeline, "layout", () => this.#layOut())
+    on(timeline, "scroll", () => this.#move())
+    on(element, "pointerdown", (event) => {
       element.setPointerCapture(event.pointerId)
       element.classList.add("active")
       this.#jump(event)
     })
-    element.addEventListener("pointermove", (event) => { if (element.hasPointerCapture(event.pointerId)) this.#jump(event) })
-    element.addEventListener("lostpointercapture", () => element.classList.remove("active"))
+    on(element, "pointermove", (event) => { if (element.hasPointerCapture(event.pointerId)) this.#jump(event) })
+    on(element, "lostpointercapture", () => element.classList.remove("active"))
   }
 
   get #scrollable() { return Math.max(1, this.timeline.layout.height - this.timeline.element.clientHeight) }
@@ -31,7 +32,7 @@ export class Scrubber {
       if (year === lastYear || y - lastY < 22) continue
       lastYear = year
       lastY = y
-      const label = Object.assign(document.createElement("span"), { className: "year", textContent: year })
+      const label = make("span", { className: "year", textContent: year })
       label.style.top = `${y}px`
       this.element.append(label)
     }

@@ -3,13 +3,14 @@
 
 import { change, json, post, query, stream } from "/gallery/api.js"
 import { updated } from "/gallery/assets.js"
+import { Emitter, make, on } from "/gallery/dom.js"
 import { dayName, text } from "/gallery/strings.js"
 
 const DRAGGED = "application/x-photod-assets"
 const MOMENTS = 6
 const RANGE = 1000
 
-export class Sidebar extends EventTarget {
+export class Sidebar extends Emitter {
   collections = []
   selected = null
   #stream = null
@@ -71,7 +72,7 @@ export class Sidebar extends EventTarget {
       { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
     ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections))
     this.render()
-    this.dispatchEvent(new Event("change"))
+    this.emit("change")
   }
 
   render() {
@@ -96,7 +97,7 @@ export class Sidebar extends EventTarget {
   }
 
   #heading(title, canCreate = false) {
-    const heading = Object.assign(document.createElement("h2"), { textContent: title })
+    const heading = make("h2", { textContent: title })
     if (canCreate) {
       heading.append(
         this.#small("+", text("newAlbum"), () => this.#create("createAlbum", "albumName")),
@@ -106,32 +107,32 @@ export class Sidebar extends EventTarget {
   }
 
   #small(label, name, action) {
-    const button = Object.assign(document.createElement("button"), { className: "small", textContent: label, title: name })
-    button.setAttribute("aria-label", name)
-    button.addEventListener("click", (event) => { event.stopPropagation(); action() })
+    const button = make("button", { className: "small", textContent: label, title: name })
+    button.ariaLabel = name
+    on(button, "click", (event) => { event.stopPropagation(); action() })
     return button
   }
 
   #row(collection, depth) {
-    const row = document.createElement("div")
+    const row = make("div")
     row.className = "collection"
     row.dataset.id = collection.localIdentifier ?? ""
     row.style.paddingInlineStart = `${18 + depth * 16}px`
-    const open = Object.assign(document.createElement("button"), { className: "open" })
+    const open = make("button", { className: "open" })
     const isSelected = (this.selected?.localIdentifier ?? null) === collection.localIdentifier
-    if (isSelected) open.setAttribute("aria-current", "true")
-    const cover = document.createElement("span")
+    if (isSelected) open.ariaCurrent = "true"
+    const cover = make("span")
     cover.className = collection.type === "folder" ? "cover folder" : "cover"
     const key = collection.keyAssets?.[0]
-    if (key) cover.append(Object.assign(new Image(), {
+    if (key) cover.append(make("img", {
       alt: "", loading: "lazy", src: `/v1/assets/${key}/image?targetSize=80x80&contentMode=aspectFill`,
     }))
     open.append(
-      cover, Object.assign(document.createElement("span"), { className: "name", textContent: collection.title || "–" }),
-      Object.assign(document.createElement("span"), {
+      cover, make("span", { className: "name", textContent: collection.title || "–" }),
+      make("span", {
         className: "number", textContent: collection.estimatedAssetCount?.toLocaleString() ?? "",
       }))
-    open.addEventListener("click", () => this.open(collection))
+    on(open, "click", () => this.open(collection))
     row.append(open)
     const isOwn = (collection.type === "album" || collection.type === "folder") && !collection.subtype?.startsWith("momentList")
     if (isOwn && this.rights.canWrite) {
@@ -140,7 +141,7 @@ export class Sidebar extends EventTarget {
         this.#small("✕", text("delete"), () => this.#delete(collection)))
       this.#acceptDrops(row, open, collection)
       open.setAttribute("aria-keyshortcuts", "Alt+ArrowUp Alt+ArrowDown")
-      open.addEventListener("keydown", (event) => {
+      on(open, "keydown", (event) => {
         const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
         if (!event.altKey || !step) return
         event.preventDefault()
@@ -156,22 +157,22 @@ export class Sidebar extends EventTarget {
   open(collection) {
     this.selected = collection.localIdentifier === null ? null : collection
     this.render()
-    this.dispatchEvent(new CustomEvent("open", { detail: this.selected }))
+    this.emit("open", this.selected)
   }
 
   /// Photographs are dropped into albums; albums into folders, or before other albums.
   #acceptDrops(row, open, collection) {
     open.draggable = true
-    open.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/x-collection", collection.localIdentifier))
-    row.addEventListener("dragover", (event) => {
+    on(open, "dragstart", (event) => event.dataTransfer.setData("text/x-collection", collection.localIdentifier))
+    on(row, "dragover", (event) => {
       const types = event.dataTransfer.types
       if ((types.includes(DRAGGED) && collection.type === "album") || types.includes("text/x-collection")) {
         event.preventDefault()
         row.classList.add("target")
       }
     })
-    row.addEventListener("dragleave", () => row.classList.remove("target"))
-    row.addEventListener("drop", (event) => {
+    on(row, "dragleave", () => row.classList.remove("target"))
+    on(row, "drop", (event) => {
       event.preventDefault()
       row.classList.remove("target")
       const assets = event.dataTransfer.getData(DRAGGED)
@@ -213,7 +214,7 @@ export class Sidebar extends EventTarget {
   }
 
   #act(promise) {
-    promise.catch((error) => this.dispatchEvent(new CustomEvent("failure", { detail: error })))
+    promise.catch((error) => this.emit("failure", error))
   }
 
   close() {

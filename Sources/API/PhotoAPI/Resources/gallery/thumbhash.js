@@ -1,10 +1,12 @@
 // Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): a few cosine terms of luminance, of two colour
 // differences and of alpha, each coefficient in four bits.
 
+import { make } from "/gallery/dom.js"
+
 const SIDE = 14
 const CACHED = 3000
 const cache = new Map()
-const canvas = document.createElement("canvas")
+const canvas = make("canvas")
 
 /// A data URL of a small blurred picture. Decoded once for each placeholder, and kept while it is among the last used.
 export function placeholderURL(base64) {

@@ -2,6 +2,7 @@
 // window follows the scroll (PHCachingImageManager's startCachingImages, driven by the server).
 
 import { imageURL, json } from "/gallery/api.js"
+import { Emitter, make, on } from "/gallery/dom.js"
 import { Layout } from "/gallery/layout.js"
 import { dayName, monthName, seconds, text } from "/gallery/strings.js"
 import { placeholderURL } from "/gallery/thumbhash.js"
@@ -11,7 +12,7 @@ const THUMBNAIL_HEIGHTS = [160, 240, 320, 480]
 const LONG_PRESS = 450
 const client = `gallery-${Math.random().toString(36).slice(2, 8)}`
 
-export class Timeline extends EventTarget {
+export class Timeline extends Emitter {
   selection = new Set()
   layout = new Layout([], 1000, 200)
   #list = null
@@ -35,16 +36,16 @@ export class Timeline extends EventTarget {
   constructor(element) {
     super()
     this.element = element
-    this.canvas = element.appendChild(document.createElement("div"))
+    this.canvas = element.appendChild(make("div"))
     this.canvas.className = "canvas"
-    this.empty = element.appendChild(document.createElement("p"))
+    this.empty = element.appendChild(make("p"))
     this.empty.className = "empty"
-    element.addEventListener("scroll", () => this.#schedule(), { passive: true })
-    element.addEventListener("keydown", (event) => this.#key(event))
-    this.canvas.addEventListener("click", (event) => this.#click(event))
-    this.canvas.addEventListener("pointerdown", (event) => this.#press(event))
+    on(element, "scroll", () => this.#schedule(), { passive: true })
+    on(element, "keydown", (event) => this.#key(event))
+    on(this.canvas, "click", (event) => this.#click(event))
+    on(this.canvas, "pointerdown", (event) => this.#press(event))
     // A long press selects: what moves then is the selection, not the picture.
-    this.canvas.addEventListener("dragstart", (event) => { if (this.#isPressed) event.preventDefault() })
+    on(this.canvas, "dragstart", (event) => { if (this.#isPressed) event.preventDefault() })
     new ResizeObserver(() => this.relayout()).observe(element)
   }
 
@@ -89,7 +90,7 @@ export class Timeline extends EventTarget {
       const index = this.assets.findIndex((asset) => asset.id === focused.id)
       if (index >= 0 && index !== this.#focused) this.focus(index, false)
     }
-    this.dispatchEvent(new Event("layout"))
+    this.emit("layout")
     if (isNew) this.#schedule()
   }
 
@@ -134,7 +135,7 @@ export class Timeline extends EventTarget {
       if (!this.#isFast && !cell.image.src) cell.image.src = this.thumbnail(cell.asset)
     }
     this.#drawHeadings(top - height, top + height * 2)
-    this.dispatchEvent(new Event("scroll"))
+    this.emit("scroll")
   }
 
   #drawHeadings(top, bottom) {
@@ -143,7 +144,7 @@ export class Timeline extends EventTarget {
     }
     for (const { month, top: y, left } of this.layout.months) {
       if (month === null || y < top || y > bottom || this.#headings.has(month)) continue
-      const heading = document.createElement("h2")
+      const heading = make("h2")
       heading.textContent = monthName(month)
       Object.assign(heading.style, { top: `${y}px`, insetInlineStart: `${left}px` })
       this.canvas.append(heading)
@@ -175,12 +176,12 @@ export class Timeline extends EventTarget {
   }
 
   #newCell(asset) {
-    const cell = document.createElement("div")
+    const cell = make("div")
     cell.className = "cell"
-    cell.setAttribute("role", "button")
+    cell.role = "button"
     cell.draggable = this.canDrag
     if (asset.placeholder) cell.style.backgroundImage = `url(${placeholderURL(asset.placeholder)})`
-    const image = document.createElement("img")
+    const image = make("img")
     image.alt = ""
     image.decoding = "async"
     image.draggable = false
@@ -188,9 +189,9 @@ export class Timeline extends EventTarget {
     image.onerror = () => cell.classList.add("missing")
     cell.image = image
     // For the pointer; keys select with Space.
-    const check = document.createElement("span")
+    const check = make("span")
     check.className = "check"
-    cell.marks = document.createElement("span")
+    cell.marks = make("span")
     cell.marks.className = "badges"
     cell.append(image, check, cell.marks)
     return cell
@@ -201,17 +202,17 @@ export class Timeline extends EventTarget {
     const { asset } = cell
     const isSelected = this.selection.has(asset.id)
     cell.classList.toggle("selected", isSelected)
-    if (this.selection.size > 0) cell.setAttribute("aria-pressed", isSelected)
-    else cell.removeAttribute("aria-pressed")
+    if (this.selection.size > 0) cell.ariaPressed = isSelected
+    else cell.ariaPressed = null
     cell.classList.toggle("stack", !!asset.isBurst)
     const found = badges(asset)
     const kinds = found.map(({ kind }) => kind).join()
     if (cell.kinds === kinds) return
     cell.kinds = kinds
     cell.marks.replaceChildren(...found.map(({ kind, label }) =>
-      Object.assign(document.createElement("span"), { className: `badge ${kind}`, textContent: label })))
+      make("span", { className: `badge ${kind}`, textContent: label })))
     const name = text(asset.type === "video" ? "videoOf" : "photoOf", { date: dayName(asset.date, asset.offset) })
-    cell.setAttribute("aria-label", [name, ...found.map(({ name }) => name)].join(", "))
+    cell.ariaLabel = [name, ...found.map(({ name }) => name)].join(", ")
   }
 
   // The preheat window
@@ -229,7 +230,7 @@ export class Timeline extends EventTarget {
     if (now === this.#reported && this.#windowTimer === 0) this.#reported = ""
     else this.#reported = now
     json("/v1/cachingManagers/default/window", { method: "PUT", body })
-      .then((state) => this.dispatchEvent(new CustomEvent("window", { detail: state })))
+      .then((state) => this.emit("window", state))
       .catch(() => {})
   }
 
@@ -241,7 +242,7 @@ export class Timeline extends EventTarget {
     this.selection = selection
     this.element.classList.toggle("selecting", selection.size > 0)
     for (const cell of this.#cells.values()) this.#mark(cell)
-    this.dispatchEvent(new Event("selection"))
+    this.emit("selection")
   }
 
   #toggle(index, isRange) {
@@ -263,7 +264,7 @@ export class Timeline extends EventTarget {
     const index = Number(cell.dataset.index)
     const isSelecting = event.target.closest(".check") || event.ctrlKey || event.metaKey || event.shiftKey
     if (isSelecting || this.selection.size > 0) this.#toggle(index, event.shiftKey)
-    else this.dispatchEvent(new CustomEvent("open", { detail: index }))
+    else this.emit("open", index)
     this.focus(index, false)
   }
 
@@ -296,9 +297,9 @@ export class Timeline extends EventTarget {
       removeEventListener("pointerup", end)
       removeEventListener("pointercancel", end)
     }
-    addEventListener("pointermove", move)
-    addEventListener("pointerup", end)
-    addEventListener("pointercancel", end)
+    on(window, "pointermove", move)
+    on(window, "pointerup", end)
+    on(window, "pointercancel", end)
   }
 
   #key(event) {
@@ -315,7 +316,7 @@ export class Timeline extends EventTarget {
       if (event.shiftKey) this.#toggle(index, true)
       this.focus(index)
     } else if (event.key === "Enter") {
-      this.dispatchEvent(new CustomEvent("open", { detail: this.#focused }))
+      this.emit("open", this.#focused)
     } else if (event.key === " ") {
       this.#toggle(this.#focused, event.shiftKey)
     } else if (event.key === "Escape" && this.selection.size > 0) {

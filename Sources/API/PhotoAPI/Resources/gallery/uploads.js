@@ -2,6 +2,7 @@
 // daemon. The browser keeps the files of unfinished uploads in its database, and their names where it has none.
 
 import { Failure, json, post, query, request } from "/gallery/api.js"
+import { Emitter } from "/gallery/dom.js"
 import { text } from "/gallery/strings.js"
 
 const PIECE = 4 << 20
@@ -45,7 +46,7 @@ const files = {
   all: () => files.run("readonly", (store) => store.getAll()),
 }
 
-export class Uploads extends EventTarget {
+export class Uploads extends Emitter {
   #queue = []
   #done = 0
   #isRunning = false
@@ -60,7 +61,7 @@ export class Uploads extends EventTarget {
     const kept = await files.all() ?? []
     const count = Object.keys(stored()).length
     if (kept.length > 0) {
-      this.dispatchEvent(new CustomEvent("message", { detail: text("resumed") }))
+      this.emit("message", text("resumed"))
       this.add(kept)
     } else if (count > 0) {
       this.#say(text("resumable", { count }))
@@ -85,7 +86,7 @@ export class Uploads extends EventTarget {
         await this.#send(file)
         added += 1
       } catch (error) {
-        this.dispatchEvent(new CustomEvent("message", { detail: `${file.name}: ${error.message}` }))
+        this.emit("message", `${file.name}: ${error.message}`)
         if (!(error instanceof Failure)) { this.#queue = []; break }
         remember(file, null)
       }

@@ -2,21 +2,23 @@
 // request, then, when zoomed in, the full resolution in tiles of the visible part.
 
 import { change, imageURL, json, post, query } from "/gallery/api.js"
+import { Emitter, make, on } from "/gallery/dom.js"
+import { Editor } from "/gallery/edit.js"
 import { bytes, dateAndTime, momentName, seconds, text } from "/gallery/strings.js"
 import { placeholderURL } from "/gallery/thumbhash.js"
 
 const TILE = 512
 const button = (label, path, action) => {
-  const element = document.createElement("button")
+  const element = make("button")
   element.className = "icon"
   element.title = text(label)
-  element.setAttribute("aria-label", text(label))
+  element.ariaLabel = text(label)
   element.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
-  element.addEventListener("click", action)
+  on(element, "click", action)
   return element
 }
 
-export class Viewer extends EventTarget {
+export class Viewer extends Emitter {
   #index = -1
   #zoom = 1
   #x = 0
@@ -27,6 +29,7 @@ export class Viewer extends EventTarget {
   /// The picture of a burst that is shown in the place of the one that represents it.
   #picked = null
   #burst = null
+  #editor = null
   /// Milliseconds from a request to its degraded frame (null: there was none) and to its final one.
   times = []
 
@@ -34,32 +37,33 @@ export class Viewer extends EventTarget {
   constructor(dialog, timeline, rights) {
     super()
     Object.assign(this, { dialog, timeline, rights })
-    this.stage = dialog.appendChild(document.createElement("div"))
+    this.stage = dialog.appendChild(make("div"))
     this.stage.className = "stage"
     this.stage.tabIndex = -1
-    this.bar = dialog.appendChild(document.createElement("div"))
+    this.bar = dialog.appendChild(make("div"))
     this.bar.className = "viewerBar"
-    this.caption = document.createElement("p")
+    this.caption = make("p")
     this.favourite = button("favourite", "M12 20s-7-4.6-9-9a5 5 0 0 1 9-4 5 5 0 0 1 9 4c-2 4.4-9 9-9 9z", () => this.#star())
     this.live = button("playLive", "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z", () => this.#playLive?.())
     this.trash = button("delete", "M5 7h14M10 7V5h4v2M7 7l1 13h8l1-13", () => this.#delete())
+    this.edit = button("edit", "M4 20l1-5L16 4l4 4L9 19zM14 6l4 4", () => this.#openEditor())
     this.hide = button("hide", "M3 12s3-6 9-6 9 6 9 6-3 6-9 6-9-6-9-6zM4 20L20 4", () => this.#hideAsset())
     this.bar.append(
       button("close", "M6 6l12 12M18 6L6 18", () => dialog.close()), this.caption, this.live, this.favourite,
       button("share", "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7", () => this.#share()),
       button("download", "M12 4v11M8 11l4 4 4-4M5 20h14", () => this.#download()),
-      button("info", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v6M12 7.5v.5", () => this.#toggleDetails()), this.hide, this.trash)
+      button("info", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v6M12 7.5v.5", () => this.#toggleDetails()), this.edit, this.hide, this.trash)
     dialog.append(
       Object.assign(button("previous", "M15 5l-7 7 7 7", () => this.step(-1)), { className: "icon step back" }),
       Object.assign(button("next", "M9 5l7 7-7 7", () => this.step(1)), { className: "icon step forward" }))
-    dialog.addEventListener("keydown", (event) => this.#key(event))
-    dialog.addEventListener("close", () => this.#closed())
-    this.stage.addEventListener("wheel", (event) => this.#wheel(event), { passive: false })
-    this.stage.addEventListener("dblclick", (event) => this.#zoomTo(this.#zoom > 1 ? 1 : 3, event.clientX, event.clientY))
+    on(dialog, "keydown", (event) => this.#key(event))
+    on(dialog, "close", () => this.#closed())
+    on(this.stage, "wheel", (event) => this.#wheel(event), { passive: false })
+    on(this.stage, "dblclick", (event) => this.#zoomTo(this.#zoom > 1 ? 1 : 3, event.clientX, event.clientY))
     for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
-      this.stage.addEventListener(type, (event) => this.#pointer(event))
+      on(this.stage, type, (event) => this.#pointer(event))
     }
-    addEventListener("resize", () => { if (dialog.open) this.#place() })
+    on(window, "resize", () => { if (dialog.open) this.#place() })
   }
 
   get asset() { return this.#picked ?? this.timeline.assets[this.#index] }
@@ -101,7 +105,7 @@ export class Viewer extends EventTarget {
     this.#zoom = 1
     this.#x = this.#y = 0
     this.#clear()
-    this.frame = this.stage.appendChild(document.createElement("div"))
+    this.frame = this.stage.appendChild(make("div"))
     this.frame.className = "frame"
     if (this.asset.placeholder) this.frame.style.backgroundImage = `url(${placeholderURL(this.asset.placeholder)})`
     this.#place()
@@ -111,15 +115,15 @@ export class Viewer extends EventTarget {
     else this.#showPicture()
     if (!picked) this.#showBurst()
     if (this.#details) this.#loadDetails()
-    this.dispatchEvent(new CustomEvent("show", { detail: index }))
+    this.emit("show", index)
   }
 
   #showPicture() {
     const cell = this.#picked ? null : this.timeline.cell(this.#index)
     if (cell?.image.complete && cell.image.naturalWidth > 0) {
-      this.frame.append(Object.assign(new Image(), { src: cell.image.src, alt: "" }))
+      this.frame.append(make("img", { src: cell.image.src, alt: "" }))
     }
-    const picture = Object.assign(new Image(), { alt: this.caption.textContent, className: "picture", draggable: false })
+    const picture = make("img", { alt: this.caption.textContent, className: "picture", draggable: false })
     const { width, height } = this.#box()
     const asset = this.asset
     // A plain <img> shows each frame of the response as it arrives.
@@ -127,7 +131,7 @@ export class Viewer extends EventTarget {
     picture.onload = () => this.#prepareNeighbours()
     this.#watch(picture)
     picture.onerror = () => {
-      this.frame.append(Object.assign(document.createElement("p"), { className: "notice", textContent: text("notRenderable") }))
+      this.frame.append(make("p", { className: "notice", textContent: text("notRenderable") }))
     }
     this.frame.append(picture)
     if (asset.subtypes.includes("photoLive")) this.#addLiveVideo(asset)
@@ -165,17 +169,17 @@ export class Viewer extends EventTarget {
         predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, sortDescriptors: "creationDate", limit: 200,
       })}`)
       if (this.shown.id !== id || !this.dialog.open) return
-      const strip = Object.assign(document.createElement("div"), { className: "strip" })
-      strip.setAttribute("role", "group")
-      strip.setAttribute("aria-label", text("burst"))
+      const strip = make("div", { className: "strip" })
+      strip.role = "group"
+      strip.ariaLabel = text("burst")
       assets.forEach((asset, number) => {
         const shown = listed(asset)
-        const choice = Object.assign(document.createElement("button"), { asset: shown })
-        choice.setAttribute("aria-label", text("burstPicture", { number: number + 1, count: assets.length }))
-        choice.setAttribute("aria-pressed", asset.localIdentifier === id)
-        choice.append(Object.assign(new Image(), { alt: "", src: imageURL(shown, 160, 160, { contentMode: "aspectFill" }) }))
-        choice.addEventListener("click", () => {
-          for (const other of strip.children) other.setAttribute("aria-pressed", other === choice)
+        const choice = make("button", { asset: shown })
+        choice.ariaLabel = text("burstPicture", { number: number + 1, count: assets.length })
+        choice.ariaPressed = asset.localIdentifier === id
+        choice.append(make("img", { alt: "", src: imageURL(shown, 160, 160, { contentMode: "aspectFill" }) }))
+        on(choice, "click", () => {
+          for (const other of strip.children) other.ariaPressed = other === choice
           this.#show(this.#index, shown.id === id ? null : shown)
         })
         strip.append(choice)
@@ -187,17 +191,17 @@ export class Viewer extends EventTarget {
 
   /// Plays while the pointer rests on the picture, or holds it; the button in the bar plays it once.
   #addLiveVideo(asset) {
-    const video = Object.assign(document.createElement("video"), {
+    const video = make("video", {
       muted: true, playsInline: true, preload: "none", className: "live",
       src: `/v1/assets/${asset.id}/resources/pairedVideo/data?v=${asset.version}`,
     })
     const play = () => video.play().then(() => video.classList.add("playing")).catch(() => {})
     const stop = () => { video.pause(); video.classList.remove("playing") }
     this.#playLive = play
-    video.addEventListener("ended", stop)
-    for (const type of ["pointerenter", "pointerdown"]) this.frame.addEventListener(type, play)
+    on(video, "ended", stop)
+    for (const type of ["pointerenter", "pointerdown"]) on(this.frame, type, play)
     for (const type of ["pointerleave", "pointerup"]) {
-      this.frame.addEventListener(type, (event) => { if (event.pointerType !== "mouse" || type === "pointerleave") stop() })
+      on(this.frame, type, (event) => { if (event.pointerType !== "mouse" || type === "pointerleave") stop() })
     }
     this.frame.append(video)
   }
@@ -205,15 +209,15 @@ export class Viewer extends EventTarget {
   #showVideo() {
     const { width, height } = this.#box()
     const poster = imageURL(this.asset, width * devicePixelRatio, height * devicePixelRatio)
-    const video = Object.assign(document.createElement("video"), {
+    const video = make("video", {
       controls: true, playsInline: true, autoplay: true, poster,
       src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}`,
     })
     video.onerror = () => {
       // A codec that only the service can read.
       video.replaceWith(
-        Object.assign(new Image(), { alt: this.caption.textContent, className: "picture", src: poster }),
-        Object.assign(document.createElement("p"), { className: "notice", textContent: text("notPlayable") }))
+        make("img", { alt: this.caption.textContent, className: "picture", src: poster }),
+        make("p", { className: "notice", textContent: text("notPlayable") }))
     }
     this.frame.append(video)
   }
@@ -249,9 +253,10 @@ export class Viewer extends EventTarget {
     const asset = this.asset
     this.caption.textContent = momentName(asset.date, asset.offset)
     this.favourite.classList.toggle("on", asset.isFavorite)
-    this.favourite.setAttribute("aria-pressed", asset.isFavorite)
+    this.favourite.ariaPressed = asset.isFavorite
     this.live.hidden = !asset.subtypes.includes("photoLive")
     for (const element of [this.favourite, this.hide, this.trash]) element.hidden = !this.rights.canWrite
+    this.edit.hidden = !this.rights.canWrite || asset.type !== "image"
   }
 
   // Zoom
@@ -311,7 +316,7 @@ export class Viewer extends EventTarget {
     for (const key of wanted) {
       const [, , column, row] = key.split("/").map(Number)
       const crop = [column / columns, row / rows, 1 / columns, 1 / rows].map((value) => value.toFixed(6)).join()
-      const tile = Object.assign(new Image(), { alt: "", className: "tile", draggable: false })
+      const tile = make("img", { alt: "", className: "tile", draggable: false })
       tile.dataset.key = key
       Object.assign(tile.style, {
         left: `${100 * column / columns}%`, top: `${100 * row / rows}%`,
@@ -353,6 +358,10 @@ export class Viewer extends EventTarget {
   }
 
   #key(event) {
+    if (this.#editor) {
+      if (event.key === "Escape") { event.preventDefault(); this.#editor.close() }
+      return
+    }
     // A focused video has keys of its own.
     if (event.target.matches("video, input") && event.key !== "Escape") return
     const actions = {
@@ -385,7 +394,7 @@ export class Viewer extends EventTarget {
     this.#burst?.strip.remove()
     this.#burst = this.#picked = null
     this.timeline.focus(this.#index)
-    this.dispatchEvent(new Event("closed"))
+    this.emit("closed")
   }
 
   // Actions
@@ -394,7 +403,7 @@ export class Viewer extends EventTarget {
     try {
       await action()
     } catch (error) {
-      this.dispatchEvent(new CustomEvent("failure", { detail: error }))
+      this.emit("failure", error)
     }
   }
 
@@ -410,15 +419,21 @@ export class Viewer extends EventTarget {
     })
   }
 
-  #hideAsset() { this.dispatchEvent(new CustomEvent("hide", { detail: [this.asset.id] })) }
+  #openEditor() {
+    this.#editor = new Editor(this.dialog, this.asset, this.timeline.constructor.client)
+    on(this.#editor, "failure", (event) => this.emit("failure", event.detail))
+    on(this.#editor, "closed", () => { this.#editor = null; this.edit.focus() })
+  }
+
+  #hideAsset() { this.emit("hide", [this.asset.id]) }
 
   #delete() {
     if (!this.rights.canWrite) return
-    this.dispatchEvent(new CustomEvent("delete", { detail: [this.asset.id] }))
+    this.emit("delete", [this.asset.id])
   }
 
   #download() {
-    const link = document.createElement("a")
+    const link = make("a")
     link.href = `/v1/assets/${this.asset.id}/data?download=true`
     link.click()
   }
@@ -429,8 +444,8 @@ export class Viewer extends EventTarget {
       const link = new URL(signed.url, location.href).href, date = dateAndTime(signed.expires)
       // Browsers have a clipboard only for secure origins.
       const isCopied = await navigator.clipboard?.writeText(link).then(() => true).catch(() => false)
-      if (isCopied) this.dispatchEvent(new CustomEvent("message", { detail: text("copied", { date }) }))
-      else this.dispatchEvent(new CustomEvent("link", { detail: { link, date } }))
+      if (isCopied) this.emit("message", text("copied", { date }))
+      else this.emit("link", { link, date })
     })
   }
 
@@ -439,8 +454,8 @@ export class Viewer extends EventTarget {
       this.#details.remove()
       this.#details = null
     } else {
-      this.#details = this.dialog.appendChild(document.createElement("aside"))
-      this.#details.setAttribute("aria-label", text("info"))
+      this.#details = this.dialog.appendChild(make("aside"))
+      this.#details.ariaLabel = text("info")
       this.#details.className = "details"
       this.#loadDetails()
     }
@@ -457,13 +472,13 @@ export class Viewer extends EventTarget {
     ]
     return [["people", people], ["places", place], ["keywords", asset.keywords ?? []]].flatMap(([name, words]) => {
       if (words.length === 0) return []
-      const group = Object.assign(document.createElement("p"), { className: "chips" })
-      group.append(Object.assign(document.createElement("span"), { textContent: text(name) }))
+      const group = make("p", { className: "chips" })
+      group.append(make("span", { textContent: text(name) }))
       for (const word of new Set(words)) {
-        const chip = Object.assign(document.createElement("button"), { textContent: word, title: text("searchFor", { word }) })
-        chip.addEventListener("click", () => {
+        const chip = make("button", { textContent: word, title: text("searchFor", { word }) })
+        on(chip, "click", () => {
           this.dialog.close()
-          this.dispatchEvent(new CustomEvent("search", { detail: `"${word}"` }))
+          this.emit("search", `"${word}"`)
         })
         group.append(chip)
       }
@@ -509,5 +524,5 @@ function detailRows(asset, metadata) {
     asset.relativePath,
   ]
   return rows.filter(Boolean).map((row, index) =>
-    Object.assign(document.createElement(index === 0 ? "h2" : "p"), { textContent: row }))
+    make(index === 0 ? "h2" : "p", { textContent: row }))
 }
