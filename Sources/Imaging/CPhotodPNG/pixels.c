@@ -26,7 +26,7 @@ struct photod_png_pixels {
   uint32_t y;
   size_t filled;
   bool stream_ended;
-  // The filter's byte, the samples and slack. The one above is kept as its samples alone are looked at.
+  // The filter's byte, the samples and slack. Of the row above, only the samples are kept.
   uint8_t *row, *previous;
   uint8_t *memory;
   // A row of 16-bit samples in the machine's order; NULL for 8 bits.
