@@ -4,7 +4,7 @@
 import PhotoModel
 
 enum DecodePrice {
-  /// What a worker allocates besides its picture: tables and the codec's context.
+  /// Memory that a worker allocates besides its picture: tables and the codec's context.
   private static let fixedBytes = 4 << 20
 
   /// The decoder's picture, its reference, and metadata for each block; the payload is there twice. libavcodec needs less
@@ -55,7 +55,7 @@ enum DecodePrice {
     return fixedBytes.addedClamped(output).addedClamped(workingBytes).addedClamped(payload)
   }
 
-  /// What libjxl may allocate to read a profile.
+  /// Memory that libjxl may allocate to read a profile.
   static let jxlProfileBytes = 16 << 20
 
   /// Lossless pictures take up to 0.3 seconds a megapixel, ten times as long as others.

@@ -128,7 +128,7 @@ final class WorkerChannel {
     case 0: return .failed(codec, .protocolViolation)
     case SIGSYS: return .failed(codec, .sandbox)
     case SIGXCPU: return .failed(codec, .time)
-    // Not ours: the kernel's when the machine has no memory, or an operator's.
+    // Not sent by photod: the kernel sends it if the machine has no memory, or an operator does.
     case SIGKILL, SIGTERM: return .interrupted(codec)
     default: return .failed(codec, .crashed)
     }

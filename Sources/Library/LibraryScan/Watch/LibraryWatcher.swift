@@ -56,7 +56,7 @@ package final class LibraryWatcher: Sendable {
   ///   - scanned: called on the scan queue with the progress of each scan of changed paths.
   ///   - requestFullScan: called on the scan queue when a full scan is needed; the receiver calls `runFullScan`.
   ///
-  /// Throws ``SystemError`` where nothing can be watched at all.
+  /// Throws ``SystemError`` if no folder can be watched.
   package init(
     scanner: LibraryScanner, scanQueue: DispatchQueue, options: Options = Options(), clock: WatchClock = .system,
     stop: StopFlag = StopFlag(), logger: Logger, scanned: @escaping @Sendable (ScanProgress) -> Void,
