@@ -37,7 +37,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   let responseBudget: ByteBudget
   private let onClose: @Sendable () -> Void
 
-  // Guarded by the loop's queue. What is not private is also used in `Connection+Responding.swift`.
+  // Guarded by the loop's queue. Fields that are not private are also used in `Connection+Responding.swift`.
   var machine: ConnectionMachine
   var socket: ConnectionSocket
   var sender: ResponseSender
@@ -310,7 +310,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     processInput()
   }
 
-  /// A response begins. What remains of a streamed request body will not be read.
+  /// A response begins. The rest of a streamed request body will not be read.
   func abandonUnreadBody() {
     guard receiver?.hasEnded == false else { return }
     parser.reset()
