@@ -270,7 +270,7 @@ package final class DecoderPool: Sendable {
     }
   }
 
-  /// Takes places that no decode uses, at most so many, and returns their number. Does not wait.
+  /// Takes idle places, at most `wanted`, and returns their number. Does not wait.
   private func takeIdlePlaces(_ wanted: Int) -> Int {
     var taken = 0
     while taken < wanted, places.wait(timeout: .now()) == .success { taken += 1 }

@@ -22,7 +22,7 @@ final class PreparedOriginals: Sendable {
   /// An entry that is not used for this many seconds is removed, so that a disk can be unmounted.
   static let idleSeconds = 5
 
-  /// What a range request needs.
+  /// The data that a range request needs.
   private final class Entry: PreparedFile {
     let key: [UInt8]
     let generation: ResponseCache.Generation
@@ -103,7 +103,7 @@ final class PreparedOriginals: Sendable {
     return PreparedRange(head: entry.head, range: part, size: size, offset: entry.slice.lowerBound, file: entry)
   }
 
-  /// Stores what later requests for ranges of the same representation need, if this request is one for a range.
+  /// Stores the data that later requests for ranges of the same representation need, if this request is for a range.
   ///
   /// - Parameters:
   ///   - slice: the bytes of the file that are the representation.

@@ -18,7 +18,7 @@ import Synchronization
 
 package final class LibraryWatcher: Sendable {
   package struct Options: Sendable, Hashable {
-    /// Maximum number of watched folders; 0: nine tenths of what the kernel lets this user watch.
+    /// Maximum number of watched folders; 0: nine tenths of the kernel's limit for this user.
     package var folders = 0
     /// Debounce: a path is scanned after this time without further events, or after five times this time at most.
     package var delay = Duration.milliseconds(100)
