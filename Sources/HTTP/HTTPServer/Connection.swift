@@ -6,8 +6,8 @@
 //     BodyReceiver       one streamed request body, from the parser to the handler
 //     ResponseSender     the current response, from the handler to the socket
 //
-// This file has the life of a connection and the way of a request in; `Connection+Responding.swift` has the way of a
-// response out.
+// This file has the life cycle of a connection and the receiving of requests; `Connection+Responding.swift` has the
+// sending of responses.
 //
 // The requests of one connection are processed one at a time. While a request is being processed nothing more is read,
 // so a client that pipelines requests without reading responses fills its own socket and not the server's memory.

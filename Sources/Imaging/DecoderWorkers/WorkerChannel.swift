@@ -140,7 +140,7 @@ final class WorkerChannel {
   /// between calls does not count as the worker's silence.
   ///
   /// - Parameter received: gets each message, and the bytes that follow it: at most `ENCODER_MAX_MESSAGE_BYTES`, valid
-  ///   during the call. Returns how the conversation ends, or `nil` to go on.
+  ///   during the call. Returns how the conversation ends, or `nil` to continue.
   func receive(
     while isWanted: () -> Bool = { true }, _ received: (decoder_message, UnsafeRawBufferPointer) -> WorkerVerdict?
   ) -> WorkerVerdict? {
