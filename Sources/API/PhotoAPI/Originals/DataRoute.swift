@@ -8,7 +8,7 @@ import PhotoModel
 /// `GET /v1/assets/{localIdentifier}/data`, `…/resources` and `…/resources/{type}/data`: the files of an asset,
 /// unchanged except for the removed places.
 ///
-///     asset and its files -> the requested file 404, 403 without the scope
+///     asset and its files -> the requested file                       404, 403 without the scope
 ///     validators -> conditions                                        304, 412
 ///     open, and check that it is the file that the catalogue knows    404, 503
 ///     the overlay that removes places                                 403
